@@ -1,0 +1,40 @@
+# `make run` and `make test` are all a new machine needs: both build .venv by themselves.
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
+	command -v $$p >/dev/null 2>&1 && $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+BIN := .venv/bin
+export PYTHONDONTWRITEBYTECODE ?=
+
+.PHONY: run test check soak bench lock clean
+
+run: .venv/ready
+	@$(BIN)/agent-memory demo
+
+test: .venv/ready check
+	$(BIN)/python -m pytest -n 2 -m "not soak"
+
+check: .venv/ready
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+soak: .venv/ready
+	$(BIN)/python -m pytest -n 2 -m soak --timeout=3600
+
+bench: .venv/ready
+	$(BIN)/python benchmarks/run.py
+
+.venv/ready: pyproject.toml requirements/dev.txt
+	@test -n "$(PYTHON)" || { echo "agent-memory needs Python 3.11 or newer: install it, or run make PYTHON=/path/to/python3"; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/bootstrap.txt
+	@$(BIN)/uv pip sync --quiet --python $(BIN)/python --require-hashes requirements/dev.txt
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
+	@touch $@
+
+lock: .venv/ready
+	@echo "uv==$$($(BIN)/uv --version | cut -d' ' -f2)" | $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url - -o requirements/bootstrap.txt
+	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --all-extras --group dev requirements/build.in pyproject.toml -o requirements/dev.txt
+
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis

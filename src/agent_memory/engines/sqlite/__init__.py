@@ -1,0 +1,30 @@
+"""The default engine: everything in one SQLite file, with the standard library's driver."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from agent_memory.ports.store import Store
+
+
+def open_store(path: Path) -> Store:
+    """Create or open the file; nothing else is written beside SQLite's own log."""
+    from agent_memory.engines.sqlite.desk import SqliteWorking
+    from agent_memory.engines.sqlite.interning import Interning
+    from agent_memory.engines.sqlite.namespaces import SqliteVectors
+    from agent_memory.engines.sqlite.receipts import SqliteReceipts
+    from agent_memory.engines.sqlite.records import SqliteRecords
+    from agent_memory.engines.sqlite.schema import open_file
+    from agent_memory.engines.sqlite.search import SqliteIndex
+
+    connections = open_file(path)
+    interning = Interning()
+    return Store(
+        url=f"sqlite:///{path}",
+        records=SqliteRecords(connections, interning),
+        index=SqliteIndex(connections, interning),
+        working=SqliteWorking(connections),
+        receipts=SqliteReceipts(connections),
+        vectors=SqliteVectors(connections),
+        close=connections.close,
+    )

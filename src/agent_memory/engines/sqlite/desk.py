@@ -1,0 +1,79 @@
+"""The `WorkingStore` port on SQLite: not synced to the disk at each write, and therefore fast."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+
+from agent_memory.engines.sqlite.connection import Connections
+from agent_memory.engines.sqlite.interning import known_scope, scope_number
+from agent_memory.engines.sqlite.statements import SQL
+from agent_memory.ports.working import Desk
+
+
+class SqliteWorking:
+    def __init__(self, connections: Connections) -> None:
+        self._connections = connections
+
+    def set(self, desk: Desk, key: str, value: str, *, expires_at: int) -> None:
+        with self._connections.writing(durable=False) as connection:
+            scope = scope_number(connection, desk.scope)
+            connection.execute(SQL["working_set"], (scope, desk.conversation, key, value, expires_at))
+
+    def get(self, desk: Desk, key: str, *, now: int) -> str | None:
+        with self._connections.reading() as connection:
+            row = connection.execute(
+                "select value from working where scope = ? and conversation = ? and key = ? and expires_at > ?",
+                (*_place(connection, desk), key, now),
+            ).fetchone()
+        return None if row is None else row[0]
+
+    def delete(self, desk: Desk, key: str) -> bool:
+        with self._connections.writing(durable=False) as connection:
+            cursor = connection.execute(
+                "delete from working where scope = ? and conversation = ? and key = ?",
+                (*_place(connection, desk), key),
+            )
+            return cursor.rowcount > 0
+
+    def values(self, desk: Desk, *, now: int) -> dict[str, str]:
+        with self._connections.reading() as connection:
+            return dict(
+                connection.execute(
+                    "select key, value from working where scope = ? and conversation = ? and expires_at > ?",
+                    (*_place(connection, desk), now),
+                ).fetchall()
+            )
+
+    def push(self, desk: Desk, name: str, item: str, *, keep: int, expires_at: int) -> None:
+        with self._connections.writing(durable=False) as connection:
+            scope_number(connection, desk.scope)
+            place = (*_place(connection, desk), name)
+            connection.execute(
+                "insert into lists (scope, conversation, name, value, expires_at) values (?, ?, ?, ?, ?)",
+                (*place, item, expires_at),
+            )
+            connection.execute(
+                "delete from lists where scope = ? and conversation = ? and name = ? and item not in (select item "
+                "from lists where scope = ? and conversation = ? and name = ? order by item desc limit ?)",
+                (*place, *place, keep),
+            )
+
+    def items(self, desk: Desk, name: str, *, limit: int, now: int) -> Sequence[str]:
+        with self._connections.reading() as connection:
+            rows = connection.execute(
+                "select value, expires_at from lists where scope = ? and conversation = ? and name = ? "
+                "order by item desc limit ?",
+                (*_place(connection, desk), name, limit),
+            ).fetchall()
+        return [value for value, _ in rows] if rows and rows[0][1] > now else []
+
+    def clear(self, desk: Desk) -> None:
+        with self._connections.writing(durable=False) as connection:
+            place = _place(connection, desk)
+            connection.execute("delete from working where scope = ? and conversation = ?", place)
+            connection.execute("delete from lists where scope = ? and conversation = ?", place)
+
+
+def _place(connection: sqlite3.Connection, desk: Desk) -> tuple[int, str]:
+    return known_scope(connection, desk.scope) or 0, desk.conversation

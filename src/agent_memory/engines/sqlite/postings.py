@@ -1,0 +1,57 @@
+"""Which contents hold which words: a forward index on disk, turned around in memory.
+
+On disk each content has one row with the hashes and counts of its words, so that a write touches one page and an
+erasure removes one row. In memory the pairs are sorted by word once; what comes later waits in a short tail.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+ENTRY = 9  # bytes of one word in a row: eight of hash, one of count
+TAIL = 50_000  # pairs that may wait unsorted
+
+
+class Postings:
+    def __init__(self) -> None:
+        self._words: NDArray[np.uint64] = np.empty(0, np.uint64)  # sorted
+        self._places: NDArray[np.int32] = np.empty(0, np.int32)
+        self._counts: NDArray[np.uint8] = np.empty(0, np.uint8)
+        self._tail: list[tuple[NDArray[np.uint64], NDArray[np.int32], NDArray[np.uint8]]] = []
+        self._waiting = 0
+
+    def extend(self, first: int, rows: Sequence[bytes]) -> None:
+        """Rows of the contents that stand at `first`, `first` + 1, …"""
+        sizes = np.array([len(row) // ENTRY for row in rows], np.int64)
+        words = np.frombuffer(b"".join(row[: size * 8] for row, size in zip(rows, sizes, strict=True)), "<u8")
+        counts = np.frombuffer(b"".join(row[size * 8 :] for row, size in zip(rows, sizes, strict=True)), np.uint8)
+        places = np.repeat(np.arange(first, first + len(rows), dtype=np.int32), sizes)
+        self._tail.append((words, places, counts))
+        self._waiting += len(words)
+        if self._waiting > max(TAIL, len(self._words) // 8):
+            self._settle()
+
+    def find(self, word: int) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
+        """The places of the contents with this word, and how often each has it."""
+        key = np.uint64(word)
+        start, end = np.searchsorted(self._words, key), np.searchsorted(self._words, key, "right")
+        places, counts = [self._places[start:end]], [self._counts[start:end]]
+        for words, tail_places, tail_counts in self._tail:
+            here = words == key
+            places.append(tail_places[here])
+            counts.append(tail_counts[here])
+        return np.concatenate(places), np.concatenate(counts)
+
+    def _settle(self) -> None:
+        parts = [(self._words, self._places, self._counts), *self._tail]
+        words, places, counts = (np.concatenate(column) for column in zip(*parts, strict=True))
+        order = np.argsort(words, kind="stable")
+        self._words, self._places, self._counts = words[order], places[order], counts[order]
+        self._tail, self._waiting = [], 0
+
+    @property
+    def bytes(self) -> int:
+        return (len(self._words) + self._waiting) * 13

@@ -1,0 +1,279 @@
+"""Reads by id, key, filter and link. Every statement names the scopes that the reader may see."""
+
+from __future__ import annotations
+
+import heapq
+import json
+import sqlite3
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from agent_memory.engines.sqlite.interning import Interning, known_label, label_text, readable
+from agent_memory.engines.sqlite.journal import NAMES
+from agent_memory.engines.sqlite.statements import SQL
+from agent_memory.models.errors import NotFound
+from agent_memory.models.moment import from_micros, maybe_moment
+from agent_memory.models.record import JournalLine, Link, Record, Scope, Status
+from agent_memory.ports.records import Filter, Neighbour, View
+
+Row = tuple[Any, ...]
+LATEST = 2**63 - 1
+
+
+class Reader:
+    """One snapshot, seen by one reader."""
+
+    def __init__(self, connection: sqlite3.Connection, interning: Interning, view: View) -> None:
+        self.connection = connection
+        self.interning = interning
+        self.view = view
+        self.scopes = readable(connection, view.scope)
+        self.moment = {
+            "seq": LATEST if view.seq is None else view.seq,
+            "now": view.now,
+            "valid_at": view.valid_at,
+        }
+
+    def get(self, ids: Sequence[str]) -> list[Record]:
+        found = []
+        for id in ids:
+            record = self.number(id)
+            rows = self._versions("v.record = :record", record=record) if record is not None else []
+            if rows:
+                found.append(self.record(rows[-1]))
+        return found
+
+    def by_key(self, kind: str, key: str) -> Record | None:
+        number = self.interning.known(self.connection, kind)
+        for scope in self.scopes:
+            rows = self._versions(
+                "v.key = :key and v.kind = :kind and v.scope = :scope", key=key, kind=number, scope=scope
+            )
+            if rows:
+                return self.record(rows[-1])
+        return None
+
+    def find(self, where: Filter, limit: int, after: str | None, oldest_first: bool) -> list[Record]:
+        """Per scope and kind an index gives the right order; the short lists are merged."""
+        kinds = (
+            [number for name in where.kinds if (number := self.interning.known(self.connection, name))]
+            if (where.kinds is not None)
+            else [row[0] for row in self.connection.execute("select distinct kind from records")]
+        )
+        conditions, values = self._conditions(where)
+        direction, before = ("asc", ">") if oldest_first else ("desc", "<")
+        if after is not None:
+            conditions += f" and (v.valid_from, v.record) {before} (:last_from, :last_record)"
+            values |= self._position(after)
+        order = f"order by v.valid_from {direction}, v.record {direction} limit :limit"
+        lists = [
+            self._versions(
+                f"v.scope = :scope and v.kind = :kind{conditions}",
+                order,
+                scope=scope,
+                kind=kind,
+                limit=limit,
+                **values,
+            )
+            for scope in self.scopes
+            for kind in kinds
+        ]
+        merged = heapq.merge(*lists, key=lambda row: (row[13], row[17]), reverse=not oldest_first)
+        return [self.record(row) for row, _ in zip(merged, range(limit), strict=False)]
+
+    def history(self, id: str) -> list[Record]:
+        record = self.number(id)
+        if record is None:
+            raise NotFound(f"no record {id!r}", hint="`agent-memory list` shows what there is", field="id")
+        sql = f"{SQL['version_columns']} where v.record = :record and v.version <= :seq order by v.version"
+        rows = self.connection.execute(sql, {"record": record, **self.moment}).fetchall()
+        return [self.record(row) for row in rows]
+
+    def number(self, id: str) -> int | None:
+        """The record with this id, in the narrowest scope."""
+        for scope in self.scopes:
+            row = self.connection.execute(SQL["record_by_id"], (id, scope)).fetchone()
+            if row is not None:
+                return int(row[0])
+        return None
+
+    def hydrate(self, handles: Sequence[int]) -> list[Record]:
+        rows: dict[int, Row] = {}
+        for chunk in _chunks(list(handles), 500):
+            marks = ",".join("?" * len(chunk))
+            sql = f"{SQL['version_columns']} where v.version in ({marks})"
+            rows |= {row[0]: row for row in self.connection.execute(sql, chunk)}
+        return [self.record(rows[handle]) for handle in handles if handle in rows]
+
+    def record(self, row: Row) -> Record:
+        (version, id, kind, scope, text, payload, key, conversation, repository, status, importance, confidence,
+         source, valid_from, valid_to, number, _, _, at, ended) = row  # fmt: skip
+        name = self.interning.text
+        return Record.model_construct(
+            id=id,
+            kind=name(self.connection, kind),
+            scope=self._scope(scope),
+            text=text,
+            payload=json.loads(payload),
+            key=key,
+            conversation_id=label_text(self.connection, conversation),
+            repository=label_text(self.connection, repository),
+            status=Status(name(self.connection, status)),
+            importance=importance,
+            confidence=confidence,
+            source=name(self.connection, source),
+            valid_from=from_micros(valid_from),
+            valid_to=maybe_moment(valid_to),
+            recorded_at=from_micros(at),
+            recorded_to=maybe_moment(ended),
+            seq=version,
+            version=number,
+        )
+
+    # -- links
+
+    def links(self, ids: Sequence[str]) -> list[Link]:
+        numbers = [number for id in ids if (number := self.number(id)) is not None]
+        names: dict[int, str] = {}
+        found = []
+        for _, source, target, kind, weight, properties in self.edges(numbers, ()):
+            ends = [self._visible_id(number, names) for number in (source, target)]
+            if all(ends):
+                found.append(self._link(ends, kind, weight, properties))
+        return found
+
+    def walk(self, ids: Sequence[str], depth: int, types: Sequence[str], limit: int) -> list[Neighbour]:
+        names: dict[int, str] = {}
+        frontier = {number: id for id in ids if (number := self.number(id)) is not None}
+        seen, found = set(frontier), list[Neighbour]()
+        for distance in range(1, depth + 1):
+            reached: dict[int, str] = {}
+            for _, source, target, kind, weight, properties in self.edges(list(frontier), types):
+                other = target if source in frontier and target not in seen else source
+                if other in seen or len(found) >= limit:
+                    continue
+                ends = [self._visible_id(number, names) for number in (source, target)]
+                if not all(ends):
+                    continue
+                seen.add(other)
+                reached[other] = names[other]
+                record = self.record(self._versions("v.record = :record", record=other)[-1])
+                found.append(Neighbour(record, self._link(ends, kind, weight, properties), distance))
+            frontier = reached
+        return found
+
+    def edges(self, records: Sequence[int], types: Sequence[str]) -> Iterable[Row]:
+        """Links at these records, believed at the view's moment and inside the reader's scopes."""
+        kinds = [self.interning.known(self.connection, name) for name in types]
+        scopes = ",".join(map(str, self.scopes))
+        chosen = f" and type in ({','.join(map(str, kinds))})" if types else ""
+        for chunk in _chunks(list(records), 200):
+            marks = ",".join("?" * len(chunk))
+            sql = (
+                "select link, source, target, type, weight, properties from links "
+                f"where (source in ({marks}) or target in ({marks})) and scope in ({scopes}){chosen} "
+                "and link <= ? and (to_seq is null or to_seq > ?) order by link"
+            )
+            seq = self.moment["seq"]
+            yield from self.connection.execute(sql, (*chunk, *chunk, seq, seq)).fetchall()
+
+    def _link(self, ends: Sequence[str], kind: int, weight: float, properties: str) -> Link:
+        source, target = ends
+        return Link(
+            source_id=source,
+            target_id=target,
+            type=self.interning.text(self.connection, kind),
+            weight=weight,
+            properties=json.loads(properties),
+        )
+
+    def _visible_id(self, record: int, known: dict[int, str]) -> str:
+        """The id of a record that the view shows; empty when it does not."""
+        if record not in known:
+            rows = self._versions("v.record = :record", record=record)
+            known[record] = rows[-1][1] if rows and rows[-1][3] in self.scopes else ""
+        return known[record]
+
+    # -- the journal
+
+    def journal(self, after: int, limit: int, id: str | None) -> list[JournalLine]:
+        chosen, values = "", {}
+        if id is not None:
+            chosen, values = " and j.record = :record", {"record": self.number(id)}
+        scopes = ",".join(map(str, self.scopes))
+        sql = (
+            "select j.seq, j.at, j.operation, n.text, j.reason, coalesce(r.id, t.id), j.digest, j.chain from journal j "
+            "join names n on n.name = j.actor left join records r on r.record = j.record "
+            f"left join tombstones t on t.record = j.record where j.seq > :after and j.scope in ({scopes}){chosen} "
+            "and j.seq <= :seq order by j.seq limit :limit"
+        )
+        rows = self.connection.execute(sql, {"after": after, "limit": limit, "seq": self.moment["seq"], **values})
+        return [
+            JournalLine.model_construct(
+                seq=seq,
+                at=from_micros(at),
+                operation=NAMES[operation],
+                actor=actor,
+                reason=reason,
+                record_id=id,
+                digest=digest.hex(),
+                chain=chain.hex(),
+            )
+            for seq, at, operation, actor, reason, id, digest, chain in rows
+        ]
+
+    # -- inside
+
+    def _versions(self, condition: str, order: str = "order by v.valid_from", **values: object) -> list[Row]:
+        sql = f"{SQL['version_columns']} where {condition} and {SQL['visible']} {order}"
+        return self.connection.execute(sql, {**self.moment, **values}).fetchall()
+
+    def _conditions(self, where: Filter) -> tuple[str, dict[str, object]]:
+        """A filter as SQL; values are always parameters."""
+        known = self.interning.known
+        statuses = ",".join(str(known(self.connection, status)) for status in where.statuses)
+        sql, values = f" and v.status in ({statuses})", dict[str, object]()
+        for column, text in (("conversation", where.conversation_id), ("repository", where.repository)):
+            if text is not None:
+                sql += f" and v.{column} = :{column}"
+                values[column] = known_label(self.connection, text)
+        if where.after is not None:
+            sql, values["after"] = sql + " and v.valid_from >= :after", where.after
+        if where.before is not None:
+            sql, values["before"] = sql + " and v.valid_from < :before", where.before
+        for place, (name, value) in enumerate(where.fields):
+            sql += f" and v.content in (select content from fields where name = :name{place} and value = :value{place})"
+            values |= {f"name{place}": known(self.connection, name), f"value{place}": value}
+        return sql, values
+
+    def _position(self, id: str) -> dict[str, object]:
+        record = self.number(id)
+        rows = self._versions("v.record = :record", record=record) if record is not None else []
+        if not rows:
+            raise NotFound(f"no record {id!r} to continue after", hint="start from the first page", field="after")
+        return {"last_from": rows[-1][13], "last_record": record}
+
+    def _scope(self, number: int) -> Scope:
+        known = self.scopes.get(number)
+        if known is None:
+            row = self.connection.execute(
+                "select tenant, user, agent from scopes where scope = ?", (number,)
+            ).fetchone()
+            known = Scope(tenant=row[0], user=row[1], agent=row[2])
+        return known
+
+
+def _chunks(values: list[Any], size: int) -> Iterable[list[Any]]:
+    return (values[start : start + size] for start in range(0, len(values), size))
+
+
+def seq_at(connection: sqlite3.Connection, moment: int) -> int:
+    """Recorded times only grow with seq: a binary search needs no index."""
+    low, high = 0, connection.execute("select coalesce(max(seq), 0) from journal").fetchone()[0]
+    while low < high:
+        middle = (low + high + 1) // 2
+        if connection.execute(SQL["seq_at"], (middle,)).fetchone()[0] <= moment:
+            low = middle
+        else:
+            high = middle - 1
+    return int(low)

@@ -1,0 +1,134 @@
+"""The `RecordStore` port on SQLite."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from agent_memory.engines.sqlite import proof, schema, spaces, write
+from agent_memory.engines.sqlite.connection import Connections
+from agent_memory.engines.sqlite.interning import Interning, readable
+from agent_memory.engines.sqlite.read import Reader, seq_at
+from agent_memory.engines.sqlite.statements import SQL
+from agent_memory.models.kinds.kind import Kind
+from agent_memory.models.record import JournalLine, Link, Record
+from agent_memory.ports.changes import Applied, Author, Change, Expect, Once, Verified
+from agent_memory.ports.records import Deriver, Filter, Neighbour, View
+
+
+class SqliteRecords:
+    def __init__(self, connections: Connections, interning: Interning) -> None:
+        self._connections = connections
+        self._interning = interning
+        self._kinds: list[Kind] = []
+
+    def apply(
+        self,
+        changes: Sequence[Change],
+        *,
+        author: Author,
+        now: int,
+        expect: Sequence[Expect] = (),
+        once: Once | None = None,
+    ) -> Applied:
+        request = write.Request(author, now, expect, once)
+        return write.apply(self._connections, self._interning, changes, request)
+
+    def get(self, view: View, ids: Sequence[str]) -> list[Record]:
+        with self._connections.reading() as connection:
+            return Reader(connection, self._interning, view).get(ids)
+
+    def by_key(self, view: View, kind: str, key: str) -> Record | None:
+        with self._connections.reading() as connection:
+            return Reader(connection, self._interning, view).by_key(kind, key)
+
+    def find(
+        self, view: View, where: Filter, *, limit: int, after: str | None = None, oldest_first: bool = False
+    ) -> list[Record]:
+        with self._connections.reading() as connection:
+            return Reader(connection, self._interning, view).find(where, limit, after, oldest_first)
+
+    def history(self, view: View, id: str) -> list[Record]:
+        with self._connections.reading() as connection:
+            return Reader(connection, self._interning, view).history(id)
+
+    def links(self, view: View, ids: Sequence[str]) -> list[Link]:
+        with self._connections.reading() as connection:
+            return Reader(connection, self._interning, view).links(ids)
+
+    def walk(
+        self, view: View, ids: Sequence[str], *, depth: int, types: Sequence[str] = (), limit: int = 1000
+    ) -> list[Neighbour]:
+        with self._connections.reading() as connection:
+            return Reader(connection, self._interning, view).walk(ids, depth, types, limit)
+
+    def seq_at(self, moment: int) -> int:
+        with self._connections.reading() as connection:
+            return seq_at(connection, moment)
+
+    def journal(self, view: View, *, after: int = 0, limit: int = 100, id: str | None = None) -> list[JournalLine]:
+        with self._connections.reading() as connection:
+            return Reader(connection, self._interning, view).journal(after, limit, id)
+
+    def verify(self) -> Verified:
+        with self._connections.reading() as connection:
+            return proof.verify(connection, self._interning)
+
+    def rebuild(self, derive: Deriver) -> Mapping[str, int]:
+        with self._connections.writing() as connection:
+            schema.check_version(connection, self._connections.name)
+            connection.execute("delete from words")
+            connection.execute("delete from fields")
+            rows = connection.execute(
+                "select c.content, n.text, c.text, c.payload from contents c join versions v on v.version = c.content "
+                "join names n on n.name = v.kind"
+            )
+            made = 0
+            for content, kind, text, payload in rows:
+                derived = derive(kind, text, payload)
+                terms = derived.terms
+                connection.execute(SQL["insert_words"], (content, terms.length, terms.hashes + terms.counts))
+                for name, value in derived.fields:
+                    number = self._interning.name(connection, name)
+                    connection.execute(SQL["insert_field"], (number, value, content))
+                made += 1
+            number, space = spaces.active(connection)
+            if space is not None:
+                connection.execute(SQL["pend_everything"], {"space": number})
+            schema.create_views(connection, self._kinds, replace=True)
+        return {"contents": made, "views": len(self._kinds)}
+
+    def stats(self, view: View) -> dict[str, Any]:
+        with self._connections.reading() as connection:
+            scopes = ",".join(map(str, readable(connection, view.scope)))
+            kinds = connection.execute(
+                "select n.text, count(distinct v.record) from versions v join names n on n.name = v.kind "
+                f"where v.scope in ({scopes}) and v.to_seq is null group by v.kind order by n.text"
+            ).fetchall()
+            totals = {
+                table: connection.execute(f"select count(*) from {table} where scope in ({scopes})").fetchone()[0]
+                for table in ("records", "versions", "links", "vectors", "receipts")
+            }
+            pages, size = (connection.execute(f"pragma {name}").fetchone()[0] for name in ("page_count", "page_size"))
+            number, space = spaces.active(connection)
+            pending = connection.execute(
+                f"select count(*) from pending where space = ? and scope in ({scopes})",
+                (number,),
+            ).fetchone()[0]
+            seq = connection.execute("select coalesce(max(seq), 0) from journal").fetchone()[0]
+        return {
+            "kinds": dict(kinds),
+            **totals,
+            "pending_vectors": pending,
+            "seq": seq,
+            "space": space.fingerprint if space else None,
+            "bytes_on_disk": pages * size,
+        }
+
+    def prepare(self, kinds: Iterable[Kind]) -> None:
+        self._kinds = list(kinds)
+        with self._connections.reading() as connection:
+            taken = {row[0] for row in connection.execute("select name from sqlite_schema where type = 'view'")}
+        if any(kind.plural not in taken for kind in self._kinds):
+            with self._connections.writing() as connection:
+                schema.create_views(connection, self._kinds)

@@ -1,0 +1,140 @@
+"""Opening a file: create it, upgrade it by numbered migrations, or say why not. Views for other SQL tools."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Iterable
+from importlib import resources
+from pathlib import Path
+
+from agent_memory.engines.sqlite.connection import Connections
+from agent_memory.models.errors import InvalidInput, StoreError, StoreNewer
+from agent_memory.models.kinds.kind import Kind
+
+APPLICATION_ID = 0x61674D65  # "agMe": tells our files from other SQLite databases
+_COLUMNS = ("id", "tenant", "user", "agent", "text", "status", "importance", "confidence", "source", "key")
+
+
+def migrations() -> dict[int, str]:
+    """Number -> script, in order."""
+    folder = resources.files("agent_memory.engines.sqlite") / "migrations"
+    found = {int(file.name[:4]): file.read_text("utf-8") for file in folder.iterdir() if file.name.endswith(".sql")}
+    return dict(sorted(found.items()))
+
+
+def open_file(path: Path) -> Connections:
+    """A pool on a file of the current schema version."""
+    if path.is_dir():
+        raise StoreError(f"a directory is in the place of the store: {path}", hint="name a file inside it")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if not path.exists():
+            path.touch(mode=0o600)
+    except OSError as error:
+        raise StoreError(
+            f"the store cannot be created: {path}: {error.strerror}", hint="choose another path"
+        ) from error
+    connections = Connections(path)
+    try:
+        upgrade(connections, migrations())
+    except BaseException:
+        connections.close()
+        raise
+    return connections
+
+
+def upgrade(connections: Connections, scripts: dict[int, str]) -> None:
+    """Bring the file to the newest version, each step in one transaction; processes that come at once wait."""
+    newest = max(scripts)
+    with connections.plain() as connection:
+        if _version(connection, connections.name, newest) == newest:
+            return
+    with connections.writing() as connection:
+        current = _version(connection, connections.name, newest)
+        for number in (number for number in scripts if number > current):
+            for statement in _statements(scripts[number]):
+                connection.execute(statement)
+        connection.execute(f"pragma application_id = {APPLICATION_ID}")
+        connection.execute(f"pragma user_version = {newest}")
+
+
+def check_version(connection: sqlite3.Connection, name: str) -> None:
+    """Every write asks: another process may have upgraded the file since it was opened."""
+    if connection.execute("pragma user_version").fetchone()[0] != _newest():
+        _version(connection, name, _newest())
+        raise StoreError(f"the store was upgraded by another process: {name}", hint="open it again")
+
+
+def _newest() -> int:
+    global _NEWEST
+    if _NEWEST is None:
+        _NEWEST = max(migrations())
+    return _NEWEST
+
+
+_NEWEST: int | None = None
+
+
+def _version(connection: sqlite3.Connection, name: str, newest: int) -> int:
+    version: int = connection.execute("pragma user_version").fetchone()[0]
+    application = connection.execute("pragma application_id").fetchone()[0]
+    empty = connection.execute("select count(*) from sqlite_schema").fetchone()[0] == 0
+    if application != APPLICATION_ID and not empty:
+        raise StoreError(f"the file is a database of another program: {name}", hint="choose another path")
+    if version > newest:
+        raise StoreNewer(
+            f"the store has schema version {version}, this agent-memory knows {newest}: {name}",
+            hint="upgrade agent-memory; nothing was changed",
+        )
+    return version
+
+
+def _statements(script: str) -> Iterable[str]:
+    """One by one: `executescript` would commit the transaction that keeps a step whole."""
+    pending = ""
+    for line in script.splitlines(keepends=True):
+        pending += line
+        if sqlite3.complete_statement(pending):
+            yield pending
+            pending = ""
+    if pending.strip():
+        yield pending
+
+
+def create_views(connection: sqlite3.Connection, kinds: Iterable[Kind], *, replace: bool = False) -> None:
+    """A view per kind, named by its plural: what is active and holds now, one column per payload field."""
+    taken = dict(connection.execute("select name, type from sqlite_schema where type in ('table', 'view')"))
+    for kind in kinds:
+        if not re.fullmatch(r"[a-z][a-z0-9_]*", kind.plural) or taken.get(kind.plural) == "table":
+            raise InvalidInput(
+                f"kind {kind.name}: its plural {kind.plural!r} cannot name a view",
+                hint="use lower-case letters, digits and _, and none of our table names",
+                field="plural",
+            )
+        if kind.plural in taken and not replace:
+            continue
+        connection.execute(f'drop view if exists "{kind.plural}"')
+        connection.execute(_view(kind))
+
+
+def _view(kind: Kind) -> str:
+    fields = [name for name in kind.payload.model_fields if name not in _COLUMNS]
+    extracted = "".join(f""",\n    json_extract(c.payload, '$.{name}') as "{name}\"""" for name in fields)
+    name = kind.name.replace("'", "''")
+    return f"""create view "{kind.plural}" as
+select r.id, s.tenant, s.user, s.agent, c.text, status.text as record_status, v.importance, v.confidence,
+    source.text as record_source, v.key, conversation.text as conversation_id,
+    strftime('%Y-%m-%dT%H:%M:%fZ', v.valid_from / 1e6, 'unixepoch') as valid_from,
+    strftime('%Y-%m-%dT%H:%M:%fZ', v.valid_to / 1e6, 'unixepoch') as valid_to,
+    strftime('%Y-%m-%dT%H:%M:%fZ', j.at / 1e6, 'unixepoch') as recorded_at{extracted}
+from versions v
+join names k on k.name = v.kind and k.text = '{name}'
+join records r on r.record = v.record
+join contents c on c.content = v.content
+join scopes s on s.scope = v.scope
+join names status on status.name = v.status
+join names source on source.name = v.source
+join journal j on j.seq = v.version
+left join labels conversation on conversation.label = v.conversation
+where v.to_seq is null and (v.valid_to is null or v.valid_to / 1e6 > (julianday('now') - 2440587.5) * 86400)"""

@@ -1,0 +1,141 @@
+"""One scope's rows as columns in memory, so that a search is arithmetic.
+
+A shelf is loaded when its scope is first searched and brought up to a snapshot's seq before every search. It only
+ever grows, except after an erasure, which makes it load again. Readers mask by seq, so a shelf that is ahead of
+somebody's snapshot still answers as of that snapshot.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from agent_memory.engines.sqlite.journal import ADOPT, AMEND, EMBED, ERASE, OPERATIONS, PUT
+from agent_memory.engines.sqlite.postings import Postings
+from agent_memory.engines.sqlite.statements import SQL
+
+FAR_BEHIND = 20_000  # journal lines; beyond it, loading afresh is cheaper than following
+
+_COLUMNS = {
+    "version": np.int64,
+    "record": np.int64,
+    "content": np.int64,
+    "kind": np.int32,
+    "status": np.int32,
+    "conversation": np.int32,
+    "repository": np.int32,
+    "importance": np.float32,
+    "valid_from": np.int64,
+    "valid_to": np.int64,
+    "to_seq": np.int64,
+}
+
+
+class Growing:
+    """An array that is appended to. Views handed out before stay valid: rows below `count` never move."""
+
+    def __init__(self, dtype: Any, width: int = 0) -> None:
+        self._shape = (width,) if width else ()
+        self._data = np.empty((0, *self._shape), dtype)
+        self.count = 0
+
+    def extend(self, rows: NDArray[Any]) -> None:
+        needed = self.count + len(rows)
+        if needed > len(self._data):
+            grown = np.empty((max(needed, len(self._data) * 5 // 4 + 16), *self._shape), self._data.dtype)
+            grown[: self.count] = self._data[: self.count]
+            self._data = grown
+        self._data[self.count : needed] = rows
+        self.count = needed
+
+    @property
+    def rows(self) -> NDArray[Any]:
+        return self._data[: self.count]
+
+
+class Shelf:
+    """Columns of versions, postings of words, int8 vectors with the position of the content they belong to."""
+
+    def __init__(self, scope: int) -> None:
+        self.scope = scope
+        self.lock = threading.Lock()
+        self._empty()
+
+    def _empty(self) -> None:
+        self.seq = -1
+        self.space = 0
+        self.columns = {name: Growing(dtype) for name, dtype in _COLUMNS.items()}
+        self.place = Growing(np.int64)  # of each version: where its content stands in `contents`
+        self.contents = Growing(np.int64)
+        self.lengths = Growing(np.int32)
+        self.postings = Postings()
+        self.vectors: Growing | None = None
+        self.scales = Growing(np.float32)
+        self.owners = Growing(np.int64)  # of each vector: where its content stands
+
+    def follow(self, connection: sqlite3.Connection, seq: int, space: tuple[int, int] | None) -> None:
+        """Bring the shelf up to `seq`; `space` is the active one and its dimension."""
+        with self.lock:
+            if self.seq >= seq and (space is None or self.space == space[0]):
+                return
+            if self.seq < 0 or seq - self.seq > FAR_BEHIND:
+                self._empty()
+                self._read(connection, 0, space)
+            else:
+                self._catch_up(connection, space)
+            self.seq = max(self.seq, seq)
+
+    def _catch_up(self, connection: sqlite3.Connection, space: tuple[int, int] | None) -> None:
+        changes = connection.execute(SQL["shelf_changes"], (self.seq, self.scope)).fetchall()
+        operations = {operation for _, operation, _ in changes}
+        if operations & {OPERATIONS[ERASE], OPERATIONS[ADOPT]}:
+            self._empty()
+            self._read(connection, 0, space)
+        elif operations & {OPERATIONS[PUT], OPERATIONS[AMEND], OPERATIONS[EMBED]}:
+            self._read(connection, self.seq, space)
+            versions, to_seq = self.columns["version"].rows, self.columns["to_seq"].rows
+            for record in {record for _, _, record in changes if record is not None}:
+                for version, ended in connection.execute(SQL["ended"], (record,)):
+                    place = int(np.searchsorted(versions, version))
+                    if place < len(versions) and versions[place] == version:
+                        to_seq[place] = ended
+
+    def _read(self, connection: sqlite3.Connection, after: int, space: tuple[int, int] | None) -> None:
+        versions = connection.execute(SQL["shelf_versions"], (self.scope, after)).fetchall()
+        last = int(self.contents.rows[-1]) if self.contents.count else 0
+        words = connection.execute(SQL["shelf_words"], (self.scope, after, last)).fetchall()
+        if words:
+            first = self.contents.count
+            self.contents.extend(np.array([row[0] for row in words], np.int64))
+            self.lengths.extend(np.array([row[1] for row in words], np.int32))
+            self.postings.extend(first, [row[2] for row in words])
+        if versions:
+            for (name, dtype), values in zip(_COLUMNS.items(), zip(*versions, strict=True), strict=True):
+                self.columns[name].extend(np.array(values, dtype))
+            contents = np.array([row[2] for row in versions], np.int64)
+            self.place.extend(np.searchsorted(self.contents.rows, contents))
+        if space is not None:
+            self._read_vectors(connection, after, space)
+
+    def _read_vectors(self, connection: sqlite3.Connection, after: int, space: tuple[int, int]) -> None:
+        number, dimension = space
+        if self.space != number or self.vectors is None:
+            self.space, self.vectors = number, Growing(np.int8, dimension)
+            self.scales, self.owners, after = Growing(np.float32), Growing(np.int64), 0
+        cursor = connection.execute(SQL["shelf_vectors"], (self.scope, number, after))
+        while rows := cursor.fetchmany(4096):
+            owners = np.searchsorted(self.contents.rows, np.array([row[0] for row in rows], np.int64))
+            self.owners.extend(owners)
+            self.scales.extend(np.array([row[1] for row in rows], np.float32))
+            joined = b"".join(row[2] for row in rows)
+            self.vectors.extend(np.frombuffer(joined, np.int8).reshape(-1, dimension))
+
+    @property
+    def bytes(self) -> int:
+        arrays = [*self.columns.values(), self.place, self.contents, self.lengths, self.scales, self.owners]
+        vectors = 0 if self.vectors is None else self.vectors.rows.nbytes
+        return sum(array.rows.nbytes for array in arrays) + self.postings.bytes + vectors

@@ -1,0 +1,109 @@
+"""Embedding spaces: which one answers, what it still lacks, and building another beside it."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+
+from agent_memory.engines.sqlite.interning import Interning, readable
+from agent_memory.engines.sqlite.journal import ADOPT, EMBED, OURSELVES, Ledger
+from agent_memory.engines.sqlite.statements import SQL
+from agent_memory.models.errors import Conflict, SpaceMismatch
+from agent_memory.ports.embedder import Space
+from agent_memory.ports.index import Embedded, Unembedded
+from agent_memory.ports.records import View
+
+
+def active(connection: sqlite3.Connection) -> tuple[int, Space | None]:
+    for number, model, version, dimension, is_active in connection.execute(SQL["spaces"]):
+        if is_active:
+            return number, Space(model, version, dimension)
+    return 0, None
+
+
+def mismatch(given: Space | None, stored: Space | None) -> SpaceMismatch:
+    return SpaceMismatch(
+        f"the embedder makes {given.fingerprint if given else 'no'} vectors, "
+        f"the store holds {stored.fingerprint if stored else 'none'}",
+        hint="configure the embedder that the store was built with, or run `agent-memory rebuild --vectors`",
+    )
+
+
+def begin(connection: sqlite3.Connection, interning: Interning, space: Space) -> None:
+    if _number(connection, space):
+        return
+    first = active(connection)[1] is None
+    connection.execute(
+        "insert into spaces (model, version, dimension, active) values (?, ?, ?, ?)",
+        (space.model, space.version, space.dimension, int(first)),
+    )
+    connection.execute(SQL["pend_everything"], {"space": _number(connection, space)})
+    if first:
+        _tell(connection, interning, space)
+
+
+def switch(connection: sqlite3.Connection, interning: Interning, space: Space) -> None:
+    number = _number(connection, space)
+    left = connection.execute("select count(*) from pending where space = ?", (number,)).fetchone()[0]
+    if not number or left:
+        raise Conflict(f"{left} contents have no vector in {space.fingerprint} yet", hint="embed them first")
+    if active(connection)[0] == number:
+        return
+    connection.execute("update spaces set active = (space = ?)", (number,))
+    for table in ("vectors", "pending", "spaces"):
+        connection.execute(f"delete from {table} where space <> ?", (number,))
+    _tell(connection, interning, space)
+
+
+def pending(connection: sqlite3.Connection, space: Space, view: View | None) -> int:
+    sql = f"select count(*) from pending p where p.space = ?{_seen(connection, view)}"
+    count: int = connection.execute(sql, (_number(connection, space),)).fetchone()[0]
+    return count
+
+
+def unembedded(connection: sqlite3.Connection, space: Space, view: View | None, limit: int) -> list[Unembedded]:
+    sql = f"{SQL['unembedded']} where p.space = ?{_seen(connection, view)} order by p.content desc limit ?"
+    return [Unembedded(*row) for row in connection.execute(sql, (_number(connection, space), limit))]
+
+
+def embedded(connection: sqlite3.Connection, ledger: Ledger, space: Space, batch: Sequence[Embedded]) -> None:
+    """One journal line per scope, so that shelves notice. A content that was forgotten, or that another process
+    embedded meanwhile, is passed over."""
+    number = _number(connection, space)
+    lines: dict[int, int] = {}
+    for one in batch:
+        key = (one.handle, number)
+        row = connection.execute("select scope, part from pending where content = ? and space = ?", key).fetchone()
+        if row is None or (one.vectors and one.vectors[0].part != row[1]):
+            continue
+        scope, part = row
+        if scope not in lines:
+            lines[scope] = ledger.append(EMBED, scope, None, None, b"")
+        connection.executemany(
+            SQL["insert_vector"],
+            [(number, scope, one.handle, v.part, v.start, v.end, lines[scope], v.scale, v.data) for v in one.vectors],
+        )
+        if one.complete:
+            connection.execute("delete from pending where content = ? and space = ?", key)
+        else:
+            part += len(one.vectors)
+            connection.execute("update pending set part = ? where content = ? and space = ?", (part, *key))
+
+
+def _number(connection: sqlite3.Connection, space: Space) -> int:
+    row = connection.execute(
+        "select space from spaces where model = ? and version = ? and dimension = ?",
+        (space.model, space.version, space.dimension),
+    ).fetchone()
+    return 0 if row is None else row[0]
+
+
+def _tell(connection: sqlite3.Connection, interning: Interning, space: Space) -> None:
+    ledger = Ledger(connection, 0, interning.name(connection, OURSELVES), space.fingerprint)
+    ledger.append(ADOPT, 0, None, None, b"")
+
+
+def _seen(connection: sqlite3.Connection, view: View | None) -> str:
+    if view is None:
+        return ""
+    return f" and p.scope in ({','.join(map(str, readable(connection, view.scope)))})"

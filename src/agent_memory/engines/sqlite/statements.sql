@@ -1,0 +1,116 @@
+-- What the SQLite engine says, by name. Reads share two conditions, spelled out where they are used:
+--   believed:  v.version <= :seq and (v.to_seq is null or v.to_seq > :seq)
+--   holding:   at :valid_at strictly, or at :now, where a record that only begins later shows its first version
+
+-- name: head
+select seq, at, chain from journal order by seq desc limit 1
+
+-- name: seq_at
+select at from journal where seq = ?
+
+-- name: insert_journal
+insert into journal (seq, at, operation, scope, record, other, actor, reason, digest, chain)
+values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+
+-- name: insert_record
+insert into records (record, id, scope, kind) values (?, ?, ?, ?)
+
+-- name: insert_content
+insert into contents (content, text, payload, salt) values (?, ?, ?, ?)
+
+-- name: insert_version
+insert into versions (version, record, number, content, scope, kind, key, conversation, repository, status,
+    importance, confidence, source, valid_from, valid_to)
+values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+
+-- name: end_version
+update versions set to_seq = ? where version = ?
+
+-- name: insert_words
+insert into words (content, length, terms) values (?, ?, ?)
+
+-- name: insert_field
+insert or ignore into fields (name, value, content) values (?, ?, ?)
+
+-- name: insert_vector
+insert into vectors (space, scope, content, part, start, "end", from_seq, scale, data)
+values (?, ?, ?, ?, ?, ?, ?, ?, ?)
+
+-- name: insert_pending
+insert into pending (content, space, scope, part) values (?, ?, ?, ?)
+
+-- name: pend_everything
+insert into pending (content, space, scope, part)
+select distinct v.content, :space, v.scope, 0 from versions v
+where v.content not in (select content from vectors where space = :space)
+and v.content not in (select content from pending where space = :space)
+
+-- name: record_by_id
+select record, kind from records where id = ? and scope = ?
+
+-- name: record_by_key
+select record from versions where key = ? and kind = ? and scope = ? and to_seq is null limit 1
+
+-- name: current_versions
+select v.version, v.number, v.content, c.text, c.payload, c.salt, v.key, v.conversation, v.repository, v.status,
+    v.importance, v.confidence, v.source, v.valid_from, v.valid_to
+from versions v join contents c on c.content = v.content
+where v.record = ? and v.to_seq is null order by v.valid_from
+
+-- name: current_link
+select link from links where source = ? and target = ? and type = ? and to_seq is null
+
+-- name: insert_link
+insert into links (link, source, target, type, scope, weight, properties, salt) values (?, ?, ?, ?, ?, ?, ?, ?)
+
+-- name: end_link
+update links set to_seq = ? where link = ?
+
+-- name: version_columns
+select v.version, r.id, v.kind, v.scope, c.text, c.payload, v.key, v.conversation, v.repository, v.status,
+    v.importance, v.confidence, v.source, v.valid_from, v.valid_to, v.number, v.to_seq, v.record,
+    j.at, e.at
+from versions v
+join records r on r.record = v.record
+join contents c on c.content = v.content
+join journal j on j.seq = v.version
+left join journal e on e.seq = v.to_seq
+
+-- name: visible
+v.version <= :seq and (v.to_seq is null or v.to_seq > :seq)
+and case when :valid_at is null
+    then (v.valid_to is null or v.valid_to > :now)
+        and (v.valid_from <= :now or not exists (
+            select 1 from versions w where w.record = v.record and w.version <= :seq
+            and (w.to_seq is null or w.to_seq > :seq) and w.valid_from < v.valid_from
+            and (w.valid_to is null or w.valid_to > :now)))
+    else v.valid_from <= :valid_at and (v.valid_to is null or v.valid_to > :valid_at)
+    end
+
+-- name: shelf_versions
+select version, record, content, kind, status, coalesce(conversation, 0), coalesce(repository, 0), importance,
+    valid_from, coalesce(valid_to, 9223372036854775807), coalesce(to_seq, 9223372036854775807)
+from versions where scope = ? and version > ? order by version
+
+-- name: shelf_words
+select w.content, w.length, w.terms from words w
+where w.content in (select content from versions where scope = ? and version > ? and content > ?) order by w.content
+
+-- name: shelf_vectors
+select content, scale, data from vectors where scope = ? and space = ? and from_seq > ?
+
+-- name: shelf_changes
+select seq, operation, record from journal where seq > ? and scope in (?, 0)
+
+-- name: ended
+select version, to_seq from versions where record = ? and to_seq is not null
+
+-- name: spaces
+select space, model, version, dimension, active from spaces order by active desc
+
+-- name: unembedded
+select p.content, c.text, p.part from pending p join contents c on c.content = p.content
+
+-- name: working_set
+insert into working (scope, conversation, key, value, expires_at) values (?, ?, ?, ?, ?)
+on conflict do update set value = excluded.value, expires_at = excluded.expires_at

@@ -1,0 +1,384 @@
+"""The one write: changes come in, rows go out, all in one transaction."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from agent_memory.engines.sqlite import erase
+from agent_memory.engines.sqlite.connection import Connections
+from agent_memory.engines.sqlite.interning import Interning, known_scope, label, label_text, scope_number
+from agent_memory.engines.sqlite.journal import AMEND, CONNECT, DISCONNECT, PUT, Ledger, digest
+from agent_memory.engines.sqlite.schema import check_version
+from agent_memory.engines.sqlite.statements import SQL
+from agent_memory.models.errors import Conflict, NotFound
+from agent_memory.models.record import Scope, Status
+from agent_memory.ports.changes import (
+    Amend,
+    Applied,
+    Author,
+    Change,
+    Connect,
+    Content,
+    Derived,
+    Disconnect,
+    Effect,
+    Erase,
+    Expect,
+    Once,
+    Outcome,
+    Put,
+    State,
+)
+from agent_memory.ports.embedder import Space
+from agent_memory.ports.timeline import Believed, meet
+
+REPEATS_LIVE = 7 * 86_400_000_000  # an idempotency key is remembered for a week
+
+
+def apply(
+    connections: Connections,
+    interning: Interning,
+    changes: Sequence[Change],
+    request: Request,
+) -> Applied:
+    """Change by change under the write lock; the first error undoes all of them."""
+    with connections.writing() as connection:
+        check_version(connection, connections.name)
+        writer = Writer(connection, interning, request.author, request.now)
+        if request.once and (answer := writer.answered(request.once)):
+            return answer
+        for expectation in request.expect:
+            writer.check(expectation)
+        outcomes = tuple(writer.write(change) for change in changes)
+        applied = Applied(writer.ledger.seq, writer.ledger.at, outcomes)
+        if request.once:
+            writer.answer(request.once, applied)
+        erased = any(outcome.effect is Effect.ERASED for outcome in outcomes)
+        if erased:
+            erase.collect(connection)
+    return replace(applied, scrubbed=erase.scrub(connections)) if erased else applied
+
+
+@dataclass(frozen=True)
+class Request:
+    """What goes with the changes."""
+
+    author: Author
+    now: int
+    expect: Sequence[Expect] = ()
+    once: Once | None = None
+
+
+@dataclass(frozen=True)
+class _Slot:
+    """Where a version goes."""
+
+    record: int
+    kind: int
+    scope: int
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A version that is believed now, as stored."""
+
+    version: int
+    number: int
+    content: int
+    salt: bytes
+
+
+class Writer:
+    """One transaction's worth of changes."""
+
+    def __init__(self, connection: sqlite3.Connection, interning: Interning, author: Author, now: int) -> None:
+        self.connection = connection
+        self.interning = interning
+        self.author = author
+        self.scope = scope_number(connection, author.scope)
+        self.ledger = Ledger(connection, now, interning.name(connection, author.actor), author.reason)
+
+    def write(self, change: Change) -> Outcome:
+        match change:
+            case Put():
+                return self._put(change)
+            case Amend():
+                return self._amend(change)
+            case Connect():
+                return self._connect(change)
+            case Disconnect():
+                return self._disconnect(change)
+            case Erase():
+                record, scope = self._find(change.id)
+                erase.erase(self.connection, self.ledger, record, scope, change.id)
+                return Outcome(Effect.ERASED, change.id)
+
+    def check(self, expect: Expect) -> None:
+        record = None
+        if expect.id is not None:
+            record = self._record(expect.id)
+        elif expect.key is not None:
+            record = self._keyed(expect.key, self.interning.name(self.connection, expect.kind or ""))
+        number = 0
+        if record is not None:
+            number = max((row.number for row, _ in self._current(record)), default=0)
+        if number != expect.version:
+            raise Conflict(
+                f"{expect.id or expect.key}: version {expect.version} was expected, the store has {number}",
+                hint="read it again and repeat the change",
+            )
+
+    def answered(self, once: Once) -> Applied | None:
+        row = self.connection.execute(
+            "select request, answer from repeats where scope = ? and key = ?", (self.scope, once.key)
+        ).fetchone()
+        if row is None:
+            return None
+        if row[0] != once.fingerprint:
+            raise Conflict(
+                f"idempotency key {once.key!r} was used for another request",
+                hint="use a new key for a new request",
+            )
+        answer = json.loads(row[1])
+        outcomes = tuple(Outcome(Effect(effect), id, version) for effect, id, version in answer["outcomes"])
+        return Applied(answer["seq"], answer["at"], outcomes, repeated=True)
+
+    def answer(self, once: Once, applied: Applied) -> None:
+        outcomes = [(outcome.effect, outcome.id, outcome.version) for outcome in applied.outcomes]
+        text = json.dumps({"seq": applied.seq, "at": applied.at, "outcomes": outcomes})
+        self.connection.execute("delete from repeats where at < ?", (applied.at - REPEATS_LIVE,))
+        self.connection.execute(
+            "insert into repeats (scope, key, request, at, answer) values (?, ?, ?, ?, ?)",
+            (self.scope, once.key, once.fingerprint, applied.at, text),
+        )
+
+    # -- records
+
+    def _put(self, put: Put) -> Outcome:
+        kind = self.interning.name(self.connection, put.kind)
+        record = self._target(put, kind)
+        if record is None:
+            record = self.ledger.next
+            self.connection.execute(SQL["insert_record"], (record, put.id, self.scope, kind))
+            self._insert(PUT, _Slot(record, kind, self.scope), 1, put.state, put.content, derived=put.derived)
+            return Outcome(Effect.CREATED, put.id, 1)
+        id = self.connection.execute("select id from records where record = ?", (record,)).fetchone()[0]
+        rows = self._current(record)
+        number = max((row.number for row, _ in rows), default=0) or self._last_number(record)
+        plan = meet([believed for _, believed in rows], put.content, put.state, succeeds=put.succeeds, dated=put.dated)
+        if plan.state is None:
+            return Outcome(Effect.UNCHANGED, id, number)
+        self._end(plan.ends)
+        slot = _Slot(record, kind, self.scope)
+        for row, state in plan.keeps:
+            number += 1
+            kept = next(believed for mine, believed in rows if mine is row)
+            self._insert(AMEND, slot, number, state, Content(kept.text, kept.payload, row.salt), row.content)
+        self._insert(PUT, slot, number + 1, plan.state, put.content, derived=put.derived)
+        return Outcome(Effect.UPDATED, id, number + 1)
+
+    def _target(self, put: Put, kind: int) -> int | None:
+        """The record that this put is a version of: by key, else by id."""
+        row = self.connection.execute(SQL["record_by_id"], (put.id, self.scope)).fetchone()
+        keyed = self._keyed(put.state.key, kind) if put.state.key is not None else None
+        if row is None:
+            return keyed
+        if row[1] != kind:
+            raise Conflict(
+                f"id {put.id!r} is taken by a record of kind {self.interning.text(self.connection, row[1])!r}",
+                hint="leave the id out, or use another",
+            )
+        if keyed is not None and keyed != row[0]:
+            raise Conflict(
+                f"{put.kind} {put.id!r} cannot take a key that another record has",
+                hint="update that record instead, or choose another name",
+            )
+        found: int = row[0]
+        return found
+
+    def _keyed(self, key: str, kind: int) -> int | None:
+        row = self.connection.execute(SQL["record_by_key"], (key, kind, self.scope)).fetchone()
+        return None if row is None else row[0]
+
+    def _record(self, id: str) -> int | None:
+        row = self.connection.execute(SQL["record_by_id"], (id, self.scope)).fetchone()
+        return None if row is None else row[0]
+
+    def _find(self, id: str) -> tuple[int, int]:
+        """(record, its scope) for an id that this author sees, the narrowest scope first."""
+        for scope in self.author.scope.readable():
+            number = known_scope(self.connection, scope)
+            if number is None:
+                continue
+            row = self.connection.execute(SQL["record_by_id"], (id, number)).fetchone()
+            if row is not None:
+                return row[0], number
+        raise NotFound(f"no record {id!r}", hint="`agent-memory list` shows what there is", field="id")
+
+    def _current(self, record: int) -> list[tuple[_Row, Believed[_Row]]]:
+        rows = []
+        for values in self.connection.execute(SQL["current_versions"], (record,)).fetchall():
+            version, number, content, text, payload, salt, key, conversation, repository, *rest = values
+            status, importance, confidence, source, valid_from, valid_to = rest
+            row = _Row(version, number, content, salt)
+            state = State(
+                valid_from=valid_from,
+                valid_to=valid_to,
+                key=key,
+                conversation_id=label_text(self.connection, conversation),
+                repository=label_text(self.connection, repository),
+                status=Status(self.interning.text(self.connection, status)),
+                importance=importance,
+                confidence=confidence,
+                source=self.interning.text(self.connection, source),
+            )
+            rows.append((row, Believed(row, text, payload, state)))
+        return rows
+
+    def _last_number(self, record: int) -> int:
+        row = self.connection.execute("select max(number) from versions where record = ?", (record,)).fetchone()
+        return row[0] or 0
+
+    def _amend(self, amend: Amend) -> Outcome:
+        record, scope = self._find(amend.id)
+        rows = self._current(record)
+        if not rows:
+            raise NotFound(f"record {amend.id!r} has no current version", field="id")
+        row, believed = rows[-1]
+        changed = {
+            name: value
+            for name in ("status", "importance", "confidence", "valid_to")
+            if (value := getattr(amend, name)) is not None
+        }
+        state = replace(believed.state, **changed)
+        number = max(mine.number for mine, _ in rows)
+        if state == believed.state:
+            return Outcome(Effect.UNCHANGED, amend.id, number)
+        self._end((row,))
+        kind = self.connection.execute("select kind from records where record = ?", (record,)).fetchone()[0]
+        content = Content(believed.text, believed.payload, row.salt)
+        self._insert(AMEND, _Slot(record, kind, scope), number + 1, state, content, row.content)
+        return Outcome(Effect.UPDATED, amend.id, number + 1)
+
+    def _end(self, rows: Sequence[_Row]) -> None:
+        self.connection.executemany(SQL["end_version"], [(self.ledger.next, row.version) for row in rows])
+
+    def _insert(
+        self,
+        operation: str,
+        slot: _Slot,
+        number: int,
+        state: State,
+        content: Content,
+        stored: int | None = None,
+        derived: Derived | None = None,
+    ) -> None:
+        """A version, its journal line and, unless the content is `stored` already, the content."""
+        seq = self.ledger.append(operation, slot.scope, slot.record, None, version_digest(content, state))
+        if stored is None:
+            self.connection.execute(SQL["insert_content"], (seq, content.text, content.payload, content.salt))
+        name = self.interning.name
+        values = (
+            seq,
+            slot.record,
+            number,
+            seq if stored is None else stored,
+            slot.scope,
+            slot.kind,
+            state.key,
+            label(self.connection, state.conversation_id),
+            label(self.connection, state.repository),
+            name(self.connection, state.status),
+            state.importance,
+            state.confidence,
+            name(self.connection, state.source),
+            state.valid_from,
+            state.valid_to,
+        )
+        self.connection.execute(SQL["insert_version"], values)
+        if derived is not None:
+            self._derive(seq, slot.scope, derived)
+
+    def _derive(self, content: int, scope: int, derived: Derived) -> None:
+        terms = derived.terms
+        self.connection.execute(SQL["insert_words"], (content, terms.length, terms.hashes + terms.counts))
+        for name, value in derived.fields:
+            number = self.interning.name(self.connection, name)
+            self.connection.execute(SQL["insert_field"], (number, value, content))
+        for space, active in self._spaces():
+            made = derived.vectors if active == derived.space else ()
+            self.connection.executemany(
+                SQL["insert_vector"],
+                [(space, scope, content, v.part, v.start, v.end, content, v.scale, v.data) for v in made],
+            )
+            if not (made and derived.complete):
+                self.connection.execute(SQL["insert_pending"], (content, space, scope, len(made)))
+
+    def _spaces(self) -> list[tuple[int, Space]]:
+        """The active space, and one that is being built beside it."""
+        rows = self.connection.execute(SQL["spaces"]).fetchall()
+        return [(number, Space(model, version, dimension)) for number, model, version, dimension, _ in rows]
+
+    # -- links
+
+    def _connect(self, change: Connect) -> Outcome:
+        (source, here), (target, there) = self._find(change.source_id), self._find(change.target_id)
+        kind = self.interning.name(self.connection, change.type)
+        old = self.connection.execute(SQL["current_link"], (source, target, kind)).fetchone()
+        if old is not None:
+            same = self.connection.execute(
+                "select 1 from links where link = ? and weight = ? and properties = ?",
+                (old[0], change.weight, change.properties),
+            ).fetchone()
+            if same:
+                return Outcome(Effect.UNCHANGED, change.source_id)
+            self.connection.execute(SQL["end_link"], (self.ledger.next, old[0]))
+        scope = self._narrower(here, there)
+        proof = digest(change.salt, source, target, change.type, change.weight, change.properties)
+        link = self.ledger.append(CONNECT, scope, source, target, proof)
+        values = (link, source, target, kind, scope, change.weight, change.properties, change.salt)
+        self.connection.execute(SQL["insert_link"], values)
+        return Outcome(Effect.UPDATED if old else Effect.CREATED, change.source_id)
+
+    def _disconnect(self, change: Disconnect) -> Outcome:
+        (source, here), (target, there) = self._find(change.source_id), self._find(change.target_id)
+        kind = self.interning.name(self.connection, change.type)
+        old = self.connection.execute(SQL["current_link"], (source, target, kind)).fetchone()
+        if old is None:
+            return Outcome(Effect.UNCHANGED, change.source_id)
+        self.connection.execute(SQL["end_link"], (self.ledger.next, old[0]))
+        self.ledger.append(DISCONNECT, self._narrower(here, there), source, target, b"")
+        return Outcome(Effect.UPDATED, change.source_id)
+
+    def _narrower(self, one: int, other: int) -> int:
+        """The scope of the two with fewer readers; where neither is inside the other, the writer's own."""
+        scopes = {
+            number: Scope(tenant=tenant, user=user, agent=agent)
+            for number, tenant, user, agent in self.connection.execute(
+                "select scope, tenant, user, agent from scopes where scope in (?, ?)", (one, other)
+            )
+        }
+        if scopes[other] in scopes[one].readable():
+            return one
+        return other if scopes[one] in scopes[other].readable() else self.scope
+
+
+def version_digest(content: Content, state: State) -> bytes:
+    """Seals a content together with what this version says of it."""
+    return digest(
+        content.salt,
+        content.text,
+        content.payload,
+        state.key,
+        state.conversation_id,
+        state.repository,
+        state.status,
+        state.importance,
+        state.confidence,
+        state.source,
+        state.valid_from,
+        state.valid_to,
+    )

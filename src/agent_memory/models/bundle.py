@@ -1,0 +1,39 @@
+"""What `remember` gives: hits of several kinds, ready for a prompt. C10."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import Field
+
+from agent_memory.models.model import Model
+
+TURNS, FACTS, ENTITIES, SHOWN = 5, 10, 10, 200
+
+
+class MemoryBundle(Model):
+    """Plain dicts, grouped; `to_context_string()` renders the groups that hold something."""
+
+    relevant_turns: list[dict[str, Any]] = Field(default_factory=list)
+    entities: list[dict[str, Any]] = Field(default_factory=list)
+    facts: list[dict[str, Any]] = Field(default_factory=list)
+    strategies: list[dict[str, Any]] = Field(default_factory=list)
+    active_goals: list[dict[str, Any]] = Field(default_factory=list)
+    user_context: dict[str, Any] = Field(default_factory=dict)
+
+    def to_context_string(self) -> str:
+        sections = {
+            "Relevant Past Conversations": [
+                f"[{turn['timestamp']}] {turn['role']}: {turn['content'][:SHOWN]}..."
+                for turn in self.relevant_turns[:TURNS]
+            ],
+            "Known Facts": [f"- {fact['claim']} (confidence: {fact['confidence']:.0%})" for fact in self.facts[:FACTS]],
+            "Relevant Entities": [
+                f"- {entity['name']} ({entity['type']}): {entity.get('description') or 'N/A'}"
+                for entity in self.entities[:ENTITIES]
+            ],
+            "Active Goals": [
+                f"- [{goal['priority']}] {goal['description']} ({goal['status']})" for goal in self.active_goals
+            ],
+        }
+        return "\n\n".join("\n".join([f"## {heading}", *lines]) for heading, lines in sections.items() if lines)

@@ -1,0 +1,78 @@
+"""Every error a caller can meet, in one tree.
+
+    AgentMemoryError
+    ├── InvalidInput      bad argument; names the field and the fix       (also a ValueError)
+    ├── NotFound          no such record, key or kind for this reader     (also a LookupError)
+    ├── Conflict          a precondition did not hold; nothing was written
+    ├── Denied            not allowed for this caller                     (also a PermissionError)
+    ├── StoreError        the store cannot be opened, read or written
+    │   ├── StoreFull     no space left; nothing was written
+    │   └── StoreNewer    written by a newer agent-memory
+    ├── SpaceMismatch     the embedder differs from the one that the store was built with
+    ├── PartMissing       an optional part is not installed or not reachable
+    └── Corrupt           the store contradicts its own journal
+
+Each has a stable `code` for machines and a `hint` for people.
+"""
+
+from __future__ import annotations
+
+
+class AgentMemoryError(Exception):
+    """The root: catch this to catch everything that agent-memory raises on purpose."""
+
+    code = "error"
+
+    def __init__(self, message: str, *, hint: str = "", field: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        self.field = field
+
+    def __str__(self) -> str:
+        return f"{self.message} ({self.hint})" if self.hint else self.message
+
+    def to_dict(self) -> dict[str, str]:
+        """What a door prints: code, message and, where they exist, field and hint."""
+        shown = {"code": self.code, "message": self.message, "field": self.field, "hint": self.hint}
+        return {name: value for name, value in shown.items() if value}
+
+
+class InvalidInput(AgentMemoryError, ValueError):
+    code = "invalid_input"
+
+
+class NotFound(AgentMemoryError, LookupError):
+    code = "not_found"
+
+
+class Conflict(AgentMemoryError):
+    code = "conflict"
+
+
+class Denied(AgentMemoryError, PermissionError):
+    code = "denied"
+
+
+class StoreError(AgentMemoryError):
+    code = "store_unavailable"
+
+
+class StoreFull(StoreError):
+    code = "store_full"
+
+
+class StoreNewer(StoreError):
+    code = "store_newer"
+
+
+class SpaceMismatch(AgentMemoryError):
+    code = "space_mismatch"
+
+
+class PartMissing(AgentMemoryError):
+    code = "part_missing"
+
+
+class Corrupt(AgentMemoryError):
+    code = "corrupt"

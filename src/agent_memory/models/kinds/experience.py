@@ -1,0 +1,71 @@
+"""What was tried and what came of it: tool calls, strategies, reflections. C4, C8."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from agent_memory.models.draft import Draft
+from agent_memory.models.kinds.kind import Kind, joined_key
+from agent_memory.models.model import Model, Moment, Name, Stored, Text
+from agent_memory.models.record import Record
+
+
+class ToolCall(Model):
+    """One use of a tool, for the audit and the statistics."""
+
+    tool_name: Name
+    tool_input: dict[str, Any] = Field(default_factory=dict)
+    tool_output: Any = None
+    success: bool
+    latency_ms: int = Field(ge=0)
+    turn_id: Name | None = None
+    task_type: Name | None = None
+
+
+class StrategyPayload(Model):
+    description: Text = Field(min_length=1)
+    context_pattern: Text
+    tool_sequence: list[str] = Field(default_factory=list)
+    success_count: int = Field(default=0, ge=0)
+    failure_count: int = Field(default=0, ge=0)
+    last_used: Moment | None = None
+
+
+class Strategy(StrategyPayload, Stored):
+    """A way of doing something, with how often it worked."""
+
+    @property
+    def success_rate(self) -> float:
+        tried = self.success_count + self.failure_count
+        return self.success_count / tried if tried else 0.0
+
+    def draft(self) -> Draft:
+        return Draft(
+            kind="strategy",
+            id=self.id,
+            text=f"{self.description}\n{self.context_pattern}".strip(),
+            payload=self.part(StrategyPayload),
+            key=joined_key(self.description),
+            embedding=self.vector(),
+        )
+
+    @classmethod
+    def of(cls, record: Record) -> Strategy:
+        return cls(id=record.id, **record.payload)
+
+
+class ReflectionPayload(Model):
+    """An outcome that waits to be thought about, or what came of it."""
+
+    type: Literal["failure_analysis", "success_pattern", "insight"]
+    outcome: dict[str, Any] = Field(default_factory=dict)
+    state: Literal["queued", "done"] = "queued"
+
+
+KINDS = (
+    Kind("tool_call", "tool_calls", ToolCall, indexed=("tool_name", "task_type"), searchable=False),
+    Kind("strategy", "strategies", StrategyPayload, key=lambda payload: joined_key(payload["description"])),
+    Kind("reflection", "reflections", ReflectionPayload, indexed=("type", "state")),
+)

@@ -1,0 +1,91 @@
+"""What a kind of memory is: one small value. A new one needs no line anywhere else."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from agent_memory.models.errors import InvalidInput
+from agent_memory.models.model import Model, clean_name, invalid
+
+LONGEST_PAYLOAD = 1_000_000
+
+
+class Anything(Model):
+    """The payload of a kind that promises nothing about it."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A type of record.
+
+    name, plural   how it is called; `plural` names its SQL view
+    payload        the pydantic model that its payload must fit
+    key            payload -> natural key, or None where each record stands alone
+    succeeds       True: a new version of a key follows the old one in valid time (a preference, a fact);
+                   False: it corrects the old one, which was never true (a turn, a tool call)
+    indexed        payload fields that lists can filter by
+    searchable     whether recall looks at it when no kinds are named
+    """
+
+    name: str
+    plural: str
+    payload: type[BaseModel] = Anything
+    key: Callable[[dict[str, Any]], str | None] = lambda payload: None
+    succeeds: bool = False
+    indexed: tuple[str, ...] = ()
+    searchable: bool = True
+
+    def check(self, payload: dict[str, Any]) -> dict[str, Any]:
+        """The payload as plain JSON values, validated; `InvalidInput` names the field that is wrong."""
+        try:
+            checked = self.payload.model_validate(payload)
+        except ValidationError as error:
+            raise invalid(self.name, error) from None
+        plain: dict[str, Any] = checked.model_dump(mode="json", exclude_none=True)
+        return plain
+
+
+def canonical_json(value: Any, field: str = "payload") -> str:
+    """One spelling per value: sorted keys, no spaces, no NaN."""
+    try:
+        text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+        text.encode()
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(
+            f"{field}: cannot be stored as JSON: {error}",
+            hint="use strings, finite numbers, booleans, lists and dicts with string keys",
+            field=field,
+        ) from None
+    if len(text) > LONGEST_PAYLOAD:
+        raise InvalidInput(
+            f"{field}: {len(text)} characters of JSON; the limit is {LONGEST_PAYLOAD}",
+            hint="keep large data in a file and store its path and hash",
+            field=field,
+        )
+    return text
+
+
+def fold(name: str) -> str:
+    """How keys are compared: NFKC and case-folded, blanks trimmed. The text itself is kept verbatim."""
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold()).strip()
+
+
+def joined_key(*parts: object) -> str:
+    """A natural key of several parts; the unit separator cannot be typed by accident."""
+    return "\x1f".join(fold(str(part)) for part in parts)
+
+
+def checked_key(key: str) -> str:
+    """A caller's own key, folded; `InvalidInput` when it is no name."""
+    try:
+        return fold(clean_name(key))
+    except ValueError as error:
+        raise InvalidInput(f"key: {error}", field="key") from None

@@ -1,0 +1,117 @@
+"""What is known about the world: entities and facts. C3."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any, Literal
+
+from pydantic import Field
+
+from agent_memory.models.draft import Draft
+from agent_memory.models.kinds.kind import Kind, fold, joined_key
+from agent_memory.models.model import Model, Moment, Name, Stored, Text, Unit, now_utc
+from agent_memory.models.record import Record
+
+FactSource = Literal["extraction", "user_stated", "inferred"]
+
+
+class EntityPayload(Model):
+    name: Name
+    type: Name
+    aliases: list[Name] = Field(default_factory=list)
+    description: Text | None = None
+    properties: dict[str, Any] = Field(default_factory=dict)
+
+
+class Entity(EntityPayload, Stored):
+    """Somebody or something. The same name and type is the same entity."""
+
+    salience: Unit = 0.5
+    first_seen: Moment = Field(default_factory=now_utc)
+    last_accessed: Moment = Field(default_factory=now_utc)
+    access_count: int = Field(default=0, ge=0)
+
+    def draft(self) -> Draft:
+        names = ", ".join([self.name, *self.aliases])
+        return Draft(
+            kind="entity",
+            id=self.id,
+            text=f"{names}: {self.description}" if self.description else names,
+            payload=self.part(EntityPayload),
+            importance=self.salience,
+            valid_from=self.first_seen,
+            embedding=self.vector(),
+        )
+
+    @classmethod
+    def of(cls, record: Record, accessed: tuple[int, Moment] | None = None) -> Entity:
+        count, last = accessed or (0, record.recorded_at)
+        return cls(
+            id=record.id,
+            salience=record.importance,
+            first_seen=record.valid_from,
+            last_accessed=last,
+            access_count=count,
+            **record.payload,
+        )
+
+
+class FactPayload(Model):
+    source_turn_id: Name | None = None
+    entity_ids: list[Name] = Field(default_factory=list)
+    subject: Name | None = None
+    predicate: Name | None = None
+
+
+class Fact(FactPayload, Stored):
+    """A claim. With a `subject` and a `predicate` that holds one value at a time ("lives in"), a new claim
+    supersedes the old one, which stays true for its own time; without them claims stand side by side."""
+
+    claim: Text = Field(min_length=1)
+    source: FactSource
+    confidence: Unit = 0.8
+    created_at: Moment = Field(default_factory=now_utc)
+
+    def draft(self) -> Draft:
+        return Draft(
+            kind="fact",
+            id=self.id,
+            text=self.claim,
+            payload=self.part(FactPayload),
+            key=_fact_key(self.claim, self.subject, self.predicate),
+            confidence=self.confidence,
+            source=self.source,
+            valid_from=self.created_at,
+            dated="created_at" in self.model_fields_set,
+            embedding=self.vector(),
+        )
+
+    @classmethod
+    def of(cls, record: Record) -> Fact:
+        return cls(
+            id=record.id,
+            claim=record.text,
+            source=record.source,
+            confidence=record.confidence,
+            created_at=record.valid_from,
+            **record.payload,
+        )
+
+
+def _fact_key(claim: str, subject: str | None, predicate: str | None) -> str:
+    if subject and predicate:
+        return joined_key("about", subject, predicate)
+    return "claim\x1f" + hashlib.blake2b(fold(claim).encode(), digest_size=16).hexdigest()
+
+
+KINDS = (
+    Kind(
+        "entity",
+        "entities",
+        EntityPayload,
+        key=lambda payload: joined_key(payload["name"], payload["type"]),
+        succeeds=False,
+        indexed=("name", "type"),
+    ),
+    Kind("fact", "facts", FactPayload, succeeds=True, indexed=("subject", "predicate")),
+)

@@ -1,0 +1,52 @@
+"""The user model: preferences, expertise, interests. C7, P7."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agent_memory.models.kinds.kind import Kind, joined_key
+from agent_memory.models.model import Model, Name
+
+
+class Preference(Model):
+    """What somebody wants, in a domain ("git"), under a name ("merge style")."""
+
+    domain: Name
+    name: Name
+    value: Any
+
+
+class Expertise(Model):
+    topic: Name
+    level: Name
+
+
+class Interest(Model):
+    topic: Name
+
+
+KINDS = (
+    Kind(
+        "preference",
+        "preferences",
+        Preference,
+        key=lambda payload: joined_key(payload["domain"], payload["name"]),
+        succeeds=True,
+        indexed=("domain", "name"),
+    ),
+    Kind(
+        "expertise",
+        "expertises",
+        Expertise,
+        key=lambda payload: joined_key(payload["topic"]),
+        succeeds=True,
+        indexed=("topic",),
+    ),
+    Kind(
+        "interest",
+        "interests",
+        Interest,
+        key=lambda payload: joined_key(payload["topic"]),
+        indexed=("topic",),
+    ),
+)

@@ -1,0 +1,108 @@
+"""The parent of all models: validation whose errors name the field and the fix."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+
+from agent_memory.models.errors import InvalidInput
+
+ID_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base 32: no i, l, o, u
+LONGEST_NAME = 512
+
+_FIXES = {
+    "missing": "give it a value",
+    "extra_forbidden": "remove it, or check its spelling",
+    "timezone_aware": "give it a time zone, for example datetime.now(timezone.utc)",
+}
+
+
+def new_id() -> str:
+    """26 characters: 48 bits of milliseconds, then 80 random bits; later ids sort later."""
+    number = (int(time.time() * 1000) & (1 << 48) - 1) << 80 | secrets.randbits(80)
+    return "".join(ID_ALPHABET[number >> shift & 31] for shift in range(125, -1, -5))
+
+
+def aware_utc(moment: datetime) -> datetime:
+    """The same moment in UTC; a naive datetime is refused, since nobody knows when it is."""
+    if moment.tzinfo is None:
+        raise ValueError("has no time zone: use an aware datetime such as datetime.now(timezone.utc)")
+    return moment.astimezone(UTC)
+
+
+def clean_text(text: str) -> str:
+    """Text is kept verbatim; only what is no Unicode text at all (lone surrogates) is refused."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(
+            f"holds a lone surrogate at position {error.start}: decode the bytes with errors='replace' first"
+        ) from None
+    return text
+
+
+def clean_name(name: str) -> str:
+    """Ids, users, conversations and keys: some visible text, of bounded length, without NUL."""
+    clean_text(name)
+    if not name.strip():
+        raise ValueError("is empty: give it a name")
+    if len(name) > LONGEST_NAME:
+        raise ValueError(f"has {len(name)} characters: the limit is {LONGEST_NAME}")
+    if "\0" in name:
+        raise ValueError("holds a NUL character: remove it")
+    return name
+
+
+Moment = Annotated[datetime, AfterValidator(aware_utc)]
+Text = Annotated[str, AfterValidator(clean_text)]
+Name = Annotated[str, AfterValidator(clean_name)]
+Unit = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
+
+
+class Model(BaseModel):
+    """Wrong arguments raise `InvalidInput`, with the field and what to do about it."""
+
+    model_config = ConfigDict(extra="forbid", use_enum_values=True)
+
+    if not TYPE_CHECKING:
+
+        def __init__(self, **data: Any) -> None:
+            try:
+                super().__init__(**data)
+            except ValidationError as error:
+                raise invalid(type(self).__name__, error) from None
+
+
+class Stored(Model):
+    """A model with an id of its own, made when absent, and optionally a vector that the caller computed."""
+
+    id: Name = Field(default_factory=new_id)
+    embedding: list[float] | None = None
+
+    def part(self, shape: type[Model]) -> dict[str, Any]:
+        """The fields of this model that `shape` has too, as plain JSON values."""
+        return self.model_dump(mode="json", include=set(shape.model_fields))
+
+    def vector(self) -> tuple[float, ...] | None:
+        return None if self.embedding is None else tuple(self.embedding)
+
+
+def invalid(what: str, error: ValidationError) -> InvalidInput:
+    """Translate pydantic's report: the first wrong field is named, the others are counted."""
+    first, *others = error.errors(include_url=False)
+    field = ".".join(str(part) for part in first["loc"]) or what
+    said = first["msg"].removeprefix("Value error, ")
+    fix = _FIXES.get(first["type"], "")
+    if others:
+        fix = f"{fix}; " if fix else ""
+        fix += f"{len(others)} more: " + ", ".join(".".join(map(str, other["loc"])) for other in others)
+    return InvalidInput(f"{what}.{field}: {said}", hint=fix, field=field)
+
+
+def now_utc() -> datetime:
+    """The default of a model's own times. Everything that is computed takes `now` from the clock port."""
+    return datetime.now(UTC)

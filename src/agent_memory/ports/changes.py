@@ -1,0 +1,189 @@
+"""What can happen to a store, as values. `RecordStore.apply` is the only way in and takes nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from agent_memory.models.record import Scope, Status
+from agent_memory.ports.embedder import Space
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """The analysed words of a text: 64-bit hashes (8 bytes each, little endian) and how often each occurs."""
+
+    hashes: bytes = b""
+    counts: bytes = b""
+    length: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Vector:
+    """An int8 vector of `text[start:end]`; the true value of a number is `scale` times it."""
+
+    part: int
+    start: int
+    end: int
+    scale: float
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """Immutable. `payload` is canonical JSON; `salt` hides it all behind a digest, and dies with it."""
+
+    text: str
+    payload: str
+    salt: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What differs between two versions of the same content. Times are microseconds since 1970, UTC."""
+
+    valid_from: int
+    valid_to: int | None = None
+    key: str | None = None
+    conversation_id: str | None = None
+    repository: str | None = None
+    status: Status = Status.ACTIVE
+    importance: float = 0.5
+    confidence: float = 1.0
+    source: str = "user"
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """What is computed from a content. `vectors` are in `space`; unless they are `complete` and that is the
+    active space, the rest is left pending."""
+
+    terms: Terms = Terms()
+    fields: tuple[tuple[str, str | int | float], ...] = ()
+    vectors: tuple[Vector, ...] = ()
+    space: Space | None = None
+    complete: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Put:
+    """A new record, or a new version of the one with this id or key.
+
+    `succeeds`: the old version stays valid until the new one begins; otherwise the new one corrects it
+    as if the old had never been. `dated`: the caller said when it begins, so that another beginning alone
+    is a change.
+    """
+
+    id: str
+    kind: str
+    content: Content
+    state: State
+    derived: Derived = Derived()
+    succeeds: bool = False
+    dated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Amend:
+    """A new version of the same content: what is not None changes."""
+
+    id: str
+    status: Status | None = None
+    importance: float | None = None
+    confidence: float | None = None
+    valid_to: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Connect:
+    """A link, or new weight and properties for the one with these ends and this type."""
+
+    source_id: str
+    target_id: str
+    type: str
+    salt: bytes
+    weight: float = 1.0
+    properties: str = "{}"
+
+
+@dataclass(frozen=True, slots=True)
+class Disconnect:
+    source_id: str
+    target_id: str
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Erase:
+    """Physically, with all versions, contents, words, vectors, links and traces in receipts."""
+
+    id: str
+
+
+Change = Put | Amend | Connect | Disconnect | Erase
+
+
+@dataclass(frozen=True, slots=True)
+class Expect:
+    """A precondition: the record has exactly this version (0: there is none with this id or key)."""
+
+    version: int
+    id: str | None = None
+    kind: str | None = None
+    key: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Once:
+    """An idempotency key, and a fingerprint of the request, so that another request under it is noticed."""
+
+    key: str
+    fingerprint: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Author:
+    """On whose behalf: `scope` is the wall, `actor` and `reason` go into the journal."""
+
+    scope: Scope
+    actor: str = "user"
+    reason: str | None = None
+
+
+class Effect(StrEnum):
+    CREATED = "created"
+    UPDATED = "updated"
+    UNCHANGED = "unchanged"
+    ERASED = "erased"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one change; `id` is the stored one (a key may have led to an older record)."""
+
+    effect: Effect
+    id: str
+    version: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """`seq` is the last journal line of this write (unchanged when nothing changed). `repeated`: it had been
+    answered before. `scrubbed`: what was erased is gone from the disk too, not only out of reach."""
+
+    seq: int
+    at: int
+    outcomes: tuple[Outcome, ...]
+    repeated: bool = False
+    scrubbed: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """`problems` is empty when the journal, the records and all that is derived agree."""
+
+    seq: int
+    head: str
+    checked: Mapping[str, int]
+    problems: tuple[str, ...] = field(default=())

@@ -1,0 +1,108 @@
+"""Search over what a reader may see: one question in, all evidence out.
+
+Scoring is core's, and so the same on every engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from agent_memory.models.record import Record
+from agent_memory.ports.changes import Vector
+from agent_memory.ports.embedder import Space
+from agent_memory.ports.records import Filter, View
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Probe:
+    """`terms` are word hashes, `vector` a float unit vector in `space`, `key` a folded natural key.
+    `pool` bounds how many candidates similarity and recency may each bring; words bring all their matches."""
+
+    view: View
+    where: Filter
+    pool: int
+    terms: tuple[int, ...] = ()
+    vector: NDArray[np.float32] | None = None
+    space: Space | None = None
+    key: str | None = None
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Candidates, one row each, and the statistics of everything that this reader may see.
+
+    `similarity` is NaN where a candidate has no vector; `counts` is candidates x terms; `documents`,
+    `mean_length` and `frequencies` (documents holding each term) describe all visible records, not the pool.
+    """
+
+    seq: int
+    handles: NDArray[np.int64]
+    valid_from: NDArray[np.int64]
+    importance: NDArray[np.float32]
+    similarity: NDArray[np.float32]
+    counts: NDArray[np.uint8]
+    lengths: NDArray[np.int32]
+    exact: NDArray[np.bool_]
+    documents: int
+    mean_length: float
+    frequencies: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Unembedded:
+    """A content that still lacks vectors from passage `part` on."""
+
+    handle: int
+    text: str
+    part: int
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """The vectors made for an `Unembedded`; `complete` when none are left to make."""
+
+    handle: int
+    vectors: tuple[Vector, ...]
+    complete: bool
+
+
+class Index(Protocol):
+    """Vectors of the active space answer; another space can be built beside it and then take its place."""
+
+    def gather(self, probe: Probe) -> Pool:
+        """`SpaceMismatch` when the probe's vector is not of the active space."""
+        ...
+
+    def hydrate(self, handles: Sequence[int]) -> list[Record]:
+        """The versions behind a pool's handles, in order; what was forgotten meanwhile is left out."""
+        ...
+
+    def space(self) -> Space | None:
+        """The active space; None before the first."""
+        ...
+
+    def begin(self, space: Space) -> None:
+        """Make room for this space: the active one if there is none yet, else beside it, everything pending."""
+        ...
+
+    def switch(self, space: Space) -> None:
+        """Make a space active and drop the others. `Conflict` while anything is pending in it."""
+        ...
+
+    def pending(self, space: Space, view: View | None = None) -> int:
+        """How many contents lack vectors: those that this reader may see, or all."""
+        ...
+
+    def unembedded(self, space: Space, view: View | None, limit: int) -> list[Unembedded]:
+        """The newest first."""
+        ...
+
+    def embedded(self, space: Space, batch: Sequence[Embedded], *, now: int) -> None:
+        """Store vectors that were pending. Contents that were forgotten meanwhile are passed over."""
+        ...

@@ -1,0 +1,114 @@
+"""The canonical store: versioned records, links and the journal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from agent_memory.models.kinds.kind import Kind
+from agent_memory.models.record import JournalLine, Link, Record, Scope, Status
+from agent_memory.ports.changes import Applied, Author, Change, Derived, Expect, Once, Verified
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """Who looks, and at which moment.
+
+    `seq` is recorded time (None: the latest). `valid_at` is valid time, taken strictly; without it a reader
+    sees what holds at `now`, and of a record that has not begun yet, its first version.
+    """
+
+    scope: Scope
+    now: int
+    seq: int | None = None
+    valid_at: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which records: everything that is given must hold. `after` and `before` bound `valid_from`, half open.
+    `fields` compares payload fields that the kind has indexed."""
+
+    kinds: tuple[str, ...] | None = None
+    statuses: tuple[Status, ...] = (Status.ACTIVE,)
+    conversation_id: str | None = None
+    repository: str | None = None
+    after: int | None = None
+    before: int | None = None
+    fields: tuple[tuple[str, str | int | float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """Where a walk over links arrived: how, over which link, and how far from the start."""
+
+    record: Record
+    link: Link
+    distance: int
+
+
+Deriver = Callable[[str, str, str], Derived]
+"""(kind, text, payload) -> what is derived from it, without vectors."""
+
+
+class RecordStore(Protocol):
+    """All reads take a `View`; none ever shows a row of a scope that it may not see."""
+
+    def apply(
+        self,
+        changes: Sequence[Change],
+        *,
+        author: Author,
+        now: int,
+        expect: Sequence[Expect] = (),
+        once: Once | None = None,
+    ) -> Applied:
+        """All or nothing, durable when it returns. `Conflict` when an expectation does not hold.
+        A request that was already answered under the same `once` is answered again, and not repeated."""
+        ...
+
+    def get(self, view: View, ids: Sequence[str]) -> list[Record]:
+        """In the order of `ids`, whatever their status; unknown ones are left out."""
+        ...
+
+    def by_key(self, view: View, kind: str, key: str) -> Record | None: ...
+
+    def find(
+        self, view: View, where: Filter, *, limit: int, after: str | None = None, oldest_first: bool = False
+    ) -> list[Record]:
+        """Newest `valid_from` first (ties: latest id); `after` is the last id of the page before."""
+        ...
+
+    def history(self, view: View, id: str) -> list[Record]:
+        """Every version that this store ever believed, in the order it came to."""
+        ...
+
+    def links(self, view: View, ids: Sequence[str]) -> list[Link]:
+        """Links that start or end at these records, both ends visible."""
+        ...
+
+    def walk(
+        self, view: View, ids: Sequence[str], *, depth: int, types: Sequence[str] = (), limit: int = 1000
+    ) -> list[Neighbour]:
+        """Breadth first over links in both directions, nearest first, without the start.
+        Every hop stays in scope."""
+        ...
+
+    def seq_at(self, moment: int) -> int:
+        """The last journal line at or before this moment (0: before all)."""
+        ...
+
+    def journal(self, view: View, *, after: int = 0, limit: int = 100, id: str | None = None) -> list[JournalLine]: ...
+
+    def verify(self) -> Verified: ...
+
+    def rebuild(self, derive: Deriver) -> Mapping[str, int]:
+        """Make words, fields and views again from the contents; vectors that are missing become pending."""
+        ...
+
+    def stats(self, view: View) -> dict[str, Any]: ...
+
+    def prepare(self, kinds: Iterable[Kind]) -> None:
+        """Tell the store which kinds there are, so that it can offer them to other tools (views)."""
+        ...

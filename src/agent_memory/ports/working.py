@@ -1,0 +1,40 @@
+"""The working set: small values with a time to live, per scope and conversation. Fast rather than for ever:
+it survives a killed process, not a power cut."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from agent_memory.models.record import Scope
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """Whose working set: it belongs to one conversation of one scope."""
+
+    scope: Scope
+    conversation: str
+
+
+class WorkingStore(Protocol):
+    """Values and list items are JSON texts; times are microseconds."""
+
+    def set(self, desk: Desk, key: str, value: str, *, expires_at: int) -> None: ...
+
+    def get(self, desk: Desk, key: str, *, now: int) -> str | None: ...
+
+    def delete(self, desk: Desk, key: str) -> bool: ...
+
+    def values(self, desk: Desk, *, now: int) -> dict[str, str]: ...
+
+    def push(self, desk: Desk, name: str, item: str, *, keep: int, expires_at: int) -> None:
+        """Append to a list of at most `keep`; the whole list lives until `expires_at` of its last push."""
+        ...
+
+    def items(self, desk: Desk, name: str, *, limit: int, now: int) -> Sequence[str]:
+        """Newest first."""
+        ...
+
+    def clear(self, desk: Desk) -> None: ...
