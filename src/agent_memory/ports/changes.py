@@ -97,7 +97,10 @@ class Amend:
 
 @dataclass(frozen=True, slots=True)
 class Connect:
-    """A link, or new weight and properties for the one with these ends and this type."""
+    """A link, or new weight and properties for the one with these ends and this type.
+
+    The id of a `Put` earlier in the same write stands for the record that it became.
+    """
 
     source_id: str
     target_id: str

@@ -48,3 +48,32 @@ class Embedder(Protocol):
     def embed_many(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """One row per text, in order."""
         ...
+
+
+def split_text(text: str, size: int = 2000, overlap: int = 200, limit: int = 512) -> list[Passage]:
+    """Passages for a model whose word pieces we cannot count: at most `size` characters each.
+
+    They cover the text in order, and each repeats about `overlap` characters of the one before. A cut falls on the
+    end of a sentence if there is one in the last third, else on white space if there is any. Of a text that
+    needs more than `limit` passages only the first part is cut: the rest is found by its words alone.
+    """
+    passages: list[Passage] = []
+    start = 0
+    while len(text) - start > size:
+        end = _last_break(text, start + size * 2 // 3, start + size)
+        passages.append(Passage(start, end))
+        if len(passages) == limit:
+            return passages
+        space = text.find(" ", end - overlap, end)
+        start = end - overlap if space < 0 else space + 1
+    return [*passages, Passage(start, len(text))]
+
+
+def _last_break(text: str, start: int, end: int) -> int:
+    """The best place for a cut after `start` and not after `end`."""
+    for marks in (("\n", ". ", "! ", "? ", "。"), (" ", "\t", "\u3000")):
+        places = [(text.rfind(mark, start, end), len(mark)) for mark in marks]
+        found = max((at + length for at, length in places if at >= 0), default=0)
+        if found:
+            return found
+    return end

@@ -13,7 +13,10 @@ from agent_memory.models.errors import InvalidInput, StoreError, StoreNewer
 from agent_memory.models.kinds.kind import Kind
 
 APPLICATION_ID = 0x61674D65  # "agMe": tells our files from other SQLite databases
-_COLUMNS = ("id", "tenant", "user", "agent", "text", "status", "importance", "confidence", "source", "key")
+_COLUMNS = frozenset(  # of every view: a payload field of the same name is left out
+    "id tenant user agent text record_status importance confidence record_source key conversation_id valid_from "
+    "valid_to recorded_at".split()
+)
 
 
 def migrations() -> dict[int, str]:

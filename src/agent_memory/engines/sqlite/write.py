@@ -99,6 +99,7 @@ class Writer:
         self.interning = interning
         self.author = author
         self.scope = scope_number(connection, author.scope)
+        self.stored: dict[str, str] = {}  # id of a put -> id of the record that its key led to
         self.ledger = Ledger(connection, now, interning.name(connection, author.actor), author.reason)
 
     def write(self, change: Change) -> Outcome:
@@ -166,6 +167,7 @@ class Writer:
             self._insert(PUT, _Slot(record, kind, self.scope), 1, put.state, put.content, derived=put.derived)
             return Outcome(Effect.CREATED, put.id, 1)
         id = self.connection.execute("select id from records where record = ?", (record,)).fetchone()[0]
+        self.stored[put.id] = id
         rows = self._current(record)
         number = max((row.number for row, _ in rows), default=0) or self._last_number(record)
         plan = meet([believed for _, believed in rows], put.content, put.state, succeeds=put.succeeds, dated=put.dated)
@@ -209,6 +211,7 @@ class Writer:
 
     def _find(self, id: str) -> tuple[int, int]:
         """(record, its scope) for an id that this author sees, the narrowest scope first."""
+        id = self.stored.get(id, id)
         for scope in self.author.scope.readable():
             number = known_scope(self.connection, scope)
             if number is None:

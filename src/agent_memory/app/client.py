@@ -1,0 +1,47 @@
+"""What a client is to its namespaces: a scope, a moment, and the runtime behind them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from agent_memory.app.operations import Namespace, Operation
+from agent_memory.app.wiring import Runtime
+from agent_memory.models.errors import StoreError
+from agent_memory.models.moment import to_micros
+from agent_memory.models.record import Scope
+from agent_memory.ports.changes import Author
+from agent_memory.ports.clock import Clock
+from agent_memory.ports.records import View
+from agent_memory.ports.working import Desk
+
+GLOBAL = "global"
+
+
+class Client:
+    """Local: operations run in this process."""
+
+    def __init__(self, runtime: Runtime, scope: Scope, clock: Clock, conversation_id: str | None) -> None:
+        self.runtime = runtime
+        self.scope = scope
+        self.clock = clock
+        self.conversation_id = conversation_id
+        self.open = True
+
+    def dispatch(self, operation: Operation, namespace: Namespace, arguments: dict[str, Any]) -> Any:
+        if not self.open:
+            raise StoreError("this AgentMemory is closed", hint="make a new one")
+        return operation.function(namespace, **arguments)
+
+    def now(self) -> int:
+        return to_micros(self.clock.now())
+
+    def view(self, as_of: datetime | None = None, valid_at: datetime | None = None) -> View:
+        seq = None if as_of is None else self.runtime.store.records.seq_at(to_micros(as_of))
+        return View(self.scope, self.now(), seq, None if valid_at is None else to_micros(valid_at))
+
+    def author(self, reason: str | None = None) -> Author:
+        return Author(self.scope, actor=self.scope.user, reason=reason)
+
+    def desk(self) -> Desk:
+        return Desk(self.scope, self.conversation_id or GLOBAL)

@@ -1,0 +1,84 @@
+"""Settings: the only place that reads the environment and files. Everything is optional."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal
+
+from pydantic import ConfigDict, Field, SecretStr
+
+from agent_memory.models.model import Model
+
+PREFIX = "AGENT_MEMORY_"
+UNPREFIXED = {"OPENAI_API_KEY", "OPENAI_BASE_URL"}
+
+
+class Settings(Model):
+    """Each field is the variable AGENT_MEMORY_<FIELD IN CAPITALS>; some are also read without the prefix."""
+
+    model_config = ConfigDict(frozen=True)
+
+    home: Path = Field(default_factory=lambda: data_folder(os.environ), description="folder of the default store")
+    store: str | None = Field(default=None, description="URL of the store; default: a SQLite file in `home`")
+    tenant: str = Field(default="default", description="tenant of clients that name none")
+    user: str = Field(default="default", description="user of the command line")
+    embedding_provider: Literal["local", "openai", "ollama"] = Field(
+        default="local", description="where vectors are made"
+    )
+    embedding_model: str | None = Field(default=None, description="model of the openai or ollama provider")
+    embedding_dimensions: int | None = Field(default=None, ge=1, description="its dimensions, if not the usual ones")
+    embedding_url: str | None = Field(default=None, description="its endpoint, if not the usual one")
+    openai_api_key: SecretStr | None = Field(default=None, description="key of the openai provider")
+    openai_base_url: str | None = Field(default=None, description="endpoint of the openai provider")
+    max_working_memory_items: int = Field(default=50, ge=1, description="turns that a working set keeps")
+    default_top_k: int = Field(default=10, ge=1, le=1000, description="hits of a recall that names no k")
+
+    @property
+    def store_url(self) -> str:
+        return self.store or f"sqlite:///{self.home / 'memory.db'}"
+
+
+def load(environment: Mapping[str, str] | None = None, **overrides: object) -> Settings:
+    """Arguments win over the environment, the environment over `.env` in the working directory."""
+    environment = os.environ if environment is None else environment
+    found = {**read_dotenv(Path(".env")), **environment}
+    values: dict[str, object] = {"home": data_folder(found)}
+    for field in Settings.model_fields:
+        name = field.upper()
+        text = found.get(PREFIX + name) or (found.get(name) if name in UNPREFIXED else None)
+        if text:
+            values[field] = text
+    values |= {name: value for name, value in overrides.items() if value is not None}
+    return Settings(**values)
+
+
+def data_folder(environment: Mapping[str, str]) -> Path:
+    """AGENT_MEMORY_HOME, else where this platform keeps a program's data."""
+    if home := environment.get(f"{PREFIX}HOME"):
+        return Path(home).expanduser()
+    if sys.platform == "win32":
+        root = Path(environment.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+    elif sys.platform == "darwin":
+        root = Path.home() / "Library" / "Application Support"
+    else:
+        root = Path(environment.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
+    return root / "agent-memory"
+
+
+def read_dotenv(path: Path) -> dict[str, str]:
+    """KEY=value lines; `#` comments, `export ` and surrounding quotes are understood, nothing is expanded."""
+    try:
+        lines = path.read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError):
+        return {}
+    pairs = (line.strip().removeprefix("export ").partition("=") for line in lines if not line.lstrip().startswith("#"))
+    return {name.strip(): _unquoted(value.strip()) for name, equals, value in pairs if equals}
+
+
+def _unquoted(value: str) -> str:
+    if len(value) >= 2 and value[0] == value[-1] and value[0] in "'\"":
+        return value[1:-1]
+    return value.split(" #", 1)[0].strip()

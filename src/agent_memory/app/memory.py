@@ -1,0 +1,195 @@
+"""`AgentMemory`: the one client of everything. Its own methods are short names for those of its namespaces."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Any, Self, Unpack
+
+from agent_memory.app import config, wiring
+from agent_memory.app.client import Client
+from agent_memory.app.namespaces import Episodic, Goals, Procedural, Records, Retriever, Semantic, Upkeep, User, Working
+from agent_memory.app.namespaces.asking import Where
+from agent_memory.core.working.desk import LIST_SECONDS, WorkingSet
+from agent_memory.core.write.embed import Embedding
+from agent_memory.models.answer import Recalled
+from agent_memory.models.bundle import MemoryBundle
+from agent_memory.models.kinds.conversation import Turn
+from agent_memory.models.kinds.experience import Strategy
+from agent_memory.models.kinds.knowledge import Entity, Fact, FactSource
+from agent_memory.models.kinds.work import Goal
+from agent_memory.models.recipe import Recipe
+from agent_memory.models.record import SHARED, Scope
+from agent_memory.ports.clock import Clock, SystemClock
+from agent_memory.ports.embedder import Embedder
+
+
+class TextEmbedder:
+    """`memory.embedder`: vectors as plain lists."""
+
+    def __init__(self, embedding: Embedding) -> None:
+        self._embedding = embedding
+
+    def embed(self, texts: str | list[str]) -> list[list[float]]:
+        """One vector per text."""
+        given = [texts] if isinstance(texts, str) else list(texts)
+        vectors: list[list[float]] = self._embedding.embed(given).tolist()
+        return vectors
+
+    def embed_single(self, text: str) -> list[float]:
+        return self.embed(text)[0]
+
+
+class AgentMemory:
+    """Memory of one user, and of one conversation where one is named.
+
+    Works offline and without configuration: a SQLite file in `AGENT_MEMORY_HOME` or the platform's data folder,
+    or wherever `store` says (`sqlite:///path`). Safe to use from several threads and processes.
+    """
+
+    def __init__(
+        self,
+        user_id: str,
+        conversation_id: str | None = None,
+        *,
+        store: str | None = None,
+        tenant: str | None = None,
+        agent: str = SHARED,
+        embedder: Embedder | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        settings = config.load(store=store, tenant=tenant)
+        scope = Scope(tenant=settings.tenant, user=user_id, agent=agent)
+        runtime = wiring.borrow(settings, embedder)
+        self._client = client = Client(runtime, scope, clock or SystemClock(), conversation_id)
+        desk = WorkingSet(runtime.store.working, client.clock, client.desk, settings.max_working_memory_items)
+        self.records = Records(client)
+        self.retriever = Retriever(client)
+        self.episodic = Episodic(client, desk)
+        self.semantic = Semantic(client)
+        self.procedural = Procedural(client)
+        self.working = Working(client, desk)
+        self.goals = Goals(client)
+        self.user = User(client)
+        self.upkeep = Upkeep(client)
+        self.embedder = TextEmbedder(runtime.embedding)
+        self.vectors = runtime.store.vectors
+
+    @property
+    def user_id(self) -> str:
+        return self._client.scope.user
+
+    @property
+    def conversation_id(self) -> str | None:
+        return self._client.conversation_id
+
+    @conversation_id.setter
+    def conversation_id(self, conversation_id: str | None) -> None:
+        self._client.conversation_id = conversation_id
+
+    def store_turn(self, turn: Turn) -> Turn:
+        """Store a turn: in the working set, durable, findable."""
+        return self.episodic.store_turn(turn)
+
+    def learn_fact(
+        self,
+        claim: str,
+        source: FactSource = "extraction",
+        confidence: float = 0.8,
+        entity_ids: list[str] | None = None,
+        source_turn_id: str | None = None,
+        subject: str | None = None,
+        predicate: str | None = None,
+    ) -> Fact:
+        """Store a claim. With a subject and a predicate it supersedes the claim before it."""
+        fact = Fact(
+            claim=claim,
+            source=source,
+            confidence=confidence,
+            entity_ids=entity_ids or [],
+            source_turn_id=source_turn_id,
+            subject=subject,
+            predicate=predicate,
+            created_at=self._client.clock.now(),
+        )
+        return self.semantic.store_fact(fact)
+
+    def upsert_entity(self, entity: Entity) -> Entity:
+        """Store or update an entity; gives it with the stored id."""
+        return self.semantic.upsert_entity(entity)
+
+    def add_goal(self, goal: Goal) -> Goal:
+        """Store a goal."""
+        return self.goals.add(goal)
+
+    def record_tool_usage(
+        self,
+        tool_name: str,
+        tool_input: dict[str, Any],
+        tool_output: Any,
+        success: bool,
+        latency_ms: int,
+        turn_id: str | None = None,
+    ) -> None:
+        """Log one use of a tool in this conversation."""
+        self.procedural.record_invocation(
+            self.conversation_id, turn_id, tool_name, tool_input, tool_output, success, latency_ms
+        )
+
+    def recall(
+        self, query: str, k: int | None = None, recipe: Recipe | None = None, **where: Unpack[Where]
+    ) -> Recalled:
+        """Search memory; every hit says why it was found."""
+        return self.retriever.recall(query, k, recipe, **where)
+
+    def remember(
+        self,
+        query: str,
+        top_k: int = 10,
+        include_episodic: bool = True,
+        include_semantic: bool = True,
+        include_procedural: bool = True,
+        time_window_hours: float | None = None,
+    ) -> MemoryBundle:
+        """What is known that helps with this, grouped and ready for a prompt."""
+        return self.retriever.remember(
+            query, top_k, include_episodic, include_semantic, include_procedural, time_window_hours
+        )
+
+    def get_active_goals(self) -> list[Goal]:
+        """Active goals, the highest priority first."""
+        return self.goals.active()
+
+    def get_user_context(self) -> dict[str, Any]:
+        """user, preferences, expertise, interests."""
+        return self.user.context()
+
+    def what_worked_for(self, task_description: str, top_k: int = 5) -> list[Strategy]:
+        """Strategies that worked for something like this."""
+        return self.procedural.find_strategies(task_description, top_k)
+
+    def get_working_context(self) -> dict[str, Any]:
+        """What is on the desk of this conversation."""
+        return self.working.get_context()
+
+    def set_working_context(self, key: str, value: Any, ttl_seconds: float = LIST_SECONDS) -> None:
+        """Keep a value on the desk for a while."""
+        self.working.set(key, value, ttl_seconds)
+
+    def reflect(self, outcome: dict[str, Any]) -> None:
+        """Queue an outcome to be thought about."""
+        self.procedural.reflect(outcome)
+
+    def close(self) -> None:
+        """Clear this conversation's working set and let go of the store; nothing long-term is touched."""
+        if self._client.open:
+            self.working.clear_session()
+            self._client.open = False
+            wiring.release(self._client.runtime)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

@@ -1,0 +1,13 @@
+"""The namespaces of a client, one per capability. Importing this fills the table of operations."""
+
+from agent_memory.app.namespaces.episodic import Episodic
+from agent_memory.app.namespaces.goals import Goals
+from agent_memory.app.namespaces.procedural import Procedural
+from agent_memory.app.namespaces.records import Records
+from agent_memory.app.namespaces.retriever import Retriever
+from agent_memory.app.namespaces.semantic import Semantic
+from agent_memory.app.namespaces.upkeep import Upkeep
+from agent_memory.app.namespaces.user import User
+from agent_memory.app.namespaces.working import Working
+
+__all__ = ["Episodic", "Goals", "Procedural", "Records", "Retriever", "Semantic", "Upkeep", "User", "Working"]

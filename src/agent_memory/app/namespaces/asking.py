@@ -1,0 +1,81 @@
+"""What reads have in common: which records, and as of when."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any, TypedDict
+
+from agent_memory.app.client import Client
+from agent_memory.core.write.normalise import known_kind
+from agent_memory.models.errors import InvalidInput
+from agent_memory.models.model import Moment, Name
+from agent_memory.models.moment import to_micros
+from agent_memory.models.record import Status
+from agent_memory.ports.records import Filter, View
+
+
+class Where(TypedDict, total=False):
+    """Which records a read considers. What is left out does not filter."""
+
+    kinds: list[Name]
+    status: Status
+    conversation_id: Name
+    repository: Name
+    after: Moment
+    before: Moment
+    time_window_hours: float
+    fields: dict[str, Any]
+    as_of: Moment
+    valid_at: Moment
+
+
+def asked(client: Client, where: Where, *, searchable: bool = False) -> tuple[View, Filter]:
+    """The view and filter behind the words of a caller."""
+    view = client.view(where.get("as_of"), where.get("valid_at"))
+    kinds = where.get("kinds")
+    installed = client.runtime.kinds
+    if kinds is not None:
+        for kind in kinds:
+            known_kind(kind, installed)
+    elif searchable:
+        kinds = [kind.name for kind in installed.values() if kind.searchable]
+    after = where.get("after")
+    start = None if after is None else to_micros(after)
+    if (hours := where.get("time_window_hours")) is not None:
+        start = max(start or 0, view.now - _micros(hours))
+    before = where.get("before")
+    return view, Filter(
+        kinds=None if kinds is None else tuple(kinds),
+        statuses=(where.get("status") or Status.ACTIVE,),
+        conversation_id=where.get("conversation_id"),
+        repository=where.get("repository"),
+        after=start,
+        before=None if before is None else to_micros(before),
+        fields=_fields(client, kinds, where.get("fields") or {}),
+    )
+
+
+def _micros(hours: float) -> int:
+    try:
+        span = timedelta(hours=hours) // timedelta(microseconds=1)
+    except (OverflowError, ValueError):
+        span = -1
+    if span <= 0:
+        raise InvalidInput(
+            f"time_window_hours: {hours} is no span of time", hint="use more than 0", field="time_window_hours"
+        )
+    return span
+
+
+def _fields(client: Client, kinds: list[str] | None, fields: dict[str, Any]) -> tuple[tuple[str, Any], ...]:
+    """Only indexed payload fields can be compared; an error says which these are."""
+    for name, value in fields.items():
+        chosen = [client.runtime.kinds[kind] for kind in kinds or client.runtime.kinds]
+        allowed = sorted({field for kind in chosen for field in kind.indexed})
+        if name not in allowed or not isinstance(value, str | int | float):
+            raise InvalidInput(
+                f"fields: {name!r} cannot be compared with {value!r}",
+                hint=f"indexed fields: {', '.join(allowed) or 'none of these kinds has any'}",
+                field="fields",
+            )
+    return tuple(fields.items())

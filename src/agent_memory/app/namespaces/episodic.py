@@ -1,0 +1,111 @@
+"""`memory.episodic`: conversations and their turns. C2."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from agent_memory.app.namespaces.asking import Where, asked
+from agent_memory.app.operations import Namespace, Permission, operation
+from agent_memory.core.recall.recall import Question, recall
+from agent_memory.core.working.desk import WorkingSet
+from agent_memory.core.write.commit import SELF, commit
+from agent_memory.models.errors import Denied
+from agent_memory.models.kinds.conversation import Turn, turn_key
+from agent_memory.models.recipe import Recipe
+from agent_memory.models.record import Link, Record
+
+if TYPE_CHECKING:
+    from agent_memory.app.client import Client
+
+MEANING = Recipe(name="meaning", vectors=1.0, words=0.0, recency=0.0, key=0.0)
+MOST_TURNS = 10_000
+
+
+class Episodic(Namespace):
+    """Turns in order, each linked to the one before."""
+
+    def __init__(self, client: Client, working: WorkingSet) -> None:
+        super().__init__(client)
+        self._working = working
+
+    @operation("episodic.store_turn", permission=Permission.WRITE)
+    def store_turn(self, turn: Turn) -> Turn:
+        """Store a turn; the same conversation and index again corrects it."""
+        client = self._client
+        draft = turn.draft()
+        neighbours = (
+            (turn.index - 1, "source_id", "target_id"),
+            (turn.index + 1, "target_id", "source_id"),
+        )
+        links = []
+        for index, theirs, ours in neighbours:
+            other = self._stored(turn.conversation_id, index)
+            if other is not None:
+                links.append(Link(**{theirs: other.id, ours: SELF, "type": "FOLLOWED_BY"}))
+        from dataclasses import replace
+
+        applied = commit(client.runtime.writing, [replace(draft, links=tuple(links))], client.author(), client.now())
+        stored = turn.model_copy(update={"id": applied.outcomes[0].id})
+        self._working.add_turn(stored.model_dump(mode="json", exclude={"embedding"}))
+        return stored
+
+    @operation("episodic.store_turn_log", permission=Permission.WRITE)
+    def store_turn_log(self, turn: Turn) -> Turn:
+        """The same as store_turn: one store serves as log and as memory."""
+        return self.store_turn(turn)
+
+    @operation("episodic.vector_search")
+    def vector_search(
+        self,
+        query_embedding: list[float],
+        top_k: int = 10,
+        user_id: str | None = None,
+        time_window_hours: float | None = None,
+    ) -> list[dict[str, Any]]:
+        """Turns nearest to a vector."""
+        self._own(user_id)
+        where: Where = {"kinds": ["turn"]}
+        if time_window_hours is not None:
+            where["time_window_hours"] = time_window_hours
+        view, chosen = asked(self._client, where)
+        question = Question("", view, chosen, top_k, MEANING, query_embedding)
+        found = recall(self._client.runtime.recalling, question)
+        return [{**_shown(hit.record), "score": hit.why.similarity} for hit in found if hit.why.similarity is not None]
+
+    @operation("episodic.get_conversation")
+    def get_conversation(self, conversation_id: str) -> list[Turn]:
+        """A whole conversation, in order."""
+        view, chosen = asked(self._client, {"kinds": ["turn"], "conversation_id": conversation_id})
+        records = self._client.runtime.store.records.find(view, chosen, limit=MOST_TURNS, oldest_first=True)
+        return sorted((Turn.of(record) for record in records), key=lambda turn: turn.index)
+
+    @operation("episodic.get_recent_turns")
+    def get_recent_turns(self, user_id: str | None = None, hours: float = 24, limit: int = 50) -> list[dict[str, Any]]:
+        """Turns of the last hours, the newest first."""
+        self._own(user_id)
+        view, chosen = asked(self._client, {"kinds": ["turn"], "time_window_hours": hours})
+        return [_shown(record) for record in self._client.runtime.store.records.find(view, chosen, limit=limit)]
+
+    def _stored(self, conversation_id: str, index: int) -> Record | None:
+        if index < 0:
+            return None
+        key = turn_key(conversation_id, index)
+        return self._client.runtime.store.records.by_key(self._client.view(), "turn", key)
+
+    def _own(self, user_id: str | None) -> None:
+        if user_id is not None and user_id != self._client.scope.user:
+            raise Denied(
+                "user_id: another user's memories are not yours to read",
+                hint="leave it out, or open an AgentMemory for that user",
+                field="user_id",
+            )
+
+
+def _shown(record: Record) -> dict[str, Any]:
+    return {
+        "id": record.id,
+        "content": record.text,
+        "role": record.payload["role"],
+        "timestamp": record.valid_from.isoformat(),
+        "conversation_id": record.conversation_id,
+    }

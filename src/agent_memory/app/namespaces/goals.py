@@ -1,0 +1,73 @@
+"""`memory.goals`: what is to be reached. C6."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from agent_memory.app.namespaces.asking import asked
+from agent_memory.app.operations import Namespace, Permission, operation
+from agent_memory.core.write.commit import SELF, commit, commit_after_reading
+from agent_memory.models.draft import Draft
+from agent_memory.models.errors import NotFound
+from agent_memory.models.kinds.work import Goal, GoalStatus
+from agent_memory.models.record import Link, Record
+from agent_memory.ports.changes import Expect
+
+MOST_GOALS = 10_000
+
+
+class Goals(Namespace):
+    """Goals with a status, a priority, a deadline, sub-goals and what blocks them."""
+
+    @operation("goals.add", permission=Permission.WRITE)
+    def add(self, goal: Goal) -> Goal:
+        """Store a goal; the same id again updates it."""
+        links = [Link(source_id=SELF, target_id=other, type="BLOCKED_BY") for other in goal.blocked_by]
+        if goal.parent_goal_id is not None:
+            links.append(Link(source_id=SELF, target_id=goal.parent_goal_id, type="SUBGOAL_OF"))
+        client = self._client
+        draft = replace(goal.draft(), links=tuple(links))
+        commit(client.runtime.writing, [draft], client.author(), client.now())
+        return goal
+
+    @operation("goals.update", permission=Permission.WRITE)
+    def update(self, id: str, status: GoalStatus | None = None, priority: int | None = None) -> Goal:
+        """Change a goal's status or priority; what it was before stays in its history."""
+        changed: list[Goal] = []
+
+        def read() -> tuple[Draft, Expect]:
+            old = self._record(id)
+            given = {"status": status, "priority": priority}
+            payload = {**old.payload, **{name: value for name, value in given.items() if value is not None}}
+            changed[:] = [Goal(id=old.id, description=old.text, created_at=old.valid_from, **payload)]
+            return changed[0].draft(), Expect(old.version, id=id)
+
+        client = self._client
+        commit_after_reading(client.runtime.writing, read, client.author(), client.now())
+        return changed[0]
+
+    @operation("goals.get")
+    def get(self, id: str) -> Goal:
+        """One goal by its id."""
+        return Goal.of(self._record(id))
+
+    @operation("goals.active")
+    def active(self) -> list[Goal]:
+        """Active goals, the highest priority first, then the oldest."""
+        return self._sorted({"status": "active"})
+
+    @operation("goals.children")
+    def children(self, id: str) -> list[Goal]:
+        """The sub-goals of a goal."""
+        return self._sorted({"parent_goal_id": id})
+
+    def _sorted(self, fields: dict[str, str]) -> list[Goal]:
+        view, chosen = asked(self._client, {"kinds": ["goal"], "fields": dict(fields)})
+        found = self._client.runtime.store.records.find(view, chosen, limit=MOST_GOALS)
+        return sorted((Goal.of(record) for record in found), key=lambda goal: (-goal.priority, goal.created_at))
+
+    def _record(self, id: str) -> Record:
+        found = self._client.runtime.store.records.get(self._client.view(), [id])
+        if not found or found[0].kind != "goal":
+            raise NotFound(f"no goal {id!r}", field="id")
+        return found[0]

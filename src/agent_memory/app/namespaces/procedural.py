@@ -1,0 +1,173 @@
+"""`memory.procedural`: what was tried, and what worked. C4, C8."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from agent_memory.app.namespaces.asking import asked
+from agent_memory.app.operations import Namespace, Permission, operation
+from agent_memory.core.recall.recall import Question, recall
+from agent_memory.core.write.commit import SELF, commit, commit_after_reading
+from agent_memory.models.draft import Draft
+from agent_memory.models.errors import NotFound
+from agent_memory.models.kinds.experience import Strategy, ToolCall
+from agent_memory.models.kinds.kind import canonical_json, joined_key
+from agent_memory.models.recipe import DEFAULT
+from agent_memory.models.record import Link, Record
+from agent_memory.ports.changes import Expect
+
+MOST_CALLS = 1_000_000
+PAGE = 5_000
+SHOWN = 500
+
+
+class Procedural(Namespace):
+    """An audit of tool calls, statistics over it, and strategies that are reinforced by their outcomes."""
+
+    @operation("procedural.record_invocation", permission=Permission.WRITE)
+    def record_invocation(
+        self,
+        conversation_id: str | None,
+        turn_id: str | None,
+        tool_name: str,
+        tool_input: dict[str, Any],
+        tool_output: Any,
+        success: bool,
+        latency_ms: int,
+        task_type: str | None = None,
+    ) -> str:
+        """Log one use of a tool; gives the id of the record."""
+        call = ToolCall(
+            tool_name=tool_name,
+            tool_input=tool_input,
+            tool_output=tool_output,
+            success=success,
+            latency_ms=latency_ms,
+            turn_id=turn_id,
+            task_type=task_type,
+        )
+        text = f"{tool_name}({canonical_json(tool_input, 'tool_input')[:SHOWN]})"
+        client = self._client
+        links: tuple[Link, ...] = ()
+        if turn_id is not None and client.runtime.store.records.get(client.view(), [turn_id]):
+            links = (Link(source_id=turn_id, target_id=SELF, type="USED_TOOL"),)
+        draft = Draft(
+            kind="tool_call",
+            text=text,
+            payload=call.model_dump(mode="json"),
+            conversation_id=conversation_id,
+            source="tool",
+            links=links,
+        )
+        return commit(client.runtime.writing, [draft], client.author(), client.now()).outcomes[0].id
+
+    @operation("procedural.learn_strategy", permission=Permission.WRITE)
+    def learn_strategy(
+        self,
+        description: str,
+        context_pattern: str,
+        tool_sequence: list[str],
+        from_conversation_id: str | None = None,
+        success: bool = True,
+    ) -> Strategy:
+        """Remember a way of doing something. The same description again counts as another try of it."""
+        return self._tried(
+            lambda: self._client.runtime.store.records.by_key(self._client.view(), "strategy", joined_key(description)),
+            success,
+            Strategy(description=description, context_pattern=context_pattern, tool_sequence=tool_sequence),
+            from_conversation_id,
+        )
+
+    @operation("procedural.reinforce_strategy", permission=Permission.WRITE)
+    def reinforce_strategy(self, strategy_id: str, success: bool) -> Strategy:
+        """Count one more outcome of a strategy."""
+
+        def known() -> Record:
+            found = self._client.runtime.store.records.get(self._client.view(), [strategy_id])
+            if not found or found[0].kind != "strategy":
+                raise NotFound(f"no strategy {strategy_id!r}", field="strategy_id")
+            return found[0]
+
+        return self._tried(known, success, Strategy.of(known()), None)
+
+    @operation("procedural.find_strategies")
+    def find_strategies(self, task_description: str, top_k: int = 5) -> list[Strategy]:
+        """Strategies that worked at least once, by likeness to the task and by success."""
+        view, chosen = asked(self._client, {"kinds": ["strategy"]})
+        found = recall(self._client.runtime.recalling, Question(task_description, view, chosen, 200, DEFAULT))
+        ranked = [(hit.relevance, Strategy.of(hit.record)) for hit in found]
+        worked = [(relevance, strategy) for relevance, strategy in ranked if strategy.success_count]
+        worked.sort(key=lambda pair: -(0.6 * pair[0] + 0.4 * _expected_success(pair[1])))
+        return [strategy for _, strategy in worked[:top_k]]
+
+    @operation("procedural.get_tool_stats")
+    def get_tool_stats(self, task_type: str | None = None) -> list[dict[str, Any]]:
+        """Per tool: how often, how successful, how fast (milliseconds); most used first."""
+        calls: dict[str, list[dict[str, Any]]] = {}
+        for call in self._calls(task_type):
+            calls.setdefault(call["tool_name"], []).append(call)
+        rows = [_stats(tool, used, task_type is not None) for tool, used in calls.items()]
+        return sorted(rows, key=lambda row: (-len(calls[row["tool"]]), row["tool"]))
+
+    @operation("procedural.reflect", permission=Permission.WRITE)
+    def reflect(self, outcome: dict[str, Any]) -> str:
+        """Queue an outcome (`success`, `task_type`, …) to be thought about; gives the id of the reflection."""
+        success = outcome.get("success")
+        kind = "insight" if success is None else "success_pattern" if success else "failure_analysis"
+        said = outcome.get("summary") or outcome.get("task_type") or kind.replace("_", " ")
+        client = self._client
+        draft = Draft(
+            kind="reflection",
+            text=f"{said}: {canonical_json(outcome, 'outcome')[:SHOWN]}",
+            payload={"type": kind, "outcome": outcome, "state": "queued"},
+            conversation_id=client.conversation_id,
+            source="agent",
+        )
+        return commit(client.runtime.writing, [draft], client.author(), client.now()).outcomes[0].id
+
+    def _tried(self, known: Any, success: bool, fresh: Strategy, conversation_id: str | None) -> Strategy:
+        """One more outcome, counted on top of what is stored, also when others count at the same time."""
+        made: list[Strategy] = []
+
+        def read() -> tuple[Draft, Expect]:
+            old = known()
+            strategy = fresh if old is None else Strategy.of(old)
+            counted = strategy.model_copy(
+                update={
+                    "success_count": strategy.success_count + success,
+                    "failure_count": strategy.failure_count + (not success),
+                    "last_used": self._client.clock.now(),
+                }
+            )
+            made[:] = [counted]
+            expect = Expect(old.version if old else 0, id=counted.id)
+            return replace(counted.draft(), conversation_id=conversation_id), expect
+
+        client = self._client
+        commit_after_reading(client.runtime.writing, read, client.author(), client.now())
+        return made[0]
+
+    def _calls(self, task_type: str | None) -> Any:
+        fields = {} if task_type is None else {"task_type": task_type}
+        view, chosen = asked(self._client, {"kinds": ["tool_call"], "fields": fields})
+        last: str | None = None
+        while page := self._client.runtime.store.records.find(view, chosen, limit=PAGE, after=last):
+            yield from (record.payload for record in page)
+            last = page[-1].id
+
+
+def _expected_success(strategy: Strategy) -> float:
+    """Laplace's rule: one success out of one is less certain than nine out of ten."""
+    return (strategy.success_count + 1) / (strategy.success_count + strategy.failure_count + 2)
+
+
+def _stats(tool: str, used: list[dict[str, Any]], by_task: bool) -> dict[str, Any]:
+    successes = sum(call["success"] for call in used)
+    shared = {
+        "success_rate": successes / len(used),
+        "avg_latency": sum(call["latency_ms"] for call in used) / len(used),
+    }
+    if by_task:
+        return {"tool": tool, "successes": successes, "failures": len(used) - successes, **shared}
+    return {"tool": tool, "usage_count": len(used), "success_count": successes, **shared}

@@ -1,0 +1,211 @@
+"""`memory.records`: the envelope itself, for any kind."""
+
+from __future__ import annotations
+
+from typing import Any, TypedDict, Unpack
+
+from agent_memory.app.namespaces.asking import Where, asked
+from agent_memory.app.operations import TABLE, Namespace, Permission, operation
+from agent_memory.core.write.commit import commit, connect
+from agent_memory.core.write.forget import forget
+from agent_memory.models.draft import Draft
+from agent_memory.models.errors import InvalidInput, NotFound
+from agent_memory.models.kinds.kind import checked_key
+from agent_memory.models.model import Model, Moment, Name
+from agent_memory.models.moment import from_micros, to_micros
+from agent_memory.models.record import JournalLine, Link, Record, Status
+from agent_memory.ports.changes import Amend, Applied, Connect, Disconnect, Outcome
+
+MOST_LISTED = 10_000
+
+
+class Fields(TypedDict, total=False):
+    """What a new record can say beside its text and kind."""
+
+    payload: dict[str, Any]
+    id: Name
+    key: Name
+    conversation_id: Name
+    repository: Name
+    status: Status
+    importance: float
+    confidence: float
+    source: Name
+    valid_from: Moment
+    valid_to: Moment
+    links: list[Link]
+
+
+class Written(Model):
+    """What a write came to: `effect` is created, updated or unchanged."""
+
+    id: str
+    effect: str
+    version: int
+    seq: int
+    recorded_at: Moment
+
+
+class Forgotten(Model):
+    """`ids` went, those derived from them included. `scrubbed`: also from the log on the disk; otherwise a reader of
+    another process holds it open, and it goes when that reader is done."""
+
+    ids: list[str]
+    seq: int
+    scrubbed: bool
+
+
+class Records(Namespace):
+    """Write, read, list, relate and forget records of every kind."""
+
+    @operation("records.add", permission=Permission.WRITE, command="add")
+    def add(
+        self,
+        text: str,
+        kind: str = "observation",
+        reason: str | None = None,
+        idempotency_key: str | None = None,
+        **fields: Unpack[Fields],
+    ) -> Written:
+        """Store one memory: durable, and findable, when this returns.
+
+        The same key is the same thing: it gets a new version, or none if nothing changed.
+        """
+        return self._commit([_draft(text, kind, fields)], reason, idempotency_key)[0]
+
+    @operation("records.add_many", permission=Permission.WRITE)
+    def add_many(
+        self,
+        records: list[dict[str, Any]],
+        reason: str | None = None,
+        idempotency_key: str | None = None,
+        embed: bool = False,
+    ) -> list[Written]:
+        """Store many memories in one transaction, all or none.
+
+        Each is a dict with `text` and what `add` takes. Unless `embed` is set, their vectors are made later.
+        """
+        shape = TABLE["records.add"]
+        drafts = [_draft(**shape.bind((), one)) for one in records]
+        return self._commit(drafts, reason, idempotency_key, embed=embed)
+
+    @operation("records.get", command="show")
+    def get(self, id: str, as_of: Moment | None = None, valid_at: Moment | None = None) -> Record:
+        """One record by its id, as it is now or as of a moment."""
+        found = self._client.runtime.store.records.get(self._client.view(as_of, valid_at), [id])
+        if not found:
+            raise NotFound(
+                f"no record {id!r} that holds at that moment",
+                hint="`agent-memory history ID` shows all versions",
+                field="id",
+            )
+        return found[0]
+
+    @operation("records.lookup")
+    def lookup(self, kind: str, key: str, as_of: Moment | None = None, valid_at: Moment | None = None) -> Record | None:
+        """Exact look-up by natural key; None when there is none. Keys compare without case."""
+        view = self._client.view(as_of, valid_at)
+        return self._client.runtime.store.records.by_key(view, kind, checked_key(key))
+
+    @operation("records.find", command="list")
+    def find(
+        self,
+        kind: str | None = None,
+        limit: int = 50,
+        after_id: str | None = None,
+        oldest_first: bool = False,
+        **where: Unpack[Where],
+    ) -> list[Record]:
+        """Records by kind, time, conversation or field: the newest first. `after_id` continues a page."""
+        if not 1 <= limit <= MOST_LISTED:
+            raise InvalidInput(f"limit: {limit}; use 1 to {MOST_LISTED}", field="limit")
+        if kind is not None:
+            where["kinds"] = [kind]
+        view, chosen = asked(self._client, where)
+        return self._client.runtime.store.records.find(
+            view, chosen, limit=limit, after=after_id, oldest_first=oldest_first
+        )
+
+    @operation("records.history", command="history")
+    def history(self, id: str) -> list[Record]:
+        """Every version of a record, in the order the store came to believe them."""
+        return self._client.runtime.store.records.history(self._client.view(), id)
+
+    @operation("records.amend", permission=Permission.WRITE, command="amend")
+    def amend(
+        self,
+        id: str,
+        status: Status | None = None,
+        importance: float | None = None,
+        confidence: float | None = None,
+        valid_to: Moment | None = None,
+        reason: str | None = None,
+    ) -> Written:
+        """Change a record's standing without touching its content: a new version of it."""
+        for name, number in (("importance", importance), ("confidence", confidence)):
+            if number is not None and not 0 <= number <= 1:
+                raise InvalidInput(f"{name}: {number} is outside 0 to 1", field=name)
+        end = None if valid_to is None else to_micros(valid_to)
+        change = Amend(id, status and Status(status), importance, confidence, end)
+        client = self._client
+        applied = client.runtime.store.records.apply([change], author=client.author(reason), now=client.now())
+        return _written(applied.outcomes[0], applied)
+
+    @operation("records.forget", permission=Permission.WRITE, command="forget")
+    def forget(self, ids: list[str], reason: str | None = None) -> Forgotten:
+        """Erase records for real, with what was derived from them alone: rows, words, vectors, links, receipts."""
+        client = self._client
+        client.runtime.receipts.flush()
+        store = client.runtime.store.records
+        applied, gone = forget(store, client.view(), ids, client.author(reason))
+        return Forgotten(ids=gone, seq=applied.seq, scrubbed=applied.scrubbed)
+
+    @operation("records.link", permission=Permission.WRITE)
+    def link(self, link: Link, reason: str | None = None) -> str:
+        """Connect two records by a typed edge; says whether it was created, updated or unchanged."""
+        return self._relate(connect(link), reason)
+
+    @operation("records.unlink", permission=Permission.WRITE)
+    def unlink(self, source_id: str, target_id: str, type: str, reason: str | None = None) -> str:
+        """Take an edge away; its history stays."""
+        return self._relate(Disconnect(source_id, target_id, type), reason)
+
+    @operation("records.links")
+    def links(self, id: str, as_of: Moment | None = None) -> list[Link]:
+        """Edges that start or end at a record."""
+        return self._client.runtime.store.records.links(self._client.view(as_of), [id])
+
+    @operation("records.journal", command="journal")
+    def journal(self, id: str | None = None, after: int = 0, limit: int = 100) -> list[JournalLine]:
+        """Who changed what, why and when: the lines that this reader may see."""
+        return self._client.runtime.store.records.journal(self._client.view(), after=after, limit=limit, id=id)
+
+    def _relate(self, change: Connect | Disconnect, reason: str | None) -> str:
+        client = self._client
+        applied = client.runtime.store.records.apply([change], author=client.author(reason), now=client.now())
+        return applied.outcomes[0].effect.value
+
+    def _commit(
+        self, drafts: list[Draft], reason: str | None, once: str | None, *, embed: bool = True
+    ) -> list[Written]:
+        client = self._client
+        author = client.author(reason)
+        applied = commit(client.runtime.writing, drafts, author, client.now(), embed=embed, once=once)
+        return [_written(outcome, applied) for outcome in applied.outcomes if outcome.version]
+
+
+def _draft(text: str, kind: str = "observation", fields: Fields | None = None, **more: Any) -> Draft:
+    given: dict[str, Any] = {**(fields or {}), **more}
+    given["links"] = tuple(given.get("links") or ())
+    values = {name: value for name, value in given.items() if value is not None}
+    return Draft(kind=kind, text=text, dated="valid_from" in values, **values)
+
+
+def _written(outcome: Outcome, applied: Applied) -> Written:
+    return Written.model_construct(
+        id=outcome.id,
+        effect=outcome.effect.value,
+        version=outcome.version,
+        seq=applied.seq,
+        recorded_at=from_micros(applied.at),
+    )

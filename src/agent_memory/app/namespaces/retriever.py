@@ -1,0 +1,158 @@
+"""`memory.retriever`: recall, and the bundle that `remember` makes of it. C9, C10."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Unpack
+
+from agent_memory.app.namespaces.asking import Where, asked
+from agent_memory.app.operations import Namespace, operation
+from agent_memory.core.recall.recall import Question, recall
+from agent_memory.models.answer import Hit, Recalled
+from agent_memory.models.bundle import MemoryBundle
+from agent_memory.models.errors import InvalidInput
+from agent_memory.models.kinds.experience import Strategy
+from agent_memory.models.recipe import DEFAULT, Recipe
+
+if TYPE_CHECKING:
+    from agent_memory.app.client import Client
+
+WEIGHTS = {
+    "episodic": 0.3,
+    "semantic_facts": 0.25,
+    "semantic_entities": 0.2,
+    "procedural": 0.15,
+    "recency": 0.1,
+}
+TURNS_OF_ONE_CONVERSATION = 3
+ROOM = 5  # candidates per wanted turn, so that the limit per conversation does not leave gaps
+
+
+class Retriever(Namespace):
+    """`weights` scale the groups of a bundle; 0 leaves a group out."""
+
+    def __init__(self, client: Client) -> None:
+        super().__init__(client)
+        self.weights: dict[str, float] = dict(WEIGHTS)
+
+    @operation("recall", command="recall")
+    def recall(
+        self, query: str, k: int | None = None, recipe: Recipe | None = None, **where: Unpack[Where]
+    ) -> Recalled:
+        """Search memory by meaning, words, recency and exact key; every hit says why it was found."""
+        view, chosen = asked(self._client, where, searchable=True)
+        top = self._client.runtime.settings.default_top_k if k is None else k
+        return recall(self._client.runtime.recalling, Question(query, view, chosen, top, recipe or DEFAULT))
+
+    @operation("remember", command="remember")
+    def remember(
+        self,
+        query: str,
+        top_k: int = 10,
+        include_episodic: bool = True,
+        include_semantic: bool = True,
+        include_procedural: bool = True,
+        time_window_hours: float | None = None,
+    ) -> MemoryBundle:
+        """What is known that helps with this: turns, facts, entities, strategies, goals and the user."""
+        if not 1 <= top_k <= 200:
+            raise InvalidInput(f"top_k: {top_k}; use 1 to 200", field="top_k")
+        window: Where = {} if time_window_hours is None else {"time_window_hours": time_window_hours}
+        turns = self._group("turn", "episodic", query, top_k * ROOM, window) if include_episodic else []
+        facts = self._group("fact", "semantic_facts", query, top_k, window) if include_semantic else []
+        entities = self._group("entity", "semantic_entities", query, top_k, window) if include_semantic else []
+        strategies = self._group("strategy", "procedural", query, top_k, window) if include_procedural else []
+        from agent_memory.app.namespaces.goals import Goals
+        from agent_memory.app.namespaces.user import User
+
+        return MemoryBundle(
+            relevant_turns=[_turn(hit, score) for hit, score in _diverse(turns)[:top_k]],
+            facts=[_fact(hit, score) for hit, score in facts],
+            entities=[_entity(hit, score) for hit, score in entities],
+            strategies=[_strategy(hit) for hit, _ in strategies],
+            active_goals=[
+                {"id": goal.id, "description": goal.description, "priority": goal.priority, "status": goal.status}
+                for goal in Goals(self._client).active()
+            ],
+            user_context=User(self._client).context(),
+        )
+
+    def _group(self, kind: str, weight: str, query: str, k: int, window: Where) -> list[tuple[Hit, float]]:
+        """Hits of one kind with their score in the bundle: the group's weight times the evidence, plus recency."""
+        if not self.weights[weight]:
+            return []
+        recipe = DEFAULT.model_copy(update={"recency": 0.0})
+        where: Where = {**window, "kinds": [kind]}
+        found = self.recall(query, k=k, recipe=recipe, **where)
+        newest = DEFAULT.model_copy(update={"vectors": 0.0, "words": 0.0, "key": 0.0, "recency": 1.0})
+        now = self._client.now()
+        return sorted(
+            (
+                (hit, self.weights[weight] * hit.score + self.weights["recency"] * _recency(hit, now, newest))
+                for hit in found
+            ),
+            key=lambda pair: -pair[1],
+        )
+
+
+def _recency(hit: Hit, now: int, recipe: Recipe) -> float:
+    from agent_memory.models.moment import to_micros
+
+    days = max(now - to_micros(hit.record.valid_from), 0) / 86_400_000_000
+    return float(2 ** (-days / recipe.half_life_days))
+
+
+def _diverse(turns: list[tuple[Hit, float]]) -> list[tuple[Hit, float]]:
+    """At most three turns of one conversation."""
+    seen: dict[str | None, int] = {}
+    kept = []
+    for hit, score in turns:
+        conversation = hit.record.conversation_id
+        seen[conversation] = seen.get(conversation, 0) + 1
+        if seen[conversation] <= TURNS_OF_ONE_CONVERSATION:
+            kept.append((hit, score))
+    return kept
+
+
+def _turn(hit: Hit, score: float) -> dict[str, Any]:
+    record = hit.record
+    return {
+        "id": record.id,
+        "conversation_id": record.conversation_id,
+        "timestamp": record.valid_from.isoformat(),
+        "role": record.payload["role"],
+        "content": record.text,
+        "score": round(score, 6),
+    }
+
+
+def _fact(hit: Hit, score: float) -> dict[str, Any]:
+    record = hit.record
+    return {
+        "id": record.id,
+        "claim": record.text,
+        "confidence": record.confidence,
+        "source": record.source,
+        "entities": record.payload.get("entity_ids", []),
+        "score": round(score, 6),
+    }
+
+
+def _entity(hit: Hit, score: float) -> dict[str, Any]:
+    payload = hit.record.payload
+    return {
+        "id": hit.record.id,
+        "name": payload["name"],
+        "type": payload["type"],
+        "description": payload.get("description"),
+        "salience": hit.record.importance,
+        "score": round(score, 6),
+    }
+
+
+def _strategy(hit: Hit) -> dict[str, Any]:
+    strategy = Strategy.of(hit.record)
+    return {
+        "description": strategy.description,
+        "tool_sequence": strategy.tool_sequence,
+        "success_rate": strategy.success_rate,
+    }

@@ -1,0 +1,137 @@
+"""`memory.user`: what is known about the person: preferences, expertise, interests. C7, P7."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from agent_memory.app.namespaces.asking import asked
+from agent_memory.app.operations import Namespace, Permission, operation
+from agent_memory.core.write.commit import commit
+from agent_memory.models.draft import Draft
+from agent_memory.models.kinds.kind import joined_key
+from agent_memory.models.kinds.person import Expertise, Interest, Preference
+from agent_memory.models.model import Moment
+from agent_memory.models.record import Record
+
+MOST = 10_000
+_DOMAIN = re.compile(r"^##\s+(?P<domain>.+?)\s*$")
+_LINE = re.compile(r"^[-*]\s+\*\*(?P<name>.+?)\*\*\s*:\s*(?P<value>.+?)\s*$")
+
+
+class User(Namespace):
+    """Valid in every repository and conversation. A new value succeeds the old one; the old one stays in history."""
+
+    @operation("user.set_preference", permission=Permission.WRITE, command="prefer")
+    def set_preference(self, domain: str, name: str, value: Any, confidence: float = 1.0) -> Preference:
+        """Remember what the user wants: domain "git", name "merge style", value "rebase"."""
+        preference = Preference(domain=domain, name=name, value=value)
+        self._write([_preference_draft(preference, confidence)])
+        return preference
+
+    @operation("user.get_preference")
+    def get_preference(
+        self, domain: str, name: str, as_of: Moment | None = None, valid_at: Moment | None = None
+    ) -> Any:
+        """The value of one preference, now or at a moment; None when there is none."""
+        view = self._client.view(as_of, valid_at)
+        found = self._client.runtime.store.records.by_key(view, "preference", joined_key(domain, name))
+        return None if found is None else found.payload["value"]
+
+    @operation("user.preferences", command="preferences")
+    def preferences(self, domain: str | None = None) -> list[Preference]:
+        """All preferences, or those of one domain."""
+        fields = {} if domain is None else {"domain": domain}
+        found = [Preference(**record.payload) for record in self._all("preference", fields)]
+        return sorted(found, key=lambda one: (one.domain.casefold(), one.name.casefold()))
+
+    @operation("user.set_expertise", permission=Permission.WRITE)
+    def set_expertise(self, topic: str, level: str) -> Expertise:
+        """Remember how well the user knows a topic."""
+        expertise = Expertise(topic=topic, level=level)
+        self._write([Draft(kind="expertise", text=f"{topic}: {level}", payload=expertise.model_dump())])
+        return expertise
+
+    @operation("user.add_interest", permission=Permission.WRITE)
+    def add_interest(self, topic: str) -> Interest:
+        """Remember what the user cares about."""
+        interest = Interest(topic=topic)
+        self._write([Draft(kind="interest", text=topic, payload=interest.model_dump())])
+        return interest
+
+    @operation("user.context", command="whoami")
+    def context(self) -> dict[str, Any]:
+        """Everything about the user in one dict: user, preferences, expertise, interests."""
+        return {
+            "user": {"id": self._client.scope.user},
+            "preferences": [one.model_dump() for one in self.preferences()],
+            "expertise": [record.payload for record in self._all("expertise", {})],
+            "interests": [record.payload["topic"] for record in self._all("interest", {})],
+        }
+
+    @operation("user.to_markdown")
+    def to_markdown(self) -> str:
+        """The preferences as USER_PREFS.md: a section per domain, for people to read and edit."""
+        lines = ["# Preferences"]
+        domain = None
+        for one in self.preferences():
+            if one.domain != domain:
+                domain = one.domain
+                lines += ["", f"## {domain}", ""]
+            shown = one.value if isinstance(one.value, str) else json.dumps(one.value, ensure_ascii=False)
+            lines.append(f"- **{one.name}**: {shown}")
+        return "\n".join(lines) + "\n"
+
+    @operation("user.from_markdown", permission=Permission.WRITE)
+    def from_markdown(self, text: str) -> list[Preference]:
+        """Take over what somebody wrote into USER_PREFS.md; gives those that are new or changed.
+
+        What is missing in the text is left as it is: deleting a line forgets nothing.
+        """
+        known = {(one.domain, one.name): one.value for one in self.preferences()}
+        read = [one for one in _parsed(text) if known.get((one.domain, one.name), _NOTHING) != one.value]
+        self._write([_preference_draft(one, 1.0) for one in read])
+        return read
+
+    def _all(self, kind: str, fields: dict[str, Any]) -> list[Record]:
+        view, chosen = asked(self._client, {"kinds": [kind], "fields": fields})
+        return self._client.runtime.store.records.find(view, chosen, limit=MOST, oldest_first=True)
+
+    def _write(self, drafts: list[Draft]) -> None:
+        client = self._client
+        if drafts:
+            commit(client.runtime.writing, drafts, client.author(), client.now())
+
+
+_NOTHING = object()
+
+
+def _preference_draft(preference: Preference, confidence: float) -> Draft:
+    value = preference.value
+    shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return Draft(
+        kind="preference",
+        text=f"{preference.domain}: {preference.name}: {shown}",
+        payload=preference.model_dump(),
+        confidence=confidence,
+        source="user_stated",
+    )
+
+
+def _parsed(text: str) -> list[Preference]:
+    domain, found = "general", []
+    for line in text.splitlines():
+        if heading := _DOMAIN.match(line):
+            domain = heading["domain"]
+        elif item := _LINE.match(line):
+            found.append(Preference(domain=domain, name=item["name"], value=_value(item["value"])))
+    return found
+
+
+def _value(text: str) -> Any:
+    """JSON where it is JSON (true, 3, [..]), otherwise the words themselves."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text

@@ -1,0 +1,111 @@
+"""The table of operations. A public operation is one method of a namespace, marked `@operation`; every door loops
+over the table, and nothing about an operation is said twice. Scope is never an argument: it belongs to the client."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+
+from pydantic import Field, create_model
+
+from agent_memory.models.model import Model
+
+if TYPE_CHECKING:
+    from agent_memory.app.client import Client
+
+P = ParamSpec("P")
+R = TypeVar("R")
+N = TypeVar("N", bound="Namespace")
+
+
+class Permission(StrEnum):
+    READ = "read"
+    WRITE = "write"
+    REVIEW = "review"
+    ADMIN = "admin"
+
+
+@dataclass(frozen=True, eq=False)
+class Operation:
+    """`name` is namespace.method; `command` a short name on the command line, where there is one."""
+
+    name: str
+    function: Callable[..., Any]
+    permission: Permission
+    command: str | None
+
+    @property
+    def summary(self) -> str:
+        return (inspect.getdoc(self.function) or "").split("\n\n")[0].replace("\n", " ")
+
+    @functools.cached_property
+    def signature(self) -> Mapping[str, inspect.Parameter]:
+        """Parameters with resolved types; `**fields: Unpack[SomeTypedDict]` is spelled out."""
+        hints = typing.get_type_hints(self.function, include_extras=True)
+        found: dict[str, inspect.Parameter] = {}
+        for name, parameter in list(inspect.signature(self.function).parameters.items())[1:]:
+            if parameter.kind is inspect.Parameter.VAR_KEYWORD:
+                (fields,) = typing.get_args(hints[name])
+                for field, annotation in typing.get_type_hints(fields, include_extras=True).items():
+                    found[field] = inspect.Parameter(
+                        field, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation | None
+                    )
+            else:
+                found[name] = parameter.replace(annotation=hints[name])
+        return found
+
+    @functools.cached_property
+    def arguments(self) -> type[Model]:
+        """The shape of a request: what doors parse into, and what every call is checked against."""
+        fields: dict[str, Any] = {
+            name: (parameter.annotation, Field(... if parameter.default is parameter.empty else parameter.default))
+            for name, parameter in self.signature.items()
+        }
+        return create_model(self.name, __base__=Model, **fields)
+
+    @functools.cached_property
+    def _order(self) -> tuple[str, ...]:
+        return tuple(self.signature)
+
+    def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        """Positional and named arguments as checked values; `InvalidInput` names the one that is wrong."""
+        if len(args) > len(self._order):
+            raise TypeError(f"{self.name} takes {len(self._order)} arguments, {len(args)} were given")
+        named = dict(zip(self._order, args, strict=False))
+        if twice := named.keys() & kwargs.keys():
+            raise TypeError(f"{self.name} got {twice.pop()!r} twice")
+        checked = self.arguments(**named, **kwargs)
+        return {name: getattr(checked, name) for name in checked.model_fields_set}
+
+
+class Namespace:
+    """A group of operations of one client."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+
+TABLE: dict[str, Operation] = {}
+"""Every operation by name, filled as the namespaces are imported."""
+
+
+def operation(
+    name: str, *, permission: Permission = Permission.READ, command: str | None = None
+) -> Callable[[Callable[Concatenate[N, P], R]], Callable[Concatenate[N, P], R]]:
+    """Put a method into the table. Calling it dispatches the operation: here or, one day, somewhere else."""
+
+    def mark(function: Callable[Concatenate[N, P], R]) -> Callable[Concatenate[N, P], R]:
+        declared = TABLE[name] = Operation(name, function, permission, command)
+
+        @functools.wraps(function)
+        def call(self: N, *args: P.args, **kwargs: P.kwargs) -> R:
+            return typing.cast(R, self._client.dispatch(declared, self, declared.bind(args, kwargs)))
+
+        return typing.cast("Callable[Concatenate[N, P], R]", call)
+
+    return mark

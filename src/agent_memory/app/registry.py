@@ -1,0 +1,84 @@
+"""What can be plugged in: kinds by entry point, stores by URL scheme, embedders by name. P20."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from importlib.metadata import entry_points
+from pathlib import Path
+
+from agent_memory.app.config import Settings
+from agent_memory.models.errors import InvalidInput, PartMissing
+from agent_memory.models.kinds import BUILT_IN
+from agent_memory.models.kinds.kind import Kind
+from agent_memory.ports.embedder import Embedder
+from agent_memory.ports.store import Store
+
+KINDS = "agent_memory.kinds"
+STORES = "agent_memory.stores"
+
+
+@cache
+def installed_kinds() -> Mapping[str, Kind]:
+    """Built-in kinds and those of other packages. A plug-in may add, never replace."""
+    kinds = {kind.name: kind for kind in BUILT_IN}
+    for entry in entry_points(group=KINDS):
+        kind = entry.load()
+        if not isinstance(kind, Kind):
+            raise InvalidInput(f"entry point {entry.name!r} in {KINDS} is no Kind", hint="point it at a Kind value")
+        if kind.name in kinds:
+            raise InvalidInput(f"two kinds are called {kind.name!r}", hint=f"rename the one of {entry.value}")
+        kinds[kind.name] = kind
+    return kinds
+
+
+def open_store(url: str) -> Store:
+    """`sqlite:///path`, `memory://` (gone with the process), or a scheme that another package registers."""
+    scheme, separator, rest = url.partition("://")
+    if not separator or not re.fullmatch(r"[a-z][a-z0-9+.-]*", scheme):
+        raise InvalidInput(f"store: {url!r} is no URL", hint="for example sqlite:///path/to/memory.db", field="store")
+    if scheme == "sqlite":
+        return _sqlite(rest, url)
+    if scheme == "memory":
+        from agent_memory.testing.reference import open_store as open_memory
+
+        return open_memory()
+    for entry in entry_points(group=STORES, name=scheme):
+        opened: Store = entry.load()(url)
+        return opened
+    raise PartMissing(f"store: no engine for {scheme}://", hint="use sqlite:///path, or install the engine's package")
+
+
+def open_embedder(settings: Settings) -> Embedder:
+    """The embedder that the settings name; nothing is loaded before it is used."""
+    if settings.embedding_provider == "local":
+        from agent_memory.engines.onnx.embedder import OnnxEmbedder
+
+        return OnnxEmbedder()
+    given = {
+        "model": settings.embedding_model,
+        "dimensions": settings.embedding_dimensions,
+        "base_url": settings.embedding_url,
+    }
+    if settings.embedding_provider == "ollama":
+        from agent_memory.engines.ollama.embedder import OllamaEmbedder
+
+        return OllamaEmbedder(**{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]
+    from agent_memory.engines.openai.embedder import OpenAIEmbedder
+
+    given["base_url"] = settings.embedding_url or settings.openai_base_url
+    key = settings.openai_api_key.get_secret_value() if settings.openai_api_key else None
+    chosen = {name: value for name, value in {**given, "api_key": key}.items() if value is not None}
+    return OpenAIEmbedder(**chosen)  # type: ignore[arg-type]
+
+
+def _sqlite(rest: str, url: str) -> Store:
+    from agent_memory.engines.sqlite import open_store as open_sqlite
+
+    path = rest.removeprefix("/") if rest.startswith("/") else ""
+    if not path or "\0" in path:
+        raise InvalidInput(
+            f"store: {url!r} names no file", hint="for example sqlite:///path/to/memory.db", field="store"
+        )
+    return open_sqlite(Path(path).expanduser())

@@ -1,0 +1,150 @@
+"""Recall, in order: plan → gather → rank → hydrate → explain → receipt."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from agent_memory.core.govern.receipts import ReceiptBook
+from agent_memory.core.recall.score import Ranking, rank
+from agent_memory.core.write.embed import Embedding
+from agent_memory.core.write.words import query_terms
+from agent_memory.models.answer import Hit, Recalled, Why
+from agent_memory.models.errors import InvalidInput, PartMissing
+from agent_memory.models.kinds.kind import fold
+from agent_memory.models.model import clean_text, new_id
+from agent_memory.models.recipe import Recipe
+from agent_memory.models.record import Record
+from agent_memory.ports.index import Index, Pool, Probe
+from agent_memory.ports.receipts import ReceiptLine
+from agent_memory.ports.records import Filter, View
+
+CATCH_UP_SECONDS = 0.2
+LONGEST_QUERY = 20_000
+MOST_HITS = 1000
+
+
+@dataclass(frozen=True)
+class Recalling:
+    """What every recall needs."""
+
+    index: Index
+    embedding: Embedding
+    receipts: ReceiptBook
+
+
+@dataclass(frozen=True)
+class Question:
+    """`meaning` replaces the embedding of the text, for a caller who has a vector already."""
+
+    text: str
+    view: View
+    where: Filter
+    k: int
+    recipe: Recipe
+    meaning: Sequence[float] | None = None
+
+
+def recall(recalling: Recalling, question: Question) -> Recalled:
+    started = time.perf_counter()
+    terms = query_terms(_checked(question))
+    pending = _catch_up(recalling, question.view)
+    pool = recalling.index.gather(_probe(recalling, question, tuple(terms)))
+    ranking = rank(pool, question.recipe, question.view.now)
+    best = ranking.rows[: question.k].tolist()
+    records = {record.seq: record for record in recalling.index.hydrate([int(pool.handles[row]) for row in best])}
+    hits = [
+        _explained(records[int(pool.handles[row])], row, pool, ranking, list(terms.values()))
+        for row in best
+        if int(pool.handles[row]) in records
+    ]
+    recalled = Recalled.model_construct(
+        query=question.text,
+        hits=hits,
+        receipt_id=new_id(),
+        seq=pool.seq,
+        searched=pool.documents,
+        pending=pending,
+        milliseconds=round((time.perf_counter() - started) * 1000, 3),
+    )
+    recalling.receipts.add(_receipt(question, recalled))
+    return recalled
+
+
+def _checked(question: Question) -> str:
+    if not 1 <= question.k <= MOST_HITS:
+        raise InvalidInput(f"k: {question.k}; use 1 to {MOST_HITS}", field="k")
+    try:
+        text = clean_text(question.text)
+    except ValueError as error:
+        raise InvalidInput(f"query: {error}", field="query") from None
+    if not text.strip() and question.meaning is None:
+        raise InvalidInput("query: is empty", hint="say what to look for", field="query")
+    if len(text) > LONGEST_QUERY:
+        raise InvalidInput(f"query: {len(text)} characters; the limit is {LONGEST_QUERY}", field="query")
+    return text
+
+
+def _catch_up(recalling: Recalling, view: View) -> int:
+    recalling.embedding.agree()
+    return recalling.embedding.catch_up(view, seconds=CATCH_UP_SECONDS, now=view.now)
+
+
+def _probe(recalling: Recalling, question: Question, terms: tuple[int, ...]) -> Probe:
+    probe = Probe(
+        view=question.view,
+        where=question.where,
+        pool=question.recipe.pool,
+        terms=terms,
+        key=fold(question.text),
+    )
+    if not question.recipe.vectors:
+        return probe
+    embedding = recalling.embedding
+    if question.meaning is not None:
+        return replace(probe, vector=embedding.direction(question.meaning), space=embedding.space)
+    try:
+        vector = embedding.embed([question.text])[0]
+    except PartMissing:
+        return probe  # an embedder out of reach costs the vectors, not the answer
+    return replace(probe, vector=vector, space=embedding.space)
+
+
+def _explained(record: Record, row: int, pool: Pool, ranking: Ranking, words: list[str]) -> Hit:
+    similarity = float(pool.similarity[row])
+    why = Why.model_construct(
+        channels={name: round(float(added[row]), 4) for name, added in ranking.channels.items() if added[row]},
+        words=[word for word, count in zip(words, pool.counts[row].tolist(), strict=True) if count],
+        similarity=None if similarity != similarity else round(similarity, 4),
+        exact_key=bool(pool.exact[row]),
+    )
+    return Hit.model_construct(
+        record=record,
+        score=round(float(ranking.scores[row]), 6),
+        relevance=round(float(ranking.relevance[row]), 4),
+        why=why,
+    )
+
+
+def _receipt(question: Question, recalled: Recalled) -> ReceiptLine:
+    body = {
+        "query": question.text,
+        "recipe": question.recipe.name,
+        "recipe_hash": question.recipe.hash,
+        "k": question.k,
+        "now": question.view.now,
+        "valid_at": question.view.valid_at,
+        "seq": recalled.seq,
+        "searched": recalled.searched,
+        "pending": recalled.pending,
+        "milliseconds": recalled.milliseconds,
+        "hits": [
+            {"id": hit.id, "version": hit.record.version, "score": hit.score, "why": hit.why.channels}
+            for hit in recalled.hits
+        ],
+    }
+    handles = tuple(hit.record.seq for hit in recalled.hits)
+    text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+    return ReceiptLine(recalled.receipt_id, question.view, recalled.seq, text, handles)

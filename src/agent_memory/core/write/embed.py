@@ -1,0 +1,130 @@
+"""Vectors for texts: at once for single writes, later for bulk ones, and never a reason to lose a write."""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import Sequence
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from agent_memory.models.errors import InvalidInput, PartMissing, SpaceMismatch
+from agent_memory.ports.changes import Vector
+from agent_memory.ports.embedder import Embedder, Passage, Space
+from agent_memory.ports.index import Embedded, Index
+from agent_memory.ports.quantise import quantised, unit
+from agent_memory.ports.records import View
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+AT_ONCE = 4  # passages that a single write embeds before it returns; the rest of a long text follows later
+RECENT = 256  # texts whose vectors are remembered: the same text is often written or asked again
+BATCH = 16
+
+
+class Embedding:
+    """An embedder together with the space that a store has agreed on."""
+
+    def __init__(self, embedder: Embedder, index: Index) -> None:
+        self.embedder = embedder
+        self._index = index
+        self._agreed = False
+        self._recent: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
+        self._lock = Lock()
+
+    @property
+    def space(self) -> Space:
+        return self.embedder.space
+
+    def agree(self) -> None:
+        """The first embedder of a store settles its space; a different one later is an error."""
+        if self._agreed:
+            return
+        stored = self._index.space()
+        if stored is None:
+            self._index.begin(self.space)
+            stored = self._index.space()
+        if stored != self.space:
+            raise SpaceMismatch(
+                f"the embedder makes {self.space.fingerprint} vectors, the store holds "
+                f"{stored.fingerprint if stored else 'none'}",
+                hint="configure the embedder that the store was built with, or run `agent-memory rebuild --vectors`",
+            )
+        self._agreed = True
+
+    def disagree(self) -> None:
+        """Ask again next time: the store has another space now."""
+        self._agreed = False
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Unit vectors, one row per text."""
+        import numpy as np
+
+        with self._lock:
+            known = {text: self._recent[text] for text in texts if text in self._recent}
+        missing = [text for text in dict.fromkeys(texts) if text not in known]
+        if missing:
+            known |= dict(zip(missing, self.embedder.embed_many(missing), strict=True))
+            with self._lock:
+                for text in missing:
+                    if len(text) < 2000:
+                        self._recent[text] = known[text]
+                while len(self._recent) > RECENT:
+                    self._recent.popitem(last=False)
+        return np.stack([known[text] for text in texts]) if texts else np.empty((0, self.space.dimension), np.float32)
+
+    def vectors(self, text: str, most: int = AT_ONCE) -> tuple[tuple[Vector, ...], bool]:
+        """(vectors, complete): the first passages of a text. An embedder out of reach leaves them all for later."""
+        passages = self.embedder.passages(text)
+        try:
+            return self._of(text, passages[:most], 0), len(passages) <= most
+        except PartMissing:
+            return (), False
+
+    def given(self, vector: Sequence[float], text: str) -> tuple[Vector, ...]:
+        """A vector that the caller brought."""
+        return (Vector(0, 0, len(text), *quantised(self.direction(vector))),)
+
+    def direction(self, vector: Sequence[float]) -> NDArray[np.float32]:
+        """Somebody else's vector, checked and at length one."""
+        if len(vector) != self.space.dimension:
+            raise InvalidInput(
+                f"embedding: {len(vector)} numbers; the store's space has {self.space.dimension}",
+                hint="leave it out and it is computed",
+                field="embedding",
+            )
+        return unit(vector)
+
+    def catch_up(self, view: View | None, *, seconds: float | None, now: int) -> int:
+        """Embed what is pending, newest first, for at most `seconds`; how many contents are left."""
+        space = self.space
+        deadline = None if seconds is None else time.monotonic() + seconds
+        while left := self._index.pending(space, view):
+            done: list[Embedded] = []
+            for one in self._index.unembedded(space, view, BATCH):
+                passages = self.embedder.passages(one.text)
+                part = one.part
+                made: list[Vector] = []
+                while part < len(passages) and not (deadline and time.monotonic() > deadline):
+                    try:
+                        made += self._of(one.text, passages[part : part + 1], part)
+                    except PartMissing:
+                        deadline = 0.0
+                        break
+                    part += 1
+                done.append(Embedded(one.handle, tuple(made), complete=part >= len(passages)))
+                if deadline is not None and time.monotonic() > deadline:
+                    break
+            self._index.embedded(space, [one for one in done if one.vectors or one.complete], now=now)
+            if deadline is not None and time.monotonic() > deadline:
+                return self._index.pending(space, view)
+        return left
+
+    def _of(self, text: str, passages: Sequence[Passage], first: int) -> tuple[Vector, ...]:
+        rows = self.embed([text[passage.start : passage.end] for passage in passages])
+        return tuple(
+            Vector(first + place, passage.start, passage.end, *quantised(row))
+            for place, (passage, row) in enumerate(zip(passages, rows, strict=True))
+        )

@@ -1,0 +1,119 @@
+"""Draft -> Put: ids, clocks, keys, limits, words. Pure, so that it can run again after a conflict."""
+
+from __future__ import annotations
+
+import json
+import math
+import secrets
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import TypeVar
+
+from agent_memory.core.write.words import terms
+from agent_memory.models.draft import Draft
+from agent_memory.models.errors import InvalidInput, NotFound
+from agent_memory.models.kinds.kind import Kind, canonical_json, checked_key
+from agent_memory.models.model import aware_utc, clean_name, clean_text, new_id
+from agent_memory.models.moment import to_micros
+from agent_memory.models.record import LONGEST_TEXT, Status
+from agent_memory.ports.changes import Content, Derived, Put, State
+from agent_memory.ports.records import Deriver
+
+SALT_BYTES = 16
+T = TypeVar("T")
+
+
+def normalise(draft: Draft, kinds: Mapping[str, Kind], now: int) -> Put:
+    """Check everything a caller can get wrong, and fill in what was left out."""
+    kind = known_kind(draft.kind, kinds)
+    payload = kind.check(draft.payload)
+    text = _checked("text", clean_text, draft.text)
+    if len(text) > LONGEST_TEXT:
+        raise InvalidInput(
+            f"text: {len(text)} characters; the limit is {LONGEST_TEXT}",
+            hint="split it into parts, one record each",
+            field="text",
+        )
+    if not text.strip() and not payload:
+        raise InvalidInput("text: is empty", hint="say what is to be remembered", field="text")
+    key = checked_key(draft.key) if draft.key is not None else kind.key(payload)
+    valid_from, valid_to = _interval(draft, now)
+    state = State(
+        valid_from=valid_from,
+        valid_to=valid_to,
+        key=key,
+        conversation_id=_name("conversation_id", draft.conversation_id),
+        repository=_name("repository", draft.repository),
+        status=Status(draft.status),
+        importance=unit_interval("importance", draft.importance),
+        confidence=unit_interval("confidence", draft.confidence),
+        source=_checked("source", clean_name, draft.source),
+    )
+    return Put(
+        id=_name("id", draft.id) or new_id(),
+        kind=kind.name,
+        content=Content(text, canonical_json(payload), secrets.token_bytes(SALT_BYTES)),
+        state=state,
+        derived=derive(kind, text, payload),
+        succeeds=kind.succeeds,
+        dated=draft.dated,
+    )
+
+
+def derive(kind: Kind, text: str, payload: Mapping[str, object]) -> Derived:
+    """Words and indexed fields: all that follows from a content without a model."""
+    fields = tuple((name, value) for name in kind.indexed if isinstance(value := payload.get(name), str | int | float))
+    return Derived(terms=terms(text), fields=fields)
+
+
+def deriver(kinds: Mapping[str, Kind]) -> Deriver:
+    """For `rebuild`: the same from what a store holds. A kind that is no longer installed has no fields."""
+
+    def again(kind: str, text: str, payload: str) -> Derived:
+        return derive(kinds.get(kind, Kind(kind, kind)), text, json.loads(payload))
+
+    return again
+
+
+def known_kind(name: str, kinds: Mapping[str, Kind]) -> Kind:
+    try:
+        return kinds[name]
+    except KeyError:
+        raise NotFound(
+            f"kind: there is no kind {name!r}", hint=f"one of {', '.join(sorted(kinds))}", field="kind"
+        ) from None
+
+
+def unit_interval(field: str, number: float) -> float:
+    if not math.isfinite(number):
+        raise InvalidInput(f"{field}: {number!r} is no finite number", hint="use 0 to 1", field=field)
+    if not 0 <= number <= 1:
+        raise InvalidInput(f"{field}: {number} is outside 0 to 1", hint="use 0 to 1", field=field)
+    return float(number)
+
+
+def moment(field: str, value: datetime) -> int:
+    return to_micros(_checked(field, aware_utc, value))
+
+
+def _interval(draft: Draft, now: int) -> tuple[int, int | None]:
+    start = now if draft.valid_from is None else moment("valid_from", draft.valid_from)
+    end = None if draft.valid_to is None else moment("valid_to", draft.valid_to)
+    if end is not None and end <= start:
+        raise InvalidInput(
+            "valid_to: is not after valid_from", hint="leave it out while it still holds", field="valid_to"
+        )
+    return start, end
+
+
+def _name(field: str, value: str | None) -> str | None:
+    return None if value is None else _checked(field, clean_name, value)
+
+
+def _checked(field: str, check: Callable[[T], T], value: T) -> T:
+    try:
+        return check(value)
+    except ValueError as error:
+        raise InvalidInput(f"{field}: {error}", field=field) from None
+    except (AttributeError, TypeError):
+        raise InvalidInput(f"{field}: {type(value).__name__} is the wrong type", field=field) from None

@@ -1,0 +1,241 @@
+"""Analysis: how a text becomes words that can be searched. The same for every engine, and versioned.
+
+Folded, split at everything that is no letter or digit, stop words dropped, stemmed. A compound such as
+`web-01.prod` or `pg_stat_activity` also counts as a whole, so that exact names are found exactly; scripts that
+are written without spaces are cut into pairs of characters.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import threading
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator
+from functools import lru_cache
+
+from agent_memory.ports.changes import Terms
+
+ANALYSER = "words-1"
+MOST_TERMS = 20_000  # different words of one text that are indexed; the rest of a huge text is found by its vectors
+
+STOP_WORDS = frozenset(
+    [
+        "a",
+        "about",
+        "above",
+        "after",
+        "again",
+        "all",
+        "also",
+        "am",
+        "an",
+        "and",
+        "any",
+        "are",
+        "aren",
+        "as",
+        "at",
+        "be",
+        "because",
+        "been",
+        "before",
+        "being",
+        "below",
+        "between",
+        "both",
+        "but",
+        "by",
+        "can",
+        "could",
+        "couldn",
+        "d",
+        "did",
+        "didn",
+        "do",
+        "does",
+        "doesn",
+        "doing",
+        "don",
+        "down",
+        "during",
+        "each",
+        "few",
+        "for",
+        "from",
+        "further",
+        "had",
+        "hadn",
+        "has",
+        "hasn",
+        "have",
+        "haven",
+        "having",
+        "he",
+        "her",
+        "here",
+        "hers",
+        "herself",
+        "him",
+        "himself",
+        "his",
+        "how",
+        "i",
+        "if",
+        "in",
+        "into",
+        "is",
+        "isn",
+        "it",
+        "its",
+        "itself",
+        "just",
+        "ll",
+        "m",
+        "me",
+        "more",
+        "most",
+        "my",
+        "myself",
+        "no",
+        "nor",
+        "not",
+        "now",
+        "of",
+        "off",
+        "on",
+        "once",
+        "only",
+        "or",
+        "other",
+        "our",
+        "ours",
+        "ourselves",
+        "out",
+        "over",
+        "own",
+        "re",
+        "s",
+        "same",
+        "shan",
+        "she",
+        "should",
+        "shouldn",
+        "so",
+        "some",
+        "such",
+        "t",
+        "than",
+        "that",
+        "the",
+        "their",
+        "theirs",
+        "them",
+        "themselves",
+        "then",
+        "there",
+        "these",
+        "they",
+        "this",
+        "those",
+        "through",
+        "to",
+        "too",
+        "under",
+        "until",
+        "up",
+        "ve",
+        "very",
+        "was",
+        "wasn",
+        "we",
+        "were",
+        "weren",
+        "what",
+        "when",
+        "where",
+        "which",
+        "while",
+        "who",
+        "whom",
+        "why",
+        "will",
+        "with",
+        "won",
+        "would",
+        "wouldn",
+        "you",
+        "your",
+        "yours",
+        "yourself",
+        "yourselves",
+    ]
+)
+
+_WORD = re.compile(r"[^\W_]+")
+_COMPOUND = re.compile(r"\w+(?:[-._:/@]+\w+)+")
+_UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\U00020000-\U0003134f]+")
+_stemmers = threading.local()
+
+
+def words(text: str) -> Iterator[str]:
+    """The searchable words of a text, in order, with repeats, as a reader would recognise them."""
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    for match in _WORD.finditer(folded):
+        word = match.group()
+        if not word.isascii() and (run := _UNSPACED.search(word)):
+            yield from _pairs(word, run)
+        elif word not in STOP_WORDS:
+            yield word
+    for match in _COMPOUND.finditer(folded):
+        yield match.group()
+
+
+@lru_cache(maxsize=20_000)
+def word_hash(word: str) -> int:
+    """64 bits that stand for a word and everything that has the same stem."""
+    stem = _stem(word) if word.isalpha() else word
+    return int.from_bytes(hashlib.blake2b(stem.encode(), digest_size=8).digest(), "little")
+
+
+def terms(text: str) -> Terms:
+    """What the store keeps of a text's words."""
+    counts = Counter(map(word_hash, words(text)))
+    chosen = counts.most_common(MOST_TERMS) if len(counts) > MOST_TERMS else list(counts.items())
+    return Terms(
+        b"".join(value.to_bytes(8, "little") for value, _ in chosen),
+        bytes(min(count, 255) for _, count in chosen),
+        counts.total(),
+    )
+
+
+def query_terms(text: str, most: int = 64) -> dict[int, str]:
+    """hash -> the word as it was asked for; a question has a bounded number of them."""
+    found: dict[int, str] = {}
+    for word in words(text):
+        if len(found) == most:
+            break
+        found.setdefault(word_hash(word), word)
+    return found
+
+
+def _pairs(word: str, run: re.Match[str]) -> Iterator[str]:
+    before, inside, after = word[: run.start()], run.group(), word[run.end() :]
+    for part in (before, after):
+        if part:
+            yield part
+    if len(inside) == 1:
+        yield inside
+    for place in range(len(inside) - 1):
+        yield inside[place : place + 2]
+
+
+def _stem(word: str) -> str:
+    stemmer = getattr(_stemmers, "english", None)
+    if stemmer is None:
+        import Stemmer
+
+        stemmer = _stemmers.english = Stemmer.Stemmer("english", 0)  # no cache of its own: word_hash has one
+    stem: str = stemmer.stemWord(word)
+    return stem

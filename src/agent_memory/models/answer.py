@@ -1,0 +1,68 @@
+"""What a recall gives back: hits that say why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pydantic import ConfigDict, Field
+
+from agent_memory.models.model import Model
+from agent_memory.models.record import Record
+
+
+class Why(Model):
+    """`channels` is what each one added to the score; `words` are those of the question that the text has."""
+
+    model_config = ConfigDict(frozen=True)
+
+    channels: dict[str, float] = Field(default_factory=dict)
+    words: list[str] = Field(default_factory=list)
+    similarity: float | None = None
+    exact_key: bool = False
+
+
+class Hit(Model):
+    """`score` orders this recall; `relevance` is absolute, 0 to 1, and can be compared between recalls."""
+
+    model_config = ConfigDict(frozen=True)
+
+    record: Record
+    score: float
+    relevance: float
+    why: Why
+
+    @property
+    def id(self) -> str:
+        return self.record.id
+
+    @property
+    def text(self) -> str:
+        return self.record.text
+
+    @property
+    def kind(self) -> str:
+        return self.record.kind
+
+
+class Recalled(Model):
+    """Hits, best first: iterate, index, or take `.hits`. `pending` texts had no vector yet and were found by
+    their words only."""
+
+    model_config = ConfigDict(frozen=True)
+
+    query: str
+    hits: list[Hit]
+    receipt_id: str
+    seq: int
+    searched: int
+    pending: int = 0
+    milliseconds: float = 0.0
+
+    def __iter__(self) -> Iterator[Hit]:  # type: ignore[override]
+        return iter(self.hits)
+
+    def __len__(self) -> int:
+        return len(self.hits)
+
+    def __getitem__(self, place: int) -> Hit:
+        return self.hits[place]

@@ -1,0 +1,197 @@
+"""What the engines share that ask a model behind HTTP: patience, plain errors, and rows that keep a port's promise.
+
+Promises: a busy or failing service (429, 5xx) is asked again a few times, as late as it wants; a service that is
+not there is reported at once; a key appears in no message and no repr; a loopback address is never reached
+through a proxy; redirections are not followed, so that a key stays with the host it was meant for.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+import weakref
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from ipaddress import ip_address
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from agent_memory.models.errors import InvalidInput, PartMissing, SpaceMismatch
+
+if TYPE_CHECKING:
+    import httpx
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from agent_memory.ports.embedder import Space
+
+FIRST_PAUSE = 0.5  # seconds; doubles with each attempt
+LONGEST_PAUSE = 20.0  # a service that wants more is reported as busy
+_REFUSED, _ABSENT, _REJECTED, _BUSY = (401, 403), (404,), (400, 413, 422), 429
+
+
+class Remote:
+    """One service at one address. Safe to share between threads; a forked child opens connections of its own."""
+
+    def __init__(self, service: str, url: str, key: str | None, timeout: float, attempts: int) -> None:
+        self.service = service
+        self._url = url.rstrip("/")
+        self._shown = _shown(url)
+        self._key = _checked(key)
+        self._timeout = timeout
+        self._attempts = max(1, attempts)
+        self._lock = threading.Lock()
+        self._client: httpx.Client | None = None
+        self._owner = 0
+
+    def __repr__(self) -> str:
+        return f"Remote({self.service!r}, {self._shown!r})"
+
+    def post(self, path: str, body: dict[str, Any], hint: str) -> Any:
+        """The decoded answer. `hint` tells people what to do when there is none."""
+        client = self._connect()
+        import httpx
+
+        for attempt in range(1, self._attempts + 1):
+            try:
+                response = client.post(self._url + path, json=body)
+            except httpx.InvalidURL as error:
+                raise InvalidInput(f"base_url is not an address: {error}", field="base_url") from error
+            except httpx.RequestError as error:
+                gone = isinstance(error, httpx.ConnectError | httpx.TimeoutException)
+                if gone or attempt == self._attempts:
+                    reason = type(error).__name__
+                    message = f"{self.service} cannot be reached at {self._shown} ({reason})"
+                    raise PartMissing(message, hint=hint) from error
+                wait = pause(attempt, None)
+            else:
+                wait = pause(attempt, response.headers.get("retry-after"))
+                passing = response.status_code == _BUSY or response.status_code >= 500
+                if not passing or attempt == self._attempts or wait > LONGEST_PAUSE:
+                    return self._answer(response, hint)
+            time.sleep(wait)
+        raise AssertionError("unreachable")  # the last attempt returns or raises
+
+    def unreadable(self, reason: str) -> PartMissing:
+        """The error for an answer of the wrong shape."""
+        return PartMissing(f"{self.service} at {self._shown} gave an answer that cannot be used: {reason}")
+
+    def _connect(self) -> httpx.Client:
+        with self._lock:
+            if self._client is None or self._owner != os.getpid():
+                try:
+                    import httpx
+                except ImportError as error:
+                    extra = self.service.lower()
+                    raise PartMissing(
+                        f"{self.service} needs httpx", hint=f"pip install 'agent-memory[{extra}]'"
+                    ) from error
+                headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
+                direct = _is_loopback(self._url)
+                self._client = httpx.Client(headers=headers, timeout=self._timeout, trust_env=not direct)
+                self._owner = os.getpid()
+                weakref.finalize(self, self._client.close)
+            return self._client
+
+    def _answer(self, response: httpx.Response, hint: str) -> Any:
+        status = response.status_code
+        if status < 300:
+            try:
+                return response.json()
+            except ValueError as error:
+                raise self.unreadable("it is not JSON") from error
+        if status in _REFUSED:  # the answer may quote the key: it is not shown
+            raise PartMissing(f"{self.service} at {self._shown} refused the key", hint="check the API key")
+        if status in _REJECTED:
+            raise InvalidInput(f"{self.service} rejected the request: {self._reason(response)}")
+        if status in _ABSENT:
+            raise PartMissing(f"{self.service} at {self._shown}: {self._reason(response)}", hint=hint)
+        if status == _BUSY or status >= 500:
+            raise PartMissing(f"{self.service} is busy or failing (status {status})", hint="try again later")
+        raise PartMissing(f"{self.service} at {self._shown} answered with status {status}", hint=hint)
+
+    def _reason(self, response: httpx.Response) -> str:
+        """What the service says is wrong, in the forms that are in use."""
+        try:
+            error = response.json()["error"]
+            text = str(error["message"] if isinstance(error, dict) else error)
+        except (ValueError, LookupError, TypeError):
+            text = f"status {response.status_code}"
+        if self._key:
+            text = text.replace(self._key, "***")
+        return text[:200]
+
+
+def pause(attempt: int, retry_after: str | None) -> float:
+    """Seconds before the next attempt: what the service asks for (a number or a date), else twice as long each time."""
+    if retry_after:
+        try:
+            return max(0.0, float(retry_after))
+        except ValueError:
+            pass
+        try:
+            return max(0.0, (parsedate_to_datetime(retry_after) - datetime.now(UTC)).total_seconds())
+        except (ValueError, TypeError):
+            pass
+    return min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** (attempt - 1))
+
+
+def sendable(text: str) -> str:
+    """A text that JSON and every service accept: services reject an empty one, UTF-8 has no lone surrogates."""
+    return text.encode("utf-8", "replace").decode("utf-8") if text.strip() else "."
+
+
+def unit_rows(rows: Any, count: int, space: Space, remote: Remote) -> NDArray[np.float32]:
+    """The vectors of an answer as float32 of length 1, or an error if they are not what `space` promises."""
+    import numpy as np
+
+    if not isinstance(rows, list) or len(rows) != count:
+        raise remote.unreadable(f"it does not hold {count} vectors")
+    for row in rows:
+        if not isinstance(row, list):
+            raise remote.unreadable("a vector is not a list")
+        if len(row) != space.dimension:
+            raise SpaceMismatch(
+                f"{space.model} gave {len(row)} dimensions, not {space.dimension}",
+                hint="set the number of dimensions to what the model has",
+            )
+    try:
+        values = np.array(rows, np.float64)
+    except (ValueError, TypeError) as error:
+        raise remote.unreadable("a vector holds something else than numbers") from error
+    if values.ndim != 2:
+        raise remote.unreadable("a vector holds something else than numbers")
+    lengths = np.linalg.norm(values, axis=1, keepdims=True)
+    if not np.all(np.isfinite(lengths)) or not np.all(lengths > 0):
+        raise remote.unreadable("a vector has no direction")
+    unit: NDArray[np.float32] = (values / lengths).astype(np.float32)
+    return unit
+
+
+def _checked(key: str | None) -> str | None:
+    """A key that can stand in a header: with any other, the HTTP library would quote it in its error."""
+    key = (key or "").strip()
+    if not (key.isascii() and key.isprintable()) or " " in key:
+        raise InvalidInput("The API key holds characters that no key has", field="api_key")
+    return key or None
+
+
+def _shown(url: str) -> str:
+    """The address for messages: without a user, a password or a query."""
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        host, port = None, None
+    if host is None or not url.isprintable() or parts.scheme not in ("http", "https"):
+        raise InvalidInput("base_url must be an http or https address", field="base_url")
+    return f"{parts.scheme}://{host}{f':{port}' if port else ''}{parts.path}"
+
+
+def _is_loopback(url: str) -> bool:
+    host = urlsplit(url).hostname or ""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
