@@ -179,10 +179,14 @@ class AgentMemory:
         """Queue an outcome to be thought about."""
         self.procedural.reflect(outcome)
 
-    def close(self) -> None:
-        """Clear this conversation's working set and let go of the store; nothing long-term is touched."""
+    def close(self, *, clear: bool = True) -> None:
+        """Clear this conversation's working set and let go of the store; nothing long-term is touched.
+
+        A door that opens a client for each call passes `clear=False`: the desk is still in use.
+        """
         if self._client.open:
-            self.working.clear_session()
+            if clear:
+                self.working.clear_session()
             self._client.open = False
             wiring.release(self._client.runtime)
 

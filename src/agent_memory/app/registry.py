@@ -35,11 +35,13 @@ def installed_kinds() -> Mapping[str, Kind]:
 
 def open_store(url: str) -> Store:
     """`sqlite:///path`, `memory://` (gone with the process), or a scheme that another package registers."""
-    scheme, separator, rest = url.partition("://")
+    scheme, separator, _ = url.partition("://")
     if not separator or not re.fullmatch(r"[a-z][a-z0-9+.-]*", scheme):
         raise InvalidInput(f"store: {url!r} is no URL", hint="for example sqlite:///path/to/memory.db", field="store")
     if scheme == "sqlite":
-        return _sqlite(rest, url)
+        from agent_memory.engines.sqlite import open_store as open_sqlite
+
+        return open_sqlite(sqlite_path(url))
     if scheme == "memory":
         from agent_memory.testing.reference import open_store as open_memory
 
@@ -73,12 +75,12 @@ def open_embedder(settings: Settings) -> Embedder:
     return OpenAIEmbedder(**chosen)  # type: ignore[arg-type]
 
 
-def _sqlite(rest: str, url: str) -> Store:
-    from agent_memory.engines.sqlite import open_store as open_sqlite
-
+def sqlite_path(url: str) -> Path:
+    """The file behind `sqlite:///path`."""
+    rest = url.removeprefix("sqlite://")
     path = rest.removeprefix("/") if rest.startswith("/") else ""
     if not path or "\0" in path:
         raise InvalidInput(
             f"store: {url!r} names no file", hint="for example sqlite:///path/to/memory.db", field="store"
         )
-    return open_sqlite(Path(path).expanduser())
+    return Path(path).expanduser()

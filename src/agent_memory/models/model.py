@@ -66,7 +66,7 @@ Unit = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
 class Model(BaseModel):
     """Wrong arguments raise `InvalidInput`, with the field and what to do about it."""
 
-    model_config = ConfigDict(extra="forbid", use_enum_values=True)
+    model_config = ConfigDict(extra="forbid", use_enum_values=True, ser_json_inf_nan="constants")
 
     if not TYPE_CHECKING:
 
@@ -75,6 +75,9 @@ class Model(BaseModel):
                 super().__init__(**data)
             except ValidationError as error:
                 raise invalid(type(self).__name__, error) from None
+
+        # Inside another model pydantic builds this one by itself, and reports the whole way to a wrong field.
+        __init__.__pydantic_base_init__ = True
 
 
 class Stored(Model):

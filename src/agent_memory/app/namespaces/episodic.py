@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from agent_memory.app.namespaces.asking import Where, asked
@@ -42,8 +43,6 @@ class Episodic(Namespace):
             other = self._stored(turn.conversation_id, index)
             if other is not None:
                 links.append(Link(**{theirs: other.id, ours: SELF, "type": "FOLLOWED_BY"}))
-        from dataclasses import replace
-
         applied = commit(client.runtime.writing, [replace(draft, links=tuple(links))], client.author(), client.now())
         stored = turn.model_copy(update={"id": applied.outcomes[0].id})
         self._working.add_turn(stored.model_dump(mode="json", exclude={"embedding"}))

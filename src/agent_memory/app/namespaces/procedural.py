@@ -141,8 +141,8 @@ class Procedural(Namespace):
                 }
             )
             made[:] = [counted]
-            expect = Expect(old.version if old else 0, id=counted.id)
-            return replace(counted.draft(), conversation_id=conversation_id), expect
+            draft = replace(counted.draft(), conversation_id=conversation_id)
+            return draft, Expect(old.version, id=old.id) if old else Expect(0, kind="strategy", key=draft.key)
 
         client = self._client
         commit_after_reading(client.runtime.writing, read, client.author(), client.now())

@@ -6,7 +6,7 @@ from typing import Any, TypedDict, Unpack
 
 from agent_memory.app.namespaces.asking import Where, asked
 from agent_memory.app.operations import TABLE, Namespace, Permission, operation
-from agent_memory.core.write.commit import commit, connect
+from agent_memory.core.write.commit import How, commit, connect, once
 from agent_memory.core.write.forget import forget
 from agent_memory.models.draft import Draft
 from agent_memory.models.errors import InvalidInput, NotFound
@@ -185,12 +185,10 @@ class Records(Namespace):
         applied = client.runtime.store.records.apply([change], author=client.author(reason), now=client.now())
         return applied.outcomes[0].effect.value
 
-    def _commit(
-        self, drafts: list[Draft], reason: str | None, once: str | None, *, embed: bool = True
-    ) -> list[Written]:
+    def _commit(self, drafts: list[Draft], reason: str | None, key: str | None, *, embed: bool = True) -> list[Written]:
         client = self._client
         author = client.author(reason)
-        applied = commit(client.runtime.writing, drafts, author, client.now(), embed=embed, once=once)
+        applied = commit(client.runtime.writing, drafts, author, client.now(), How(embed, once=once(key, drafts)))
         return [_written(outcome, applied) for outcome in applied.outcomes if outcome.version]
 
 

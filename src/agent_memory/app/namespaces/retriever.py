@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Unpack
 
 from agent_memory.app.namespaces.asking import Where, asked
+from agent_memory.app.namespaces.goals import Goals
+from agent_memory.app.namespaces.user import User
 from agent_memory.app.operations import Namespace, operation
 from agent_memory.core.recall.recall import Question, recall
 from agent_memory.models.answer import Hit, Recalled
 from agent_memory.models.bundle import MemoryBundle
 from agent_memory.models.errors import InvalidInput
 from agent_memory.models.kinds.experience import Strategy
+from agent_memory.models.moment import to_micros
 from agent_memory.models.recipe import DEFAULT, Recipe
 
 if TYPE_CHECKING:
@@ -61,9 +64,6 @@ class Retriever(Namespace):
         facts = self._group("fact", "semantic_facts", query, top_k, window) if include_semantic else []
         entities = self._group("entity", "semantic_entities", query, top_k, window) if include_semantic else []
         strategies = self._group("strategy", "procedural", query, top_k, window) if include_procedural else []
-        from agent_memory.app.namespaces.goals import Goals
-        from agent_memory.app.namespaces.user import User
-
         return MemoryBundle(
             relevant_turns=[_turn(hit, score) for hit, score in _diverse(turns)[:top_k]],
             facts=[_fact(hit, score) for hit, score in facts],
@@ -83,22 +83,16 @@ class Retriever(Namespace):
         recipe = DEFAULT.model_copy(update={"recency": 0.0})
         where: Where = {**window, "kinds": [kind]}
         found = self.recall(query, k=k, recipe=recipe, **where)
-        newest = DEFAULT.model_copy(update={"vectors": 0.0, "words": 0.0, "key": 0.0, "recency": 1.0})
         now = self._client.now()
         return sorted(
-            (
-                (hit, self.weights[weight] * hit.score + self.weights["recency"] * _recency(hit, now, newest))
-                for hit in found
-            ),
+            ((hit, self.weights[weight] * hit.score + self.weights["recency"] * _recency(hit, now)) for hit in found),
             key=lambda pair: -pair[1],
         )
 
 
-def _recency(hit: Hit, now: int, recipe: Recipe) -> float:
-    from agent_memory.models.moment import to_micros
-
+def _recency(hit: Hit, now: int) -> float:
     days = max(now - to_micros(hit.record.valid_from), 0) / 86_400_000_000
-    return float(2 ** (-days / recipe.half_life_days))
+    return float(2 ** (-days / DEFAULT.half_life_days))
 
 
 def _diverse(turns: list[tuple[Hit, float]]) -> list[tuple[Hit, float]]:

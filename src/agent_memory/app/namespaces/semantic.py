@@ -37,7 +37,9 @@ class Semantic(Namespace):
             old = self._known(entity)
             whole = entity if old is None else _merged(entity, old)
             merged[:] = [whole]
-            return whole.draft(), Expect(old.version if old else 0, id=whole.id)
+            if old is None:
+                return whole.draft(), Expect(0, kind="entity", key=joined_key(entity.name, entity.type))
+            return whole.draft(), Expect(old.version, id=old.id)
 
         client = self._client
         commit_after_reading(client.runtime.writing, read, client.author(), client.now())

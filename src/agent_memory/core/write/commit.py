@@ -33,17 +33,27 @@ class Writing:
     kinds: Mapping[str, Kind]
 
 
-def commit(
-    writing: Writing,
-    drafts: Sequence[Draft],
-    author: Author,
-    now: int,
-    *,
-    embed: bool = True,
-    once: str | None = None,
-) -> Applied:
-    """Write drafts, all or none. Without `embed` their vectors are left for later."""
-    return _apply(writing, drafts, author, now, embed=embed, once=_once(once, drafts))
+@dataclass(frozen=True)
+class How:
+    """`embed`: make vectors before returning. `expect`: only if the store is still so. `once`: only if it was not
+    done before."""
+
+    embed: bool = True
+    expect: Sequence[Expect] = ()
+    once: Once | None = None
+
+
+def commit(writing: Writing, drafts: Sequence[Draft], author: Author, now: int, how: How = How()) -> Applied:  # noqa: B008
+    """Write drafts, all or none."""
+    writing.embedding.agree()
+    changes: list[Change] = []
+    for draft in drafts:
+        put = normalise(draft, writing.kinds, now)
+        changes.append(_with_vectors(writing.embedding, put, draft, how.embed))
+        if len(draft.links) > MOST_LINKS:
+            raise InvalidInput(f"links: {len(draft.links)}; the limit is {MOST_LINKS} a write", field="links")
+        changes += [connect(_named(link, put.id)) for link in draft.links]
+    return writing.records.apply(changes, author=author, now=now, expect=how.expect, once=how.once)
 
 
 def commit_after_reading(
@@ -53,11 +63,21 @@ def commit_after_reading(
     for attempt in range(ATTEMPTS):
         draft, expect = read()
         try:
-            return _apply(writing, [draft], author, now, expect=(expect,))
+            return commit(writing, [draft], author, now, How(expect=(expect,)))
         except Conflict:
             if attempt == ATTEMPTS - 1:
                 raise
     raise AssertionError("unreachable")
+
+
+def once(key: str | None, drafts: Sequence[Draft]) -> Once | None:
+    """The fingerprint is of what the caller said: the same request has it, whatever is filled in later."""
+    if key is None:
+        return None
+    try:
+        return Once(clean_name(key), hashlib.sha256(repr(drafts).encode(errors="replace")).digest())
+    except ValueError as error:
+        raise InvalidInput(f"idempotency_key: {error}", field="idempotency_key") from None
 
 
 def connect(link: Link) -> Connect:
@@ -69,27 +89,6 @@ def connect(link: Link) -> Connect:
         weight=unit_interval("weight", link.weight),
         properties=canonical_json(link.properties, "properties"),
     )
-
-
-def _apply(
-    writing: Writing,
-    drafts: Sequence[Draft],
-    author: Author,
-    now: int,
-    *,
-    embed: bool = True,
-    expect: Sequence[Expect] = (),
-    once: Once | None = None,
-) -> Applied:
-    writing.embedding.agree()
-    changes: list[Change] = []
-    for draft in drafts:
-        put = normalise(draft, writing.kinds, now)
-        changes.append(_with_vectors(writing.embedding, put, draft, embed))
-        if len(draft.links) > MOST_LINKS:
-            raise InvalidInput(f"links: {len(draft.links)}; the limit is {MOST_LINKS} a write", field="links")
-        changes += [connect(_named(link, put.id)) for link in draft.links]
-    return writing.records.apply(changes, author=author, now=now, expect=expect, once=once)
 
 
 def _with_vectors(embedding: Embedding, put: Put, draft: Draft, embed: bool) -> Put:
@@ -105,17 +104,3 @@ def _with_vectors(embedding: Embedding, put: Put, draft: Draft, embed: bool) -> 
 def _named(link: Link, id: str) -> Link:
     ends = {end: id for end in ("source_id", "target_id") if getattr(link, end) == SELF}
     return link.model_copy(update=ends) if ends else link
-
-
-def _once(key: str | None, drafts: Sequence[Draft]) -> Once | None:
-    """The fingerprint is of what the caller said: the same request has it, whatever is filled in later."""
-    if key is None:
-        return None
-    return Once(_clean_key(key), hashlib.sha256(repr(drafts).encode(errors="replace")).digest())
-
-
-def _clean_key(key: str) -> str:
-    try:
-        return clean_name(key)
-    except ValueError as error:
-        raise InvalidInput(f"idempotency_key: {error}", field="idempotency_key") from None

@@ -41,6 +41,13 @@ class Interning:
             self._texts[name] = text
         return text
 
+    def written(self, connection: sqlite3.Connection, name: int) -> str:
+        """For writers: not remembered, since the name may be from this transaction, which may still be rolled back."""
+        text: str = (
+            self._texts.get(name) or connection.execute("select text from names where name = ?", (name,)).fetchone()[0]
+        )
+        return text
+
     def remember(self, connection: sqlite3.Connection) -> None:
         """After a commit: keep what is there."""
         for name, text in connection.execute("select name, text from names"):

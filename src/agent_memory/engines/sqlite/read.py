@@ -56,7 +56,7 @@ class Reader:
     def find(self, where: Filter, limit: int, after: str | None, oldest_first: bool) -> list[Record]:
         """Per scope and kind an index gives the right order; the short lists are merged."""
         kinds = (
-            [number for name in where.kinds if (number := self.interning.known(self.connection, name))]
+            [number for name in dict.fromkeys(where.kinds) if (number := self.interning.known(self.connection, name))]
             if (where.kinds is not None)
             else [row[0] for row in self.connection.execute("select distinct kind from records")]
         )
@@ -90,10 +90,10 @@ class Reader:
         return [self.record(row) for row in rows]
 
     def number(self, id: str) -> int | None:
-        """The record with this id, in the narrowest scope."""
+        """The record with this id, in the narrowest scope that had one at the view's moment."""
         for scope in self.scopes:
             row = self.connection.execute(SQL["record_by_id"], (id, scope)).fetchone()
-            if row is not None:
+            if row is not None and row[0] <= self.moment["seq"]:
                 return int(row[0])
         return None
 
@@ -167,15 +167,17 @@ class Reader:
         kinds = [self.interning.known(self.connection, name) for name in types]
         scopes = ",".join(map(str, self.scopes))
         chosen = f" and type in ({','.join(map(str, kinds))})" if types else ""
+        found: dict[int, Row] = {}  # a link whose ends are in two chunks comes twice
         for chunk in _chunks(list(records), 200):
             marks = ",".join("?" * len(chunk))
             sql = (
                 "select link, source, target, type, weight, properties from links "
                 f"where (source in ({marks}) or target in ({marks})) and scope in ({scopes}){chosen} "
-                "and link <= ? and (to_seq is null or to_seq > ?) order by link"
+                "and link <= ? and (to_seq is null or to_seq > ?)"
             )
             seq = self.moment["seq"]
-            yield from self.connection.execute(sql, (*chunk, *chunk, seq, seq)).fetchall()
+            found |= {row[0]: row for row in self.connection.execute(sql, (*chunk, *chunk, seq, seq))}
+        return [found[link] for link in sorted(found)]
 
     def _link(self, ends: Sequence[str], kind: int, weight: float, properties: str) -> Link:
         source, target = ends

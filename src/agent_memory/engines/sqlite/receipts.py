@@ -49,10 +49,12 @@ class SqliteReceipts:
 
     def accesses(self, view: View, ids: Sequence[str]) -> Mapping[str, tuple[int, int]]:
         with self._connections.reading() as connection:
-            scopes = ",".join(map(str, readable(connection, view.scope)))
             sql = (
-                "select a.count, a.last from records r join accesses a on a.record = r.record "
-                f"where r.id = ? and r.scope in ({scopes})"
+                "select a.count, a.last from records r left join accesses a on a.record = r.record "
+                "where r.id = ? and r.scope = ?"
             )
-            found = {id: connection.execute(sql, (id,)).fetchone() for id in ids}
-        return {id: (row[0], row[1]) for id, row in found.items() if row is not None}
+            found: dict[str, tuple[int | None, int | None]] = {}
+            for scope in reversed(readable(connection, view.scope)):  # the narrowest comes last, and stays
+                rows = ((id, connection.execute(sql, (id, scope)).fetchone()) for id in ids)
+                found |= {id: row for id, row in rows if row is not None}
+        return {id: (count, last) for id, (count, last) in found.items() if count is not None and last is not None}

@@ -8,6 +8,7 @@ from typing import Any
 from agent_memory.engines.sqlite import proof, schema, spaces, write
 from agent_memory.engines.sqlite.connection import Connections
 from agent_memory.engines.sqlite.interning import Interning, readable
+from agent_memory.engines.sqlite.journal import ADOPT, OURSELVES, Ledger
 from agent_memory.engines.sqlite.read import Reader, seq_at
 from agent_memory.engines.sqlite.statements import SQL
 from agent_memory.models.kinds.kind import Kind
@@ -95,6 +96,9 @@ class SqliteRecords:
             number, space = spaces.active(connection)
             if space is not None:
                 connection.execute(SQL["pend_everything"], {"space": number})
+            # A line that concerns everybody: whoever holds the old words in memory reads them again.
+            by = self._interning.name(connection, OURSELVES)
+            Ledger(connection, 0, by, "rebuild").append(ADOPT, 0, None, None, b"")
             schema.create_views(connection, self._kinds, replace=True)
         return {"contents": made, "views": len(self._kinds)}
 

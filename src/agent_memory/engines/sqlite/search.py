@@ -155,7 +155,7 @@ def _mask(
     if view.valid_at is not None:
         mask &= (valid_from <= view.valid_at) & (valid_to > view.valid_at)
     else:
-        mask &= valid_to > view.now
+        mask &= valid_to > np.maximum(valid_from, view.now)  # cut to nothing: it will never hold
         later = mask & (valid_from > view.now)
         if later.any():
             mask &= ~later | _first_to_come(columns, mask, later)
@@ -237,6 +237,8 @@ def _top(values: NDArray[Any], count: int) -> NDArray[np.int64]:
         values = values[places]
     else:
         places = np.arange(len(values))
+    if count <= 0:
+        return places[:0]
     if len(values) > count:
         least = np.partition(values, len(values) - count)[len(values) - count]
         above = np.flatnonzero(values > least)

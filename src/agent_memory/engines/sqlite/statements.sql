@@ -55,7 +55,7 @@ select record from versions where key = ? and kind = ? and scope = ? and to_seq 
 select v.version, v.number, v.content, c.text, c.payload, c.salt, v.key, v.conversation, v.repository, v.status,
     v.importance, v.confidence, v.source, v.valid_from, v.valid_to
 from versions v join contents c on c.content = v.content
-where v.record = ? and v.to_seq is null order by v.valid_from
+where v.record = ? and v.to_seq is null order by v.valid_from, v.version
 
 -- name: current_link
 select link from links where source = ? and target = ? and type = ? and to_seq is null
@@ -79,11 +79,11 @@ left join journal e on e.seq = v.to_seq
 -- name: visible
 v.version <= :seq and (v.to_seq is null or v.to_seq > :seq)
 and case when :valid_at is null
-    then (v.valid_to is null or v.valid_to > :now)
+    then (v.valid_to is null or v.valid_to > max(:now, v.valid_from))
         and (v.valid_from <= :now or not exists (
             select 1 from versions w where w.record = v.record and w.version <= :seq
             and (w.to_seq is null or w.to_seq > :seq) and w.valid_from < v.valid_from
-            and (w.valid_to is null or w.valid_to > :now)))
+            and (w.valid_to is null or w.valid_to > max(:now, w.valid_from))))
     else v.valid_from <= :valid_at and (v.valid_to is null or v.valid_to > :valid_at)
     end
 

@@ -113,9 +113,9 @@ class Writer:
             case Disconnect():
                 return self._disconnect(change)
             case Erase():
-                record, scope = self._find(change.id)
-                erase.erase(self.connection, self.ledger, record, scope, change.id)
-                return Outcome(Effect.ERASED, change.id)
+                (record, scope), id = self._find(change.id), self._stored(change.id)
+                erase.erase(self.connection, self.ledger, record, scope, id)
+                return Outcome(Effect.ERASED, id)
 
     def check(self, expect: Expect) -> None:
         record = None
@@ -164,7 +164,8 @@ class Writer:
         if record is None:
             record = self.ledger.next
             self.connection.execute(SQL["insert_record"], (record, put.id, self.scope, kind))
-            self._insert(PUT, _Slot(record, kind, self.scope), 1, put.state, put.content, derived=put.derived)
+            self._insert(PUT, _Slot(record, kind, self.scope), 1, put.state, put.content, put.derived)
+            self.stored[put.id] = put.id
             return Outcome(Effect.CREATED, put.id, 1)
         id = self.connection.execute("select id from records where record = ?", (record,)).fetchone()[0]
         self.stored[put.id] = id
@@ -179,7 +180,7 @@ class Writer:
             number += 1
             kept = next(believed for mine, believed in rows if mine is row)
             self._insert(AMEND, slot, number, state, Content(kept.text, kept.payload, row.salt), row.content)
-        self._insert(PUT, slot, number + 1, plan.state, put.content, derived=put.derived)
+        self._insert(PUT, slot, number + 1, plan.state, put.content, put.derived)
         return Outcome(Effect.UPDATED, id, number + 1)
 
     def _target(self, put: Put, kind: int) -> int | None:
@@ -190,7 +191,7 @@ class Writer:
             return keyed
         if row[1] != kind:
             raise Conflict(
-                f"id {put.id!r} is taken by a record of kind {self.interning.text(self.connection, row[1])!r}",
+                f"id {put.id!r} is taken by a record of kind {self.interning.written(self.connection, row[1])!r}",
                 hint="leave the id out, or use another",
             )
         if keyed is not None and keyed != row[0]:
@@ -211,7 +212,7 @@ class Writer:
 
     def _find(self, id: str) -> tuple[int, int]:
         """(record, its scope) for an id that this author sees, the narrowest scope first."""
-        id = self.stored.get(id, id)
+        id = self._stored(id)
         for scope in self.author.scope.readable():
             number = known_scope(self.connection, scope)
             if number is None:
@@ -220,6 +221,10 @@ class Writer:
             if row is not None:
                 return row[0], number
         raise NotFound(f"no record {id!r}", hint="`agent-memory list` shows what there is", field="id")
+
+    def _stored(self, id: str) -> str:
+        """The id of the record that an earlier put of this write became, or else the id itself."""
+        return self.stored.get(id, id)
 
     def _current(self, record: int) -> list[tuple[_Row, Believed[_Row]]]:
         rows = []
@@ -233,10 +238,10 @@ class Writer:
                 key=key,
                 conversation_id=label_text(self.connection, conversation),
                 repository=label_text(self.connection, repository),
-                status=Status(self.interning.text(self.connection, status)),
+                status=Status(self.interning.written(self.connection, status)),
                 importance=importance,
                 confidence=confidence,
-                source=self.interning.text(self.connection, source),
+                source=self.interning.written(self.connection, source),
             )
             rows.append((row, Believed(row, text, payload, state)))
         return rows
@@ -259,12 +264,12 @@ class Writer:
         state = replace(believed.state, **changed)
         number = max(mine.number for mine, _ in rows)
         if state == believed.state:
-            return Outcome(Effect.UNCHANGED, amend.id, number)
+            return Outcome(Effect.UNCHANGED, self._stored(amend.id), number)
         self._end((row,))
         kind = self.connection.execute("select kind from records where record = ?", (record,)).fetchone()[0]
         content = Content(believed.text, believed.payload, row.salt)
         self._insert(AMEND, _Slot(record, kind, scope), number + 1, state, content, row.content)
-        return Outcome(Effect.UPDATED, amend.id, number + 1)
+        return Outcome(Effect.UPDATED, self._stored(amend.id), number + 1)
 
     def _end(self, rows: Sequence[_Row]) -> None:
         self.connection.executemany(SQL["end_version"], [(self.ledger.next, row.version) for row in rows])
@@ -276,19 +281,18 @@ class Writer:
         number: int,
         state: State,
         content: Content,
-        stored: int | None = None,
-        derived: Derived | None = None,
+        body: int | Derived,
     ) -> None:
-        """A version, its journal line and, unless the content is `stored` already, the content."""
+        """A version and its journal line. `body` is where its content is stored already, or what is derived from it."""
         seq = self.ledger.append(operation, slot.scope, slot.record, None, version_digest(content, state))
-        if stored is None:
+        if isinstance(body, Derived):
             self.connection.execute(SQL["insert_content"], (seq, content.text, content.payload, content.salt))
         name = self.interning.name
         values = (
             seq,
             slot.record,
             number,
-            seq if stored is None else stored,
+            seq if isinstance(body, Derived) else body,
             slot.scope,
             slot.kind,
             state.key,
@@ -302,8 +306,8 @@ class Writer:
             state.valid_to,
         )
         self.connection.execute(SQL["insert_version"], values)
-        if derived is not None:
-            self._derive(seq, slot.scope, derived)
+        if isinstance(body, Derived):
+            self._derive(seq, slot.scope, body)
 
     def _derive(self, content: int, scope: int, derived: Derived) -> None:
         terms = derived.terms
@@ -337,24 +341,24 @@ class Writer:
                 (old[0], change.weight, change.properties),
             ).fetchone()
             if same:
-                return Outcome(Effect.UNCHANGED, change.source_id)
+                return Outcome(Effect.UNCHANGED, self._stored(change.source_id))
             self.connection.execute(SQL["end_link"], (self.ledger.next, old[0]))
         scope = self._narrower(here, there)
         proof = digest(change.salt, source, target, change.type, change.weight, change.properties)
         link = self.ledger.append(CONNECT, scope, source, target, proof)
         values = (link, source, target, kind, scope, change.weight, change.properties, change.salt)
         self.connection.execute(SQL["insert_link"], values)
-        return Outcome(Effect.UPDATED if old else Effect.CREATED, change.source_id)
+        return Outcome(Effect.UPDATED if old else Effect.CREATED, self._stored(change.source_id))
 
     def _disconnect(self, change: Disconnect) -> Outcome:
         (source, here), (target, there) = self._find(change.source_id), self._find(change.target_id)
         kind = self.interning.name(self.connection, change.type)
         old = self.connection.execute(SQL["current_link"], (source, target, kind)).fetchone()
         if old is None:
-            return Outcome(Effect.UNCHANGED, change.source_id)
+            return Outcome(Effect.UNCHANGED, self._stored(change.source_id))
         self.connection.execute(SQL["end_link"], (self.ledger.next, old[0]))
         self.ledger.append(DISCONNECT, self._narrower(here, there), source, target, b"")
-        return Outcome(Effect.UPDATED, change.source_id)
+        return Outcome(Effect.UPDATED, self._stored(change.source_id))
 
     def _narrower(self, one: int, other: int) -> int:
         """The scope of the two with fewer readers; where neither is inside the other, the writer's own."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic_core import PydanticSerializationError
 
 from agent_memory.models.errors import InvalidInput
 from agent_memory.models.model import Model, clean_name, invalid
@@ -49,7 +50,10 @@ class Kind:
             checked = self.payload.model_validate(payload)
         except ValidationError as error:
             raise invalid(self.name, error) from None
-        plain: dict[str, Any] = checked.model_dump(mode="json", exclude_none=True)
+        try:
+            plain: dict[str, Any] = checked.model_dump(mode="json", exclude_none=True)
+        except PydanticSerializationError as error:
+            raise InvalidInput(f"payload: {error}", hint="use what JSON can say", field="payload") from None
         return plain
 
 

@@ -1,0 +1,121 @@
+"""Write src/agent_memory/app/aio.pyi: what `AsyncAgentMemory` looks like to type checkers and editors.
+
+python scripts/stubs.py            writes the file
+python scripts/stubs.py --check    exits 1 when the file is not what would be written
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import subprocess
+import sys
+import typing
+from pathlib import Path
+
+from agent_memory.app import namespaces
+from agent_memory.app.memory import AgentMemory
+from agent_memory.models import model
+from agent_memory.ports.vectors import VectorStore
+
+ROOT = Path(__file__).resolve().parent.parent
+TARGET = ROOT / "src/agent_memory/app/aio.pyi"
+HEAD = '"""Made by scripts/stubs.py from AgentMemory and its namespaces: do not edit."""\n\n'
+PARTS = {name.lower(): getattr(namespaces, name) for name in namespaces.__all__}
+
+
+class Writer:
+    """Collects classes and the imports that their annotations need."""
+
+    def __init__(self) -> None:
+        self.imports: set[str] = {"from typing import Self"}
+
+    def method(self, name: str, function: object) -> str:
+        signature = inspect.signature(function)  # type: ignore[arg-type]
+        for text in [signature.return_annotation, *(one.annotation for one in signature.parameters.values())]:
+            if isinstance(text, str):
+                self.need(text, inspect.unwrap(function).__globals__)  # type: ignore[arg-type]
+        return f"    async def {name}{_shown(signature)}: ..."
+
+    def need(self, annotation: str, scope: dict[str, object]) -> None:
+        for name in re.findall(r"[A-Za-z_]\w*", annotation):
+            thing = scope.get(name)
+            if thing is None:
+                continue
+            if name in vars(model) and not inspect.isclass(thing):
+                self.imports.add(f"from {model.__name__} import {name}")
+            elif thing is getattr(typing, name, None):
+                self.imports.add(f"from typing import {name}")
+            else:
+                home = thing.__module__ if inspect.isclass(thing) else _home(name, scope)
+                self.imports.add(f"from {home} import {name}")
+
+    def mirrored(self, name: str, sync: type) -> str:
+        methods = [
+            self.method(each, function)
+            for each, function in inspect.getmembers(sync, inspect.isfunction)
+            if not each.startswith("_")
+        ]
+        return "\n".join([f"class {name}:", *methods])
+
+
+def _home(name: str, scope: dict[str, object]) -> str:
+    """Where a type alias was defined: the module of ours that has it and does not import it."""
+    for module in sys.modules.values():
+        if module.__name__.startswith("agent_memory.models") and vars(module).get(name) is scope[name]:
+            source = inspect.getsource(module)
+            if re.search(rf"^{name}\s*=", source, re.MULTILINE):
+                return module.__name__
+    raise LookupError(name)
+
+
+def _shown(signature: inspect.Signature) -> str:
+    """Annotations are strings, and stand without quotes; a default is only said to be there."""
+    parameters = [
+        one if one.default is one.empty else one.replace(default=...) for one in signature.parameters.values()
+    ]
+    return str(signature.replace(parameters=parameters)).replace("'", "").replace("Ellipsis", "...")
+
+
+def stub() -> str:
+    writer = Writer()
+    classes = [writer.mirrored(f"Async{sync.__name__}", sync) for sync in PARTS.values()]
+    classes.append(writer.mirrored("AsyncVectors", VectorStore))
+    from agent_memory.app.memory import TextEmbedder
+
+    classes.append(writer.mirrored("AsyncTextEmbedder", TextEmbedder))
+    main = writer.mirrored("AsyncAgentMemory", AgentMemory)
+    init = _shown(inspect.signature(AgentMemory.__init__))
+    for text in ("Embedder", "Clock"):
+        writer.need(text, AgentMemory.__init__.__globals__)
+    fields = [f"    {name}: Async{sync.__name__}" for name, sync in PARTS.items()]
+    fields += ["    embedder: AsyncTextEmbedder", "    vectors: AsyncVectors"]
+    fields += ["    user_id: str", "    conversation_id: str | None", f"    def __init__{init}: ..."]
+    fields += [
+        "    async def __aenter__(self) -> Self: ...",
+        "    async def __aexit__(self, *error: object) -> None: ...",
+    ]
+    head, _, rest = main.partition("\n")
+    body = "\n\n".join([*classes, "\n".join([head, *fields, rest])])
+    return _formatted(HEAD + "\n".join(sorted(writer.imports)) + "\n\n" + body + "\n")
+
+
+def _formatted(text: str) -> str:
+    ruff = [sys.executable, "-m", "ruff"]
+    name = ["--stdin-filename", str(TARGET)]
+    sort = ["check", "--select", "I", "--fix", "-q"]
+    fixed = subprocess.run([*ruff, *sort, *name, "-"], input=text, capture_output=True, text=True)
+    done = subprocess.run([*ruff, "format", "-q", *name, "-"], input=fixed.stdout, capture_output=True, text=True)
+    return done.stdout
+
+
+def main() -> int:
+    made = stub()
+    if "--check" in sys.argv:
+        return int(TARGET.read_text() != made)
+    TARGET.write_text(made)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

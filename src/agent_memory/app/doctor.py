@@ -1,0 +1,301 @@
+"""Is this machine, this store and this embedder fit to work? Each question is a small function that looks and says;
+nothing is changed, created or sent, and a store that cannot be opened is an answer like any other."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import stat
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from urllib.parse import quote
+
+from agent_memory.app import config, registry
+from agent_memory.engines.sqlite import schema
+from agent_memory.engines.sqlite.connection import OLDEST_SQLITE
+from agent_memory.models.errors import AgentMemoryError
+from agent_memory.ports.embedder import Embedder, Space
+
+OLDEST_PYTHON = (3, 11)
+MEGABYTE = 1 << 20
+LITTLE_SPACE, NO_SPACE = 1024 * MEGABYTE, 50 * MEGABYTE
+LONG_LOG = 256 * MEGABYTE
+REMOTE = frozenset(["9p", "afs", "ceph", "cifs", "davfs", "gluster", "lustre", "ncpfs", "nfs", "nfs4", "smb3", "smbfs"])
+REMOTE_FUSE = ("fuse.sshfs", "fuse.rclone", "fuse.s3fs", "fuse.glusterfs", "fuse.ceph", "fuse.gcsfuse", "fuse.davfs")
+
+
+class State(StrEnum):
+    OK = "ok"
+    WARN = "warn"
+    FAIL = "fail"
+
+
+@dataclass(frozen=True)
+class Check:
+    """One answer. `fix` says what to do when it is not ok."""
+
+    name: str
+    state: State
+    detail: str
+    fix: str = ""
+
+
+def examine(store: str | None = None) -> list[Check]:
+    """Every check that makes sense here, in the order in which to repair things."""
+    checks = [check_python(), check_sqlite()]
+    try:
+        settings = config.load(store=store)
+    except AgentMemoryError as error:
+        return [*checks, Check("settings", State.FAIL, error.message, error.hint or "correct the variable"), telemetry()]
+    checks.append(Check("settings", State.OK, f"embedder {settings.embedding_provider}, user {settings.user}"))
+    space: Space | None = None
+    try:
+        embedder = registry.open_embedder(settings)
+        space = embedder.space
+        checks.append(check_embedder(embedder))
+    except AgentMemoryError as error:
+        checks.append(Check("embedder", State.FAIL, error.message, error.hint))
+    return [*checks, *_store(settings.store_url, space), telemetry()]
+
+
+def check_python() -> Check:
+    version = sys.version.split()[0]
+    if sys.version_info < OLDEST_PYTHON:
+        return Check("python", State.FAIL, version, f"use Python {'.'.join(map(str, OLDEST_PYTHON))} or newer")
+    return Check("python", State.OK, version)
+
+
+def check_sqlite() -> Check:
+    if sqlite3.sqlite_version_info < OLDEST_SQLITE:
+        wanted = ".".join(map(str, OLDEST_SQLITE))
+        return Check("sqlite", State.FAIL, sqlite3.sqlite_version, f"use a Python with SQLite {wanted} or newer")
+    return Check("sqlite", State.OK, sqlite3.sqlite_version)
+
+
+def check_embedder(embedder: Embedder) -> Check:
+    """Load it, and time one text."""
+    name = embedder.space.fingerprint
+    try:
+        started = time.perf_counter()
+        embedder.embed_many(["warm"])
+        loaded = time.perf_counter()
+        embedder.embed_many(["is this machine fit to remember?"])
+        done = time.perf_counter()
+    except AgentMemoryError as error:
+        fix = error.hint or "check the embedder's settings"
+        return Check("embedder", State.FAIL, f"{name}: {error.message}", f"{fix}; until then texts are found by words")
+    spent = f"ready in {(loaded - started) * 1000:.0f} ms, {(done - loaded) * 1000:.1f} ms a text"
+    return Check("embedder", State.OK, f"{name}: {spent}")
+
+
+def telemetry() -> Check:
+    return Check("telemetry", State.OK, "off: there is none")
+
+
+def _store(url: str, space: Space | None) -> Iterator[Check]:
+    if not url.startswith("sqlite://"):
+        yield Check("store", State.WARN, f"{url.partition('://')[0]}:// is not examined", "ask its own tools")
+        return
+    try:
+        path = registry.sqlite_path(url).absolute()
+        found = check_file(path)
+    except (AgentMemoryError, OSError) as error:
+        yield Check("store", State.FAIL, str(error), "use --store sqlite:///path/to/memory.db")
+        return
+    yield found
+    yield check_free_space(path)
+    yield check_file_system(path)
+    if found.state is not State.FAIL and path.exists():
+        yield check_permissions(path)
+        yield check_writable(path)
+        yield from _contents(path, space)
+
+
+def check_file(path: Path) -> Check:
+    """There is a file, or there could be one."""
+    if path.is_dir():
+        return Check("store", State.FAIL, f"{path} is a directory", "name a file inside it with --store")
+    if path.exists():
+        if not path.is_file():
+            return Check("store", State.FAIL, f"{path} is no regular file", "choose another path")
+        if not os.access(path, os.R_OK):
+            return Check("store", State.FAIL, f"{path} cannot be read", "run as its owner, or correct its permissions")
+        return Check("store", State.OK, f"{path}, {_bytes(path.stat().st_size)}")
+    folder = _nearest(path.parent)
+    if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
+        return Check("store", State.FAIL, f"{path} cannot be created in {folder}", "choose another path")
+    return Check(
+        "store",
+        State.WARN,
+        f"there is none yet at {path}",
+        "the first `agent-memory add` creates it; if you expected one, check --store and AGENT_MEMORY_HOME",
+    )
+
+
+def check_writable(path: Path) -> Check:
+    """SQLite writes the file, and its log beside it."""
+    for place in (path, path.parent):
+        if not os.access(place, os.W_OK):
+            return Check("writable", State.FAIL, f"{place} cannot be written", "correct its permissions, or its mount")
+    return Check("writable", State.OK, "the file and its folder")
+
+
+def check_permissions(path: Path) -> Check:
+    """Memories are private; only the group may be let in on purpose."""
+    if os.name != "posix":
+        return Check("permissions", State.OK, "left to the system")
+    mode = stat.S_IMODE(path.stat().st_mode)
+    if mode & stat.S_IRWXO:
+        return Check("permissions", State.WARN, f"{mode:04o}: everybody here can read it", f"chmod 600 {path}")
+    return Check("permissions", State.OK, f"{mode:04o}")
+
+
+def check_free_space(path: Path) -> Check:
+    free = shutil.disk_usage(_nearest(path)).free
+    state = State.FAIL if free < NO_SPACE else State.WARN if free < LITTLE_SPACE else State.OK
+    return Check("disk", state, f"{_bytes(free)} free", "" if state is State.OK else "free some space")
+
+
+def check_file_system(path: Path, mounts: Path = Path("/proc/mounts")) -> Check:
+    """SQLite's locks are not reliable over a network."""
+    kind = file_system(path, mounts)
+    if kind is None:
+        return Check("file system", State.OK, "unknown on this system")
+    if kind in REMOTE or kind.startswith(REMOTE_FUSE):
+        return Check(
+            "file system",
+            State.WARN,
+            f"{kind}: SQLite's locks are unreliable on a network",
+            "keep the store on a local disk, or let one process at a time use it",
+        )
+    return Check("file system", State.OK, kind)
+
+
+def file_system(path: Path, mounts: Path) -> str | None:
+    """The type of the mount that holds a path; None where the system does not say."""
+    try:
+        lines = mounts.read_text("utf-8", "replace").splitlines()
+    except OSError:
+        return None
+    real = _nearest(path).resolve()
+    best, kind = -1, None
+    for line in lines:
+        fields = line.split(" ")
+        if len(fields) < 3:
+            continue
+        point = Path(_unescaped(fields[1]))
+        if real.is_relative_to(point) and len(point.parts) >= best:  # a later mount hides an earlier one
+            best, kind = len(point.parts), fields[2]
+    return kind
+
+
+def _unescaped(text: str) -> str:
+    for code, character in (("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")):
+        text = text.replace(code, character)
+    return text
+
+
+def _contents(path: Path, space: Space | None) -> Iterator[Check]:
+    """What is inside, read without writing a byte."""
+    try:
+        with _looking(path) as connection:
+            version = check_schema(connection, path)
+            yield version
+            yield check_integrity(connection, path)
+            yield check_log(connection, path)
+            if version.state is State.OK:
+                yield from _vectors(connection, space)
+    except sqlite3.Error as error:
+        yield Check("database", State.FAIL, f"{error}", "is it a SQLite file? choose another path, or restore a backup")
+
+
+@contextmanager
+def _looking(path: Path) -> Iterator[sqlite3.Connection]:
+    """Read-only. While nobody has the store open it cannot change, and SQLite need not put its log beside it."""
+    how = "mode=ro" if Path(f"{path}-wal").exists() else "mode=ro&immutable=1"
+    connection = sqlite3.connect(f"file:{quote(str(path))}?{how}", uri=True, timeout=5.0)
+    try:
+        yield connection
+    finally:
+        connection.close()
+
+
+def check_schema(connection: sqlite3.Connection, path: Path) -> Check:
+    newest = max(schema.migrations())
+    version, application = (_pragma(connection, name) for name in ("user_version", "application_id"))
+    empty = connection.execute("select count(*) from sqlite_schema").fetchone()[0] == 0
+    if application != schema.APPLICATION_ID and not empty:
+        return Check("schema", State.FAIL, "a database of another program", "choose another path")
+    if version > newest:
+        detail = f"version {version}, this agent-memory knows {newest}"
+        return Check("schema", State.FAIL, detail, "upgrade agent-memory")
+    if empty:
+        return Check("schema", State.WARN, "an empty file", "the first `agent-memory add` fills it")
+    if version < newest:
+        return Check("schema", State.OK, f"version {version}: the next command upgrades it to {newest}")
+    return Check("schema", State.OK, f"version {version}")
+
+
+def check_integrity(connection: sqlite3.Connection, path: Path) -> Check:
+    found = [str(row[0]) for row in connection.execute("pragma quick_check(3)")]
+    if found == ["ok"]:
+        return Check("integrity", State.OK, "SQLite's quick check; `agent-memory verify` proves the rest")
+    return Check("integrity", State.FAIL, "; ".join(found), "restore a backup")
+
+
+def check_log(connection: sqlite3.Connection, path: Path) -> Check:
+    mode = str(_pragma(connection, "journal_mode"))
+    log = Path(f"{path}-wal")
+    size = log.stat().st_size if log.exists() else 0
+    if mode not in ("wal", "off"):  # an immutable look reports "off"
+        return Check("log", State.WARN, f"mode {mode}", "the next command turns the write-ahead log on")
+    if size > LONG_LOG:
+        return Check("log", State.WARN, f"{_bytes(size)} wait in it", "end readers that stay open for long")
+    return Check("log", State.OK, f"write-ahead, {_bytes(size)}")
+
+
+def _vectors(connection: sqlite3.Connection, space: Space | None) -> Iterator[Check]:
+    row = connection.execute("select space, model, version, dimension from spaces where active").fetchone()
+    if row is None:
+        yield Check("space", State.OK, "no vectors yet")
+        return
+    number, *described = row
+    stored = Space(*described)
+    if space is not None and stored != space:
+        yield Check(
+            "space",
+            State.FAIL,
+            f"the store holds {stored.fingerprint}, the embedder makes {space.fingerprint}",
+            "configure the embedder that the store was built with, or run `agent-memory rebuild --vectors`",
+        )
+    else:
+        yield Check("space", State.OK, stored.fingerprint)
+    pending: int = connection.execute("select count(*) from pending where space = ?", (number,)).fetchone()[0]
+    if pending:
+        yield Check("vectors", State.WARN, f"{pending} texts wait for theirs", "`agent-memory rebuild` makes them")
+    else:
+        yield Check("vectors", State.OK, "none pending")
+
+
+def _pragma(connection: sqlite3.Connection, name: str) -> int:
+    value: int = connection.execute(f"pragma {name}").fetchone()[0]
+    return value
+
+
+def _nearest(path: Path) -> Path:
+    """The path, or the first folder above it that exists."""
+    return next((place for place in (path, *path.parents) if place.exists()), path)
+
+
+def _bytes(size: float) -> str:
+    for unit in ("bytes", "kB", "MB"):
+        if size < 1024:
+            return f"{size:.0f} {unit}"
+        size /= 1024
+    return f"{size:.1f} GB"

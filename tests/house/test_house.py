@@ -1,0 +1,94 @@
+"""The few house rules that a machine can hold: sizes, names, one way of imports, lazy imports."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SOURCES = sorted((ROOT / "src").rglob("*.py"))
+LONGEST_FILE, LONGEST_FUNCTION, MOST_METHODS, MOST_PARAMETERS = 400, 60, 15, 6
+
+# The names and arguments of these are fixed by what callers rely on.
+MANY_PARAMETERS = {
+    "AgentMemory.__init__",
+    "AgentMemory.learn_fact",
+    "AgentMemory.record_tool_usage",
+    "AgentMemory.remember",
+    "Procedural.record_invocation",
+    "Retriever.remember",
+    "Records.amend",
+}
+MANY_METHODS = {
+    "AgentMemory",  # thirteen names that callers rely on, and recall
+}
+BANNED = {"utils", "util", "helpers", "helper", "common", "manager", "base", "misc", "v2"}
+
+
+def functions(path: Path) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
+    def walk(node: ast.AST, prefix: str) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
+        for child in ast.iter_child_nodes(node):
+            name = f"{prefix}.{child.name}".lstrip(".") if hasattr(child, "name") else prefix
+            if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+                yield name, child
+            yield from walk(child, name)
+
+    yield from walk(ast.parse(path.read_text("utf-8")), "")
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT / "src")))
+def test_files_functions_and_classes_stay_small(path: Path) -> None:
+    tree = ast.parse(path.read_text("utf-8"))
+    assert len(path.read_text("utf-8").splitlines()) <= LONGEST_FILE
+    for name, function in functions(path):
+        assert (function.end_lineno or 0) - function.lineno < LONGEST_FUNCTION, f"{name} is long"
+        given = [one.arg for one in [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]]
+        count = len([one for one in given if one not in ("self", "cls")])
+        assert count <= MOST_PARAMETERS or name in MANY_PARAMETERS, f"{name} has {count} parameters"
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef):
+            methods = [one for one in node.body if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)]
+            public = [one.name for one in methods if not one.name.startswith(("_", "test_"))]
+            assert len(public) <= MOST_METHODS or node.name in MANY_METHODS, f"{node.name} has {len(public)} methods"
+
+
+def test_the_exceptions_are_needed() -> None:
+    names = {name for path in SOURCES for name, _ in functions(path)}
+    assert names >= MANY_PARAMETERS
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT / "src")))
+def test_a_file_is_named_after_what_it_is_about(path: Path) -> None:
+    assert not set(path.stem.split("_")) & BANNED
+    assert not {part for part in path.parts} & BANNED
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT / "src")))
+def test_a_module_says_why_it_exists(path: Path) -> None:
+    text = path.read_text("utf-8")
+    assert not text.strip() or ast.get_docstring(ast.parse(text))
+
+
+def test_the_async_stub_is_what_the_generator_writes() -> None:
+    ran = subprocess.run([sys.executable, "scripts/stubs.py", "--check"], cwd=ROOT, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr or "run `make stubs`"
+
+
+LAZY = """
+import sys, threading
+import agent_memory
+from agent_memory import AgentMemory
+heavy = {"numpy", "onnxruntime", "Stemmer", "rich", "click", "httpx", "asyncio"} & set(sys.modules)
+assert not heavy, heavy
+assert threading.active_count() == 1
+"""
+
+
+def test_importing_loads_nothing_heavy_and_starts_nothing() -> None:
+    ran = subprocess.run([sys.executable, "-c", LAZY], capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr

@@ -1,0 +1,179 @@
+"""Several processes, one file; processes that die; threads; forks. Nothing acknowledged is lost."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from agent_memory import AgentMemory
+
+WRITER = """
+import sys
+from agent_memory import AgentMemory
+memory = AgentMemory(user_id="ada")
+print("ready", flush=True)
+sys.stdin.readline()
+for number in range(int(sys.argv[2])):
+    memory.records.add(f"{sys.argv[1]} writes note {number}")
+    print(number, flush=True)
+"""
+
+
+def writer(name: str, count: int) -> subprocess.Popen[str]:
+    process = subprocess.Popen(
+        [sys.executable, "-c", WRITER, name, str(count)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout and process.stdin
+    assert process.stdout.readline() == "ready\n", process.stderr.read() if process.stderr else ""
+    return process
+
+
+def start(process: subprocess.Popen[str]) -> None:
+    assert process.stdin
+    process.stdin.write("go\n")
+    process.stdin.flush()
+
+
+def two_writers(count: int) -> None:
+    processes = [writer(name, count) for name in ("one", "two")]
+    for process in processes:
+        start(process)
+    for process in processes:
+        _, error = process.communicate(timeout=600)
+        assert process.returncode == 0, error
+    with AgentMemory(user_id="ada") as memory:
+        assert memory.upkeep.stats()["kinds"] == {"observation": 2 * count}
+        assert memory.upkeep.verify().ok
+        assert memory.recall(f"two writes note {count - 1}", k=1)[0].text == f"two writes note {count - 1}"
+
+
+def kill_in_the_middle(after: int, home: Path) -> None:
+    process = writer(f"victim {after}", 10_000)
+    start(process)
+    assert process.stdout
+    acknowledged = [int(process.stdout.readline()) for _ in range(after)]
+    os.kill(process.pid, signal.SIGKILL)
+    acknowledged += [int(line) for line in process.stdout.read().splitlines()]
+    process.wait()
+    for stream in (process.stdin, process.stdout, process.stderr):
+        if stream:
+            stream.close()
+    with AgentMemory(user_id="ada") as memory:
+        proof = memory.upkeep.verify()
+        assert proof.ok, proof.problems
+        notes = memory.records.find(limit=10_000)
+        kept = {record.text for record in notes}
+        lost = {f"victim {after} writes note {number}" for number in acknowledged} - kept
+        assert lost == set()
+        last = f"victim {after} writes note {acknowledged[-1]}"
+        assert last in [hit.text for hit in memory.recall(last, k=5)]
+
+
+def test_two_processes_lose_nothing() -> None:
+    two_writers(60)
+
+
+@pytest.mark.soak
+def test_two_processes_times_five_hundred() -> None:
+    two_writers(500)
+
+
+@pytest.mark.parametrize("after", [1, 17, 40])
+def test_killed_anywhere_what_was_acknowledged_is_there(after: int, home: Path) -> None:
+    kill_in_the_middle(after, home)
+
+
+@pytest.mark.soak
+def test_killed_twenty_times(home: Path) -> None:
+    for round in range(20):
+        kill_in_the_middle(5 + round * 7, home)
+
+
+def test_threads_share_one_memory(memory: AgentMemory) -> None:
+    errors: list[BaseException] = []
+
+    def work(name: str) -> None:
+        try:
+            for number in range(25):
+                memory.records.add(f"thread {name} note {number}")
+                memory.recall(f"note {number}", k=3)
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work, args=(str(name),)) for name in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+    assert memory.upkeep.stats()["records"] == 100
+    assert memory.upkeep.verify().ok
+
+
+@pytest.mark.parametrize("counter", ["entity", "strategy"])
+def test_updates_from_many_threads_are_all_counted(memory: AgentMemory, counter: str) -> None:
+    """Read, merge, write again when somebody was faster: no update overwrites another."""
+    from agent_memory.models import Entity
+
+    def work(number: int) -> None:
+        if counter == "entity":
+            memory.upsert_entity(Entity(name="cluster", type="System", aliases=[f"alias {number}"]))
+        else:
+            memory.procedural.learn_strategy("look at the logs", "any incident", ["kubectl"])
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if counter == "entity":
+        (record,) = memory.records.find("entity")
+        assert sorted(record.payload["aliases"]) == [f"alias {number}" for number in range(6)]
+    else:
+        assert memory.what_worked_for("an incident")[0].success_count == 6
+
+
+FORKED = """
+import os, sys, warnings
+warnings.simplefilter("ignore", DeprecationWarning)
+from agent_memory import AgentMemory
+memory = AgentMemory(user_id="ada")
+memory.records.add("written before the fork")
+memory.recall("fork")
+child = os.fork()
+memory.records.add("written by the " + ("parent" if child else "child"))
+found = {hit.text for hit in memory.recall("written", k=10)}
+if child:
+    _, status = os.waitpid(child, 0)
+    assert status == 0, status
+    found = {hit.text for hit in memory.recall("written", k=10)}
+    assert found == {"written before the fork", "written by the parent", "written by the child"}, found
+    assert memory.upkeep.verify().ok
+else:
+    os._exit(0 if "written by the child" in found else 1)
+"""
+
+
+def test_a_fork_is_survived() -> None:
+    ran = subprocess.run([sys.executable, "-c", FORKED], capture_output=True, text=True, timeout=60)
+    assert ran.returncode == 0, ran.stderr
+
+
+def test_a_reader_waits_for_nobody(memory: AgentMemory) -> None:
+    """A write transaction of another connection is open; reads answer from their snapshot meanwhile."""
+    memory.records.add("before")
+    with memory._client.runtime.store.records._connections.writing():  # type: ignore[attr-defined]
+        started = time.monotonic()
+        assert [hit.text for hit in memory.recall("before")] == ["before"]
+        assert time.monotonic() - started < 5

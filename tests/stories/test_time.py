@@ -1,0 +1,125 @@
+"""Two clocks: every read can be asked as of a recorded time and at a valid time, in every channel."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent_memory import AgentMemory
+from agent_memory.models import Fact, Turn
+
+
+def texts(found: object) -> list[str]:
+    return [hit.text for hit in found]  # type: ignore[attr-defined]
+
+
+@pytest.fixture
+def moved(timed: AgentMemory, clock: object) -> dict[str, object]:
+    """Ada moved; the store learnt of it a week later."""
+    monday = clock.forward(days=0)
+    timed.learn_fact("Ada works from Berlin", subject="Ada", predicate="works from")
+    tuesday = clock.forward(days=8)
+    timed.learn_fact("Ada works from Lisbon", subject="Ada", predicate="works from")
+    return {"then": monday, "now": tuesday, "between": tuesday.replace(day=5)}
+
+
+@pytest.mark.parametrize("question", ["Berlin Lisbon", "which city is Ada's office in?"])
+def test_a_superseded_fact_is_found_only_as_of_its_time(
+    timed: AgentMemory, moved: dict[str, object], question: str
+) -> None:
+    assert texts(timed.recall(question)) == ["Ada works from Lisbon"]
+    assert texts(timed.recall(question, as_of=moved["between"])) == ["Ada works from Berlin"]
+    assert texts(timed.recall(question, valid_at=moved["between"])) == ["Ada works from Berlin"]
+    assert texts(timed.recall(question, valid_at=moved["now"])) == ["Ada works from Lisbon"]
+    before = moved["then"].replace(year=2020)
+    assert texts(timed.recall(question, as_of=before)) == []
+    assert texts(timed.recall(question, valid_at=before)) == []
+
+
+def test_statistics_of_words_are_those_of_the_moment(timed: AgentMemory, clock: object) -> None:
+    """What is written later, or by others, changes no score of the past: no statistic leaks through the clock."""
+    timed.records.add("the red lamp blinks")
+    timed.records.add("the red door squeaks")
+    moment = clock.forward(minutes=1)
+    first = [(hit.text, hit.why.channels.get("words")) for hit in timed.recall("red lamp", as_of=moment)]
+    clock.forward(minutes=1)
+    for number in range(20):
+        timed.records.add(f"red thing number {number}")
+    with AgentMemory(user_id="eve", clock=clock) as other:
+        other.records.add("red red lamp lamp")
+    again = [(hit.text, hit.why.channels.get("words")) for hit in timed.recall("red lamp", as_of=moment)]
+    assert first == again
+
+
+def test_history_by_key_and_by_id(timed: AgentMemory, clock: object) -> None:
+    timed.user.set_preference("git", "style", "merge")
+    morning = clock.forward(hours=1)
+    clock.forward(hours=1)
+    timed.user.set_preference("git", "style", "rebase")
+    clock.forward(hours=1)
+    record = timed.records.lookup("preference", "git\x1fstyle")
+    versions = timed.records.history(record.id)
+    assert [(one.version, one.payload["value"]) for one in versions] == [(1, "merge"), (2, "merge"), (3, "rebase")]
+    assert versions[0].recorded_to == versions[1].recorded_at and versions[1].valid_to == versions[2].valid_from
+    assert timed.user.get_preference("git", "style", as_of=morning) == "merge"
+    assert timed.user.get_preference("git", "style", valid_at=morning) == "merge"
+    assert timed.records.get(record.id, as_of=morning).payload["value"] == "merge"
+    assert [one.payload["value"] for one in timed.records.find("preference", as_of=morning)] == ["merge"]
+
+
+def test_news_that_come_late_do_not_overwrite_newer_ones(timed: AgentMemory, clock: object) -> None:
+    start = clock.now()
+    clock.forward(days=30)
+    timed.learn_fact("The cluster runs version 1.31", subject="cluster", predicate="version")
+    late = Fact(
+        claim="The cluster ran version 1.29",
+        source="user_stated",
+        subject="cluster",
+        predicate="version",
+        created_at=start,
+    )
+    timed.semantic.store_fact(late)
+    assert texts(timed.recall("cluster version")) == ["The cluster runs version 1.31"]
+    assert texts(timed.recall("cluster version", valid_at=start)) == ["The cluster ran version 1.29"]
+
+
+def test_what_only_begins_later_waits_behind_what_holds_now(timed: AgentMemory, clock: object) -> None:
+    timed.records.add("deploys on Friday", kind="preference", payload={"domain": "ops", "name": "deploy", "value": 5})
+    clock.forward(days=1)
+    later = clock.now().replace(day=20)
+    change = {"domain": "ops", "name": "deploy", "value": 2}
+    timed.records.add("deploys on Tuesday", kind="preference", payload=change, valid_from=later)
+    assert timed.user.get_preference("ops", "deploy") == 5
+    assert texts(timed.recall("when are deploys?")) == ["deploys on Friday"]
+    clock.moment = later
+    assert timed.user.get_preference("ops", "deploy") == 2
+    assert texts(timed.recall("when are deploys?")) == ["deploys on Tuesday"]
+
+
+def test_a_turn_dated_in_the_future_is_still_found(timed: AgentMemory, clock: object) -> None:
+    """Another machine's clock may be ahead: what was written is findable all the same."""
+    ahead = clock.now().replace(year=9000)
+    timed.store_turn(Turn(conversation_id="c1", index=0, role="user", content="hello from the future", timestamp=ahead))
+    assert texts(timed.recall("hello")) == ["hello from the future"]
+
+
+def test_recorded_time_never_goes_backwards(timed: AgentMemory, clock: object) -> None:
+    timed.records.add("first")
+    clock.forward(days=-400)
+    second = timed.records.add("second")
+    lines = timed.records.journal()
+    assert [line.at for line in lines] == sorted(line.at for line in lines)
+    assert second.recorded_at == lines[0].at
+    assert timed.upkeep.verify().ok
+
+
+def test_links_have_a_time_too(timed: AgentMemory, clock: object) -> None:
+    one, two = timed.records.add("one").id, timed.records.add("two").id
+    from agent_memory.models import Link
+
+    timed.records.link(Link(source_id=one, target_id=two, type="CAUSED"))
+    linked = clock.forward(minutes=5)
+    clock.forward(minutes=5)
+    assert timed.records.unlink(one, two, "CAUSED") == "updated"
+    clock.forward(minutes=5)
+    assert timed.records.links(one) == []
+    assert [link.type for link in timed.records.links(one, as_of=linked)] == ["CAUSED"]
