@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import secrets
+import os
 import time
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
@@ -13,6 +13,7 @@ from agent_memory.models.errors import InvalidInput
 
 ID_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base 32: no i, l, o, u
 LONGEST_NAME = 512
+_PAIRS = [first + second for first in ID_ALPHABET for second in ID_ALPHABET]
 
 _FIXES = {
     "missing": "give it a value",
@@ -23,8 +24,8 @@ _FIXES = {
 
 def new_id() -> str:
     """26 characters: 48 bits of milliseconds, then 80 random bits; later ids sort later."""
-    number = (int(time.time() * 1000) & (1 << 48) - 1) << 80 | secrets.randbits(80)
-    return "".join(ID_ALPHABET[number >> shift & 31] for shift in range(125, -1, -5))
+    number = (int(time.time() * 1000) & (1 << 48) - 1) << 80 | int.from_bytes(os.urandom(10))
+    return "".join([_PAIRS[number >> shift & 1023] for shift in range(120, -1, -10)])
 
 
 def aware_utc(moment: datetime) -> datetime:
@@ -66,7 +67,7 @@ Unit = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
 class Model(BaseModel):
     """Wrong arguments raise `InvalidInput`, with the field and what to do about it."""
 
-    model_config = ConfigDict(extra="forbid", use_enum_values=True, ser_json_inf_nan="constants")
+    model_config = ConfigDict(extra="forbid", use_enum_values=True, ser_json_inf_nan="constants", defer_build=True)
 
     if not TYPE_CHECKING:
 
@@ -78,6 +79,19 @@ class Model(BaseModel):
 
         # Inside another model pydantic builds this one by itself, and reports the whole way to a wrong field.
         __init__.__pydantic_base_init__ = True
+
+    @classmethod
+    def trusted(cls, **values: Any) -> Self:
+        """Every field from values that were checked before, when they were stored: nothing is checked again."""
+        made = cls.__new__(cls)
+        for name, value in (
+            ("__dict__", values),
+            ("__pydantic_fields_set__", set(values)),
+            ("__pydantic_extra__", None),
+            ("__pydantic_private__", None),
+        ):
+            object.__setattr__(made, name, value)
+        return made
 
 
 class Stored(Model):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any
 
 from pydantic import ConfigDict, Field
@@ -31,9 +32,14 @@ class Scope(Model):
 
     def readable(self) -> tuple[Scope, ...]:
         """The at most four scopes whose rows this reader sees, the narrowest first."""
-        users = dict.fromkeys((self.user, SHARED))
-        agents = dict.fromkeys((self.agent, SHARED))
-        return tuple(Scope(tenant=self.tenant, user=user, agent=agent) for user in users for agent in agents)
+        return _readable(self)
+
+
+@lru_cache(maxsize=4096)
+def _readable(scope: Scope) -> tuple[Scope, ...]:
+    users = dict.fromkeys((scope.user, SHARED))
+    agents = dict.fromkeys((scope.agent, SHARED))
+    return tuple(Scope(tenant=scope.tenant, user=user, agent=agent) for user in users for agent in agents)
 
 
 class Link(Model):

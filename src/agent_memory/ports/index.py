@@ -39,6 +39,7 @@ class Pool:
 
     `similarity` is NaN where a candidate has no vector; `counts` is candidates x terms; `documents`,
     `mean_length` and `frequencies` (documents holding each term) describe all visible records, not the pool.
+    `pending` contents of this reader have no vectors yet.
     """
 
     seq: int
@@ -50,6 +51,7 @@ class Pool:
     lengths: NDArray[np.int32]
     exact: NDArray[np.bool_]
     documents: int
+    pending: int
     mean_length: float
     frequencies: NDArray[np.int64]
 

@@ -30,7 +30,14 @@ def unit(vector: Sequence[float] | NDArray[np.float32]) -> NDArray[np.float32]:
 
 def quantised(vector: NDArray[np.float32]) -> tuple[float, bytes]:
     """(scale, bytes): the largest number becomes 127."""
+    return quantised_rows(vector[None])[0]
+
+
+def quantised_rows(vectors: NDArray[np.float32]) -> list[tuple[float, bytes]]:
+    """The same for every row of a matrix."""
     import numpy as np
 
-    scale = float(np.abs(vector).max()) / 127 or 1.0
-    return scale, np.rint(vector / scale).astype(np.int8).tobytes()
+    scales = np.abs(vectors).max(axis=1, keepdims=True) / 127
+    scales[scales == 0] = 1.0
+    rows = np.rint(vectors / scales).astype(np.int8)
+    return [(scale, row.tobytes()) for scale, row in zip(scales[:, 0].tolist(), rows, strict=True)]

@@ -200,7 +200,7 @@ def _draft(text: str, kind: str = "observation", fields: Fields | None = None, *
 
 
 def _written(outcome: Outcome, applied: Applied) -> Written:
-    return Written.model_construct(
+    return Written.trusted(
         id=outcome.id,
         effect=outcome.effect.value,
         version=outcome.version,

@@ -50,8 +50,12 @@ class Question:
 def recall(recalling: Recalling, question: Question) -> Recalled:
     started = time.perf_counter()
     terms = query_terms(_checked(question))
-    pending = _catch_up(recalling, question.view)
-    pool = recalling.index.gather(_probe(recalling, question, tuple(terms)))
+    recalling.embedding.agree()
+    probe = _probe(recalling, question, tuple(terms))
+    pool = recalling.index.gather(probe)
+    if pool.pending:  # bulk writes leave their vectors to whoever asks first, within bounds
+        recalling.embedding.catch_up(question.view, seconds=CATCH_UP_SECONDS, now=question.view.now)
+        pool = recalling.index.gather(probe)
     ranking = rank(pool, question.recipe, question.view.now)
     best = ranking.rows[: question.k].tolist()
     records = {record.seq: record for record in recalling.index.hydrate([int(pool.handles[row]) for row in best])}
@@ -60,13 +64,13 @@ def recall(recalling: Recalling, question: Question) -> Recalled:
         for row in best
         if int(pool.handles[row]) in records
     ]
-    recalled = Recalled.model_construct(
+    recalled = Recalled.trusted(
         query=question.text,
         hits=hits,
         receipt_id=new_id(),
         seq=pool.seq,
         searched=pool.documents,
-        pending=pending,
+        pending=pool.pending,
         milliseconds=round((time.perf_counter() - started) * 1000, 3),
     )
     recalling.receipts.add(_receipt(question, recalled))
@@ -85,11 +89,6 @@ def _checked(question: Question) -> str:
     if len(text) > LONGEST_QUERY:
         raise InvalidInput(f"query: {len(text)} characters; the limit is {LONGEST_QUERY}", field="query")
     return text
-
-
-def _catch_up(recalling: Recalling, view: View) -> int:
-    recalling.embedding.agree()
-    return recalling.embedding.catch_up(view, seconds=CATCH_UP_SECONDS, now=view.now)
 
 
 def _probe(recalling: Recalling, question: Question, terms: tuple[int, ...]) -> Probe:
@@ -114,13 +113,13 @@ def _probe(recalling: Recalling, question: Question, terms: tuple[int, ...]) -> 
 
 def _explained(record: Record, row: int, pool: Pool, ranking: Ranking, words: list[str]) -> Hit:
     similarity = float(pool.similarity[row])
-    why = Why.model_construct(
+    why = Why.trusted(
         channels={name: round(float(added[row]), 4) for name, added in ranking.channels.items() if added[row]},
         words=[word for word, count in zip(words, pool.counts[row].tolist(), strict=True) if count],
         similarity=None if similarity != similarity else round(similarity, 4),
         exact_key=bool(pool.exact[row]),
     )
-    return Hit.model_construct(
+    return Hit.trusted(
         record=record,
         score=round(float(ranking.scores[row]), 6),
         relevance=round(float(ranking.relevance[row]), 4),

@@ -46,13 +46,12 @@ class How:
 def commit(writing: Writing, drafts: Sequence[Draft], author: Author, now: int, how: How = How()) -> Applied:  # noqa: B008
     """Write drafts, all or none."""
     writing.embedding.agree()
+    puts = [normalise(draft, writing.kinds, now) for draft in drafts]
     changes: list[Change] = []
-    for draft in drafts:
-        put = normalise(draft, writing.kinds, now)
-        changes.append(_with_vectors(writing.embedding, put, draft, how.embed))
+    for draft, put in zip(drafts, _with_vectors(writing.embedding, puts, drafts, how.embed), strict=True):
         if len(draft.links) > MOST_LINKS:
             raise InvalidInput(f"links: {len(draft.links)}; the limit is {MOST_LINKS} a write", field="links")
-        changes += [connect(_named(link, put.id)) for link in draft.links]
+        changes += [put, *(connect(_named(link, put.id)) for link in draft.links)]
     return writing.records.apply(changes, author=author, now=now, expect=how.expect, once=how.once)
 
 
@@ -91,14 +90,21 @@ def connect(link: Link) -> Connect:
     )
 
 
-def _with_vectors(embedding: Embedding, put: Put, draft: Draft, embed: bool) -> Put:
-    if draft.embedding is not None:
-        vectors, complete = embedding.given(draft.embedding, put.content.text), True
-    elif embed:
-        vectors, complete = embedding.vectors(put.content.text)
-    else:
-        return put
-    return replace(put, derived=replace(put.derived, vectors=vectors, space=embedding.space, complete=complete))
+def _with_vectors(embedding: Embedding, puts: list[Put], drafts: Sequence[Draft], embed: bool) -> list[Put]:
+    """With the vectors that a caller brought, or those that are made now; without them they are made later."""
+    own = [place for place, draft in enumerate(drafts) if embed and draft.embedding is None]
+    made = dict(zip(own, embedding.vectors([puts[place].content.text for place in own]), strict=True))
+    for place, draft in enumerate(drafts):
+        if draft.embedding is not None:
+            made[place] = embedding.given(draft.embedding, puts[place].content.text), True
+    return [
+        replace(
+            put, derived=replace(put.derived, vectors=made[place][0], space=embedding.space, complete=made[place][1])
+        )
+        if place in made
+        else put
+        for place, put in enumerate(puts)
+    ]
 
 
 def _named(link: Link, id: str) -> Link:

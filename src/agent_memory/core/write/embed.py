@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from agent_memory.models.errors import InvalidInput, PartMissing, SpaceMismatch
 from agent_memory.ports.changes import Vector
-from agent_memory.ports.embedder import Embedder, Passage, Space
+from agent_memory.ports.embedder import Embedder, Space
 from agent_memory.ports.index import Embedded, Index
-from agent_memory.ports.quantise import quantised, unit
+from agent_memory.ports.quantise import quantised, quantised_rows, unit
 from agent_memory.ports.records import View
 
 if TYPE_CHECKING:
@@ -75,13 +75,21 @@ class Embedding:
                     self._recent.popitem(last=False)
         return np.stack([known[text] for text in texts]) if texts else np.empty((0, self.space.dimension), np.float32)
 
-    def vectors(self, text: str, most: int = AT_ONCE) -> tuple[tuple[Vector, ...], bool]:
-        """(vectors, complete): the first passages of a text. An embedder out of reach leaves them all for later."""
-        passages = self.embedder.passages(text)
+    def vectors(self, texts: Sequence[str]) -> list[tuple[tuple[Vector, ...], bool]]:
+        """Per text (vectors, complete): the first passages of each. An embedder out of reach leaves all for later."""
+        passages = [self.embedder.passages(text) for text in texts]
+        first = [(text, one) for text, found in zip(texts, passages, strict=True) for one in found[:AT_ONCE]]
         try:
-            return self._of(text, passages[:most], 0), len(passages) <= most
+            rows = iter(quantised_rows(self.embed([text[one.start : one.end] for text, one in first])))
         except PartMissing:
-            return (), False
+            return [((), False)] * len(texts)
+        return [
+            (
+                tuple(Vector(part, one.start, one.end, *next(rows)) for part, one in enumerate(found[:AT_ONCE])),
+                len(found) <= AT_ONCE,
+            )
+            for found in passages
+        ]
 
     def given(self, vector: Sequence[float], text: str) -> tuple[Vector, ...]:
         """A vector that the caller brought."""
@@ -109,7 +117,8 @@ class Embedding:
                 made: list[Vector] = []
                 while part < len(passages) and not (deadline and time.monotonic() > deadline):
                     try:
-                        made += self._of(one.text, passages[part : part + 1], part)
+                        start, end = passages[part].start, passages[part].end
+                        made.append(Vector(part, start, end, *quantised(self.embed([one.text[start:end]])[0])))
                     except PartMissing:
                         deadline = 0.0
                         break
@@ -121,10 +130,3 @@ class Embedding:
             if deadline is not None and time.monotonic() > deadline:
                 return self._index.pending(space, view)
         return left
-
-    def _of(self, text: str, passages: Sequence[Passage], first: int) -> tuple[Vector, ...]:
-        rows = self.embed([text[passage.start : passage.end] for passage in passages])
-        return tuple(
-            Vector(first + place, passage.start, passage.end, *quantised(row))
-            for place, (passage, row) in enumerate(zip(passages, rows, strict=True))
-        )

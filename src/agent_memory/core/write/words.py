@@ -12,7 +12,6 @@ import re
 import threading
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator
 from functools import lru_cache
 
 from agent_memory.ports.changes import Terms
@@ -31,39 +30,43 @@ STOP_WORDS = frozenset(
 )
 
 _WORD = re.compile(r"[^\W_]+")
+_ASCII_WORD = re.compile(r"[a-z0-9]+")
+_CONNECTED = re.compile(r"\w[-._:/@]+\w")
 _COMPOUND = re.compile(r"(?<!\w)\w++(?:[-._:/@]++\w++)++")  # possessive: linear, whatever the text
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\U00020000-\U0003134f]+")
 _stemmers = threading.local()
 
 
-def words(text: str) -> Iterator[str]:
-    """The searchable words of a text, in order, with repeats, as a reader would recognise them."""
-    folded = unicodedata.normalize("NFKC", text).casefold()
-    for match in _WORD.finditer(folded):
-        word = match.group()
-        if not word.isascii() and (run := _UNSPACED.search(word)):
-            yield from _pairs(word, run)
-        elif word not in STOP_WORDS:
-            yield word
-    for match in _COMPOUND.finditer(folded):
-        yield match.group()
+def words(text: str) -> list[str]:
+    """The searchable words of a text, with repeats, as a reader would recognise them; stop words among them."""
+    if text.isascii():
+        folded = text.lower()
+        found = _ASCII_WORD.findall(folded)
+    else:
+        folded = unicodedata.normalize("NFKC", text).casefold()
+        found = [part for word in _WORD.findall(folded) for part in _parts(word)]
+    if _CONNECTED.search(folded):
+        found += _COMPOUND.findall(folded)
+    return found
 
 
-@lru_cache(maxsize=20_000)
-def word_hash(word: str) -> int:
-    """64 bits that stand for a word and everything that has the same stem."""
+@lru_cache(maxsize=30_000)
+def word_hash(word: str) -> bytes:
+    """Eight bytes that stand for a word and everything that has the same stem; none for a stop word."""
+    if word in STOP_WORDS:
+        return b""
     stem = _stem(word) if word.isalpha() else word
-    return int.from_bytes(hashlib.blake2b(stem.encode(), digest_size=8).digest(), "little")
+    return hashlib.blake2b(stem.encode(), digest_size=8).digest()
 
 
 def terms(text: str) -> Terms:
     """What the store keeps of a text's words."""
     counts = Counter(map(word_hash, words(text)))
-    chosen = counts.most_common(MOST_TERMS) if len(counts) > MOST_TERMS else list(counts.items())
+    counts.pop(b"", None)
+    chosen = dict(counts.most_common(MOST_TERMS)) if len(counts) > MOST_TERMS else counts
+    times = chosen.values()
     return Terms(
-        b"".join(value.to_bytes(8, "little") for value, _ in chosen),
-        bytes(min(count, 255) for _, count in chosen),
-        counts.total(),
+        b"".join(chosen), bytes(times) if max(times, default=0) < 256 else bytes(min(n, 255) for n in times), sum(times)
     )
 
 
@@ -73,19 +76,19 @@ def query_terms(text: str, most: int = 64) -> dict[int, str]:
     for word in words(text):
         if len(found) == most:
             break
-        found.setdefault(word_hash(word), word)
+        if hashed := word_hash(word):
+            found.setdefault(int.from_bytes(hashed, "little"), word)
     return found
 
 
-def _pairs(word: str, run: re.Match[str]) -> Iterator[str]:
-    before, inside, after = word[: run.start()], run.group(), word[run.end() :]
-    for part in (before, after):
-        if part:
-            yield part
-    if len(inside) == 1:
-        yield inside
-    for place in range(len(inside) - 1):
-        yield inside[place : place + 2]
+def _parts(word: str) -> list[str]:
+    """A word as it is, or, in a script without spaces, its pairs of characters."""
+    run = _UNSPACED.search(word)
+    if run is None:
+        return [word]
+    inside = run.group()
+    pairs = [inside[place : place + 2] for place in range(len(inside) - 1)] or [inside]
+    return [part for part in (word[: run.start()], *pairs, word[run.end() :]) if part]
 
 
 def _stem(word: str) -> str:

@@ -10,12 +10,12 @@ from agent_memory.ports.store import Store
 def open_store(path: Path) -> Store:
     """Create or open the file; nothing else is written beside SQLite's own log."""
     from agent_memory.engines.sqlite.desk import SqliteWorking
+    from agent_memory.engines.sqlite.index import SqliteIndex
     from agent_memory.engines.sqlite.interning import Interning
     from agent_memory.engines.sqlite.namespaces import SqliteVectors
     from agent_memory.engines.sqlite.receipts import SqliteReceipts
     from agent_memory.engines.sqlite.records import SqliteRecords
     from agent_memory.engines.sqlite.schema import open_file
-    from agent_memory.engines.sqlite.search import SqliteIndex
 
     connections = open_file(path)
     interning = Interning()
@@ -24,7 +24,7 @@ def open_store(path: Path) -> Store:
         records=SqliteRecords(connections, interning),
         index=SqliteIndex(connections, interning),
         working=SqliteWorking(connections),
-        receipts=SqliteReceipts(connections),
+        receipts=SqliteReceipts(connections, interning),
         vectors=SqliteVectors(connections),
         close=connections.close,
     )

@@ -8,50 +8,79 @@ from agent_memory.models.record import Scope
 
 
 class Interning:
-    """Text <-> integer. Names are never removed and may be remembered across transactions; labels and scopes
-    may go with an erasure, so they are looked up in the transaction that uses them."""
+    """Text <-> integer. Names and scopes keep their number for ever, so what is committed may be remembered;
+    labels may go with an erasure, and are looked up in the transaction that uses them."""
 
     def __init__(self) -> None:
-        self._names: dict[str, int] = {}
-        self._texts: dict[int, str] = {}
-
-    def name(self, connection: sqlite3.Connection, text: str) -> int:
-        """For writers: made when it is new."""
-        known = self._names.get(text)
-        if known is not None:
-            return known
-        connection.execute("insert or ignore into names (text) values (?)", (text,))
-        found: int = connection.execute("select name from names where text = ?", (text,)).fetchone()[0]
-        return found  # not remembered: this transaction may still be rolled back
+        self.names: dict[str, int] = {}
+        self.texts: dict[int, str] = {}
+        self._numbers: dict[Scope, int] = {}
+        self._scopes: dict[int, Scope] = {}
 
     def known(self, connection: sqlite3.Connection, text: str) -> int:
         """For readers: 0 when there is none."""
-        known = self._names.get(text)
+        known = self.names.get(text)
         if known is None:
             row = connection.execute("select name from names where text = ?", (text,)).fetchone()
             if row is None:
                 return 0
-            known = self._names[text] = row[0]
+            known = self.names[text] = row[0]
         return known
 
     def text(self, connection: sqlite3.Connection, name: int) -> str:
-        text = self._texts.get(name)
+        text = self.texts.get(name)
         if text is None:
             text = connection.execute("select text from names where name = ?", (name,)).fetchone()[0]
-            self._texts[name] = text
+            self.texts[name] = text
         return text
 
-    def written(self, connection: sqlite3.Connection, name: int) -> str:
-        """For writers: not remembered, since the name may be from this transaction, which may still be rolled back."""
-        text: str = (
-            self._texts.get(name) or connection.execute("select text from names where name = ?", (name,)).fetchone()[0]
-        )
-        return text
+    def scope(self, connection: sqlite3.Connection, number: int) -> Scope:
+        scope = self._scopes.get(number)
+        if scope is None:
+            tenant, user, agent = connection.execute(
+                "select tenant, user, agent from scopes where scope = ?", (number,)
+            ).fetchone()
+            scope = self._scopes[number] = Scope(tenant=tenant, user=user, agent=agent)
+        return scope
 
-    def remember(self, connection: sqlite3.Connection) -> None:
-        """After a commit: keep what is there."""
-        for name, text in connection.execute("select name, text from names"):
-            self._names[text], self._texts[name] = name, text
+    def readable(self, connection: sqlite3.Connection, scope: Scope) -> dict[int, Scope]:
+        """For readers: the scopes that this one sees, those that exist, the narrowest first."""
+        found = {}
+        for one in scope.readable():
+            number = self._numbers.get(one) or known_scope(connection, one)
+            if number is not None:
+                found[number] = one
+                self._numbers[one] = number
+        return found
+
+
+class Naming:
+    """Names inside one write transaction. What it makes is nobody else's business before `settle`, after the commit:
+    a rollback takes the number back, and another name may get it."""
+
+    def __init__(self, interning: Interning, connection: sqlite3.Connection) -> None:
+        self._interning = interning
+        self._connection = connection
+        self._made: dict[str, int] = {}
+
+    def number(self, text: str) -> int:
+        """Made when it is new."""
+        known = self._interning.names.get(text) or self._made.get(text)
+        if known is None:
+            self._connection.execute("insert or ignore into names (text) values (?)", (text,))
+            known = self._connection.execute("select name from names where text = ?", (text,)).fetchone()[0]
+            self._made[text] = known
+        return known
+
+    def text(self, number: int) -> str:
+        known = self._interning.texts.get(number)
+        if known is None:
+            known = self._connection.execute("select text from names where name = ?", (number,)).fetchone()[0]
+        return known
+
+    def settle(self) -> None:
+        self._interning.names |= self._made
+        self._interning.texts |= {number: text for text, number in self._made.items()}
 
 
 def label(connection: sqlite3.Connection, text: str | None) -> int | None:
@@ -95,9 +124,3 @@ def known_scope(connection: sqlite3.Connection, scope: Scope) -> int | None:
         (scope.tenant, scope.user, scope.agent),
     ).fetchone()
     return None if row is None else row[0]
-
-
-def readable(connection: sqlite3.Connection, scope: Scope) -> dict[int, Scope]:
-    """The scopes that this reader sees, those that exist, the narrowest first."""
-    numbers = {known_scope(connection, one): one for one in scope.readable()}
-    return {number: one for number, one in numbers.items() if number is not None}

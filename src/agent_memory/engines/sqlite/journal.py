@@ -25,14 +25,17 @@ GENESIS = bytes(32)
 OURSELVES = "agent-memory"  # the actor of what the library does by itself
 
 
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
 def digest(salt: bytes, *values: object) -> bytes:
     """Proves values without telling them: nobody can guess them without the salt."""
-    return hashlib.sha256(salt + json.dumps(values, ensure_ascii=False, separators=(",", ":")).encode()).digest()
+    return hashlib.sha256(salt + _encode(values).encode()).digest()
 
 
 def chained(before: bytes, line: Sequence[object], proof: bytes) -> bytes:
     """Each line seals itself and, through `before`, all lines that came before it."""
-    return hashlib.sha256(before + json.dumps(line, separators=(",", ":")).encode() + proof).digest()
+    return hashlib.sha256(before + _encode(line).encode() + proof).digest()
 
 
 @dataclass

@@ -31,7 +31,7 @@ class Postings:
         places = np.repeat(np.arange(first, first + len(rows), dtype=np.int32), sizes)
         self._tail.append((words, places, counts))
         self._waiting += len(words)
-        if self._waiting > max(TAIL, len(self._words) // 8):
+        if not len(self._words) or self._waiting > max(TAIL, len(self._words) // 8):
             self._settle()
 
     def find(self, word: int) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:

@@ -8,12 +8,12 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from agent_memory.engines.sqlite.interning import Interning, known_label, label_text, readable
+from agent_memory.engines.sqlite.interning import Interning, known_label
 from agent_memory.engines.sqlite.journal import NAMES
 from agent_memory.engines.sqlite.statements import SQL
 from agent_memory.models.errors import NotFound
 from agent_memory.models.moment import from_micros, maybe_moment
-from agent_memory.models.record import JournalLine, Link, Record, Scope, Status
+from agent_memory.models.record import JournalLine, Link, Record, Status
 from agent_memory.ports.records import Filter, Neighbour, View
 
 Row = tuple[Any, ...]
@@ -27,7 +27,7 @@ class Reader:
         self.connection = connection
         self.interning = interning
         self.view = view
-        self.scopes = readable(connection, view.scope)
+        self.scopes = interning.readable(connection, view.scope)
         self.moment = {
             "seq": LATEST if view.seq is None else view.seq,
             "now": view.now,
@@ -109,15 +109,15 @@ class Reader:
         (version, id, kind, scope, text, payload, key, conversation, repository, status, importance, confidence,
          source, valid_from, valid_to, number, _, _, at, ended) = row  # fmt: skip
         name = self.interning.text
-        return Record.model_construct(
+        return Record.trusted(
             id=id,
             kind=name(self.connection, kind),
-            scope=self._scope(scope),
+            scope=self.interning.scope(self.connection, scope),
             text=text,
             payload=json.loads(payload),
             key=key,
-            conversation_id=label_text(self.connection, conversation),
-            repository=label_text(self.connection, repository),
+            conversation_id=conversation,
+            repository=repository,
             status=Status(name(self.connection, status)),
             importance=importance,
             confidence=confidence,
@@ -211,7 +211,7 @@ class Reader:
         )
         rows = self.connection.execute(sql, {"after": after, "limit": limit, "seq": self.moment["seq"], **values})
         return [
-            JournalLine.model_construct(
+            JournalLine.trusted(
                 seq=seq,
                 at=from_micros(at),
                 operation=NAMES[operation],
@@ -254,15 +254,6 @@ class Reader:
         if not rows:
             raise NotFound(f"no record {id!r} to continue after", hint="start from the first page", field="after")
         return {"last_from": rows[-1][13], "last_record": record}
-
-    def _scope(self, number: int) -> Scope:
-        known = self.scopes.get(number)
-        if known is None:
-            row = self.connection.execute(
-                "select tenant, user, agent from scopes where scope = ?", (number,)
-            ).fetchone()
-            known = Scope(tenant=row[0], user=row[1], agent=row[2])
-        return known
 
 
 def _chunks(values: list[Any], size: int) -> Iterable[list[Any]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from agent_memory.engines.sqlite.connection import Connections
-from agent_memory.engines.sqlite.interning import readable, scope_number
+from agent_memory.engines.sqlite.interning import Interning, scope_number
 from agent_memory.ports.receipts import ReceiptLine
 from agent_memory.ports.records import View
 
@@ -13,8 +13,9 @@ RETENTION = 90 * 86_400_000_000
 
 
 class SqliteReceipts:
-    def __init__(self, connections: Connections) -> None:
+    def __init__(self, connections: Connections, interning: Interning) -> None:
         self._connections = connections
+        self._interning = interning
 
     def keep(self, lines: Sequence[ReceiptLine]) -> None:
         with self._connections.writing(durable=False) as connection:
@@ -40,7 +41,7 @@ class SqliteReceipts:
 
     def receipt(self, view: View, id: str) -> str | None:
         with self._connections.reading() as connection:
-            scopes = ",".join(map(str, readable(connection, view.scope)))
+            scopes = ",".join(map(str, self._interning.readable(connection, view.scope)))
             row = connection.execute(
                 f"select body from receipts where id = ? and scope in ({scopes})",
                 (id,),
@@ -54,7 +55,9 @@ class SqliteReceipts:
                 "where r.id = ? and r.scope = ?"
             )
             found: dict[str, tuple[int | None, int | None]] = {}
-            for scope in reversed(readable(connection, view.scope)):  # the narrowest comes last, and stays
+            for scope in reversed(
+                self._interning.readable(connection, view.scope)
+            ):  # the narrowest comes last, and stays
                 rows = ((id, connection.execute(sql, (id, scope)).fetchone()) for id in ids)
                 found |= {id: row for id, row in rows if row is not None}
         return {id: (count, last) for id, (count, last) in found.items() if count is not None and last is not None}

@@ -7,7 +7,7 @@ from typing import Any
 
 from agent_memory.engines.sqlite import proof, schema, spaces, write
 from agent_memory.engines.sqlite.connection import Connections
-from agent_memory.engines.sqlite.interning import Interning, readable
+from agent_memory.engines.sqlite.interning import Interning, Naming
 from agent_memory.engines.sqlite.journal import ADOPT, OURSELVES, Ledger
 from agent_memory.engines.sqlite.read import Reader, seq_at
 from agent_memory.engines.sqlite.statements import SQL
@@ -78,6 +78,7 @@ class SqliteRecords:
     def rebuild(self, derive: Deriver) -> Mapping[str, int]:
         with self._connections.writing() as connection:
             schema.check_version(connection, self._connections.name)
+            names = Naming(self._interning, connection)
             connection.execute("delete from words")
             connection.execute("delete from fields")
             rows = connection.execute(
@@ -90,21 +91,19 @@ class SqliteRecords:
                 terms = derived.terms
                 connection.execute(SQL["insert_words"], (content, terms.length, terms.hashes + terms.counts))
                 for name, value in derived.fields:
-                    number = self._interning.name(connection, name)
-                    connection.execute(SQL["insert_field"], (number, value, content))
+                    connection.execute(SQL["insert_field"], (names.number(name), value, content))
                 made += 1
             number, space = spaces.active(connection)
             if space is not None:
                 connection.execute(SQL["pend_everything"], {"space": number})
             # A line that concerns everybody: whoever holds the old words in memory reads them again.
-            by = self._interning.name(connection, OURSELVES)
-            Ledger(connection, 0, by, "rebuild").append(ADOPT, 0, None, None, b"")
+            Ledger(connection, 0, names.number(OURSELVES), "rebuild").append(ADOPT, 0, None, None, b"")
             schema.create_views(connection, self._kinds, replace=True)
         return {"contents": made, "views": len(self._kinds)}
 
     def stats(self, view: View) -> dict[str, Any]:
         with self._connections.reading() as connection:
-            scopes = ",".join(map(str, readable(connection, view.scope)))
+            scopes = ",".join(map(str, self._interning.readable(connection, view.scope)))
             kinds = connection.execute(
                 "select n.text, count(distinct v.record) from versions v join names n on n.name = v.kind "
                 f"where v.scope in ({scopes}) and v.to_seq is null group by v.kind order by n.text"

@@ -3,178 +3,138 @@
 from __future__ import annotations
 
 import sqlite3
-import threading
-from collections import OrderedDict
-from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from agent_memory.engines.sqlite import spaces
-from agent_memory.engines.sqlite.connection import Connections
-from agent_memory.engines.sqlite.interning import Interning, known_label, readable
-from agent_memory.engines.sqlite.journal import OURSELVES, Ledger
-from agent_memory.engines.sqlite.read import Reader
-from agent_memory.engines.sqlite.schema import check_version
+from agent_memory.engines.sqlite.interning import Interning, known_label
 from agent_memory.engines.sqlite.shelf import Shelf
-from agent_memory.models.record import Record, Scope
-from agent_memory.ports.embedder import Space
-from agent_memory.ports.index import Embedded, Pool, Probe, Unembedded
-from agent_memory.ports.records import Filter, View
+from agent_memory.ports.index import Pool, Probe
 
 BLOCK = 1024  # vectors turned into floats at a time: 1.5 MB, which stays in the processor's cache
-CACHE_BYTES = 512 * 1024 * 1024  # shelves beyond this are dropped, the longest unused first
 
 
-class SqliteIndex:
-    """The `Index` port. Shelves are shared by all threads of the process."""
+@dataclass
+class Search:
+    """One question, asked shelf by shelf. `seq` is that of the snapshot."""
 
-    def __init__(self, connections: Connections, interning: Interning) -> None:
-        self._connections = connections
-        self._interning = interning
-        self._shelves: OrderedDict[int, Shelf] = OrderedDict()
-        self._guard = threading.Lock()
+    connection: sqlite3.Connection
+    interning: Interning
+    probe: Probe
+    seq: int
+    parts: list[dict[str, NDArray[Any]]] = field(default_factory=list)
 
-    def gather(self, probe: Probe) -> Pool:
-        with self._connections.reading() as connection:
-            seq = connection.execute("select coalesce(max(seq), 0) from journal").fetchone()[0]
-            number, space = spaces.active(connection)
-            if probe.vector is not None and probe.space != space:
-                raise spaces.mismatch(probe.space, space)
-            parts = []
-            for scope in readable(connection, probe.view.scope):
-                shelf = self._shelf(scope)
-                shelf.follow(connection, seq, (number, space.dimension) if space else None)
-                parts.append(_search(connection, self._interning, shelf, probe, seq))
-            self._trim()
-            exact = _exact(connection, probe)
-        at = seq if probe.view.seq is None else min(seq, probe.view.seq)
-        return _merge(parts, probe, at, exact)
+    def __post_init__(self) -> None:
+        asked = self.probe.view.seq
+        self.at = self.seq if asked is None else min(self.seq, asked)
 
-    def hydrate(self, handles: Sequence[int]) -> list[Record]:
-        with self._connections.reading() as connection:
-            return Reader(connection, self._interning, View(Scope(), 0)).hydrate(handles)
+    def add(self, shelf: Shelf) -> None:
+        """Collect the evidence of one shelf: a row per visible version."""
+        probe = self.probe
+        with shelf.lock:
+            columns = {name: growing.rows for name, growing in shelf.columns.items()}
+            place, lengths, contents = shelf.place.rows, shelf.lengths.rows, shelf.contents.count
+            found = [shelf.postings.find(term) for term in probe.terms]
+            vectors = None if shelf.vectors is None else shelf.vectors.rows
+            scales, owners = shelf.scales.rows, shelf.owners.rows
+        rows = np.flatnonzero(self._mask(columns))
+        at = place[rows]
+        back = np.full(contents, -1, np.int64)
+        back[at] = np.arange(len(rows))
+        counts = np.zeros((len(rows), len(probe.terms)), np.uint8)
+        for term, (places, times) in enumerate(found):
+            here = back[places]
+            shown = here >= 0
+            counts[here[shown], term] = times[shown]
+        if probe.vector is None or vectors is None or not len(rows):
+            similarity = np.full(len(rows), np.nan, np.float32)
+        else:
+            similarity = _similarity(vectors, scales, back[owners], probe.vector, len(rows))
+        self.parts.append(
+            {
+                "handles": columns["version"][rows],
+                "valid_from": columns["valid_from"][rows],
+                "importance": columns["importance"][rows],
+                "similarity": similarity,
+                "counts": counts,
+                "lengths": lengths[at],
+            }
+        )
 
-    def space(self) -> Space | None:
-        with self._connections.reading() as connection:
-            return spaces.active(connection)[1]
+    def pool(self, pending: int) -> Pool:
+        """All shelves together: statistics over everything, rows only of the candidates."""
+        parts = self.parts or [_nothing(len(self.probe.terms))]
+        joined = parts[0] if len(parts) == 1 else {name: np.concatenate([p[name] for p in parts]) for name in parts[0]}
+        handles, counts, lengths = joined["handles"], joined["counts"], joined["lengths"]
+        present = counts > 0
+        matches = np.isin(handles, self._exact())
+        chosen = present.any(axis=1) | matches
+        for column in ("similarity", "valid_from"):
+            chosen[_top(joined[column], self.probe.pool)] = True
+        rows = np.flatnonzero(chosen)
+        return Pool(
+            seq=self.at,
+            handles=handles[rows],
+            valid_from=joined["valid_from"][rows],
+            importance=joined["importance"][rows],
+            similarity=joined["similarity"][rows],
+            counts=counts[rows],
+            lengths=lengths[rows],
+            exact=matches[rows],
+            documents=len(handles),
+            pending=pending,
+            mean_length=float(lengths.mean()) if len(lengths) else 0.0,
+            frequencies=present.sum(axis=0),
+        )
 
-    def begin(self, space: Space) -> None:
-        with self._connections.writing() as connection:
-            check_version(connection, self._connections.name)
-            spaces.begin(connection, self._interning, space)
+    def _exact(self) -> list[int]:
+        """Versions whose natural key is just what was asked for."""
+        if self.probe.key is None:
+            return []
+        rows = self.connection.execute("select version from versions where key = ?", (self.probe.key,))
+        return [row[0] for row in rows]
 
-    def switch(self, space: Space) -> None:
-        with self._connections.writing() as connection:
-            check_version(connection, self._connections.name)
-            spaces.switch(connection, self._interning, space)
+    def _mask(self, columns: dict[str, NDArray[Any]]) -> NDArray[np.bool_]:
+        """Which versions the view and the filter let through."""
+        view, where = self.probe.view, self.probe.where
+        valid_from, valid_to = columns["valid_from"], columns["valid_to"]
+        mask: NDArray[np.bool_] = (columns["version"] <= self.at) & (columns["to_seq"] > self.at)
+        if view.valid_at is not None:
+            mask &= (valid_from <= view.valid_at) & (valid_to > view.valid_at)
+        else:
+            mask &= valid_to > view.now
+            later = mask & (valid_from > view.now)
+            if later.any():
+                mask &= ~later | _first_to_come(columns, mask, later)
+        if where.kinds is not None:
+            mask &= self._among(columns["kind"], where.kinds)
+        mask &= self._among(columns["status"], where.statuses)
+        for column, text in (("conversation", where.conversation_id), ("repository", where.repository)):
+            if text is not None:
+                mask &= columns[column] == known_label(self.connection, text)
+        if where.after is not None:
+            mask &= valid_from >= where.after
+        if where.before is not None:
+            mask &= valid_from < where.before
+        for name, value in where.fields:
+            sql = "select content from fields where name = ? and value = ?"
+            named = self.connection.execute(sql, (self.interning.known(self.connection, name), value)).fetchall()
+            mask &= np.isin(columns["content"], [row[0] for row in named])
+        return mask
 
-    def pending(self, space: Space, view: View | None = None) -> int:
-        with self._connections.reading() as connection:
-            return spaces.pending(connection, space, view)
-
-    def unembedded(self, space: Space, view: View | None, limit: int) -> list[Unembedded]:
-        with self._connections.reading() as connection:
-            return spaces.unembedded(connection, space, view, limit)
-
-    def embedded(self, space: Space, batch: Sequence[Embedded], *, now: int) -> None:
-        with self._connections.writing() as connection:
-            check_version(connection, self._connections.name)
-            ledger = Ledger(connection, now, self._interning.name(connection, OURSELVES), None)
-            spaces.embedded(connection, ledger, space, batch)
-
-    def _shelf(self, scope: int) -> Shelf:
-        with self._guard:
-            shelf = self._shelves.setdefault(scope, Shelf(scope))
-            self._shelves.move_to_end(scope)
-            return shelf
-
-    def _trim(self) -> None:
-        with self._guard:
-            total = sum(shelf.bytes for shelf in self._shelves.values())
-            while total > CACHE_BYTES and len(self._shelves) > 1:
-                _, oldest = self._shelves.popitem(last=False)
-                total -= oldest.bytes
-
-
-def _exact(connection: sqlite3.Connection, probe: Probe) -> set[int]:
-    """Versions whose natural key is just what was asked for."""
-    if probe.key is None:
-        return set()
-    return {row[0] for row in connection.execute("select version from versions where key = ?", (probe.key,))}
-
-
-def _search(
-    connection: sqlite3.Connection, interning: Interning, shelf: Shelf, probe: Probe, seq: int
-) -> dict[str, NDArray[Any]]:
-    """The evidence of one shelf: a row per visible version."""
-    with shelf.lock:
-        columns = {name: growing.rows for name, growing in shelf.columns.items()}
-        place, lengths, contents = shelf.place.rows, shelf.lengths.rows, shelf.contents.count
-        found = [shelf.postings.find(term) for term in probe.terms]
-        vectors = None if shelf.vectors is None else shelf.vectors.rows
-        scales, owners = shelf.scales.rows, shelf.owners.rows
-    rows = np.flatnonzero(_mask(connection, interning, columns, probe.view, probe.where, seq))
-    at = place[rows]
-    counts = np.zeros((len(rows), len(probe.terms)), np.uint8)
-    back = np.full(contents, -1, np.int64)
-    back[at] = np.arange(len(rows))
-    for term, (places, times) in enumerate(found):
-        here = back[places]
-        counts[here[here >= 0], term] = times[here >= 0]
-    similarity = np.full(len(rows), np.nan, np.float32)
-    if probe.vector is not None and vectors is not None and len(vectors) and len(rows):
-        chosen = np.flatnonzero(back[owners] >= 0)
-        scores = _dot(vectors, chosen, probe.vector) * scales[chosen]
-        best = np.full(len(rows), -2.0, np.float32)
-        np.maximum.at(best, back[owners[chosen]], scores)
-        similarity = np.where(best > -2.0, best, np.float32(np.nan))
-    return {
-        "handles": columns["version"][rows],
-        "valid_from": columns["valid_from"][rows],
-        "importance": columns["importance"][rows],
-        "similarity": similarity,
-        "counts": counts,
-        "lengths": lengths[at],
-    }
-
-
-def _mask(
-    connection: sqlite3.Connection,
-    interning: Interning,
-    columns: dict[str, NDArray[Any]],
-    view: View,
-    where: Filter,
-    seq: int,
-) -> NDArray[np.bool_]:
-    """Which versions this view and filter let through."""
-    at = seq if view.seq is None else min(seq, view.seq)
-    valid_from, valid_to = columns["valid_from"], columns["valid_to"]
-    mask = (columns["version"] <= at) & (columns["to_seq"] > at)
-    if view.valid_at is not None:
-        mask &= (valid_from <= view.valid_at) & (valid_to > view.valid_at)
-    else:
-        mask &= valid_to > np.maximum(valid_from, view.now)  # cut to nothing: it will never hold
-        later = mask & (valid_from > view.now)
-        if later.any():
-            mask &= ~later | _first_to_come(columns, mask, later)
-    if where.kinds is not None:
-        mask &= np.isin(columns["kind"], [interning.known(connection, kind) for kind in where.kinds])
-    statuses = [interning.known(connection, status) for status in where.statuses]
-    mask &= np.isin(columns["status"], statuses)
-    for column, text in (("conversation", where.conversation_id), ("repository", where.repository)):
-        if text is not None:
-            mask &= columns[column] == known_label(connection, text)
-    if where.after is not None:
-        mask &= valid_from >= where.after
-    if where.before is not None:
-        mask &= valid_from < where.before
-    for name, value in where.fields:
-        sql = "select content from fields where name = ? and value = ?"
-        named = connection.execute(sql, (interning.known(connection, name), value)).fetchall()
-        mask &= np.isin(columns["content"], [row[0] for row in named])
-    return mask
+    def _among(self, column: NDArray[Any], names: tuple[str, ...]) -> NDArray[np.bool_]:
+        """Whether each row has one of these names: a table to look up, since names have small numbers."""
+        numbers = [self.interning.known(self.connection, name) for name in names]
+        if len(numbers) == 1:
+            same: NDArray[np.bool_] = column == numbers[0]
+            return same
+        table = np.zeros(max(*numbers, int(column.max(initial=0))) + 1, np.bool_)
+        table[numbers] = True
+        table[0] = False
+        listed: NDArray[np.bool_] = table[column]
+        return listed
 
 
 def _first_to_come(
@@ -193,41 +153,25 @@ def _first_to_come(
     return first
 
 
-def _dot(vectors: NDArray[np.int8], chosen: NDArray[np.int64], query: NDArray[np.float32]) -> NDArray[np.float32]:
-    """int8 rows against a float query, block by block."""
-    scores = np.empty(len(chosen), np.float32)
+def _similarity(
+    vectors: NDArray[np.int8],
+    scales: NDArray[np.float32],
+    owners: NDArray[np.int64],
+    query: NDArray[np.float32],
+    rows: int,
+) -> NDArray[np.float32]:
+    """int8 rows against a float query, block by block; the best passage of each of the `rows` counts.
+    `owners` says to which row a vector belongs (-1: to none that is visible)."""
+    chosen = np.flatnonzero(owners >= 0)
     whole = len(chosen) == len(vectors)
+    scores = np.empty(len(chosen), np.float32)
     for start in range(0, len(chosen), BLOCK):
-        end = start + BLOCK
-        block = vectors[start:end] if whole else vectors[chosen[start:end]]
-        scores[start:end] = block.astype(np.float32) @ query
-    return scores
-
-
-def _merge(parts: list[dict[str, NDArray[Any]]], probe: Probe, seq: int, exact: set[int]) -> Pool:
-    """All shelves together: statistics over everything, rows only of the candidates."""
-    if not parts:
-        parts = [_nothing(len(probe.terms))]
-    joined = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-    handles, counts, lengths = joined["handles"], joined["counts"], joined["lengths"]
-    matches = np.isin(handles, list(exact)) if exact else np.zeros(len(handles), np.bool_)
-    chosen = counts.any(axis=1) | matches
-    for column in ("similarity", "valid_from"):
-        chosen[_top(joined[column], probe.pool)] = True
-    rows = np.flatnonzero(chosen)
-    return Pool(
-        seq=seq,
-        handles=handles[rows],
-        valid_from=joined["valid_from"][rows],
-        importance=joined["importance"][rows],
-        similarity=joined["similarity"][rows],
-        counts=counts[rows],
-        lengths=lengths[rows],
-        exact=matches[rows],
-        documents=len(handles),
-        mean_length=float(lengths.mean()) if len(lengths) else 0.0,
-        frequencies=(counts > 0).sum(axis=0),
-    )
+        block = vectors[start : start + BLOCK] if whole else vectors[chosen[start : start + BLOCK]]
+        scores[start : start + BLOCK] = block.astype(np.float32) @ query
+    best = np.full(rows, -2.0, np.float32)
+    np.maximum.at(best, owners[chosen], scores * scales[chosen])
+    best[best == -2.0] = np.nan
+    return best
 
 
 def _top(values: NDArray[Any], count: int) -> NDArray[np.int64]:

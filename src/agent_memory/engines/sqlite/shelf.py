@@ -77,17 +77,18 @@ class Shelf:
         self.scales = Growing(np.float32)
         self.owners = Growing(np.int64)  # of each vector: where its content stands
 
-    def follow(self, connection: sqlite3.Connection, seq: int, space: tuple[int, int] | None) -> None:
-        """Bring the shelf up to `seq`; `space` is the active one and its dimension."""
+    def follow(self, connection: sqlite3.Connection, seq: int, space: tuple[int, int] | None) -> bool:
+        """Bring the shelf up to `seq`, and say whether that was needed; `space` is the active one and its dimension."""
         with self.lock:
             if self.seq >= seq and (space is None or self.space == space[0]):
-                return
+                return False
             if self.seq < 0 or seq - self.seq > FAR_BEHIND:
                 self._empty()
                 self._read(connection, 0, space)
             else:
                 self._catch_up(connection, space)
             self.seq = max(self.seq, seq)
+            return True
 
     def _catch_up(self, connection: sqlite3.Connection, space: tuple[int, int] | None) -> None:
         changes = connection.execute(SQL["shelf_changes"], (self.seq, self.scope)).fetchall()

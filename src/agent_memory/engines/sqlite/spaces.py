@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from agent_memory.engines.sqlite.interning import Interning, readable
+from agent_memory.engines.sqlite.interning import Naming
 from agent_memory.engines.sqlite.journal import ADOPT, EMBED, OURSELVES, Ledger
 from agent_memory.engines.sqlite.statements import SQL
 from agent_memory.models.errors import Conflict, SpaceMismatch
 from agent_memory.ports.embedder import Space
 from agent_memory.ports.index import Embedded, Unembedded
-from agent_memory.ports.records import View
 
 
 def active(connection: sqlite3.Connection) -> tuple[int, Space | None]:
@@ -29,7 +28,7 @@ def mismatch(given: Space | None, stored: Space | None) -> SpaceMismatch:
     )
 
 
-def begin(connection: sqlite3.Connection, interning: Interning, space: Space) -> None:
+def begin(connection: sqlite3.Connection, names: Naming, space: Space) -> None:
     if _number(connection, space):
         return
     first = active(connection)[1] is None
@@ -39,10 +38,10 @@ def begin(connection: sqlite3.Connection, interning: Interning, space: Space) ->
     )
     connection.execute(SQL["pend_everything"], {"space": _number(connection, space)})
     if first:
-        _tell(connection, interning, space)
+        _tell(connection, names, space)
 
 
-def switch(connection: sqlite3.Connection, interning: Interning, space: Space) -> None:
+def switch(connection: sqlite3.Connection, names: Naming, space: Space) -> None:
     number = _number(connection, space)
     left = connection.execute("select count(*) from pending where space = ?", (number,)).fetchone()[0]
     if not number or left:
@@ -52,17 +51,19 @@ def switch(connection: sqlite3.Connection, interning: Interning, space: Space) -
     connection.execute("update spaces set active = (space = ?)", (number,))
     for table in ("vectors", "pending", "spaces"):
         connection.execute(f"delete from {table} where space <> ?", (number,))
-    _tell(connection, interning, space)
+    _tell(connection, names, space)
 
 
-def pending(connection: sqlite3.Connection, space: Space, view: View | None) -> int:
-    sql = f"select count(*) from pending p where p.space = ?{_seen(connection, view)}"
+def pending(connection: sqlite3.Connection, space: Space, scopes: Iterable[int] | None) -> int:
+    sql = f"select count(*) from pending p where p.space = ?{_inside(scopes)}"
     count: int = connection.execute(sql, (_number(connection, space),)).fetchone()[0]
     return count
 
 
-def unembedded(connection: sqlite3.Connection, space: Space, view: View | None, limit: int) -> list[Unembedded]:
-    sql = f"{SQL['unembedded']} where p.space = ?{_seen(connection, view)} order by p.content desc limit ?"
+def unembedded(
+    connection: sqlite3.Connection, space: Space, scopes: Iterable[int] | None, limit: int
+) -> list[Unembedded]:
+    sql = f"{SQL['unembedded']} where p.space = ?{_inside(scopes)} order by p.content desc limit ?"
     return [Unembedded(*row) for row in connection.execute(sql, (_number(connection, space), limit))]
 
 
@@ -98,12 +99,10 @@ def _number(connection: sqlite3.Connection, space: Space) -> int:
     return 0 if row is None else row[0]
 
 
-def _tell(connection: sqlite3.Connection, interning: Interning, space: Space) -> None:
-    ledger = Ledger(connection, 0, interning.name(connection, OURSELVES), space.fingerprint)
+def _tell(connection: sqlite3.Connection, names: Naming, space: Space) -> None:
+    ledger = Ledger(connection, 0, names.number(OURSELVES), space.fingerprint)
     ledger.append(ADOPT, 0, None, None, b"")
 
 
-def _seen(connection: sqlite3.Connection, view: View | None) -> str:
-    if view is None:
-        return ""
-    return f" and p.scope in ({','.join(map(str, readable(connection, view.scope)))})"
+def _inside(scopes: Iterable[int] | None) -> str:
+    return "" if scopes is None else f" and p.scope in ({','.join(map(str, scopes))})"

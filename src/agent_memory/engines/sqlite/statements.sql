@@ -67,7 +67,7 @@ insert into links (link, source, target, type, scope, weight, properties, salt) 
 update links set to_seq = ? where link = ?
 
 -- name: version_columns
-select v.version, r.id, v.kind, v.scope, c.text, c.payload, v.key, v.conversation, v.repository, v.status,
+select v.version, r.id, v.kind, v.scope, c.text, c.payload, v.key, conversation.text, repository.text, v.status,
     v.importance, v.confidence, v.source, v.valid_from, v.valid_to, v.number, v.to_seq, v.record,
     j.at, e.at
 from versions v
@@ -75,6 +75,8 @@ join records r on r.record = v.record
 join contents c on c.content = v.content
 join journal j on j.seq = v.version
 left join journal e on e.seq = v.to_seq
+left join labels conversation on conversation.label = v.conversation
+left join labels repository on repository.label = v.repository
 
 -- name: visible
 v.version <= :seq and (v.to_seq is null or v.to_seq > :seq)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from agent_memory.engines.sqlite import erase
 from agent_memory.engines.sqlite.connection import Connections
-from agent_memory.engines.sqlite.interning import Interning, known_scope, label, label_text, scope_number
+from agent_memory.engines.sqlite.interning import Interning, Naming, known_scope, label, label_text, scope_number
 from agent_memory.engines.sqlite.journal import AMEND, CONNECT, DISCONNECT, PUT, Ledger, digest
 from agent_memory.engines.sqlite.schema import check_version
 from agent_memory.engines.sqlite.statements import SQL
@@ -47,7 +47,8 @@ def apply(
     """Change by change under the write lock; the first error undoes all of them."""
     with connections.writing() as connection:
         check_version(connection, connections.name)
-        writer = Writer(connection, interning, request.author, request.now)
+        names = Naming(interning, connection)
+        writer = Writer(connection, names, request.author, request.now)
         if request.once and (answer := writer.answered(request.once)):
             return answer
         for expectation in request.expect:
@@ -59,6 +60,7 @@ def apply(
         erased = any(outcome.effect is Effect.ERASED for outcome in outcomes)
         if erased:
             erase.collect(connection)
+    names.settle()
     return replace(applied, scrubbed=erase.scrub(connections)) if erased else applied
 
 
@@ -94,13 +96,14 @@ class _Row:
 class Writer:
     """One transaction's worth of changes."""
 
-    def __init__(self, connection: sqlite3.Connection, interning: Interning, author: Author, now: int) -> None:
+    def __init__(self, connection: sqlite3.Connection, names: Naming, author: Author, now: int) -> None:
         self.connection = connection
-        self.interning = interning
+        self.names = names
         self.author = author
         self.scope = scope_number(connection, author.scope)
+        self.spaces: list[tuple[int, Space]] | None = None
         self.stored: dict[str, str] = {}  # id of a put -> id of the record that its key led to
-        self.ledger = Ledger(connection, now, interning.name(connection, author.actor), author.reason)
+        self.ledger = Ledger(connection, now, names.number(author.actor), author.reason)
 
     def write(self, change: Change) -> Outcome:
         match change:
@@ -122,7 +125,7 @@ class Writer:
         if expect.id is not None:
             record = self._record(expect.id)
         elif expect.key is not None:
-            record = self._keyed(expect.key, self.interning.name(self.connection, expect.kind or ""))
+            record = self._keyed(expect.key, self.names.number(expect.kind or ""))
         number = 0
         if record is not None:
             number = max((row.number for row, _ in self._current(record)), default=0)
@@ -159,7 +162,7 @@ class Writer:
     # -- records
 
     def _put(self, put: Put) -> Outcome:
-        kind = self.interning.name(self.connection, put.kind)
+        kind = self.names.number(put.kind)
         record = self._target(put, kind)
         if record is None:
             record = self.ledger.next
@@ -191,7 +194,7 @@ class Writer:
             return keyed
         if row[1] != kind:
             raise Conflict(
-                f"id {put.id!r} is taken by a record of kind {self.interning.written(self.connection, row[1])!r}",
+                f"id {put.id!r} is taken by a record of kind {self.names.text(row[1])!r}",
                 hint="leave the id out, or use another",
             )
         if keyed is not None and keyed != row[0]:
@@ -238,10 +241,10 @@ class Writer:
                 key=key,
                 conversation_id=label_text(self.connection, conversation),
                 repository=label_text(self.connection, repository),
-                status=Status(self.interning.written(self.connection, status)),
+                status=Status(self.names.text(status)),
                 importance=importance,
                 confidence=confidence,
-                source=self.interning.written(self.connection, source),
+                source=self.names.text(source),
             )
             rows.append((row, Believed(row, text, payload, state)))
         return rows
@@ -287,7 +290,7 @@ class Writer:
         seq = self.ledger.append(operation, slot.scope, slot.record, None, version_digest(content, state))
         if isinstance(body, Derived):
             self.connection.execute(SQL["insert_content"], (seq, content.text, content.payload, content.salt))
-        name = self.interning.name
+        name = self.names.number
         values = (
             seq,
             slot.record,
@@ -298,10 +301,10 @@ class Writer:
             state.key,
             label(self.connection, state.conversation_id),
             label(self.connection, state.repository),
-            name(self.connection, state.status),
+            name(state.status),
             state.importance,
             state.confidence,
-            name(self.connection, state.source),
+            name(state.source),
             state.valid_from,
             state.valid_to,
         )
@@ -313,9 +316,11 @@ class Writer:
         terms = derived.terms
         self.connection.execute(SQL["insert_words"], (content, terms.length, terms.hashes + terms.counts))
         for name, value in derived.fields:
-            number = self.interning.name(self.connection, name)
+            number = self.names.number(name)
             self.connection.execute(SQL["insert_field"], (number, value, content))
-        for space, active in self._spaces():
+        if self.spaces is None:
+            self.spaces = self._spaces()
+        for space, active in self.spaces:
             made = derived.vectors if active == derived.space else ()
             self.connection.executemany(
                 SQL["insert_vector"],
@@ -333,7 +338,7 @@ class Writer:
 
     def _connect(self, change: Connect) -> Outcome:
         (source, here), (target, there) = self._find(change.source_id), self._find(change.target_id)
-        kind = self.interning.name(self.connection, change.type)
+        kind = self.names.number(change.type)
         old = self.connection.execute(SQL["current_link"], (source, target, kind)).fetchone()
         if old is not None:
             same = self.connection.execute(
@@ -352,7 +357,7 @@ class Writer:
 
     def _disconnect(self, change: Disconnect) -> Outcome:
         (source, here), (target, there) = self._find(change.source_id), self._find(change.target_id)
-        kind = self.interning.name(self.connection, change.type)
+        kind = self.names.number(change.type)
         old = self.connection.execute(SQL["current_link"], (source, target, kind)).fetchone()
         if old is None:
             return Outcome(Effect.UNCHANGED, self._stored(change.source_id))
