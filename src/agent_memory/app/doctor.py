@@ -1,5 +1,6 @@
 """Is this machine, this store and this embedder fit to work? Each question is a small function that looks and says;
-nothing is changed, created or sent, and a store that cannot be opened is an answer like any other."""
+nothing is changed or created, and a store that cannot be opened is an answer like any other. (A remote embedder, where
+one is configured, is sent two short texts.)"""
 
 from __future__ import annotations
 
@@ -52,7 +53,11 @@ def examine(store: str | None = None) -> list[Check]:
     try:
         settings = config.load(store=store)
     except AgentMemoryError as error:
-        return [*checks, Check("settings", State.FAIL, error.message, error.hint or "correct the variable"), telemetry()]
+        return [
+            *checks,
+            Check("settings", State.FAIL, error.message, error.hint or "correct the variable"),
+            telemetry(),
+        ]
     checks.append(Check("settings", State.OK, f"embedder {settings.embedding_provider}, user {settings.user}"))
     space: Space | None = None
     try:
@@ -95,12 +100,16 @@ def check_embedder(embedder: Embedder) -> Check:
 
 
 def telemetry() -> Check:
-    return Check("telemetry", State.OK, "off: there is none")
+    """We have none. onnxruntime does, and is told to be silent before it is loaded."""
+    if "onnxruntime" in sys.modules and os.environ.get("ORT_DISABLE_TELEMETRY") != "1":
+        return Check("telemetry", State.WARN, "onnxruntime was loaded before it was told to be silent", "report this")
+    return Check("telemetry", State.OK, "off")
 
 
 def _store(url: str, space: Space | None) -> Iterator[Check]:
-    if not url.startswith("sqlite://"):
-        yield Check("store", State.WARN, f"{url.partition('://')[0]}:// is not examined", "ask its own tools")
+    scheme, separator, _ = url.partition("://")
+    if separator and scheme != "sqlite":
+        yield Check("store", State.WARN, f"{scheme}:// is not examined", "ask its own tools")
         return
     try:
         path = registry.sqlite_path(url).absolute()
@@ -111,10 +120,12 @@ def _store(url: str, space: Space | None) -> Iterator[Check]:
     yield found
     yield check_free_space(path)
     yield check_file_system(path)
-    if found.state is not State.FAIL and path.exists():
-        yield check_permissions(path)
-        yield check_writable(path)
-        yield from _contents(path, space)
+    if found.state is State.OK:
+        inside = list(_contents(path, space))
+        yield from inside
+        if inside[0].name != "database":  # it is ours
+            yield check_permissions(path)
+            yield check_writable(path)
 
 
 def check_file(path: Path) -> Check:
@@ -205,14 +216,15 @@ def _contents(path: Path, space: Space | None) -> Iterator[Check]:
     """What is inside, read without writing a byte."""
     try:
         with _looking(path) as connection:
-            version = check_schema(connection, path)
+            version = check_schema(connection)
             yield version
-            yield check_integrity(connection, path)
-            yield check_log(connection, path)
+            if version.name != "database":
+                yield check_integrity(connection)
+                yield check_log(path)
             if version.state is State.OK:
                 yield from _vectors(connection, space)
-    except sqlite3.Error as error:
-        yield Check("database", State.FAIL, f"{error}", "is it a SQLite file? choose another path, or restore a backup")
+    except (sqlite3.Error, OSError) as error:
+        yield Check("database", State.FAIL, str(error), "is it a SQLite file? choose another path, or restore a backup")
 
 
 @contextmanager
@@ -226,12 +238,12 @@ def _looking(path: Path) -> Iterator[sqlite3.Connection]:
         connection.close()
 
 
-def check_schema(connection: sqlite3.Connection, path: Path) -> Check:
+def check_schema(connection: sqlite3.Connection) -> Check:
     newest = max(schema.migrations())
     version, application = (_pragma(connection, name) for name in ("user_version", "application_id"))
     empty = connection.execute("select count(*) from sqlite_schema").fetchone()[0] == 0
     if application != schema.APPLICATION_ID and not empty:
-        return Check("schema", State.FAIL, "a database of another program", "choose another path")
+        return Check("database", State.FAIL, "it belongs to another program", "choose another path")
     if version > newest:
         detail = f"version {version}, this agent-memory knows {newest}"
         return Check("schema", State.FAIL, detail, "upgrade agent-memory")
@@ -242,19 +254,21 @@ def check_schema(connection: sqlite3.Connection, path: Path) -> Check:
     return Check("schema", State.OK, f"version {version}")
 
 
-def check_integrity(connection: sqlite3.Connection, path: Path) -> Check:
+def check_integrity(connection: sqlite3.Connection) -> Check:
     found = [str(row[0]) for row in connection.execute("pragma quick_check(3)")]
     if found == ["ok"]:
         return Check("integrity", State.OK, "SQLite's quick check; `agent-memory verify` proves the rest")
     return Check("integrity", State.FAIL, "; ".join(found), "restore a backup")
 
 
-def check_log(connection: sqlite3.Connection, path: Path) -> Check:
-    mode = str(_pragma(connection, "journal_mode"))
+def check_log(path: Path) -> Check:
+    """Whether the file is written through a log, as its header says, and how much waits in it."""
+    with path.open("rb") as file:
+        header = file.read(20)
     log = Path(f"{path}-wal")
     size = log.stat().st_size if log.exists() else 0
-    if mode not in ("wal", "off"):  # an immutable look reports "off"
-        return Check("log", State.WARN, f"mode {mode}", "the next command turns the write-ahead log on")
+    if header[18:] != b"\2\2":
+        return Check("log", State.WARN, "no write-ahead log", "the next command turns it on")
     if size > LONG_LOG:
         return Check("log", State.WARN, f"{_bytes(size)} wait in it", "end readers that stay open for long")
     return Check("log", State.OK, f"write-ahead, {_bytes(size)}")

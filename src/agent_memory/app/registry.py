@@ -43,7 +43,7 @@ def open_store(url: str) -> Store:
 
         return open_sqlite(sqlite_path(url))
     if scheme == "memory":
-        from agent_memory.testing.reference import open_store as open_memory
+        from agent_memory.testing.memory import open_store as open_memory
 
         return open_memory()
     for entry in entry_points(group=STORES, name=scheme):

@@ -30,14 +30,19 @@ def unit(vector: Sequence[float] | NDArray[np.float32]) -> NDArray[np.float32]:
 
 def quantised(vector: NDArray[np.float32]) -> tuple[float, bytes]:
     """(scale, bytes): the largest number becomes 127."""
-    return quantised_rows(vector[None])[0]
+    import numpy as np
+
+    scale = max(float(vector.max()), -float(vector.min())) / 127 or 1.0
+    return scale, np.rint(vector * np.float32(1 / scale)).astype(np.int8).tobytes()
 
 
 def quantised_rows(vectors: NDArray[np.float32]) -> list[tuple[float, bytes]]:
     """The same for every row of a matrix."""
     import numpy as np
 
-    scales = np.abs(vectors).max(axis=1, keepdims=True) / 127
+    if len(vectors) == 1:
+        return [quantised(vectors[0])]
+    scales = np.maximum(vectors.max(axis=1), -vectors.min(axis=1)).astype(np.float64) / 127
     scales[scales == 0] = 1.0
-    rows = np.rint(vectors / scales).astype(np.int8)
-    return [(scale, row.tobytes()) for scale, row in zip(scales[:, 0].tolist(), rows, strict=True)]
+    rows = np.rint(vectors * (1 / scales).astype(np.float32)[:, None]).astype(np.int8)
+    return [(scale, row.tobytes()) for scale, row in zip(scales.tolist(), rows, strict=True)]

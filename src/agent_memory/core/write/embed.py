@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections import OrderedDict
 from collections.abc import Sequence
-from threading import Lock
 from typing import TYPE_CHECKING
 
 from agent_memory.models.errors import InvalidInput, PartMissing, SpaceMismatch
@@ -21,6 +19,7 @@ if TYPE_CHECKING:
 
 AT_ONCE = 4  # passages that a single write embeds before it returns; the rest of a long text follows later
 RECENT = 256  # texts whose vectors are remembered: the same text is often written or asked again
+REMEMBERED = 2000  # characters of the longest of them
 BATCH = 16
 
 
@@ -31,8 +30,7 @@ class Embedding:
         self.embedder = embedder
         self._index = index
         self._agreed = False
-        self._recent: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
-        self._lock = Lock()
+        self._recent: dict[str, NDArray[np.float32]] = {}
 
     @property
     def space(self) -> Space:
@@ -60,20 +58,16 @@ class Embedding:
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Unit vectors, one row per text."""
-        import numpy as np
-
-        with self._lock:
-            known = {text: self._recent[text] for text in texts if text in self._recent}
-        missing = [text for text in dict.fromkeys(texts) if text not in known]
-        if missing:
-            known |= dict(zip(missing, self.embedder.embed_many(missing), strict=True))
-            with self._lock:
-                for text in missing:
-                    if len(text) < 2000:
-                        self._recent[text] = known[text]
-                while len(self._recent) > RECENT:
-                    self._recent.popitem(last=False)
-        return np.stack([known[text] for text in texts]) if texts else np.empty((0, self.space.dimension), np.float32)
+        recent = self._recent
+        if len(texts) == 1 and (known := recent.get(texts[0])) is not None:
+            return known
+        rows = self.embedder.embed_many(texts)
+        for place, text in enumerate(texts[-RECENT:], max(0, len(texts) - RECENT)):
+            if len(text) <= REMEMBERED:
+                recent[text] = rows[place : place + 1]
+        while len(recent) > RECENT:
+            recent.pop(next(iter(recent)), None)
+        return rows
 
     def vectors(self, texts: Sequence[str]) -> list[tuple[tuple[Vector, ...], bool]]:
         """Per text (vectors, complete): the first passages of each. An embedder out of reach leaves all for later."""

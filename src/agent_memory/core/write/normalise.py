@@ -62,7 +62,7 @@ def normalise(draft: Draft, kinds: Mapping[str, Kind], now: int) -> Put:
 
 def derive(kind: Kind, text: str, payload: Mapping[str, object]) -> Derived:
     """Words and indexed fields: all that follows from a content without a model."""
-    fields = tuple((name, value) for name in kind.indexed if isinstance(value := payload.get(name), str | int | float))
+    fields = tuple((name, value) for name in kind.indexed if isinstance(value := payload.get(name), (str, int, float)))
     return Derived(terms=terms(text), fields=fields)
 
 

@@ -11,21 +11,26 @@ from agent_memory.engines.sqlite.journal import ERASE, Ledger
 
 SCRUB_SECONDS = 5.0
 
-_BY_CONTENT = ("words", "fields", "vectors", "pending", "contents")
+_BY_CONTENT = ("words", "fields", "pending", "contents")
 
 
 def erase(connection: sqlite3.Connection, ledger: Ledger, record: int, scope: int, id: str) -> None:
     """Delete everything of one record. Its journal lines stay: they hold numbers and salted digests, and the
     salt goes now. The tombstone keeps the id, so that an import cannot bring it back unnoticed."""
-    contents = connection.execute("select distinct content from versions where record = ?", (record,)).fetchall()
+    sql = "select distinct content from versions where id = ? and scope = ?"
+    contents = connection.execute(sql, (id, scope)).fetchall()
     for table in _BY_CONTENT:
         connection.executemany(f"delete from {table} where content = ?", contents)
-    connection.execute("delete from versions where record = ?", (record,))
+    connection.executemany(
+        "delete from vectors where scope = ? and space in (select space from spaces) and content = ?",
+        [(scope, content) for (content,) in contents],
+    )
+    connection.execute("delete from versions where id = ? and scope = ?", (id, scope))
     connection.execute("delete from links where source = ? or target = ?", (record, record))
     connection.execute("delete from accesses where record = ?", (record,))
-    connection.execute("delete from receipts where receipt in (select receipt from shown where record = ?)", (record,))
-    connection.execute("delete from shown where record = ?", (record,))
-    connection.execute("delete from shown where receipt not in (select receipt from receipts)")
+    receipts = connection.execute("select receipt from shown where record = ?", (record,)).fetchall()
+    for table in ("receipts", "shown"):
+        connection.executemany(f"delete from {table} where receipt = ?", receipts)
     connection.execute(
         "delete from lists where scope = ? and json_valid(value) and json_extract(value, '$.id') = ?",
         (scope, id),
@@ -35,7 +40,6 @@ def erase(connection: sqlite3.Connection, ledger: Ledger, record: int, scope: in
         "and json_extract(value, '$.id') = ?",
         (scope, id),
     )
-    connection.execute("delete from records where record = ?", (record,))
     seq = ledger.append(ERASE, scope, record, None, hashlib.sha256(id.encode()).digest())
     connection.execute("insert into tombstones (record, id, scope, seq) values (?, ?, ?, ?)", (record, id, scope, seq))
 

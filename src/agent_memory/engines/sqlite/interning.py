@@ -14,7 +14,7 @@ class Interning:
     def __init__(self) -> None:
         self.names: dict[str, int] = {}
         self.texts: dict[int, str] = {}
-        self._numbers: dict[Scope, int] = {}
+        self.numbers: dict[Scope, int] = {}
         self._scopes: dict[int, Scope] = {}
 
     def known(self, connection: sqlite3.Connection, text: str) -> int:
@@ -47,10 +47,10 @@ class Interning:
         """For readers: the scopes that this one sees, those that exist, the narrowest first."""
         found = {}
         for one in scope.readable():
-            number = self._numbers.get(one) or known_scope(connection, one)
+            number = self.numbers.get(one) or known_scope(connection, one)
             if number is not None:
                 found[number] = one
-                self._numbers[one] = number
+                self.numbers[one] = number
         return found
 
 
@@ -77,6 +77,10 @@ class Naming:
         if known is None:
             known = self._connection.execute("select text from names where name = ?", (number,)).fetchone()[0]
         return known
+
+    def scope(self, scope: Scope) -> int:
+        """Made when it is new."""
+        return self._interning.numbers.get(scope) or scope_number(self._connection, scope)
 
     def settle(self) -> None:
         self._interning.names |= self._made

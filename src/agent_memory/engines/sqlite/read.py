@@ -18,6 +18,7 @@ from agent_memory.ports.records import Filter, Neighbour, View
 
 Row = tuple[Any, ...]
 LATEST = 2**63 - 1
+OF_RECORD = "(v.id, v.scope) = (select id, scope from versions where version = :record)"
 
 
 class Reader:
@@ -38,7 +39,7 @@ class Reader:
         found = []
         for id in ids:
             record = self.number(id)
-            rows = self._versions("v.record = :record", record=record) if record is not None else []
+            rows = self._versions(OF_RECORD, record=record) if record is not None else []
             if rows:
                 found.append(self.record(rows[-1]))
         return found
@@ -55,11 +56,7 @@ class Reader:
 
     def find(self, where: Filter, limit: int, after: str | None, oldest_first: bool) -> list[Record]:
         """Per scope and kind an index gives the right order; the short lists are merged."""
-        kinds = (
-            [number for name in dict.fromkeys(where.kinds) if (number := self.interning.known(self.connection, name))]
-            if (where.kinds is not None)
-            else [row[0] for row in self.connection.execute("select distinct kind from records")]
-        )
+        chosen = None if where.kinds is None else {self.interning.known(self.connection, kind) for kind in where.kinds}
         conditions, values = self._conditions(where)
         direction, before = ("asc", ">") if oldest_first else ("desc", "<")
         if after is not None:
@@ -76,7 +73,7 @@ class Reader:
                 **values,
             )
             for scope in self.scopes
-            for kind in kinds
+            for kind in (self._kinds(scope) if chosen is None else chosen)
         ]
         merged = heapq.merge(*lists, key=lambda row: (row[13], row[17]), reverse=not oldest_first)
         return [self.record(row) for row, _ in zip(merged, range(limit), strict=False)]
@@ -85,7 +82,7 @@ class Reader:
         record = self.number(id)
         if record is None:
             raise NotFound(f"no record {id!r}", hint="`agent-memory list` shows what there is", field="id")
-        sql = f"{SQL['version_columns']} where v.record = :record and v.version <= :seq order by v.version"
+        sql = f"{SQL['version_columns']} where {OF_RECORD} and v.version <= :seq order by v.version"
         rows = self.connection.execute(sql, {"record": record, **self.moment}).fetchall()
         return [self.record(row) for row in rows]
 
@@ -157,7 +154,7 @@ class Reader:
                     continue
                 seen.add(other)
                 reached[other] = names[other]
-                record = self.record(self._versions("v.record = :record", record=other)[-1])
+                record = self.record(self._versions(OF_RECORD, record=other)[-1])
                 found.append(Neighbour(record, self._link(ends, kind, weight, properties), distance))
             frontier = reached
         return found
@@ -192,7 +189,7 @@ class Reader:
     def _visible_id(self, record: int, known: dict[int, str]) -> str:
         """The id of a record that the view shows; empty when it does not."""
         if record not in known:
-            rows = self._versions("v.record = :record", record=record)
+            rows = self._versions(OF_RECORD, record=record)
             known[record] = rows[-1][1] if rows and rows[-1][3] in self.scopes else ""
         return known[record]
 
@@ -205,7 +202,7 @@ class Reader:
         scopes = ",".join(map(str, self.scopes))
         sql = (
             "select j.seq, j.at, j.operation, n.text, j.reason, coalesce(r.id, t.id), j.digest, j.chain from journal j "
-            "join names n on n.name = j.actor left join records r on r.record = j.record "
+            "join names n on n.name = j.actor left join versions r on r.version = j.record "
             f"left join tombstones t on t.record = j.record where j.seq > :after and j.scope in ({scopes}){chosen} "
             "and j.seq <= :seq order by j.seq limit :limit"
         )
@@ -248,9 +245,16 @@ class Reader:
             values |= {f"name{place}": known(self.connection, name), f"value{place}": value}
         return sql, values
 
+    def _kinds(self, scope: int) -> Iterable[int]:
+        """Which kinds a scope has: one look into the index for each."""
+        sql = "select min(kind) from versions where scope = ? and kind > ?"
+        kind = 0
+        while kind := self.connection.execute(sql, (scope, kind)).fetchone()[0]:
+            yield kind
+
     def _position(self, id: str) -> dict[str, object]:
         record = self.number(id)
-        rows = self._versions("v.record = :record", record=record) if record is not None else []
+        rows = self._versions(OF_RECORD, record=record) if record is not None else []
         if not rows:
             raise NotFound(f"no record {id!r} to continue after", hint="start from the first page", field="after")
         return {"last_from": rows[-1][13], "last_record": record}

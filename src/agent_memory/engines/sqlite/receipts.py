@@ -51,13 +51,12 @@ class SqliteReceipts:
     def accesses(self, view: View, ids: Sequence[str]) -> Mapping[str, tuple[int, int]]:
         with self._connections.reading() as connection:
             sql = (
-                "select a.count, a.last from records r left join accesses a on a.record = r.record "
-                "where r.id = ? and r.scope = ?"
+                "select a.count, a.last from versions v left join accesses a on a.record = v.record "
+                "where v.id = ? and v.scope = ? limit 1"
             )
             found: dict[str, tuple[int | None, int | None]] = {}
-            for scope in reversed(
-                self._interning.readable(connection, view.scope)
-            ):  # the narrowest comes last, and stays
+            scopes = list(self._interning.readable(connection, view.scope))
+            for scope in reversed(scopes):  # the narrowest comes last, and stays
                 rows = ((id, connection.execute(sql, (id, scope)).fetchone()) for id in ids)
                 found |= {id: row for id, row in rows if row is not None}
         return {id: (count, last) for id, (count, last) in found.items() if count is not None and last is not None}

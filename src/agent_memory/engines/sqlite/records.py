@@ -110,8 +110,11 @@ class SqliteRecords:
             ).fetchall()
             totals = {
                 table: connection.execute(f"select count(*) from {table} where scope in ({scopes})").fetchone()[0]
-                for table in ("records", "versions", "links", "vectors", "receipts")
+                for table in ("versions", "links", "vectors", "receipts")
             }
+            records = connection.execute(
+                f"select count(*) from versions where version = record and scope in ({scopes})"
+            ).fetchone()[0]
             pages, size = (connection.execute(f"pragma {name}").fetchone()[0] for name in ("page_count", "page_size"))
             number, space = spaces.active(connection)
             pending = connection.execute(
@@ -121,6 +124,7 @@ class SqliteRecords:
             seq = connection.execute("select coalesce(max(seq), 0) from journal").fetchone()[0]
         return {
             "kinds": dict(kinds),
+            "records": records,
             **totals,
             "pending_vectors": pending,
             "seq": seq,

@@ -126,14 +126,13 @@ def _view(kind: Kind) -> str:
     extracted = "".join(f""",\n    json_extract(c.payload, '$.{name}') as "{name}\"""" for name in fields)
     name = kind.name.replace("'", "''")
     return f"""create view "{kind.plural}" as
-select r.id, s.tenant, s.user, s.agent, c.text, status.text as record_status, v.importance, v.confidence,
+select v.id, s.tenant, s.user, s.agent, c.text, status.text as record_status, v.importance, v.confidence,
     source.text as record_source, v.key, conversation.text as conversation_id,
     strftime('%Y-%m-%dT%H:%M:%fZ', v.valid_from / 1e6, 'unixepoch') as valid_from,
     strftime('%Y-%m-%dT%H:%M:%fZ', v.valid_to / 1e6, 'unixepoch') as valid_to,
     strftime('%Y-%m-%dT%H:%M:%fZ', j.at / 1e6, 'unixepoch') as recorded_at{extracted}
 from versions v
 join names k on k.name = v.kind and k.text = '{name}'
-join records r on r.record = v.record
 join contents c on c.content = v.content
 join scopes s on s.scope = v.scope
 join names status on status.name = v.status

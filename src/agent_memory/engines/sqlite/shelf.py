@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from agent_memory.engines.sqlite.journal import ADOPT, AMEND, EMBED, ERASE, OPERATIONS, PUT
 from agent_memory.engines.sqlite.postings import Postings
-from agent_memory.engines.sqlite.statements import SQL
+from agent_memory.engines.sqlite.statements import SQL, VECTORS_PER_LINE
 
 FAR_BEHIND = 20_000  # journal lines; beyond it, loading afresh is cheaper than following
 
@@ -127,7 +127,11 @@ class Shelf:
         if self.space != number or self.vectors is None:
             self.space, self.vectors = number, Growing(np.int8, dimension)
             self.scales, self.owners, after = Growing(np.float32), Growing(np.int64), 0
-        cursor = connection.execute(SQL["shelf_vectors"], (self.scope, number, after))
+        if after:
+            first = (after + 1) * VECTORS_PER_LINE
+            cursor = connection.execute(SQL["shelf_new_vectors"], (self.scope, number, first))
+        else:
+            cursor = connection.execute(SQL["shelf_vectors"], (self.scope, number))
         while rows := cursor.fetchmany(4096):
             owners = np.searchsorted(self.contents.rows, np.array([row[0] for row in rows], np.int64))
             self.owners.extend(owners)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import count
 
 from agent_memory.engines.sqlite.interning import Naming
 from agent_memory.engines.sqlite.journal import ADOPT, EMBED, OURSELVES, Ledger
-from agent_memory.engines.sqlite.statements import SQL
+from agent_memory.engines.sqlite.statements import SQL, VECTORS_PER_LINE
 from agent_memory.models.errors import Conflict, SpaceMismatch
 from agent_memory.ports.embedder import Space
 from agent_memory.ports.index import Embedded, Unembedded
@@ -56,8 +57,8 @@ def switch(connection: sqlite3.Connection, names: Naming, space: Space) -> None:
 
 def pending(connection: sqlite3.Connection, space: Space, scopes: Iterable[int] | None) -> int:
     sql = f"select count(*) from pending p where p.space = ?{_inside(scopes)}"
-    count: int = connection.execute(sql, (_number(connection, space),)).fetchone()[0]
-    return count
+    left: int = connection.execute(sql, (_number(connection, space),)).fetchone()[0]
+    return left
 
 
 def unembedded(
@@ -71,7 +72,7 @@ def embedded(connection: sqlite3.Connection, ledger: Ledger, space: Space, batch
     """One journal line per scope, so that shelves notice. A content that was forgotten, or that another process
     embedded meanwhile, is passed over."""
     number = _number(connection, space)
-    lines: dict[int, int] = {}
+    lines: dict[int, Iterator[int]] = {}
     for one in batch:
         key = (one.handle, number)
         row = connection.execute("select scope, part from pending where content = ? and space = ?", key).fetchone()
@@ -79,10 +80,13 @@ def embedded(connection: sqlite3.Connection, ledger: Ledger, space: Space, batch
             continue
         scope, part = row
         if scope not in lines:
-            lines[scope] = ledger.append(EMBED, scope, None, None, b"")
+            lines[scope] = count(ledger.append(EMBED, scope, None, None, b"") * VECTORS_PER_LINE)
         connection.executemany(
             SQL["insert_vector"],
-            [(number, scope, one.handle, v.part, v.start, v.end, lines[scope], v.scale, v.data) for v in one.vectors],
+            [
+                (next(lines[scope]), number, scope, one.handle, v.part, v.start, v.end, v.scale, v.data)
+                for v in one.vectors
+            ],
         )
         if one.complete:
             connection.execute("delete from pending where content = ? and space = ?", key)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-from functools import cache
 from importlib import resources
 
 
-@cache
 def load(package: str, file: str) -> dict[str, str]:
     """Split a file at its `-- name: …` lines."""
     text = (resources.files(package) / file).read_text("utf-8")
@@ -15,11 +13,6 @@ def load(package: str, file: str) -> dict[str, str]:
     return {name: body.strip().rstrip(";") for name, body in zip(parts[::2], parts[1::2], strict=True)}
 
 
-class Statements:
-    """Read on first use: importing the engine reads no file."""
-
-    def __getitem__(self, name: str) -> str:
-        return load("agent_memory.engines.sqlite", "statements.sql")[name]
-
-
-SQL = Statements()
+SQL = load("agent_memory.engines.sqlite", "statements.sql")
+VECTORS_PER_LINE = 65536
+"""How a vector's number tells the journal line that brought it."""

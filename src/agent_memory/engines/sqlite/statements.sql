@@ -12,16 +12,13 @@ select at from journal where seq = ?
 insert into journal (seq, at, operation, scope, record, other, actor, reason, digest, chain)
 values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 
--- name: insert_record
-insert into records (record, id, scope, kind) values (?, ?, ?, ?)
-
 -- name: insert_content
 insert into contents (content, text, payload, salt) values (?, ?, ?, ?)
 
 -- name: insert_version
-insert into versions (version, record, number, content, scope, kind, key, conversation, repository, status,
+insert into versions (version, record, id, number, content, scope, kind, key, conversation, repository, status,
     importance, confidence, source, valid_from, valid_to)
-values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 
 -- name: end_version
 update versions set to_seq = ? where version = ?
@@ -33,7 +30,7 @@ insert into words (content, length, terms) values (?, ?, ?)
 insert or ignore into fields (name, value, content) values (?, ?, ?)
 
 -- name: insert_vector
-insert into vectors (space, scope, content, part, start, "end", from_seq, scale, data)
+insert into vectors (vector, space, scope, content, part, start, "end", scale, data)
 values (?, ?, ?, ?, ?, ?, ?, ?, ?)
 
 -- name: insert_pending
@@ -46,7 +43,7 @@ where v.content not in (select content from vectors where space = :space)
 and v.content not in (select content from pending where space = :space)
 
 -- name: record_by_id
-select record, kind from records where id = ? and scope = ?
+select record, kind from versions where id = ? and scope = ? limit 1
 
 -- name: record_by_key
 select record from versions where key = ? and kind = ? and scope = ? and to_seq is null limit 1
@@ -55,7 +52,11 @@ select record from versions where key = ? and kind = ? and scope = ? and to_seq 
 select v.version, v.number, v.content, c.text, c.payload, c.salt, v.key, v.conversation, v.repository, v.status,
     v.importance, v.confidence, v.source, v.valid_from, v.valid_to
 from versions v join contents c on c.content = v.content
-where v.record = ? and v.to_seq is null order by v.valid_from, v.version
+where (v.id, v.scope) = (select id, scope from versions where version = ?) and v.to_seq is null
+order by v.valid_from, v.version
+
+-- name: last_number
+select max(v.number) from versions v where (v.id, v.scope) = (select id, scope from versions where version = ?)
 
 -- name: current_link
 select link from links where source = ? and target = ? and type = ? and to_seq is null
@@ -67,11 +68,10 @@ insert into links (link, source, target, type, scope, weight, properties, salt) 
 update links set to_seq = ? where link = ?
 
 -- name: version_columns
-select v.version, r.id, v.kind, v.scope, c.text, c.payload, v.key, conversation.text, repository.text, v.status,
+select v.version, v.id, v.kind, v.scope, c.text, c.payload, v.key, conversation.text, repository.text, v.status,
     v.importance, v.confidence, v.source, v.valid_from, v.valid_to, v.number, v.to_seq, v.record,
     j.at, e.at
 from versions v
-join records r on r.record = v.record
 join contents c on c.content = v.content
 join journal j on j.seq = v.version
 left join journal e on e.seq = v.to_seq
@@ -83,7 +83,7 @@ v.version <= :seq and (v.to_seq is null or v.to_seq > :seq)
 and case when :valid_at is null
     then (v.valid_to is null or v.valid_to > max(:now, v.valid_from))
         and (v.valid_from <= :now or not exists (
-            select 1 from versions w where w.record = v.record and w.version <= :seq
+            select 1 from versions w where w.id = v.id and w.scope = v.scope and w.version <= :seq
             and (w.to_seq is null or w.to_seq > :seq) and w.valid_from < v.valid_from
             and (w.valid_to is null or w.valid_to > max(:now, w.valid_from))))
     else v.valid_from <= :valid_at and (v.valid_to is null or v.valid_to > :valid_at)
@@ -99,13 +99,16 @@ select w.content, w.length, w.terms from words w
 where w.content in (select content from versions where scope = ? and version > ? and content > ?) order by w.content
 
 -- name: shelf_vectors
-select content, scale, data from vectors where scope = ? and space = ? and from_seq > ?
+select content, scale, data from vectors where scope = ? and space = ?
+
+-- name: shelf_new_vectors
+select content, scale, data from vectors where +scope = ? and +space = ? and vector >= ?
 
 -- name: shelf_changes
 select seq, operation, record from journal where seq > ? and scope in (?, 0)
 
 -- name: ended
-select version, to_seq from versions where record = ? and to_seq is not null
+select v.version, v.to_seq from versions v where (v.id, v.scope) = (select id, scope from versions where version = ?) and v.to_seq is not null
 
 -- name: spaces
 select space, model, version, dimension, active from spaces order by active desc

@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 
 from agent_memory.engines.sqlite import erase
 from agent_memory.engines.sqlite.connection import Connections
-from agent_memory.engines.sqlite.interning import Interning, Naming, known_scope, label, label_text, scope_number
+from agent_memory.engines.sqlite.interning import Interning, Naming, known_scope, label, label_text
 from agent_memory.engines.sqlite.journal import AMEND, CONNECT, DISCONNECT, PUT, Ledger, digest
 from agent_memory.engines.sqlite.schema import check_version
-from agent_memory.engines.sqlite.statements import SQL
+from agent_memory.engines.sqlite.statements import SQL, VECTORS_PER_LINE
 from agent_memory.models.errors import Conflict, NotFound
 from agent_memory.models.record import Scope, Status
 from agent_memory.ports.changes import (
@@ -79,6 +79,7 @@ class _Slot:
     """Where a version goes."""
 
     record: int
+    id: str
     kind: int
     scope: int
 
@@ -100,7 +101,7 @@ class Writer:
         self.connection = connection
         self.names = names
         self.author = author
-        self.scope = scope_number(connection, author.scope)
+        self.scope = names.scope(author.scope)
         self.spaces: list[tuple[int, Space]] | None = None
         self.stored: dict[str, str] = {}  # id of a put -> id of the record that its key led to
         self.ledger = Ledger(connection, now, names.number(author.actor), author.reason)
@@ -166,11 +167,10 @@ class Writer:
         record = self._target(put, kind)
         if record is None:
             record = self.ledger.next
-            self.connection.execute(SQL["insert_record"], (record, put.id, self.scope, kind))
-            self._insert(PUT, _Slot(record, kind, self.scope), 1, put.state, put.content, put.derived)
+            self._insert(PUT, _Slot(record, put.id, kind, self.scope), 1, put.state, put.content, put.derived)
             self.stored[put.id] = put.id
             return Outcome(Effect.CREATED, put.id, 1)
-        id = self.connection.execute("select id from records where record = ?", (record,)).fetchone()[0]
+        id = self.connection.execute("select id from versions where version = ?", (record,)).fetchone()[0]
         self.stored[put.id] = id
         rows = self._current(record)
         number = max((row.number for row, _ in rows), default=0) or self._last_number(record)
@@ -178,7 +178,7 @@ class Writer:
         if plan.state is None:
             return Outcome(Effect.UNCHANGED, id, number)
         self._end(plan.ends)
-        slot = _Slot(record, kind, self.scope)
+        slot = _Slot(record, id, kind, self.scope)
         for row, state in plan.keeps:
             number += 1
             kept = next(believed for mine, believed in rows if mine is row)
@@ -250,7 +250,7 @@ class Writer:
         return rows
 
     def _last_number(self, record: int) -> int:
-        row = self.connection.execute("select max(number) from versions where record = ?", (record,)).fetchone()
+        row = self.connection.execute(SQL["last_number"], (record,)).fetchone()
         return row[0] or 0
 
     def _amend(self, amend: Amend) -> Outcome:
@@ -269,9 +269,9 @@ class Writer:
         if state == believed.state:
             return Outcome(Effect.UNCHANGED, self._stored(amend.id), number)
         self._end((row,))
-        kind = self.connection.execute("select kind from records where record = ?", (record,)).fetchone()[0]
+        kind = self.connection.execute("select kind from versions where version = ?", (record,)).fetchone()[0]
         content = Content(believed.text, believed.payload, row.salt)
-        self._insert(AMEND, _Slot(record, kind, scope), number + 1, state, content, row.content)
+        self._insert(AMEND, _Slot(record, self._stored(amend.id), kind, scope), number + 1, state, content, row.content)
         return Outcome(Effect.UPDATED, self._stored(amend.id), number + 1)
 
     def _end(self, rows: Sequence[_Row]) -> None:
@@ -294,6 +294,7 @@ class Writer:
         values = (
             seq,
             slot.record,
+            slot.id,
             number,
             seq if isinstance(body, Derived) else body,
             slot.scope,
@@ -322,9 +323,10 @@ class Writer:
             self.spaces = self._spaces()
         for space, active in self.spaces:
             made = derived.vectors if active == derived.space else ()
+            first = content * VECTORS_PER_LINE
             self.connection.executemany(
                 SQL["insert_vector"],
-                [(space, scope, content, v.part, v.start, v.end, content, v.scale, v.data) for v in made],
+                [(first + v.part, space, scope, content, v.part, v.start, v.end, v.scale, v.data) for v in made],
             )
             if not (made and derived.complete):
                 self.connection.execute(SQL["insert_pending"], (content, space, scope, len(made)))

@@ -1,4 +1,4 @@
--- Canonical: scopes, names, labels, records, contents, versions, links, journal, tombstones.
+-- Canonical: scopes, names, labels, contents, versions, links, journal, tombstones.
 -- Derived: words, fields, vectors, pending, views. Beside them: receipts, accesses, working, repeats, namespaces.
 -- Times are microseconds since 1970 (UTC).
 -- Rows are numbered by the journal line that brought them: a record, content, version or link has the seq of its
@@ -19,14 +19,6 @@ create table names (name integer primary key, text text not null unique);
 -- words of the users that repeat: conversations, repositories; collected when nothing refers to them
 create table labels (label integer primary key, text text not null unique);
 
-create table records (
-    record integer primary key,
-    id text not null,
-    scope integer not null,
-    kind integer not null,
-    unique (id, scope)
-);
-
 create table contents (
     content integer primary key,
     text text not null,
@@ -34,9 +26,11 @@ create table contents (
     salt blob not null
 );
 
+-- a record is its versions: they share id and scope, and `record` is the number of the first of them
 create table versions (
     version integer primary key,
     record integer not null,
+    id text not null,
     number integer not null,
     content integer not null,
     scope integer not null,
@@ -52,7 +46,7 @@ create table versions (
     valid_to integer,
     to_seq integer
 );
-create index versions_record on versions (record);
+create index versions_id on versions (id, scope);
 create index versions_time on versions (scope, kind, valid_from);
 create index versions_key on versions (key, kind, scope) where key is not null;
 create index versions_conversation on versions (conversation) where conversation is not null;
@@ -103,19 +97,19 @@ create table spaces (
     unique (model, version, dimension)
 );
 
+-- vector: 65536 times the journal line that brought it, plus its number among those of that line
 create table vectors (
+    vector integer primary key,
     space integer not null,
     scope integer not null,
     content integer not null,
     part integer not null,
     start integer not null,
     "end" integer not null,
-    from_seq integer not null,
     scale real not null,
     data blob not null
 );
-create index vectors_scope on vectors (scope, space, from_seq);
-create index vectors_content on vectors (content);
+create index vectors_content on vectors (scope, space, content);
 
 -- contents that lack vectors in a space from passage `part` on
 create table pending (
@@ -136,6 +130,7 @@ create table receipts (
 );
 create index receipts_at on receipts (at);
 create table shown (record integer not null, receipt integer not null, primary key (record, receipt)) without rowid;
+create index shown_receipt on shown (receipt);
 create table accesses (record integer primary key, count integer not null, last integer not null);
 
 create table working (
