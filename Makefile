@@ -2,9 +2,8 @@
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 	command -v $$p >/dev/null 2>&1 && $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 BIN := .venv/bin
-export PYTHONDONTWRITEBYTECODE ?=
 
-.PHONY: run test check soak bench lock clean
+.PHONY: run test check soak bench docs lock clean
 
 run: .venv/ready
 	@$(BIN)/agent-memory demo
@@ -28,9 +27,15 @@ bench: .venv/ready
 	@test -n "$(PYTHON)" || { echo "agent-memory needs Python 3.11 or newer: install it, or run make PYTHON=/path/to/python3"; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/bootstrap.txt
-	@$(BIN)/uv pip sync --quiet --python $(BIN)/python --require-hashes requirements/dev.txt
-	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
+	@$(BIN)/uv pip sync --quiet --compile-bytecode --python $(BIN)/python --require-hashes requirements/dev.txt
+	@$(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python --no-deps --no-build-isolation --editable .
 	@touch $@
+
+# What is made from the code: the async stub and the reference pages.
+docs: .venv/ready
+	$(BIN)/python scripts/stubs.py
+	$(BIN)/python scripts/reference.py
+	$(BIN)/python -m agent_memory.interfaces.cli.reference > docs/reference/cli.md
 
 lock: .venv/ready
 	@echo "uv==$$($(BIN)/uv --version | cut -d' ' -f2)" | $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url - -o requirements/bootstrap.txt

@@ -76,7 +76,7 @@ def test_a_module_says_why_it_exists(path: Path) -> None:
 
 def test_the_async_stub_is_what_the_generator_writes() -> None:
     ran = subprocess.run([sys.executable, "scripts/stubs.py", "--check"], cwd=ROOT, capture_output=True, text=True)
-    assert ran.returncode == 0, ran.stderr or "run `make stubs`"
+    assert ran.returncode == 0, ran.stderr or "run `make docs`"
 
 
 LAZY = """

@@ -2,7 +2,7 @@
 
 Core and engines are blocking code that lets go of the interpreter while it waits or computes, so a small pool of
 threads serves many coroutines. A write that was begun is finished even if its caller is cancelled.
-`aio.pyi` beside this file tells type checkers and editors the same (`make stubs` writes it).
+`aio.pyi` beside this file tells type checkers and editors the same (`make docs` writes it).
 """
 
 from __future__ import annotations
@@ -68,8 +68,9 @@ class AsyncAgentMemory:
     def conversation_id(self, conversation_id: str | None) -> None:
         self._sync.conversation_id = conversation_id
 
-    async def close(self) -> None:
-        await asyncio.get_running_loop().run_in_executor(self._pool, self._sync.close)
+    async def close(self, *, clear: bool = True) -> None:
+        work = functools.partial(self._sync.close, clear=clear)
+        await asyncio.get_running_loop().run_in_executor(self._pool, work)
         self._pool.shutdown(wait=False)
 
     async def __aenter__(self) -> Self:

@@ -55,8 +55,13 @@ def open_store(url: str) -> Store:
 def open_embedder(settings: Settings) -> Embedder:
     """The embedder that the settings name; nothing is loaded before it is used."""
     if settings.embedding_provider == "local":
-        from agent_memory.engines.onnx.embedder import OnnxEmbedder
+        from agent_memory.engines.onnx.embedder import SPACE, OnnxEmbedder
 
+        if settings.local_embedding_model != SPACE.model:
+            raise PartMissing(
+                f"there is no local model {settings.local_embedding_model!r}",
+                hint=f"{SPACE.model} comes with the package; others run behind the ollama or openai provider",
+            )
         return OnnxEmbedder()
     given = {
         "model": settings.embedding_model,

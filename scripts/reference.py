@@ -1,0 +1,123 @@
+"""Write docs/reference/{operations,settings,kinds}.md from the code.
+
+    python scripts/reference.py            writes the files
+    python scripts/reference.py --check    exits 1 when one of them is not what would be written
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import typing
+from pathlib import Path
+
+from agent_memory.app import config
+from agent_memory.app.namespaces import Records
+from agent_memory.app.operations import TABLE, Operation
+from agent_memory.models.kinds import BUILT_IN
+from agent_memory.models.record import Record
+
+FOLDER = Path(__file__).resolve().parent.parent / "docs" / "reference"
+MADE = "<!-- Made by scripts/reference.py: do not edit. -->\n\n"
+
+
+def operations() -> str:
+    assert Records
+    lines = [
+        "# Operations",
+        "",
+        "One table for every door. In Python an operation is a method: `records.add` is `memory.records.add(…)`.",
+        "On the command line it is `agent-memory records add`, or its short name where it has one.",
+        "Scope (tenant, user, agent) is never an argument: it belongs to the client.",
+    ]
+    groups: dict[str, list[Operation]] = {}
+    for operation in TABLE.values():
+        groups.setdefault(operation.name.rpartition(".")[0] or "retriever", []).append(operation)
+    for group, members in sorted(groups.items()):
+        lines += ["", f"## {group}", ""]
+        for operation in members:
+            short = f" · `agent-memory {operation.command}`" if operation.command else ""
+            lines += [f"### `{operation.name}`", "", f"{operation.permission}{short}", ""]
+            lines += [inspect.getdoc(operation.function) or "", ""]
+            if operation.signature:
+                lines += ["| argument | type | default |", "|---|---|---|"]
+                lines += [*(_argument(name, one) for name, one in operation.signature.items()), ""]
+    return MADE + "\n".join(lines) + "\n"
+
+
+def settings() -> str:
+    lines = [
+        "# Settings",
+        "",
+        "All optional, from the environment or from a `.env` file in the working directory. Arguments win over the",
+        "environment, the environment over `.env`.",
+        "",
+        "| variable | meaning | default |",
+        "|---|---|---|",
+    ]
+    for name, field in config.Settings.model_fields.items():
+        default = "the platform's data folder" if name == "home" else field.get_default()
+        shown = "" if default is None else f"`{default}`" if name != "home" else default
+        also = f", also `{name.upper()}`" if name.upper() in config.UNPREFIXED else ""
+        lines.append(f"| `{config.PREFIX}{name.upper()}`{also} | {field.description} | {shown} |")
+    return MADE + "\n".join(lines) + "\n"
+
+
+def kinds() -> str:
+    lines = [
+        "# Kinds",
+        "",
+        "Every record has an envelope and a payload; the kind says what the payload holds. *Succeeds*: a new version",
+        "of the same key follows the old one in valid time; otherwise it corrects it. Indexed fields can be used in",
+        "`fields=`. A kind of your own is one value and one entry point: see [extending](../guides/extending.md).",
+        "",
+        "## The envelope",
+        "",
+        "| field | type |",
+        "|---|---|",
+        *(f"| `{name}` | {_type(field.annotation)} |" for name, field in Record.model_fields.items()),
+    ]
+    for kind in BUILT_IN:
+        notes = ("succeeds" if kind.succeeds else "corrects") + ("" if kind.searchable else ", recalled when named")
+        lines += ["", f"## `{kind.name}`", "", f"SQL view `{kind.plural}`; {notes}.", ""]
+        lines += ["| payload field | type | indexed |", "|---|---|---|"]
+        for name, field in kind.payload.model_fields.items():
+            lines.append(f"| `{name}` | {_type(field.annotation)} | {'yes' if name in kind.indexed else ''} |")
+    return MADE + "\n".join(lines) + "\n"
+
+
+def _argument(name: str, parameter: inspect.Parameter) -> str:
+    default = "required" if parameter.default is parameter.empty else f"`{parameter.default!r}`"
+    return f"| `{name}` | {_type(parameter.annotation)} | {default} |"
+
+
+def _type(annotation: object) -> str:
+    if typing.get_origin(annotation) is typing.Annotated:
+        return _type(typing.get_args(annotation)[0])
+    arguments = typing.get_args(annotation)
+    if arguments and typing.get_origin(annotation) is typing.Literal:
+        return ", ".join(f"`{one}`" for one in arguments)
+    if arguments:
+        parts = [_type(one) for one in arguments]
+        origin = typing.get_origin(annotation)
+        if origin in (list, tuple, dict):
+            return f"{origin.__name__}[{', '.join(parts)}]"
+        return " or ".join(part for part in parts if part != "None")
+    if annotation is type(None):
+        return "None"
+    return getattr(annotation, "__name__", str(annotation)).replace("Any", "any")
+
+
+def main() -> int:
+    stale = 0
+    for name, text in (("operations", operations()), ("settings", settings()), ("kinds", kinds())):
+        path = FOLDER / f"{name}.md"
+        if "--check" in sys.argv:
+            stale |= not path.exists() or path.read_text("utf-8") != text
+        else:
+            path.write_text(text, "utf-8")
+    return int(stale)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
