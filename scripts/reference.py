@@ -1,7 +1,7 @@
 """Write docs/reference/{operations,settings,kinds}.md from the code.
 
-    python scripts/reference.py            writes the files
-    python scripts/reference.py --check    exits 1 when one of them is not what would be written
+python scripts/reference.py            writes the files
+python scripts/reference.py --check    exits 1 when one of them is not what would be written
 """
 
 from __future__ import annotations

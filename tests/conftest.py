@@ -14,7 +14,7 @@ os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for name in [name for name in os.environ if name.startswith("AGENT_MEMORY_") or name.startswith("OPENAI_")]:
+    for name in [name for name in os.environ if name.startswith(("AGENT_MEMORY_", "OPENAI_"))]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("AGENT_MEMORY_HOME", str(tmp_path / "home"))
     monkeypatch.chdir(tmp_path)

@@ -21,13 +21,16 @@ THIS_ISSUE = (
     "C1 C2 C3 C4 C5 C6 C7 C10 C14 L4 L5 L9 L10 P7 P10 P15 P20 P21 E1 E2 E10".split()
 )  # the lines of the requirements that are done so far
 
+
 @pytest.mark.parametrize("code", EXAMPLES)
 def test_examples_in_the_docs_run(code: str, home: Path, tmp_path: Path) -> None:
     ran = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env={**os.environ}, capture_output=True, text=True)
     assert ran.returncode == 0, f"{code}\n{ran.stderr}"
 
 
-@pytest.mark.parametrize("command", [["scripts/reference.py", "--check"], ["-m", "agent_memory.interfaces.cli.reference"]])
+@pytest.mark.parametrize(
+    "command", [["scripts/reference.py", "--check"], ["-m", "agent_memory.interfaces.cli.reference"]]
+)
 def test_the_reference_is_what_the_code_says(command: list[str]) -> None:
     """Operations, settings, kinds and commands are described, since the pages are made from them."""
     ran = subprocess.run([sys.executable, *command], cwd=ROOT, capture_output=True, text=True)
@@ -37,17 +40,24 @@ def test_the_reference_is_what_the_code_says(command: list[str]) -> None:
 
 
 def test_links_between_pages_lead_somewhere() -> None:
-    broken = []
-    for page in PAGES:
-        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text("utf-8")):
-            if not (page.parent / target).exists():
-                broken.append(f"{page.relative_to(ROOT)} -> {target}")
-    assert broken == []
+    targets = [
+        (page, target)
+        for page in PAGES
+        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text("utf-8"))
+    ]
+    assert [
+        f"{page.relative_to(ROOT)} -> {target}" for page, target in targets if not (page.parent / target).exists()
+    ] == []
 
 
 def test_every_requirement_has_a_test_that_shows_it() -> None:
-    marks = "\n".join(path.read_text("utf-8") for path in [*(ROOT / "tests").rglob("test_*.py"), *(ROOT / "src").rglob("testing/**/*.py")])
-    shown = {id for found in re.findall(r"mark\.requirement\(([^)]*)\)", marks) for id in re.findall(r"[A-Z]\d+", found)}
+    marks = "\n".join(
+        path.read_text("utf-8")
+        for path in [*(ROOT / "tests").rglob("test_*.py"), *(ROOT / "src").rglob("testing/**/*.py")]
+    )
+    shown = {
+        id for found in re.findall(r"mark\.requirement\(([^)]*)\)", marks) for id in re.findall(r"[A-Z]\d+", found)
+    }
     assert sorted(set(THIS_ISSUE) - shown) == []
 
 

@@ -21,7 +21,10 @@ WRONG = {
     "not a text": (dict(text=b"\xff\xfe"), "text"),
     "unknown kind": (dict(text="x", kind="ghost"), "kind"),
     "naive time": (dict(text="x", valid_from=NAIVE), "valid_from"),
-    "backwards": (dict(text="x", valid_from=datetime(2026, 1, 2, tzinfo=UTC), valid_to=datetime(2026, 1, 1, tzinfo=UTC)), "valid_to"),
+    "backwards": (
+        dict(text="x", valid_from=datetime(2026, 1, 2, tzinfo=UTC), valid_to=datetime(2026, 1, 1, tzinfo=UTC)),
+        "valid_to",
+    ),
     "nan": (dict(text="x", importance=float("nan")), "importance"),
     "infinite": (dict(text="x", confidence=float("inf")), "confidence"),
     "too important": (dict(text="x", importance=7), "importance"),

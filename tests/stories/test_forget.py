@@ -20,7 +20,9 @@ def bytes_of(home: Path) -> bytes:
 def test_nothing_is_left_of_what_was_forgotten(memory: AgentMemory, home: Path) -> None:
     kept = memory.records.add("the coffee machine is on the third floor")
     turn = memory.store_turn(
-        Turn(conversation_id="secret talks", index=0, role="user", content=f"my code is {SECRET}", metadata={"k": SECRET})
+        Turn(
+            conversation_id="secret talks", index=0, role="user", content=f"my code is {SECRET}", metadata={"k": SECRET}
+        )
     )
     memory.episodic.store_turn(turn.model_copy(update={"content": f"my code was {SECRET}"}))
     memory.recall(SECRET)

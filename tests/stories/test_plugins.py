@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-TOY = '''
+TOY = """
 from pydantic import BaseModel
 from agent_memory.models import Kind
 
@@ -20,7 +20,7 @@ class Sighting(BaseModel):
 
 kind = Kind("sighting", "sightings", Sighting, key=lambda payload: payload["species"].casefold(),
             succeeds=True, indexed=("species",))
-'''
+"""
 
 
 @pytest.fixture
@@ -97,7 +97,8 @@ def test_its_records_survive_when_it_is_uninstalled(toy: dict[str, str], home: P
     )
     out = run(
         "from agent_memory import AgentMemory\nmemory = AgentMemory(user_id='ada')\n"
-        "print([one.kind for one in memory.records.find()], memory.upkeep.rebuild()['contents'], memory.upkeep.verify().ok)",
+        "kinds = [one.kind for one in memory.records.find()]\n"
+        "print(kinds, memory.upkeep.rebuild()['contents'], memory.upkeep.verify().ok)",
         dict(os.environ),
     )
     assert out.strip() == "['sighting'] 1 True"

@@ -181,7 +181,10 @@ def test_tampering_is_noticed(memory: AgentMemory, home: Path) -> None:
     memory.records.add("and you owe me nothing")
     memory.close()
     for statement, said in (
-        ("update contents set text = 'I owe you two' where content = (select min(content) from contents)", "is not what was written"),
+        (
+            "update contents set text = 'I owe you two' where content = (select min(content) from contents)",
+            "is not what was written",
+        ),
         ("update versions set importance = 0.9", "is not what was written"),
         ("delete from journal where seq = 2", "missing"),
         ("update journal set reason = 'x' where seq = 2", "does not follow"),
@@ -226,6 +229,8 @@ def test_people_can_read_the_store_with_any_sql_tool(memory: AgentMemory, home: 
     memory.user.set_preference("git", "merge style", "rebase")
     memory.add_goal(__import__("agent_memory").Goal(description="upgrade Postgres", priority=5))
     reader = sqlite3.connect(f"file:{home / 'memory.db'}?mode=ro", uri=True)
-    assert reader.execute("select domain, name, value from preferences").fetchall() == [("git", "merge style", "rebase")]
+    assert reader.execute("select domain, name, value from preferences").fetchall() == [
+        ("git", "merge style", "rebase")
+    ]
     assert reader.execute("select text, status, priority from goals").fetchall() == [("upgrade Postgres", "active", 5)]
     reader.close()

@@ -107,7 +107,9 @@ class Search:
             mask &= valid_to > view.now
             later = mask & (valid_from > view.now)
             if later.any():
-                mask &= ~later | _first_to_come(columns, mask, later)
+                mask &= ~later
+                coming = later & (valid_from < valid_to)  # what was cut to nothing never comes
+                mask |= _first_to_come(columns, mask, coming)
         if where.kinds is not None:
             mask &= self._among(columns["kind"], where.kinds)
         mask &= self._among(columns["status"], where.statuses)
@@ -130,7 +132,7 @@ class Search:
         if len(numbers) == 1:
             same: NDArray[np.bool_] = column == numbers[0]
             return same
-        table = np.zeros(max(*numbers, int(column.max(initial=0))) + 1, np.bool_)
+        table = np.zeros(max([*numbers, int(column.max(initial=0))]) + 1, np.bool_)
         table[numbers] = True
         table[0] = False
         listed: NDArray[np.bool_] = table[column]
@@ -138,13 +140,13 @@ class Search:
 
 
 def _first_to_come(
-    columns: dict[str, NDArray[Any]], mask: NDArray[np.bool_], later: NDArray[np.bool_]
+    columns: dict[str, NDArray[Any]], held: NDArray[np.bool_], coming: NDArray[np.bool_]
 ) -> NDArray[np.bool_]:
     """Of records that only begin in the future, the version that begins first."""
-    first = np.zeros(len(mask), np.bool_)
-    holding = set(columns["record"][mask & ~later].tolist())
+    first = np.zeros(len(held), np.bool_)
+    holding = set(columns["record"][held].tolist())
     earliest: dict[int, int] = {}
-    for row in np.flatnonzero(later).tolist():
+    for row in np.flatnonzero(coming).tolist():
         record = int(columns["record"][row])
         other = earliest.get(record)
         if record not in holding and (other is None or columns["valid_from"][row] < columns["valid_from"][other]):

@@ -1,0 +1,82 @@
+"""`agent-memory demo`: a story is stored, asked, partly forgotten and proved, in a store that is thrown away."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from agent_memory.interfaces.cli.session import Session
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from agent_memory.interfaces.cli.demo.asking import Performance
+
+USER = "mira"
+
+
+@click.command("demo", short_help="See it work: a story is stored, asked, partly forgotten and proved")
+@click.option(
+    "--keep", type=click.Path(path_type=Path), help="keep the store in this new file; without it nothing is left"
+)
+@click.option("--json", "_json", is_flag=True, help="answer in JSON")
+@click.pass_obj
+def command(session: Session, keep: Path | None, _json: bool) -> None:
+    """See it work: four weeks of an engineer and an agent are stored, asked, partly forgotten and proved.
+
+    Runs offline, in a temporary store that is deleted at the end. Your own memories are not touched.
+    """
+    from datetime import UTC, datetime
+
+    from agent_memory.interfaces.cli import output
+
+    if keep is not None and keep.exists():
+        raise click.BadParameter(f"{keep} exists already: name a new file", param_hint="--keep")
+    present = datetime.now(UTC)
+    with _place(keep) as store:
+        done = _performed(store, present, quiet=session.json or _json)
+    if session.json or _json:
+        output.write_json(done)
+        return
+    from agent_memory.interfaces.cli.demo.showing import Stage, next_steps, show
+
+    stage = Stage(output.terminal(), present)
+    show(done, stage)
+    next_steps(stage, f"sqlite:///{keep}" if keep else None, USER)
+
+
+@contextmanager
+def _place(keep: Path | None) -> Iterator[Path]:
+    if keep is not None:
+        yield keep
+        return
+    from tempfile import TemporaryDirectory
+
+    with TemporaryDirectory(prefix="agent-memory-demo-") as folder:
+        yield Path(folder) / "demo.db"
+
+
+def _performed(store: Path, present: datetime, *, quiet: bool) -> Performance:
+    """With the local embedder, whatever is configured: a demo sends nothing anywhere."""
+    from agent_memory.app import config, registry
+    from agent_memory.app.memory import AgentMemory
+    from agent_memory.interfaces.cli.demo.asking import perform
+    from agent_memory.interfaces.cli.demo.telling import StoryClock, Telling
+
+    clock = StoryClock(present)
+    embedder = registry.open_embedder(config.load(embedding_provider="local"))
+    with AgentMemory(USER, store=f"sqlite:///{store}", embedder=embedder, clock=clock) as memory:
+        steps = perform(Telling(memory, clock), store)
+        return _watched(steps) if not quiet else list(steps)[-1]
+
+
+def _watched(steps: Iterator[Performance]) -> Performance:
+    """A line that moves while the story is stored; nothing of it stays, and a pipe does not see it."""
+    from agent_memory.interfaces.cli import output
+
+    with output.terminal(stderr=True).status("storing four weeks of conversations …"):
+        return list(steps)[-1]

@@ -1,0 +1,138 @@
+"""How a command ends: exit statuses by error code, and problems in one line. Tracebacks are for `--debug`."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import sys
+from collections.abc import Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+import click
+
+from agent_memory.interfaces.cli import PROGRAM
+from agent_memory.interfaces.cli.output import ReaderGone, write_error
+from agent_memory.interfaces.cli.session import Session
+
+if TYPE_CHECKING:
+    from agent_memory.models.errors import AgentMemoryError
+
+OK, PROBLEMS, USAGE, UNEXPECTED, STOPPED, PIPE = 0, 1, 2, 70, 130, 141
+
+STATUS = MappingProxyType(
+    {
+        "invalid_input": USAGE,
+        "not_found": 3,
+        "conflict": 4,
+        "denied": 5,
+        "store_unavailable": 6,
+        "store_full": 6,
+        "store_newer": 6,
+        "part_missing": 7,
+        "space_mismatch": 7,
+        "corrupt": 8,
+    }
+)
+
+MEANING = MappingProxyType(
+    {
+        OK: "done",
+        PROBLEMS: "`verify` or `doctor` found problems",
+        USAGE: "wrong usage, or invalid input",
+        3: "no such record, key or kind",
+        4: "a conflict: somebody else changed it, or the idempotency key is taken; nothing was written",
+        5: "not allowed",
+        6: "the store cannot be opened or written, is full, or was written by a newer version",
+        7: "a part is missing, or the embedder is not the one that the store was built with",
+        8: "the store is damaged",
+        UNEXPECTED: "an unexpected error: a bug; `--debug` shows where",
+        STOPPED: "stopped: Ctrl-C, or a no to a question",
+        PIPE: "the reader of the output went away",
+    }
+)
+
+
+def guarded(arguments: Sequence[str] | None) -> int:
+    """Run the command line and turn everything that can happen into a status."""
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    session = Session(json="--json" in itertools.takewhile(lambda word: word != "--", given))
+    try:
+        from agent_memory.interfaces.cli.root import root
+
+        _write_anything()
+        status = root.main(given, prog_name=PROGRAM, obj=session, standalone_mode=False)
+        sys.stdout.flush()
+        return status if isinstance(status, int) else OK
+    except (click.Abort, KeyboardInterrupt):
+        return STOPPED
+    except (BrokenPipeError, ReaderGone):
+        _swallow_output()
+        return PIPE
+    except click.ClickException as error:
+        return _usage(error, session)
+    except Exception as error:  # noqa: BLE001 - the door: whatever it is, people get a sentence
+        if session.debug:
+            import traceback
+
+            traceback.print_exc()
+        return _failed(error, session)
+
+
+def _usage(error: click.ClickException, session: Session) -> int:
+    context = getattr(error, "ctx", None)
+    path = context.command_path if context is not None else PROGRAM
+    _complain(
+        {"code": "usage", "message": error.format_message(), "hint": f"`{path} --help` shows how"},
+        session,
+    )
+    return USAGE
+
+
+def _failed(error: Exception, session: Session) -> int:
+    from agent_memory.models.errors import AgentMemoryError
+
+    if isinstance(error, AgentMemoryError):
+        _complain(error.to_dict(), session)
+        return status_of(error)
+    said = " ".join(str(error).split())
+    _complain(
+        {
+            "code": "unexpected",
+            "message": f"{type(error).__name__}: {said}" if said else type(error).__name__,
+            "hint": "this is a bug; run it again with AGENT_MEMORY_DEBUG=1 and report what it shows",
+        },
+        session,
+    )
+    return UNEXPECTED
+
+
+def status_of(error: AgentMemoryError) -> int:
+    return STATUS.get(error.code, UNEXPECTED)
+
+
+def _complain(problem: dict[str, str], session: Session) -> None:
+    if session.json:
+        sys.stderr.write(json.dumps({"error": problem}, indent=2) + "\n")
+        return
+    write_error("error:", problem["message"], "red")
+    if problem.get("hint"):
+        write_error("hint:", problem["hint"], "yellow")
+
+
+def _write_anything() -> None:
+    """An output that is not Unicode shows what it cannot write as an escape, rather than failing."""
+    for stream in (sys.stdout, sys.stderr):
+        if (getattr(stream, "encoding", None) or "").lower().replace("-", "") != "utf8" and hasattr(
+            stream, "reconfigure"
+        ):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _swallow_output() -> None:
+    """What is still in the buffer goes nowhere, or the interpreter would complain about it on its way out."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError):  # no real file behind it
+        return

@@ -1,0 +1,225 @@
+"""How results look, by their type. A type that is not named here shows its fields."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, get_type_hints
+
+from pydantic import BaseModel
+
+from agent_memory.app.namespaces.records import Forgotten, Written
+from agent_memory.app.namespaces.upkeep import Verification
+from agent_memory.app.operations import Operation
+from agent_memory.interfaces.cli.blocks import Block, Card, Column, Interval, Line, Note, Table, Under, Verbatim
+from agent_memory.interfaces.cli.output import shown
+from agent_memory.models.answer import Recalled, Why
+from agent_memory.models.bundle import MemoryBundle
+from agent_memory.models.record import JournalLine, Record, Status
+
+ID = Column("id", Under.NARROW, "cyan")
+TEXT = Column("text")
+TEXTS = ("content", "text", "claim", "description", "thought", "entity")  # fields that read best as the last column
+NOTHING = Note("nothing")
+
+
+def present(operation: Operation, result: Any, *, why: bool = False) -> list[Block]:
+    """Blocks to write. `why` adds the reasons to the hits of a recall."""
+    if operation.name == "records.history":
+        return history(result)
+    if isinstance(result, Recalled):
+        return recalled(result, why=why)
+    if result is None:
+        done = get_type_hints(operation.function).get("return") in (None, type(None))
+        return [Note("done" if done else "nothing")]
+    if isinstance(result, list):
+        return listed(result)
+    shape = PRESENTERS.get(type(result))
+    if shape is not None:
+        return shape(result)
+    if isinstance(result, BaseModel):
+        return mapping(_fields(result))
+    return mapping(result) if isinstance(result, dict) else [Line(shown(result))]
+
+
+def record(one: Record) -> list[Block]:
+    known: list[tuple[str, object]] = [
+        ("id", one.id),
+        ("kind", one.kind),
+        ("version", one.version),
+        ("status", one.status),
+        ("valid", Interval(one.valid_from, one.valid_to)),
+        ("recorded", Interval(one.recorded_at, one.recorded_to)),
+        ("key", one.key and one.key.replace("\x1f", " · ")),
+        ("conversation", one.conversation_id),
+        ("repository", one.repository),
+        ("importance", one.importance),
+        ("confidence", one.confidence),
+        ("source", one.source),
+        ("scope", " / ".join((one.scope.tenant, one.scope.user, one.scope.agent))),
+        ("payload", one.payload or None),
+    ]
+    return [Card([field for field in known if field[1] is not None], one.text)]
+
+
+def records(found: list[Record]) -> list[Block]:
+    columns = (
+        ID,
+        Column("kind", style="magenta"),
+        Column("valid from"),
+        Column("version", right=True),
+        Column("status"),
+        TEXT,
+    )
+    rows: list[tuple[object, ...]] = [
+        (one.id, one.kind, one.valid_from, one.version, Status(one.status).value, one.text) for one in found
+    ]
+    return [Table(columns, rows, longest=160)]
+
+
+def history(versions: list[Record]) -> list[Block]:
+    columns = (Column("version", right=True), Column("valid"), Column("recorded"), Column("status"), TEXT)
+    rows: list[tuple[object, ...]] = [
+        (
+            one.version,
+            Interval(one.valid_from, one.valid_to),
+            Interval(one.recorded_at, one.recorded_to),
+            Status(one.status).value,
+            one.text,
+        )
+        for one in versions
+    ]
+    return [Table(columns, rows)]
+
+
+def recalled(found: Recalled, *, why: bool = False) -> list[Block]:
+    columns = (
+        Column("score", right=True, style="green"),
+        Column("relevance", right=True),
+        Column("kind", style="magenta"),
+        Column("when"),
+        ID,
+        *([Column("why", Under.ALWAYS)] if why else []),
+        TEXT,
+    )
+    rows: list[tuple[object, ...]] = [
+        (
+            f"{hit.score:.2f}",
+            f"{hit.relevance:.2f}",
+            hit.kind,
+            hit.record.valid_from,
+            hit.id,
+            *([reasons(hit.why)] if why else []),
+            hit.text,
+        )
+        for hit in found
+    ]
+    said = f"{len(found)} of {found.searched} memories, {found.milliseconds:.0f} ms"
+    if found.pending:
+        said += f"; {found.pending} had no vector yet and were searched by their words only"
+    return [Table(columns, rows), Note(said)] if rows else [Note(f"nothing fits: {said}")]
+
+
+def reasons(why: Why) -> str:
+    """What each channel added to the score, the words that matched, how near the meaning is."""
+    parts = [" + ".join(f"{name} {added:.2f}" for name, added in why.channels.items())]
+    if why.words:
+        parts.append(f"words: {', '.join(why.words)}")
+    if why.similarity is not None:
+        parts.append(f"similarity {why.similarity:.2f}")
+    if why.exact_key:
+        parts.append("exact key")
+    return " · ".join(parts)
+
+
+def written(one: Written) -> list[Block]:
+    return [Line(f"{one.effect} {one.id} (version {one.version})", "green")]
+
+
+def forgotten(one: Forgotten) -> list[Block]:
+    said = f"forgotten: {', '.join(one.ids)}"
+    late = "" if one.scrubbed else "; another process is reading: its log on the disk follows when it is done"
+    return [Line(said + late, "green" if one.scrubbed else "yellow")]
+
+
+def verification(one: Verification) -> list[Block]:
+    counted = ", ".join(f"{number} {what}" for what, number in one.checked.items())
+    blocks: list[Block] = [Line(f"problem: {problem}", "red") for problem in one.problems]
+    if one.ok:
+        blocks.append(Line(f"ok: {counted}", "green"))
+    return [
+        *blocks,
+        Line(f"head: {one.seq} {one.head}"),
+        Note("keep the head elsewhere: a later store must contain it"),
+    ]
+
+
+def journal(lines: list[JournalLine]) -> list[Block]:
+    columns = (
+        Column("seq", right=True),
+        Column("at"),
+        Column("operation", style="magenta"),
+        Column("actor"),
+        Column("record"),
+        Column("reason"),
+    )
+    rows: list[tuple[object, ...]] = [
+        (one.seq, one.at, one.operation, one.actor, one.record_id, one.reason or "") for one in lines
+    ]
+    return [Table(columns, rows)]
+
+
+def bundle(one: MemoryBundle) -> list[Block]:
+    return [Line(one.to_context_string())] if one.to_context_string() else [NOTHING]
+
+
+def listed(result: list[Any]) -> list[Block]:
+    """A list of one kind of thing: its own table, or one made of its fields."""
+    if not result:
+        return [NOTHING]
+    shape = LISTS.get(type(result[0]))
+    if shape is not None:
+        return shape(result)
+    if isinstance(result[0], BaseModel):
+        result = [_fields(one) for one in result]
+    if isinstance(result[0], dict):
+        names = sorted(dict.fromkeys(name for one in result for name in one), key=lambda name: name in TEXTS)
+        names = [name for name in names if any(one.get(name) not in (None, [], {}) for one in result)] or names
+        columns = tuple(Column(name, wraps=True) for name in names)
+        return [Table(columns, [tuple(one.get(name) for name in names) for one in result])]
+    return [Line(shown(one)) for one in result]
+
+
+def mapping(fields: Mapping[str, Any]) -> list[Block]:
+    """Values first; lists and mappings inside it follow, each under its name."""
+    flat = [(name, value) for name, value in fields.items() if not _nested(value)]
+    blocks: list[Block] = [Card(flat)] if flat else []
+    for name, value in fields.items():
+        if _nested(value):
+            blocks += [Line(f"\n{name}", "bold"), *(mapping(value) if isinstance(value, dict) else listed(value))]
+    return blocks or [NOTHING]
+
+
+def _nested(value: Any) -> bool:
+    return (isinstance(value, dict) and bool(value)) or (
+        isinstance(value, list) and bool(value) and isinstance(value[0], dict | BaseModel)
+    )
+
+
+def _fields(one: BaseModel) -> dict[str, Any]:
+    return {name: getattr(one, name) for name in type(one).model_fields if name != "embedding"}
+
+
+PRESENTERS: Mapping[type, Callable[[Any], list[Block]]] = {
+    Record: record,
+    Written: written,
+    Forgotten: forgotten,
+    Verification: verification,
+    MemoryBundle: bundle,
+    str: lambda text: [Verbatim(text)],
+}
+
+LISTS: Mapping[type, Callable[[list[Any]], list[Block]]] = {
+    Record: records,
+    JournalLine: journal,
+    Written: lambda found: [block for one in found for block in written(one)],
+}

@@ -1,0 +1,87 @@
+"""`agent-memory` itself: options before the command, and commands that are found when they are needed."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from types import MappingProxyType
+from typing import Any
+
+import click
+
+from agent_memory import __version__
+from agent_memory.interfaces.cli.session import Session
+
+OWN = MappingProxyType(
+    {
+        "demo": "agent_memory.interfaces.cli.demo",
+        "doctor": "agent_memory.interfaces.cli.doctor",
+    }
+)
+"""Commands that are no operation: each is the `command` of a module of ours."""
+
+
+class Root(click.Group):
+    """Commands come from the table of operations, which is loaded when the first of them is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        from agent_memory.interfaces.cli import commands
+
+        return [*sorted([*commands.top(), *OWN]), *commands.namespaces()]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in OWN:
+            own: click.Command = import_module(OWN[cmd_name]).command
+            return own
+        from agent_memory.interfaces.cli import commands
+
+        if cmd_name in commands.top():
+            return commands.command(cmd_name, commands.top()[cmd_name])
+        return commands.group(cmd_name) if cmd_name in commands.namespaces() else None
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if self.get_command(ctx, args[0]) is None and not args[0].startswith("-") and not ctx.resilient_parsing:
+            from difflib import get_close_matches
+
+            near = get_close_matches(args[0], self.list_commands(ctx), n=1)
+            ctx.fail(f"there is no command {args[0]!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        from agent_memory.interfaces.cli import commands
+
+        sections = {
+            "Commands": sorted([*commands.top(), *OWN]),
+            "Every operation, by namespace (agent-memory NAMESPACE --help)": list(commands.namespaces()),
+        }
+        for title, names in sections.items():
+            found = [(name, self.get_command(ctx, name)) for name in names]
+            with formatter.section(title):
+                formatter.write_dl([(name, one.get_short_help_str(70)) for name, one in found if one is not None])
+
+
+@click.group(cls=Root, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--user", help="Whose memory it is.  [default: AGENT_MEMORY_USER, or default]")
+@click.option("--tenant", help="The wall around users.  [default: AGENT_MEMORY_TENANT, or default]")
+@click.option("--conversation", metavar="ID", help="The conversation whose working set is meant.")
+@click.option("--agent", help="Only this agent's memory, and what all agents share.")
+@click.option(
+    "--store", metavar="URL", help="Where the memory is: sqlite:///path.  [default: AGENT_MEMORY_STORE, or your own]"
+)
+@click.option("--json", is_flag=True, help="Answer in JSON, also about errors. Every command has it too.")
+@click.option("--debug", is_flag=True, envvar="AGENT_MEMORY_DEBUG", help="Show where an unexpected error happened.")
+@click.version_option(__version__, message="%(prog)s %(version)s")
+@click.pass_context
+def root(ctx: click.Context, /, **given: Any) -> None:
+    """Long-term memory for agents: local, exact, explainable.
+
+    Moments (--as-of, --valid-at, --after …) are ISO 8601, taken as local time if they name no zone, or words such as
+    `yesterday` and `2 days ago`.
+    """
+    session: Session = ctx.obj
+    given["json"] = given["json"] or session.json
+    for name, value in given.items():
+        setattr(session, name, value)
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())

@@ -1,0 +1,177 @@
+"""Links: typed, weighted edges with a recorded interval, walked in both directions."""
+
+from __future__ import annotations
+
+import pytest
+
+from agent_memory.models.errors import NotFound
+from agent_memory.models.record import Link
+from agent_memory.ports.changes import Disconnect, Effect
+from agent_memory.ports.store import Store
+from agent_memory.testing.builders import (
+    ALICE,
+    ALICES_BOT,
+    BOB,
+    BOT,
+    SHARED,
+    STRANGER,
+    link,
+    put,
+    view,
+    write,
+    write_one,
+)
+
+
+def people(store: Store, *names: str) -> None:
+    write(store, *(put(name, id=name) for name in names))
+
+
+def ends(links: list[Link]) -> list[str]:
+    return [f"{one.source_id}>{one.target_id}" for one in links]
+
+
+def walked(store: Store, start: str, depth: int, *types: str, limit: int = 1000) -> list[tuple[str, int]]:
+    found = store.records.walk(view(), [start], depth=depth, types=types, limit=limit)
+    return [(one.record.id, one.distance) for one in found]
+
+
+class LinkConformance:
+    """A link has the narrower scope of its ends, and both must be visible."""
+
+    def test_a_link_comes_back_as_it_was_written(self, store: Store) -> None:
+        people(store, "a", "b")
+        outcome = write_one(store, link("a", "b", "works_for", 0.7, since=2020, tags=["x"]))
+        assert (outcome.effect, outcome.id) == (Effect.CREATED, "a")
+        expected = Link(
+            source_id="a",
+            target_id="b",
+            type="works_for",
+            weight=0.7,
+            properties={"since": 2020, "tags": ["x"]},
+        )
+        assert store.records.links(view(), ["a"]) == store.records.links(view(), ["b"]) == [expected]
+
+    def test_links_come_in_the_order_they_were_made_and_once_each(self, store: Store) -> None:
+        people(store, "a", "b", "c")
+        write(store, link("b", "c"), link("a", "b"), link("c", "a"), link("a", "a"))
+        assert ends(store.records.links(view(), ["a"])) == ["a>b", "c>a", "a>a"]
+        assert ends(store.records.links(view(), ["c", "a", "b", "a"])) == ["b>c", "a>b", "c>a", "a>a"]
+        assert store.records.links(view(), ["nobody"]) == store.records.links(view(), []) == []
+
+    def test_many_records_are_asked_at_once(self, store: Store) -> None:
+        names = [f"n{number:03}" for number in range(450)]
+        people(store, *names)
+        write(store, *(link(names[number], names[-1 - number]) for number in range(225)))
+        found = ends(store.records.links(view(), names))
+        assert found == [f"{names[number]}>{names[-1 - number]}" for number in range(225)]
+        walked = store.records.walk(view(), names[:225], depth=1)
+        assert [one.record.id for one in walked] == names[:224:-1]
+
+    def test_the_same_link_again_changes_nothing(self, store: Store) -> None:
+        people(store, "a", "b")
+        before = write(store, link("a", "b", weight=0.5, why="x")).seq
+        again = write(store, link("a", "b", weight=0.5, why="x"))
+        assert (again.outcomes[0].effect, again.seq) == (Effect.UNCHANGED, before)
+
+    def test_another_weight_or_property_takes_the_place_of_the_old(self, store: Store) -> None:
+        people(store, "a", "b")
+        write(store, link("a", "b", weight=0.5))
+        assert write_one(store, link("a", "b", weight=0.6)).effect is Effect.UPDATED
+        assert write_one(store, link("a", "b", weight=0.6, why="x")).effect is Effect.UPDATED
+        [only] = store.records.links(view(), ["a"])
+        assert (only.weight, only.properties) == (0.6, {"why": "x"})
+
+    def test_type_and_direction_tell_links_apart(self, store: Store) -> None:
+        people(store, "a", "b")
+        write(store, link("a", "b", "knows"), link("b", "a", "knows"), link("a", "b", "trusts"))
+        assert len(store.records.links(view(), ["a"])) == 3
+
+    def test_a_link_can_be_cut_and_made_again(self, store: Store) -> None:
+        people(store, "a", "b")
+        write(store, link("a", "b"))
+        assert write_one(store, Disconnect("b", "a", "about")).effect is Effect.UNCHANGED
+        assert write_one(store, Disconnect("a", "b", "other")).effect is Effect.UNCHANGED
+        assert write_one(store, Disconnect("a", "b", "about")).effect is Effect.UPDATED
+        assert store.records.links(view(), ["a"]) == []
+        assert write_one(store, Disconnect("a", "b", "about")).effect is Effect.UNCHANGED
+        assert write_one(store, link("a", "b")).effect is Effect.CREATED
+        assert len(store.records.links(view(), ["a"])) == 1
+
+    def test_a_link_belongs_to_the_record_and_not_to_a_version(self, store: Store) -> None:
+        people(store, "a", "b")
+        write(store, link("a", "b"), put("another text", id="b"))
+        [neighbour] = store.records.walk(view(), ["a"], depth=1)
+        assert neighbour.record.text == "another text"
+
+    def test_a_walk_goes_breadth_first_in_both_directions(self, store: Store) -> None:
+        people(store, "a", "b", "c", "d", "e")
+        write(store, link("b", "c"), link("a", "b"), link("d", "a"), link("c", "e"), link("e", "a"))
+        assert walked(store, "a", 1) == [("b", 1), ("d", 1), ("e", 1)]
+        assert walked(store, "a", 2) == [("b", 1), ("d", 1), ("e", 1), ("c", 2)]
+        assert walked(store, "a", 0) == walked(store, "nobody", 2) == []
+
+    def test_a_walk_knows_how_it_came(self, store: Store) -> None:
+        people(store, "a", "b", "c")
+        write(store, link("a", "b", "knows", 0.5), link("c", "b", "likes", 0.25))
+        found = store.records.walk(view(), ["a"], depth=5)
+        assert [(one.record.id, one.link.type, one.link.weight, one.distance) for one in found] == [
+            ("b", "knows", 0.5, 1),
+            ("c", "likes", 0.25, 2),
+        ]
+
+    def test_a_walk_keeps_to_its_types_and_its_limit(self, store: Store) -> None:
+        people(store, "a", "b", "c", "d")
+        write(store, link("a", "b", "knows"), link("b", "c", "likes"), link("a", "d", "likes"))
+        assert walked(store, "a", 3, "knows") == [("b", 1)]
+        assert walked(store, "a", 3, "likes", "knows") == [("b", 1), ("d", 1), ("c", 2)]
+        assert walked(store, "a", 3, "unheard") == []
+        assert walked(store, "a", 3, limit=2) == [("b", 1), ("d", 1)]
+
+    def test_a_walk_leaves_out_where_it_started(self, store: Store) -> None:
+        people(store, "a", "b", "c")
+        write(store, link("a", "b"), link("b", "c"), link("c", "a"))
+        found = store.records.walk(view(), ["a", "b"], depth=3)
+        assert [one.record.id for one in found] == ["c"]
+
+
+class LinkWallConformance:
+    """Nobody learns of a record through a link."""
+
+    def test_a_link_to_a_private_record_is_private(self, store: Store) -> None:
+        write(store, put("for all", id="shared"), put("for all too", id="common"), scope=SHARED)
+        write(store, put("mine", id="private"), link("shared", "private"), link("shared", "common"), scope=ALICE)
+        assert ends(store.records.links(view(ALICE), ["shared"])) == ["shared>private", "shared>common"]
+        for other in (BOB, SHARED, BOT):
+            assert ends(store.records.links(view(other), ["shared"])) == ["shared>common"]
+            found = store.records.walk(view(other), ["shared"], depth=3)
+            assert [one.record.id for one in found] == ["common"]
+        assert store.records.links(view(STRANGER), ["shared", "private"]) == []
+
+    def test_a_walk_does_not_go_through_a_private_record(self, store: Store) -> None:
+        write(store, put("x", id="here"), put("x", id="there"), scope=SHARED)
+        write(store, put("x", id="tunnel"), link("here", "tunnel"), link("tunnel", "there"), scope=ALICE)
+        found = store.records.walk(view(ALICE), ["here"], depth=2)
+        assert [one.record.id for one in found] == ["tunnel", "there"]
+        assert store.records.walk(view(BOB), ["here"], depth=2) == []
+
+    def test_a_link_between_two_sorts_of_private_is_for_whoever_sees_both(self, store: Store) -> None:
+        write(store, put("alice's", id="a"), scope=ALICE)
+        write(store, put("the bot's", id="b"), scope=BOT)
+        write(store, link("a", "b"), scope=ALICES_BOT)
+        assert len(store.records.links(view(ALICES_BOT), ["a"])) == 1
+        assert store.records.links(view(ALICE), ["a"]) == []
+        assert store.records.links(view(BOT), ["b"]) == []
+
+    def test_nobody_can_link_what_they_do_not_see(self, store: Store) -> None:
+        write(store, put("mine", id="a"), put("too", id="b"), link("a", "b"), scope=ALICE)
+        write(store, put("his", id="c"), scope=BOB)
+        for change in (link("c", "a"), link("a", "c"), Disconnect("a", "b", "about")):
+            with pytest.raises(NotFound):
+                write(store, change, scope=BOB)
+        assert len(store.records.links(view(ALICE), ["a"])) == 1
+
+    def test_a_shared_link_can_be_cut_by_who_sees_it(self, store: Store) -> None:
+        write(store, put("x", id="a"), put("x", id="b"), link("a", "b"), scope=SHARED)
+        assert write_one(store, Disconnect("a", "b", "about"), scope=ALICE).effect is Effect.UPDATED
+        assert store.records.links(view(SHARED), ["a"]) == []

@@ -1,0 +1,89 @@
+"""Receipts: what reads left behind, and how often each record was recalled."""
+
+from __future__ import annotations
+
+from agent_memory.ports.changes import Amend
+from agent_memory.ports.index import Probe
+from agent_memory.ports.receipts import ReceiptLine
+from agent_memory.ports.records import View
+from agent_memory.ports.store import Store
+from agent_memory.testing.builders import ALICE, ALICES_BOT, BOB, EVERYTHING, NOW, SHARED, STRANGER, put, view, write
+
+
+def handles(store: Store, moment: View | None = None) -> dict[str, int]:
+    """text -> the handle of the version that says it."""
+    found = store.index.gather(Probe(moment or view(), EVERYTHING, pool=100)).handles.tolist()
+    return {store.index.hydrate([handle])[0].text: handle for handle in found}
+
+
+class ReceiptConformance:
+    """Kept for whoever may see them; what they show counts as accessed."""
+
+    def test_a_receipt_comes_back_to_its_reader(self, store: Store) -> None:
+        store.receipts.keep(
+            [ReceiptLine("r1", view(), 0, '{"query": "ü"}', ()), ReceiptLine("r2", view(), 0, "{}", ())]
+        )
+        assert store.receipts.receipt(view(), "r1") == '{"query": "ü"}'
+        assert store.receipts.receipt(view(), "r2") == "{}"
+        assert store.receipts.receipt(view(), "r3") is None
+
+    def test_a_receipt_is_seen_like_a_record_of_its_scope(self, store: Store) -> None:
+        store.receipts.keep([ReceiptLine("r", view(ALICE), 0, "{}", ()), ReceiptLine("s", view(SHARED), 0, "{}", ())])
+        assert store.receipts.receipt(view(ALICES_BOT), "r") == "{}"
+        for other in (BOB, SHARED, STRANGER):
+            assert store.receipts.receipt(view(other), "r") is None
+        assert store.receipts.receipt(view(BOB), "s") == "{}"
+        assert store.receipts.receipt(view(STRANGER), "s") is None
+
+    def test_nothing_to_keep_is_fine(self, store: Store) -> None:
+        store.receipts.keep([])
+        assert store.receipts.accesses(view(), []) == {}
+
+    def test_accesses_are_counted_per_record(self, store: Store) -> None:
+        write(store, put("one", id="a"), put("two", id="b"), put("three", id="c"))
+        known = handles(store)
+        store.receipts.keep(
+            [
+                ReceiptLine("r1", view(now=NOW + 5), 3, "{}", (known["one"], known["two"])),
+                ReceiptLine("r2", view(now=NOW + 9), 3, "{}", (known["one"],)),
+            ]
+        )
+        store.receipts.keep([ReceiptLine("r3", view(now=NOW + 7), 3, "{}", (known["one"],))])
+        assert store.receipts.accesses(view(), ["a", "b", "c", "nobody"]) == {"a": (3, NOW + 9), "b": (1, NOW + 5)}
+        assert store.records.stats(view())["receipts"] == 3
+
+    def test_all_versions_of_a_record_count_for_it(self, store: Store) -> None:
+        write(store, put("one", id="a"))
+        old = handles(store)["one"]
+        write(store, put("two", id="a"), Amend("a", importance=0.1))
+        store.receipts.keep([ReceiptLine("r1", view(), 3, "{}", (old,))])
+        store.receipts.keep([ReceiptLine("r2", view(), 3, "{}", (handles(store)["two"],))])
+        assert store.receipts.accesses(view(), ["a"]) == {"a": (2, NOW)}
+
+    def test_a_handle_that_leads_nowhere_is_no_error(self, store: Store) -> None:
+        store.receipts.keep([ReceiptLine("r1", view(), 0, "{}", (10**9,))])
+        assert store.receipts.receipt(view(), "r1") == "{}"
+
+    def test_accesses_cross_no_wall(self, store: Store) -> None:
+        write(store, put("his", id="b"), scope=BOB)
+        write(store, put("for all", id="s"), scope=SHARED)
+        known = handles(store, view(BOB))
+        store.receipts.keep([ReceiptLine("r1", view(BOB), 2, "{}", (known["his"], known["for all"]))])
+        assert store.receipts.accesses(view(ALICE), ["b", "s"]) == {"s": (1, NOW)}
+        assert store.receipts.accesses(view(STRANGER), ["b", "s"]) == {}
+
+    def test_of_the_same_id_the_narrowest_is_meant(self, store: Store) -> None:
+        write(store, put("bob's", id="a"), scope=BOB)
+        write(store, put("for all", id="a"), scope=SHARED)
+        write(store, put("alice's", id="a"), scope=ALICE)
+        shared, hers = handles(store, view(SHARED))["for all"], handles(store)["alice's"]
+        store.receipts.keep([ReceiptLine("r1", view(SHARED), 3, "{}", (shared,))])
+        assert store.receipts.accesses(view(ALICE), ["a"]) == {}
+        assert store.receipts.accesses(view(SHARED), ["a"]) == {"a": (1, NOW)}
+        store.receipts.keep([ReceiptLine(f"r{n}", view(ALICE), 3, "{}", (hers,)) for n in (2, 3)])
+        assert store.receipts.accesses(view(ALICE), ["a"]) == {"a": (2, NOW)}
+
+    def test_receipts_bring_no_line_in_the_journal(self, store: Store) -> None:
+        before = write(store, put("one", id="a")).seq
+        store.receipts.keep([ReceiptLine("r1", view(), 1, "{}", (handles(store)["one"],))])
+        assert store.records.stats(view())["seq"] == before

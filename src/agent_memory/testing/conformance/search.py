@@ -1,0 +1,279 @@
+"""`Index.gather`: all evidence about what a reader may see, and nothing else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from agent_memory.models.errors import SpaceMismatch
+from agent_memory.models.record import Status
+from agent_memory.ports.changes import Amend
+from agent_memory.ports.index import Pool, Probe
+from agent_memory.ports.records import Filter, View
+from agent_memory.ports.store import Store
+from agent_memory.testing.builders import (
+    ALICE,
+    BOB,
+    DAY,
+    NOW,
+    OTHER_SPACE,
+    SHARED,
+    SPACE,
+    direction,
+    embed_all,
+    ids,
+    put,
+    succeeding,
+    term,
+    vector,
+    view,
+    with_vectors,
+    write,
+)
+
+ALL = 10_000
+
+
+def look(store: Store, words: str = "", at: View | None = None, where: Filter | None = None, **rest: Any) -> Pool:
+    """Ask with words; `rest` holds other fields of a probe."""
+    terms = tuple(term(word) for word in words.split())
+    return store.index.gather(Probe(at or view(), where or Filter(), **{"pool": 0, "terms": terms, **rest}))
+
+
+def names(store: Store, pool: Pool) -> list[str]:
+    """The ids of the candidates, sorted."""
+    return sorted(ids(store.index.hydrate(pool.handles.tolist())))
+
+
+def evidence(store: Store, pool: Pool, column: str) -> dict[str, Any]:
+    """id -> what one column of the pool says about it."""
+    rows = getattr(pool, column)
+    return {store.index.hydrate([int(handle)])[0].id: rows[place].tolist() for place, handle in enumerate(pool.handles)}
+
+
+class WordsConformance:
+    """Words bring all their matches, and the statistics are those of the reader."""
+
+    def test_an_empty_store_gives_an_empty_pool(self, store: Store) -> None:
+        pool = look(store, "any thing", pool=5)
+        assert (pool.seq, pool.documents, pool.mean_length) == (0, 0, 0.0)
+        assert pool.frequencies.tolist() == [0, 0]
+        assert pool.counts.shape == (0, 2)
+        assert len(pool.handles) == 0
+
+    def test_every_match_is_a_candidate_with_its_counts(self, store: Store) -> None:
+        write(store, put("red red blue", id="a"), put("blue", id="b"), put("green", id="c"))
+        pool = look(store, "red blue")
+        assert evidence(store, pool, "counts") == {"a": [2, 1], "b": [0, 1]}
+        assert evidence(store, pool, "lengths") == {"a": 3, "b": 1}
+        assert pool.frequencies.tolist() == [1, 2]
+        assert (pool.documents, pool.mean_length) == (3, 5 / 3)
+        assert pool.seq == 3
+
+    def test_a_candidate_tells_its_time_and_importance(self, store: Store) -> None:
+        write(store, put("red", id="a", valid_from=NOW - DAY, importance=0.25), put("red", id="b", importance=1.0))
+        pool = look(store, "red")
+        assert evidence(store, pool, "valid_from") == {"a": NOW - DAY, "b": NOW}
+        assert evidence(store, pool, "importance") == {"a": 0.25, "b": 1.0}
+
+    def test_statistics_cover_all_that_is_visible_and_only_that(self, store: Store) -> None:
+        write(store, *(put("red herring", id=f"b{number}") for number in range(5)), scope=BOB)
+        write(store, put("red", id="s"), scope=SHARED)
+        write(store, put("red blue green", id="a"), put("blue", id="b"), scope=ALICE)
+        pool = look(store, "red herring", view(ALICE))
+        assert (pool.documents, pool.mean_length, pool.frequencies.tolist()) == (3, 5 / 3, [2, 0])
+        pool = look(store, "red herring", view(BOB))
+        assert (pool.documents, pool.frequencies.tolist()) == (6, [6, 5])
+
+    def test_only_the_version_that_is_shown_counts(self, store: Store) -> None:
+        before = write(store, put("red", id="a")).seq
+        assert names(store, look(store, "red")) == ["a"]
+        write(store, put("blue blue", id="a"))
+        assert names(store, look(store, "red")) == []
+        assert names(store, look(store, "blue")) == ["a"]
+        then = look(store, "red blue", view(seq=before))
+        assert (names(store, then), then.seq) == (["a"], before)
+        assert (then.documents, then.mean_length, then.frequencies.tolist()) == (1, 1.0, [1, 0])
+
+    def test_valid_time_is_respected(self, store: Store) -> None:
+        write(store, put("red", id="a", valid_from=NOW - 2 * DAY))
+        write(store, succeeding(put("blue", id="a", valid_from=NOW - DAY)))
+        write(store, succeeding(put("green", id="a", valid_from=NOW + DAY)))
+        moments = {
+            "red": view(valid_at=NOW - 2 * DAY),
+            "blue": view(),
+            "green": view(now=NOW + DAY),
+        }
+        for colour, moment in moments.items():
+            pool = look(store, "red blue green", moment)
+            assert pool.counts.tolist() == [[int(colour == one) for one in ("red", "blue", "green")]]
+        assert look(store, "red", view(valid_at=NOW - 3 * DAY)).documents == 0
+
+    def test_what_is_still_to_come_shows_its_first_version(self, store: Store) -> None:
+        write(store, put("red", id="a", valid_from=NOW + DAY))
+        write(store, succeeding(put("blue", id="a", valid_from=NOW + 2 * DAY)))
+        pool = look(store, "red blue")
+        assert (pool.documents, pool.frequencies.tolist()) == (1, [1, 0])
+
+    def test_an_amended_version_keeps_the_words_and_vectors_of_its_content(self, store: Store) -> None:
+        store.index.begin(SPACE)
+        write(store, with_vectors(put("red", id="a"), vector(1, 0, 0, 0)))
+        assert names(store, look(store, "red")) == ["a"]
+        write(store, Amend("a", importance=0.9))
+        pool = look(store, "red", vector=direction(1, 0, 0, 0), space=SPACE)
+        assert evidence(store, pool, "importance") == {"a": pytest.approx(0.9)}
+        assert evidence(store, pool, "similarity") == {"a": pytest.approx(1.0, abs=0.01)}
+        assert (pool.documents, pool.frequencies.tolist()) == (1, [1])
+
+    def test_what_the_filter_drops_counts_nowhere(self, store: Store) -> None:
+        write(store, put("red", id="a", conversation_id="c1"), put("red", id="b", kind="fact", repository="r1"))
+        write(store, put("red", id="c", status=Status.HELD), put("red", id="d", payload={"n": 1}, valid_from=NOW - 9))
+        for where, expected in (
+            (Filter(), ["a", "b", "d"]),
+            (Filter(conversation_id="c1"), ["a"]),
+            (Filter(kinds=("fact", "unheard")), ["b"]),
+            (Filter(repository="r1"), ["b"]),
+            (Filter(statuses=(Status.HELD,)), ["c"]),
+            (Filter(fields=(("n", 1),)), ["d"]),
+            (Filter(before=NOW), ["d"]),
+            (Filter(after=NOW), ["a", "b"]),
+            (Filter(conversation_id="unheard"), []),
+            (Filter(kinds=()), []),
+            (Filter(kinds=("unheard", "neither")), []),
+            (Filter(statuses=()), []),
+            (Filter(statuses=tuple(Status), kinds=("note", "note")), ["a", "c", "d"]),
+        ):
+            pool = look(store, "red", where=where)
+            assert names(store, pool) == expected
+            assert (pool.documents, pool.frequencies.tolist()) == (len(expected), [len(expected)])
+
+    def test_an_interval_cut_to_nothing_counts_nowhere(self, store: Store) -> None:
+        write(store, put("red", id="a", valid_from=NOW + DAY), put("blue", id="b", valid_from=NOW + DAY))
+        write(store, Amend("a", valid_to=NOW + 9), Amend("b", valid_to=NOW + DAY))
+        write(store, succeeding(put("green", id="b", valid_from=NOW + DAY)))
+        pool = look(store, "red blue green")
+        assert (names(store, pool), pool.documents, pool.frequencies.tolist()) == (["b"], 1, [0, 0, 1])
+
+    def test_words_bring_matches_beyond_the_pool(self, store: Store) -> None:
+        write(store, *(put("red", id=f"{number}") for number in range(30)))
+        assert len(look(store, "red", pool=3).handles) == 30
+
+    def test_a_key_that_is_asked_for_is_exact(self, store: Store) -> None:
+        write(store, put("x", id="a", key="k"), put("red", id="b", key="other"), put("x", id="c", kind="fact", key="k"))
+        write(store, put("x", id="d", key="k"), scope=BOB)
+        assert evidence(store, look(store, "red", key="k"), "exact") == {"a": True, "b": False, "c": True}
+        assert evidence(store, look(store, "red"), "exact") == {"b": False}
+
+    def test_handles_become_records_in_their_order(self, store: Store) -> None:
+        write(store, put("red", id="a"), put("red", id="b"), put("red", id="c"))
+        handles = look(store, "red").handles.tolist()
+        forwards, backwards = store.index.hydrate(handles), store.index.hydrate(handles[::-1])
+        assert ids(forwards) == ids(backwards)[::-1]
+        assert forwards == [store.records.get(view(), [one.id])[0] for one in forwards]
+        assert store.index.hydrate([]) == store.index.hydrate([10**9]) == []
+
+    def test_an_old_handle_still_leads_to_its_version(self, store: Store) -> None:
+        write(store, put("red", id="a"))
+        handles = look(store, "red").handles.tolist()
+        write(store, put("blue", id="a"))
+        assert [(one.text, one.version) for one in store.index.hydrate(handles)] == [("red", 1)]
+
+
+class SimilarityConformance:
+    """Exact over what the reader may see; similarity and recency may each bring `pool` candidates."""
+
+    def near(self, store: Store, *numbers: float, pool: int = ALL, **rest: Any) -> Pool:
+        return look(store, pool=pool, vector=direction(*numbers), space=SPACE, **rest)
+
+    def test_similarity_is_the_cosine(self, store: Store) -> None:
+        store.index.begin(SPACE)
+        write(
+            store,
+            with_vectors(put("x", id="a"), vector(1, 0, 0, 0)),
+            with_vectors(put("x", id="b"), vector(1, 1, 0, 0)),
+            with_vectors(put("x", id="c"), vector(-1, 0, 0, 0)),
+            put("x", id="none"),
+        )
+        similarity = evidence(store, self.near(store, 1, 0, 0, 0), "similarity")
+        assert np.isnan(similarity.pop("none"))
+        assert similarity == pytest.approx({"a": 1.0, "b": 0.5**0.5, "c": -1.0}, abs=0.01)
+
+    def test_without_a_question_there_is_no_similarity(self, store: Store) -> None:
+        store.index.begin(SPACE)
+        write(store, with_vectors(put("red", id="a"), vector(1, 0, 0, 0)))
+        assert np.isnan(look(store, "red").similarity).all()
+
+    def test_of_several_vectors_the_best_counts(self, store: Store) -> None:
+        store.index.begin(SPACE)
+        parts = (vector(0, 1, 0, 0, part=0), vector(1, 0, 0, 0, part=1), vector(-1, 0, 0, 0, part=2))
+        write(store, with_vectors(put("long", id="a"), *parts), with_vectors(put("x", id="b"), vector(0, 0, 1, 0)))
+        pool = self.near(store, 1, 0, 0, 0, pool=1)
+        assert evidence(store, pool, "similarity")["a"] == pytest.approx(1.0, abs=0.01)
+        assert pool.documents == 2
+        assert self.near(store, 0, 1, 0, 0).handles.tolist().count(pool.handles[0]) == 1
+
+    def test_each_channel_brings_at_most_a_pool(self, store: Store) -> None:
+        store.index.begin(SPACE)
+        for number in range(20):
+            # The older, the more similar: the two channels bring different records.
+            new = put("x", id=f"{number:02}", valid_from=NOW - number * DAY)
+            write(store, with_vectors(new, vector(number, 20, 0, 0)))
+        assert names(store, self.near(store, 1, 0, 0, 0, pool=3)) == ["00", "01", "02", "17", "18", "19"]
+        assert names(store, look(store, pool=2)) == ["00", "01"]
+        assert len(self.near(store, 1, 0, 0, 0, pool=0).handles) == 0
+
+    def test_a_larger_pool_holds_the_smaller_one(self, store: Store) -> None:
+        store.index.begin(SPACE)
+        write(store, *(put(f"text {number}", id=f"{number}") for number in range(40)))
+        embed_all(store)
+        before: set[int] = set()
+        for size in (1, 5, 20, 39):
+            handles = set(self.near(store, 1, 1, 0, 0, pool=size).handles.tolist())
+            assert before <= handles
+            before = handles
+
+    def test_the_filter_comes_before_the_pool(self, store: Store) -> None:
+        store.index.begin(SPACE)
+        write(store, *(with_vectors(put("x", id=f"{n}"), vector(1, 0, 0, 0)) for n in range(20)))
+        write(store, with_vectors(put("x", id="far", kind="fact", valid_from=NOW - DAY), vector(-1, 0, 0, 0)))
+        pool = self.near(store, 1, 0, 0, 0, pool=1, where=Filter(kinds=("fact",)))
+        assert names(store, pool) == ["far"]
+
+    def test_the_wall_comes_before_the_pool(self, store: Store) -> None:
+        store.index.begin(SPACE)
+        write(store, *(with_vectors(put("x", id=f"{n}"), vector(1, 0, 0, 0)) for n in range(20)), scope=BOB)
+        write(store, with_vectors(put("x", id="mine", valid_from=NOW - DAY), vector(-1, 0, 0, 0)))
+        assert names(store, self.near(store, 1, 0, 0, 0, pool=1)) == ["mine"]
+
+    def test_only_the_version_that_is_shown_is_similar(self, store: Store) -> None:
+        store.index.begin(SPACE)
+        before = write(store, with_vectors(put("x", id="a"), vector(1, 0, 0, 0))).seq
+        write(store, with_vectors(put("y", id="a"), vector(0, 1, 0, 0)))
+        now, then = self.near(store, 1, 0, 0, 0), self.near(store, 1, 0, 0, 0, at=view(seq=before))
+        assert evidence(store, now, "similarity") == {"a": pytest.approx(0.0, abs=0.01)}
+        assert evidence(store, then, "similarity") == {"a": pytest.approx(1.0, abs=0.01)}
+
+    def test_many_records_are_compared_exactly(self, store: Store) -> None:
+        store.index.begin(SPACE)
+        angles = np.linspace(0, np.pi / 2, 1500)
+        write(
+            store,
+            *(
+                with_vectors(put("x", id=f"{n:04}"), vector(np.cos(angle), np.sin(angle), 0, 0))
+                for n, angle in enumerate(angles)
+            ),
+        )
+        similarity = evidence(store, self.near(store, 1, 0, 0, 0), "similarity")
+        assert similarity == pytest.approx({f"{n:04}": np.cos(angle) for n, angle in enumerate(angles)}, abs=0.01)
+
+    def test_a_question_of_another_space_is_refused(self, store: Store) -> None:
+        with pytest.raises(SpaceMismatch):
+            self.near(store, 1, 0, 0, 0)
+        store.index.begin(SPACE)
+        with pytest.raises(SpaceMismatch):
+            look(store, vector=direction(1, 0, 0), space=OTHER_SPACE)
+        with pytest.raises(SpaceMismatch):
+            look(store, vector=direction(1, 0, 0, 0), space=None)
+        self.near(store, 1, 0, 0, 0)

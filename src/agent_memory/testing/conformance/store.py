@@ -1,0 +1,69 @@
+"""The suites put together, one per port, and one for all of them."""
+
+from __future__ import annotations
+
+from agent_memory.testing.conformance.erasure import ErasureConformance
+from agent_memory.testing.conformance.finding import FindConformance
+from agent_memory.testing.conformance.journal import JournalConformance
+from agent_memory.testing.conformance.links import LinkConformance as _Links
+from agent_memory.testing.conformance.links import LinkWallConformance
+from agent_memory.testing.conformance.moments import RecordedTimeConformance, ValidTimeConformance
+from agent_memory.testing.conformance.receipts import ReceiptConformance
+from agent_memory.testing.conformance.search import SimilarityConformance, WordsConformance
+from agent_memory.testing.conformance.spaces import SpaceConformance
+from agent_memory.testing.conformance.vectors import VectorConformance
+from agent_memory.testing.conformance.versions import AmendConformance, VersionConformance
+from agent_memory.testing.conformance.walls import WallConformance
+from agent_memory.testing.conformance.working import WorkingConformance
+from agent_memory.testing.conformance.writing import PreconditionConformance, WritingConformance
+
+
+class RecordStoreConformance(
+    WritingConformance,
+    PreconditionConformance,
+    VersionConformance,
+    AmendConformance,
+    RecordedTimeConformance,
+    ValidTimeConformance,
+    FindConformance,
+    WallConformance,
+    JournalConformance,
+    ErasureConformance,
+):
+    """The `RecordStore` port, its links apart."""
+
+
+class LinkConformance(_Links, LinkWallConformance):
+    """The links of the `RecordStore` port."""
+
+
+class SearchConformance(WordsConformance, SimilarityConformance):
+    """Questions to the `Index` port."""
+
+
+class IndexConformance(SearchConformance, SpaceConformance):
+    """The `Index` port."""
+
+
+class StoreConformance(
+    RecordStoreConformance,
+    LinkConformance,
+    IndexConformance,
+    WorkingConformance,
+    ReceiptConformance,
+    VectorConformance,
+):
+    """Everything that a complete engine offers."""
+
+
+__all__ = [
+    "IndexConformance",
+    "LinkConformance",
+    "ReceiptConformance",
+    "RecordStoreConformance",
+    "SearchConformance",
+    "SpaceConformance",
+    "StoreConformance",
+    "VectorConformance",
+    "WorkingConformance",
+]

@@ -1,0 +1,27 @@
+"""The reference engine: every store port on plain dicts, slow and obviously right.
+
+The other engines are compared with it, by random operations, in `tests/conformance/test_agreement.py`. Nothing is
+indexed, cached or kept: each read looks at all rows.
+"""
+
+from __future__ import annotations
+
+from agent_memory.ports.store import Store
+from agent_memory.testing.memory.beside import MemoryReceipts, MemoryVectors, MemoryWorking
+from agent_memory.testing.memory.index import MemoryIndex
+from agent_memory.testing.memory.records import MemoryRecords
+from agent_memory.testing.memory.world import Room
+
+
+def open_store() -> Store:
+    """A new, empty store that lives as long as this process."""
+    room = Room()
+    return Store(
+        url="memory://",
+        records=MemoryRecords(room),
+        index=MemoryIndex(room),
+        working=MemoryWorking(room),
+        receipts=MemoryReceipts(room),
+        vectors=MemoryVectors(room),
+        close=room.close,
+    )

@@ -1,0 +1,124 @@
+"""What lies beside the records: the working set, receipts and plain vectors in namespaces."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from agent_memory.models.errors import InvalidInput
+from agent_memory.models.kinds.kind import canonical_json
+from agent_memory.ports.quantise import quantised, unit
+from agent_memory.ports.receipts import ReceiptLine
+from agent_memory.ports.records import View
+from agent_memory.ports.vectors import Match
+from agent_memory.ports.working import Desk
+from agent_memory.testing.memory.world import Room, Slip
+
+
+class MemoryWorking:
+    def __init__(self, room: Room) -> None:
+        self._room = room
+
+    def set(self, desk: Desk, key: str, value: str, *, expires_at: int) -> None:
+        with self._room.writing() as world:
+            world.values[desk, key] = (value, expires_at)
+
+    def get(self, desk: Desk, key: str, *, now: int) -> str | None:
+        return self.values(desk, now=now).get(key)
+
+    def delete(self, desk: Desk, key: str) -> bool:
+        with self._room.writing() as world:
+            return world.values.pop((desk, key), None) is not None
+
+    def values(self, desk: Desk, *, now: int) -> dict[str, str]:
+        with self._room.reading() as world:
+            return {key: value for (owner, key), (value, end) in world.values.items() if owner == desk and end > now}
+
+    def push(self, desk: Desk, name: str, item: str, *, keep: int, expires_at: int) -> None:
+        with self._room.writing() as world:
+            items = (*world.lists.get((desk, name), ()), (item, expires_at))
+            world.lists[desk, name] = items[max(0, len(items) - keep) :]
+
+    def items(self, desk: Desk, name: str, *, limit: int, now: int) -> Sequence[str]:
+        with self._room.reading() as world:
+            items = world.lists.get((desk, name), ())
+            alive = items and items[-1][1] > now
+            return [item for item, _ in reversed(items)][:limit] if alive else []
+
+    def clear(self, desk: Desk) -> None:
+        with self._room.writing() as world:
+            world.values = {place: one for place, one in world.values.items() if place[0] != desk}
+            world.lists = {place: one for place, one in world.lists.items() if place[0] != desk}
+
+
+class MemoryReceipts:
+    def __init__(self, room: Room) -> None:
+        self._room = room
+
+    def keep(self, lines: Sequence[ReceiptLine]) -> None:
+        with self._room.writing() as world:
+            for line in lines:
+                records = [world.versions[handle].record for handle in line.handles if handle in world.versions]
+                world.receipts[line.id] = Slip(line.view.scope, line.body, frozenset(records))
+                for record in records:
+                    count, last = world.accesses.get(record, (0, line.view.now))
+                    world.accesses[record] = (count + 1, max(last, line.view.now))
+
+    def receipt(self, view: View, id: str) -> str | None:
+        with self._room.reading() as world:
+            slip = world.receipts.get(id)
+            return slip.body if slip and slip.scope in view.scope.readable() else None
+
+    def accesses(self, view: View, ids: Sequence[str]) -> Mapping[str, tuple[int, int]]:
+        with self._room.reading() as world:
+            found: dict[str, tuple[int, int] | None] = {}
+            for scope in reversed(view.scope.readable()):  # the narrowest comes last, and stays
+                mine = {entry.id: entry.number for entry in world.entries.values() if entry.scope == scope}
+                found |= {id: world.accesses.get(mine[id]) for id in ids if id in mine}
+            return {id: one for id, one in found.items() if one is not None}
+
+
+class MemoryVectors:
+    def __init__(self, room: Room) -> None:
+        self._room = room
+
+    def upsert(self, namespace: str, id: str, vector: Sequence[float], metadata: Mapping[str, Any]) -> None:
+        scale, data = quantised(unit(vector))
+        text = canonical_json(dict(metadata), "metadata")
+        with self._room.writing() as world:
+            for (place, _), (_, other, _) in world.namespaces.items():
+                if place == namespace:
+                    _check(namespace, other, len(data))
+            world.namespaces[namespace, id] = (scale, data, text)
+
+    def query(
+        self, namespace: str, vector: Sequence[float], k: int = 10, where: Mapping[str, Any] | None = None
+    ) -> list[Match]:
+        import numpy as np
+
+        query = unit(vector)
+        found = []
+        with self._room.reading() as world:
+            for (place, id), (scale, data, text) in world.namespaces.items():
+                if place != namespace:
+                    continue
+                _check(namespace, data, len(query))
+                metadata = json.loads(text)
+                if all(metadata.get(name) == value for name, value in (where or {}).items()):
+                    score = float(np.frombuffer(data, np.int8).astype(np.float32) @ query) * scale
+                    found.append(Match(id, score, metadata))
+        return sorted(found, key=lambda match: (-match.score, match.id))[:k]
+
+    def delete(self, namespace: str, ids: Sequence[str]) -> int:
+        with self._room.writing() as world:
+            return sum(world.namespaces.pop((namespace, id), None) is not None for id in ids)
+
+
+def _check(namespace: str, stored: bytes, given: int) -> None:
+    if len(stored) != given:
+        raise InvalidInput(
+            f"vector: namespace {namespace!r} holds vectors of {len(stored)} numbers, not {given}",
+            hint="use another namespace for another model",
+            field="vector",
+        )

@@ -1,0 +1,155 @@
+"""The `Index` port, row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import isnan, nan
+from typing import TYPE_CHECKING
+
+from agent_memory.models.errors import Conflict, SpaceMismatch
+from agent_memory.models.record import Record, Scope
+from agent_memory.ports.changes import Vector
+from agent_memory.ports.embedder import Space
+from agent_memory.ports.index import Embedded, Pool, Probe, Unembedded
+from agent_memory.ports.records import View
+from agent_memory.testing.memory.read import Reader
+from agent_memory.testing.memory.world import ADOPT, EMBED, OURSELVES, Body, Room, Signature, Version, World
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A version that the reader sees, and what speaks for it."""
+
+    version: Version
+    body: Body
+    similarity: float
+    counts: list[int]
+    exact: bool
+
+
+class MemoryIndex:
+    def __init__(self, room: Room) -> None:
+        self._room = room
+
+    def gather(self, probe: Probe) -> Pool:
+        with self._room.reading() as world:
+            active = world.spaces[0] if world.spaces else None
+            if probe.vector is not None and probe.space != active:
+                raise SpaceMismatch(f"the store holds vectors of {active}, not of {probe.space}")
+            rows = [_row(world, probe, version) for version in Reader(world, probe.view).visible(probe.where)]
+            seq = world.seq if probe.view.seq is None else min(world.seq, probe.view.seq)
+            return _pool(rows, probe, seq, len(_lacking(world, active, probe.view)) if active else 0)
+
+    def hydrate(self, handles: Sequence[int]) -> list[Record]:
+        with self._room.reading() as world:
+            reader = Reader(world, View(Scope(), 0))
+            return [reader.record(world.versions[handle]) for handle in handles if handle in world.versions]
+
+    def space(self) -> Space | None:
+        with self._room.reading() as world:
+            return world.spaces[0] if world.spaces else None
+
+    def begin(self, space: Space) -> None:
+        with self._room.writing() as world:
+            if space in world.spaces:
+                return
+            world.spaces.append(space)
+            world.pending |= {(space, body): 0 for body in world.bodies}
+            if world.spaces == [space]:
+                _adopt(world, space)
+
+    def switch(self, space: Space) -> None:
+        with self._room.writing() as world:
+            left = sum(place[0] == space for place in world.pending)
+            if space not in world.spaces or left:
+                raise Conflict(f"{left} contents have no vector in {space.fingerprint} yet", hint="embed them first")
+            if world.spaces[0] == space:
+                return
+            world.spaces = [space]
+            world.vectors = {place: one for place, one in world.vectors.items() if place[0] == space}
+            world.pending = {place: one for place, one in world.pending.items() if place[0] == space}
+            _adopt(world, space)
+
+    def pending(self, space: Space, view: View | None = None) -> int:
+        with self._room.reading() as world:
+            return len(_lacking(world, space, view))
+
+    def unembedded(self, space: Space, view: View | None, limit: int) -> list[Unembedded]:
+        with self._room.reading() as world:
+            bodies = sorted(_lacking(world, space, view), reverse=True)[:limit]
+            return [Unembedded(body, world.bodies[body].text, world.pending[space, body]) for body in bodies]
+
+    def embedded(self, space: Space, batch: Sequence[Embedded], *, now: int) -> None:
+        with self._room.writing() as world:
+            told = set[Scope]()
+            for one in batch:
+                place = (space, one.handle)
+                part = world.pending.get(place)
+                if part is None or (one.vectors and one.vectors[0].part != part):
+                    continue
+                scope = world.scope_of(one.handle)
+                if scope not in told:
+                    told.add(scope)
+                    world.note(Signature(now, OURSELVES), EMBED, scope, None, b"")
+                if one.vectors:
+                    world.vectors[place] = (*world.vectors.get(place, ()), *one.vectors)
+                world.pending[place] = part + len(one.vectors)
+                if one.complete:
+                    del world.pending[place]
+
+
+def _adopt(world: World, space: Space) -> None:
+    world.note(Signature(0, OURSELVES, space.fingerprint), ADOPT, None, None, b"")
+
+
+def _lacking(world: World, space: Space, view: View | None) -> list[int]:
+    bodies = [body for place, body in world.pending if place == space]
+    return bodies if view is None else [body for body in bodies if world.scope_of(body) in view.scope.readable()]
+
+
+def _row(world: World, probe: Probe, version: Version) -> _Row:
+    body = world.bodies[version.body]
+    similarity = nan
+    if probe.vector is not None and probe.space is not None:
+        vectors = world.vectors.get((probe.space, body.number), ())
+        similarity = max((_score(vector, probe.vector) for vector in vectors), default=nan)
+    counts = [body.terms.get(term, 0) for term in probe.terms]
+    return _Row(version, body, similarity, counts, probe.key is not None and version.state.key == probe.key)
+
+
+def _score(vector: Vector, query: NDArray[np.float32]) -> float:
+    import numpy as np
+
+    numbers = np.frombuffer(vector.data, np.int8).astype(np.float32)
+    return float(numbers @ query * np.float32(vector.scale))
+
+
+def _pool(rows: list[_Row], probe: Probe, seq: int, pending: int) -> Pool:
+    import numpy as np
+
+    places = range(len(rows))
+    near = sorted((place for place in places if not isnan(rows[place].similarity)), key=lambda p: -rows[p].similarity)
+    recent = sorted(places, key=lambda place: -rows[place].version.state.valid_from)
+    chosen = {*near[: probe.pool], *recent[: probe.pool]}
+    kept = [row for place, row in enumerate(rows) if place in chosen or any(row.counts) or row.exact]
+    lengths = [row.body.length for row in rows]
+    holding = [sum(row.counts[term] > 0 for row in rows) for term in range(len(probe.terms))]
+    return Pool(
+        seq=seq,
+        handles=np.array([row.version.seq for row in kept], np.int64),
+        valid_from=np.array([row.version.state.valid_from for row in kept], np.int64),
+        importance=np.array([row.version.state.importance for row in kept], np.float32),
+        similarity=np.array([row.similarity for row in kept], np.float32),
+        counts=np.array([row.counts for row in kept], np.uint8).reshape(len(kept), len(probe.terms)),
+        lengths=np.array([row.body.length for row in kept], np.int32),
+        exact=np.array([row.exact for row in kept], np.bool_),
+        documents=len(rows),
+        pending=pending,
+        mean_length=sum(lengths) / len(lengths) if lengths else 0.0,
+        frequencies=np.array(holding, np.int64),
+    )

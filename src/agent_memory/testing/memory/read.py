@@ -1,0 +1,200 @@
+"""What a reader sees, by looking at everything."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from math import inf
+
+from agent_memory.models.errors import NotFound
+from agent_memory.models.moment import from_micros, maybe_moment
+from agent_memory.models.record import JournalLine, Link, Record
+from agent_memory.ports.changes import State
+from agent_memory.ports.records import Filter, Neighbour, View
+from agent_memory.testing.memory.world import Edge, Entry, Version, World
+
+
+class Reader:
+    """One world, seen by one reader at one moment."""
+
+    def __init__(self, world: World, view: View) -> None:
+        self.world = world
+        self.view = view
+        self.scopes = view.scope.readable()
+        self.seq = inf if view.seq is None else view.seq
+
+    def entries(self) -> list[Entry]:
+        """All records behind the reader's walls that had come by then: the narrowest scope first, then by age."""
+        return [
+            entry
+            for scope in self.scopes
+            for entry in self.world.entries.values()
+            if entry.scope == scope and entry.number <= self.seq
+        ]
+
+    def named(self, id: str) -> Entry | None:
+        return next((entry for entry in self.entries() if entry.id == id), None)
+
+    def shown(self, entry: Entry) -> Version | None:
+        """The version that holds: at most one."""
+        believed = [
+            version
+            for version in self.world.versions.values()
+            if version.record == entry.number and self._stands(version.seq, version.ended)
+        ]
+        if self.view.valid_at is not None:
+            return next((version for version in believed if _holds(version.state, self.view.valid_at)), None)
+        left = [version for version in believed if _ends_after(version.state, self.view.now)]
+        return min(left, key=lambda version: version.state.valid_from, default=None)
+
+    def visible(self, where: Filter) -> list[Version]:
+        versions = [version for entry in self.entries() if (version := self.shown(entry))]
+        return [version for version in versions if self._fits(version, where)]
+
+    def get(self, ids: Sequence[str]) -> list[Record]:
+        entries = [entry for id in ids if (entry := self.named(id))]
+        return [self.record(version) for entry in entries if (version := self.shown(entry))]
+
+    def by_key(self, kind: str, key: str) -> Record | None:
+        for entry in self.entries():
+            version = self.shown(entry)
+            if entry.kind == kind and version and version.state.key == key:
+                return self.record(version)
+        return None
+
+    def find(self, where: Filter, limit: int, after: str | None, oldest_first: bool) -> list[Record]:
+        versions = sorted(self.visible(where), key=_age, reverse=not oldest_first)
+        if after is not None:
+            entry = self.named(after)
+            last = self.shown(entry) if entry else None
+            if last is None:
+                raise NotFound(f"no record {after!r} to continue after", field="after")
+            place = _age(last)
+            versions = [one for one in versions if (_age(one) > place if oldest_first else _age(one) < place)]
+        return [self.record(version) for version in versions[:limit]]
+
+    def history(self, id: str) -> list[Record]:
+        entry = self.named(id)
+        if entry is None:
+            raise NotFound(f"no record {id!r}", field="id")
+        versions = [one for one in self.world.versions.values() if one.record == entry.number and one.seq <= self.seq]
+        return [self.record(version) for version in sorted(versions, key=lambda one: one.seq)]
+
+    def record(self, version: Version) -> Record:
+        entry, body, state = self.world.entries[version.record], self.world.bodies[version.body], version.state
+        return Record(
+            id=entry.id,
+            kind=entry.kind,
+            scope=entry.scope,
+            text=body.text,
+            payload=json.loads(body.payload),
+            key=state.key,
+            conversation_id=state.conversation_id,
+            repository=state.repository,
+            status=state.status,
+            importance=state.importance,
+            confidence=state.confidence,
+            source=state.source,
+            valid_from=from_micros(state.valid_from),
+            valid_to=maybe_moment(state.valid_to),
+            recorded_at=from_micros(self.world.lines[version.seq - 1].at),
+            recorded_to=None if version.ended is None else from_micros(self.world.lines[version.ended - 1].at),
+            seq=version.seq,
+            version=version.number,
+        )
+
+    # -- links
+
+    def links(self, ids: Sequence[str]) -> list[Link]:
+        wanted = {entry.number for id in ids if (entry := self.named(id))}
+        return [self._link(edge) for edge in self._edges() if wanted & {edge.source, edge.target}]
+
+    def walk(self, ids: Sequence[str], depth: int, types: Sequence[str], limit: int) -> list[Neighbour]:
+        frontier = {entry.number for id in ids if (entry := self.named(id))}
+        seen, found = set(frontier), list[Neighbour]()
+        for distance in range(1, depth + 1):
+            reached = set[int]()
+            for edge in self._edges():
+                if types and edge.type not in types:
+                    continue
+                for here, there in ((edge.source, edge.target), (edge.target, edge.source)):
+                    if here in frontier and there not in seen and len(found) < limit:
+                        seen.add(there)
+                        reached.add(there)
+                        version = self.shown(self.world.entries[there])
+                        assert version is not None  # an edge has two visible ends
+                        found.append(Neighbour(self.record(version), self._link(edge), distance))
+            frontier = reached
+        return found
+
+    def _edges(self) -> Iterable[Edge]:
+        """Believed at the view's moment, inside the walls, both ends shown."""
+        for edge in self.world.edges.values():
+            ends = (self.world.entries[edge.source], self.world.entries[edge.target])
+            if (
+                self._stands(edge.seq, edge.ended)
+                and edge.scope in self.scopes
+                and all(end.scope in self.scopes and self.shown(end) for end in ends)
+            ):
+                yield edge
+
+    def _link(self, edge: Edge) -> Link:
+        return Link(
+            source_id=self.world.entries[edge.source].id,
+            target_id=self.world.entries[edge.target].id,
+            type=edge.type,
+            weight=edge.weight,
+            properties=json.loads(edge.properties),
+        )
+
+    # -- the journal
+
+    def journal(self, after: int, limit: int, id: str | None) -> list[JournalLine]:
+        entry = self.named(id) if id is not None else None
+        lines = [
+            JournalLine(
+                seq=line.seq,
+                at=from_micros(line.at),
+                operation=line.operation,
+                actor=line.actor,
+                reason=line.reason,
+                record_id=line.record_id,
+                digest=line.proof.hex(),
+                chain=line.chain.hex(),
+            )
+            for line in self.world.lines
+            if line.scope in self.scopes
+            and after < line.seq <= self.seq
+            and (id is None or (entry is not None and line.record == entry.number))
+        ]
+        return lines[:limit]
+
+    # -- inside
+
+    def _stands(self, seq: int, ended: int | None) -> bool:
+        return seq <= self.seq and (ended is None or ended > self.seq)
+
+    def _fits(self, version: Version, where: Filter) -> bool:
+        state, fields = version.state, self.world.bodies[version.body].fields
+        return (
+            (where.kinds is None or self.world.entries[version.record].kind in where.kinds)
+            and state.status in where.statuses
+            and (where.conversation_id is None or state.conversation_id == where.conversation_id)
+            and (where.repository is None or state.repository == where.repository)
+            and (where.after is None or state.valid_from >= where.after)
+            and (where.before is None or state.valid_from < where.before)
+            and all(wanted in fields for wanted in where.fields)
+        )
+
+
+def _age(version: Version) -> tuple[int, int]:
+    return version.state.valid_from, version.record
+
+
+def _holds(state: State, moment: int) -> bool:
+    return state.valid_from <= moment and (state.valid_to is None or state.valid_to > moment)
+
+
+def _ends_after(state: State, now: int) -> bool:
+    """Whether there is still a moment at which it holds; an interval that was cut to nothing has none."""
+    return state.valid_to is None or state.valid_to > max(now, state.valid_from)

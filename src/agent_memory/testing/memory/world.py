@@ -1,0 +1,220 @@
+"""Everything that the reference engine knows, as rows in dicts.
+
+Rows are frozen: a change puts another row in the place of one. So a shallow copy of the dicts is a snapshot; a writer
+works on a copy, and a write that fails is a copy that is thrown away.
+"""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields
+
+from agent_memory.models.errors import StoreError
+from agent_memory.models.record import Scope
+from agent_memory.ports.changes import Applied, State, Vector
+from agent_memory.ports.embedder import Space
+from agent_memory.ports.working import Desk
+
+PUT, AMEND, CONNECT, DISCONNECT, ERASE, EMBED, ADOPT = (
+    "put",
+    "amend",
+    "connect",
+    "disconnect",
+    "erase",
+    "embed",
+    "adopt",
+)
+OURSELVES = "agent-memory"  # the actor of what the library does by itself
+GENESIS = bytes(32)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A record without its versions; its number is the journal line that brought it."""
+
+    number: int
+    id: str
+    scope: Scope
+    kind: str
+
+
+@dataclass(frozen=True)
+class Body:
+    """A content and what was derived from it, vectors apart."""
+
+    number: int
+    record: int
+    text: str
+    payload: str
+    salt: bytes
+    terms: dict[int, int] = field(default_factory=dict)
+    length: int = 0
+    fields: tuple[tuple[str, str | int | float], ...] = ()
+
+
+@dataclass(frozen=True)
+class Version:
+    """`seq` to `ended`, half open: the recorded interval."""
+
+    seq: int
+    record: int
+    number: int
+    body: int
+    state: State
+    ended: int | None = None
+
+
+@dataclass(frozen=True)
+class Edge:
+    """A link, believed from `seq` to `ended`."""
+
+    seq: int
+    source: int
+    target: int
+    type: str
+    scope: Scope
+    weight: float
+    properties: str
+    salt: bytes
+    ended: int | None = None
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of the journal. `scope` None: it concerns the store, and no reader."""
+
+    seq: int
+    at: int
+    operation: str
+    scope: Scope | None
+    record: int | None
+    record_id: str | None
+    actor: str
+    reason: str | None
+    proof: bytes
+    chain: bytes
+
+
+@dataclass(frozen=True)
+class Slip:
+    """A receipt, and the records that it showed."""
+
+    scope: Scope
+    body: str
+    shown: frozenset[int]
+
+
+@dataclass(frozen=True)
+class Signature:
+    """Who writes lines, why and when."""
+
+    now: int
+    actor: str
+    reason: str | None = None
+
+
+@dataclass
+class World:
+    """Keys are numbers given by the journal, except where the type says otherwise."""
+
+    entries: dict[int, Entry] = field(default_factory=dict)
+    bodies: dict[int, Body] = field(default_factory=dict)
+    versions: dict[int, Version] = field(default_factory=dict)
+    edges: dict[int, Edge] = field(default_factory=dict)
+    lines: list[Line] = field(default_factory=list)
+    spaces: list[Space] = field(default_factory=list)  # the first is active
+    vectors: dict[tuple[Space, int], tuple[Vector, ...]] = field(default_factory=dict)  # by body
+    pending: dict[tuple[Space, int], int] = field(default_factory=dict)  # by body: the first part that lacks
+    answers: dict[tuple[Scope, str], tuple[bytes, Applied]] = field(default_factory=dict)
+    receipts: dict[str, Slip] = field(default_factory=dict)
+    accesses: dict[int, tuple[int, int]] = field(default_factory=dict)  # by record
+    values: dict[tuple[Desk, str], tuple[str, int]] = field(default_factory=dict)
+    lists: dict[tuple[Desk, str], tuple[tuple[str, int], ...]] = field(default_factory=dict)  # oldest first
+    namespaces: dict[tuple[str, str], tuple[float, bytes, str]] = field(default_factory=dict)
+
+    def copy(self) -> World:
+        return World(**{one.name: copy.copy(getattr(self, one.name)) for one in fields(self)})
+
+    @property
+    def seq(self) -> int:
+        return len(self.lines)
+
+    def clock(self, now: int) -> int:
+        """Recorded time never goes backwards."""
+        return max(now, self.lines[-1].at) if self.lines else now
+
+    def note(self, by: Signature, operation: str, scope: Scope | None, record: Entry | None, proof: bytes) -> int:
+        """Append a line to the journal; its seq."""
+        line = Line(
+            seq=self.seq + 1,
+            at=self.clock(by.now),
+            operation=operation,
+            scope=scope,
+            record=record.number if record else None,
+            record_id=record.id if record else None,
+            actor=by.actor,
+            reason=by.reason,
+            proof=proof,
+            chain=b"",
+        )
+        before = self.lines[-1].chain if self.lines else GENESIS
+        self.lines.append(Line(**{**line.__dict__, "chain": chained(before, line)}))
+        return line.seq
+
+    def scope_of(self, body: int) -> Scope:
+        return self.entries[self.bodies[body].record].scope
+
+
+class Room:
+    """Where the world of now is kept. One lock for everybody."""
+
+    def __init__(self) -> None:
+        self._world = World()
+        self._lock = threading.RLock()
+        self._closed = False
+
+    @contextmanager
+    def reading(self) -> Iterator[World]:
+        with self._lock:
+            self._check()
+            yield self._world
+
+    @contextmanager
+    def writing(self) -> Iterator[World]:
+        """A copy, which takes the place of the world when all went well."""
+        with self._lock:
+            self._check()
+            draft = self._world.copy()
+            yield draft
+            self._world = draft
+
+    def close(self) -> None:
+        self._closed = True
+
+    def _check(self) -> None:
+        if self._closed:
+            raise StoreError("the store is closed", hint="open a new one")
+
+
+def chained(before: bytes, line: Line) -> bytes:
+    """Each line seals itself and, through `before`, all lines that came before it."""
+    said = [line.seq, line.at, line.operation, str(line.scope), line.record, line.actor, line.reason]
+    return hashlib.sha256(before + json.dumps(said).encode() + line.proof).digest()
+
+
+def sealed(salt: bytes, *values: object) -> bytes:
+    """Proves values without telling them."""
+    return hashlib.sha256(salt + json.dumps(values, default=str).encode()).digest()
+
+
+def version_proof(body: Body, state: State) -> bytes:
+    return sealed(body.salt, body.text, body.payload, *(getattr(state, one.name) for one in fields(state)))
+
+
+def edge_proof(edge: Edge) -> bytes:
+    return sealed(edge.salt, edge.source, edge.target, edge.type, edge.weight, edge.properties)

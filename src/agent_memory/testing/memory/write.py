@@ -1,0 +1,264 @@
+"""Changes, one after the other, on a copy of the world."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from agent_memory.models.errors import Conflict, NotFound
+from agent_memory.models.record import Scope
+from agent_memory.ports.changes import (
+    Amend,
+    Applied,
+    Author,
+    Change,
+    Connect,
+    Content,
+    Derived,
+    Disconnect,
+    Effect,
+    Erase,
+    Expect,
+    Once,
+    Outcome,
+    Put,
+    State,
+    Terms,
+)
+from agent_memory.ports.timeline import Believed, meet
+from agent_memory.testing.memory.erase import erase
+from agent_memory.testing.memory.world import (
+    AMEND,
+    CONNECT,
+    DISCONNECT,
+    PUT,
+    Body,
+    Edge,
+    Entry,
+    Signature,
+    Version,
+    World,
+    edge_proof,
+    version_proof,
+)
+
+
+class Writer:
+    """One write. Whoever calls it throws the world away when it raises."""
+
+    def __init__(self, world: World, author: Author, now: int) -> None:
+        self.world = world
+        self.scope = author.scope
+        self.by = Signature(now, author.actor, author.reason)
+        self.became: dict[str, str] = {}  # id of a put in this write -> id of the record that it became
+
+    def apply(self, changes: Sequence[Change], expect: Sequence[Expect], once: Once | None) -> Applied:
+        known = self.world.answers.get((self.scope, once.key)) if once else None
+        if once and known:
+            if known[0] != once.fingerprint:
+                raise Conflict(f"idempotency key {once.key!r} was used for another request", hint="use a new key")
+            return replace(known[1], repeated=True)
+        for one in expect:
+            self._check(one)
+        outcomes = tuple(self._write(change) for change in changes)
+        applied = Applied(self.world.seq, self.world.clock(self.by.now), outcomes)
+        if once:
+            self.world.answers[self.scope, once.key] = (once.fingerprint, applied)
+        return applied
+
+    def _write(self, change: Change) -> Outcome:
+        match change:
+            case Put():
+                return self._put(change)
+            case Amend():
+                return self._amend(change)
+            case Connect():
+                return self._connect(change)
+            case Disconnect():
+                return self._disconnect(change)
+            case Erase():
+                entry = self._seen(change.id)
+                erase(self.world, self.by, entry)
+                return Outcome(Effect.ERASED, entry.id)
+
+    def _check(self, expect: Expect) -> None:
+        entry = None
+        if expect.id is not None:
+            entry = self._mine(expect.id)
+        elif expect.key is not None:
+            entry = self._keyed(expect.kind or "", expect.key)
+        number = self._last_number(entry) if entry else 0
+        if number != expect.version:
+            raise Conflict(f"version {expect.version} was expected, the store has {number}", hint="read it again")
+
+    # -- which record
+
+    def _mine(self, id: str) -> Entry | None:
+        """The writer's own: a put never changes a record of another scope."""
+        return _only(one for one in self.world.entries.values() if one.id == id and one.scope == self.scope)
+
+    def _keyed(self, kind: str, key: str) -> Entry | None:
+        return _only(
+            entry
+            for entry in self.world.entries.values()
+            if entry.scope == self.scope
+            and entry.kind == kind
+            and any(version.state.key == key for version in self._believed(entry))
+        )
+
+    def _seen(self, id: str) -> Entry:
+        """Any that the writer may see, the narrowest scope first."""
+        id = self.became.get(id, id)
+        for scope in self.scope.readable():
+            for entry in self.world.entries.values():
+                if entry.id == id and entry.scope == scope:
+                    return entry
+        raise NotFound(f"no record {id!r}", field="id")
+
+    def _believed(self, entry: Entry) -> list[Version]:
+        versions = [one for one in self.world.versions.values() if one.record == entry.number and one.ended is None]
+        return sorted(versions, key=lambda one: (one.state.valid_from, one.seq))
+
+    def _last_number(self, entry: Entry) -> int:
+        return max(one.number for one in self.world.versions.values() if one.record == entry.number)
+
+    # -- versions
+
+    def _put(self, put: Put) -> Outcome:
+        entry = self._target(put)
+        if entry is None:
+            entry = Entry(self.world.seq + 1, put.id, self.scope, put.kind)
+            self.world.entries[entry.number] = entry
+            self.became[put.id] = put.id
+            self._store(entry, 1, put.state, put.content, put.derived)
+            return Outcome(Effect.CREATED, entry.id, 1)
+        self.became[put.id] = entry.id
+        number = self._last_number(entry)
+        believed = [
+            Believed(
+                version, self.world.bodies[version.body].text, self.world.bodies[version.body].payload, version.state
+            )
+            for version in self._believed(entry)
+        ]
+        plan = meet(believed, put.content, put.state, succeeds=put.succeeds, dated=put.dated)
+        if plan.state is None:
+            return Outcome(Effect.UNCHANGED, entry.id, number)
+        self._end(*plan.ends)
+        for version, state in plan.keeps:
+            number += 1
+            self._again(entry, number, state, version.body)
+        self._store(entry, number + 1, plan.state, put.content, put.derived)
+        return Outcome(Effect.UPDATED, entry.id, number + 1)
+
+    def _target(self, put: Put) -> Entry | None:
+        named = self._mine(put.id)
+        keyed = self._keyed(put.kind, put.state.key) if put.state.key is not None else None
+        if named is None:
+            return keyed
+        if named.kind != put.kind:
+            raise Conflict(f"id {put.id!r} is taken by a record of kind {named.kind!r}", hint="use another")
+        if keyed is not None and keyed != named:
+            raise Conflict(f"{put.kind} {put.id!r} cannot take a key that another record has", hint="use another")
+        return named
+
+    def _amend(self, amend: Amend) -> Outcome:
+        entry = self._seen(amend.id)
+        latest = self._believed(entry)[-1]
+        named = ("status", "importance", "confidence", "valid_to")
+        given = {name: getattr(amend, name) for name in named if getattr(amend, name) is not None}
+        state = replace(latest.state, **given)
+        number = self._last_number(entry)
+        if state == latest.state:
+            return Outcome(Effect.UNCHANGED, entry.id, number)
+        self._end(latest)
+        self._again(entry, number + 1, state, latest.body)
+        return Outcome(Effect.UPDATED, entry.id, number + 1)
+
+    def _end(self, *versions: Version) -> None:
+        for version in versions:
+            self.world.versions[version.seq] = replace(version, ended=self.world.seq + 1)
+
+    def _store(self, entry: Entry, number: int, state: State, content: Content, derived: Derived) -> None:
+        """A version with a content of its own."""
+        terms = words(derived.terms)
+        body = Body(
+            self.world.seq + 1,
+            entry.number,
+            content.text,
+            content.payload,
+            content.salt,
+            terms,
+            derived.terms.length,
+            derived.fields,
+        )
+        self.world.bodies[body.number] = body
+        self._line(PUT, entry, number, state, body)
+        for space in self.world.spaces:
+            made = derived.vectors if space == derived.space else ()
+            if made:
+                self.world.vectors[space, body.number] = made
+            if not (made and derived.complete):
+                self.world.pending[space, body.number] = len(made)
+
+    def _again(self, entry: Entry, number: int, state: State, body: int) -> None:
+        """A version of a content that is stored already."""
+        self._line(AMEND, entry, number, state, self.world.bodies[body])
+
+    def _line(self, operation: str, entry: Entry, number: int, state: State, body: Body) -> None:
+        seq = self.world.note(self.by, operation, entry.scope, entry, version_proof(body, state))
+        self.world.versions[seq] = Version(seq, entry.number, number, body.number, state)
+
+    # -- links
+
+    def _connect(self, change: Connect) -> Outcome:
+        source, target = self._seen(change.source_id), self._seen(change.target_id)
+        old = self._edge(source, target, change.type)
+        if old is not None and (old.weight, old.properties) == (change.weight, change.properties):
+            return Outcome(Effect.UNCHANGED, source.id)
+        if old is not None:
+            self.world.edges[old.seq] = replace(old, ended=self.world.seq + 1)
+        edge = Edge(
+            self.world.seq + 1,
+            source.number,
+            target.number,
+            change.type,
+            self._narrower(source.scope, target.scope),
+            change.weight,
+            change.properties,
+            change.salt,
+        )
+        self.world.note(self.by, CONNECT, edge.scope, source, edge_proof(edge))
+        self.world.edges[edge.seq] = edge
+        return Outcome(Effect.UPDATED if old else Effect.CREATED, source.id)
+
+    def _disconnect(self, change: Disconnect) -> Outcome:
+        source, target = self._seen(change.source_id), self._seen(change.target_id)
+        old = self._edge(source, target, change.type)
+        if old is None:
+            return Outcome(Effect.UNCHANGED, source.id)
+        self.world.edges[old.seq] = replace(old, ended=self.world.seq + 1)
+        self.world.note(self.by, DISCONNECT, self._narrower(source.scope, target.scope), source, b"")
+        return Outcome(Effect.UPDATED, source.id)
+
+    def _edge(self, source: Entry, target: Entry, type: str) -> Edge | None:
+        ends = (source.number, target.number, type)
+        for edge in self.world.edges.values():
+            if (edge.source, edge.target, edge.type) == ends and edge.ended is None:
+                return edge
+        return None
+
+    def _narrower(self, one: Scope, other: Scope) -> Scope:
+        """The scope of the two with fewer readers; where neither is inside the other, the writer's own."""
+        if other in one.readable():
+            return one
+        return other if one in other.readable() else self.scope
+
+
+def _only(entries: Iterator[Entry]) -> Entry | None:
+    return next(entries, None)
+
+
+def words(terms: Terms) -> dict[int, int]:
+    """Hash -> how often."""
+    hashes = [int.from_bytes(terms.hashes[place : place + 8], "little") for place in range(0, len(terms.hashes), 8)]
+    return dict(zip(hashes, terms.counts, strict=True))

@@ -1,0 +1,151 @@
+"""Foreign services over real HTTP on loopback, for tests of the engines that speak to them.
+
+    with FakeOpenAI(key="k") as service:
+        embedder = OpenAIEmbedder(base_url=service.url, api_key="k")
+
+They speak the wire protocol as the real services do (names, shapes, status codes, their quirks) and remember what
+they were asked. Vectors are hashed bags of words: texts that share words are near. Trouble can be scheduled.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from collections import deque
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from types import TracebackType
+    from typing import Self
+
+
+@dataclass(frozen=True)
+class Answer:
+    status: int
+    body: Any
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Request:
+    path: str
+    headers: Mapping[str, str]
+    body: Any
+
+
+class Service:
+    """A server that lives as long as the `with` block."""
+
+    prefix = ""  # what `url` ends with
+
+    def __init__(self) -> None:
+        self.requests: list[Request] = []
+        self.troubles: deque[Answer] = deque()  # given first, one per request
+        service = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                raw = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+                request = Request(self.path, dict(self.headers.items()), json.loads(raw))
+                service.requests.append(request)
+                answer = service.troubles.popleft() if service.troubles else service.answer(request)
+                content = answer.body if isinstance(answer.body, bytes) else json.dumps(answer.body).encode()
+                self.send_response(answer.status)
+                for name, value in answer.headers.items():
+                    self.send_header(name, value)
+                self.send_header("Content-Length", str(len(content)))
+                self.end_headers()
+                self.wfile.write(content)
+
+            def log_message(self, format: str, *args: object) -> None:
+                """Tests read `requests` instead."""
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._server.server_address[1]}{self.prefix}"
+
+    def answer(self, request: Request) -> Answer:
+        raise NotImplementedError
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+
+class FakeOpenAI(Service):
+    """`POST /v1/embeddings`. Answers come last first, which the protocol allows: `index` tells."""
+
+    prefix = "/v1"
+
+    def __init__(self, *, key: str | None = None, models: Mapping[str, int] | None = None) -> None:
+        super().__init__()
+        self.key = key
+        self.models = models or {"text-embedding-3-small": 1536}
+
+    def answer(self, request: Request) -> Answer:
+        sent = request.headers.get("Authorization", "").removeprefix("Bearer ")
+        if self.key is not None and sent != self.key:
+            return _refusal(401, f"Incorrect API key provided: {sent}.", "invalid_api_key")
+        if request.path != "/v1/embeddings":
+            return _refusal(404, f"Invalid URL (POST {request.path})", None)
+        body = request.body
+        size = self.models.get(body["model"])
+        if size is None:
+            return _refusal(404, f"The model `{body['model']}` does not exist", "model_not_found")
+        texts = [body["input"]] if isinstance(body["input"], str) else body["input"]
+        if not texts or len(texts) > 2048 or not all(texts):
+            return _refusal(400, "'$.input' is invalid.", None)
+        size = body.get("dimensions", size)
+        data = [
+            {"object": "embedding", "index": number, "embedding": vector(text, size)}
+            for number, text in enumerate(texts)
+        ]
+        usage = {"prompt_tokens": len(texts), "total_tokens": len(texts)}
+        return Answer(200, {"object": "list", "data": data[::-1], "model": body["model"], "usage": usage})
+
+
+class FakeOllama(Service):
+    """`POST /api/embed`. Errors are a bare string, and a missing model is a 404, as in Ollama."""
+
+    def __init__(self, *, models: Mapping[str, int] | None = None) -> None:
+        super().__init__()
+        self.models = models or {"nomic-embed-text": 768}
+
+    def answer(self, request: Request) -> Answer:
+        if request.path != "/api/embed":
+            return Answer(404, b"404 page not found")
+        body = request.body
+        size = self.models.get(body["model"].removesuffix(":latest"))
+        if size is None:
+            return Answer(404, {"error": f'model "{body["model"]}" not found, try pulling it first'})
+        texts = [body["input"]] if isinstance(body["input"], str) else body["input"]
+        embeddings = [vector(text, size) for text in texts]
+        return Answer(200, {"model": body["model"], "embeddings": embeddings, "prompt_eval_count": len(texts)})
+
+
+def _refusal(status: int, message: str, code: str | None) -> Answer:
+    error = {"message": message, "type": "invalid_request_error", "param": None, "code": code}
+    return Answer(status, {"error": error})
+
+
+def vector(text: str, size: int) -> list[float]:
+    """The same for the same words; not of length 1, as some servers' are not."""
+    total = [0] * size
+    for word in text.lower().split() or [""]:
+        for number, byte in enumerate(hashlib.shake_256(word.encode()).digest(size)):
+            total[number] += 2 * byte - 255  # odd, hence never 0
+    return [value / 255 for value in total]

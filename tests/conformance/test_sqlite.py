@@ -1,0 +1,44 @@
+"""The SQLite engine keeps the promises of the ports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from agent_memory.engines.sqlite import open_store
+from agent_memory.ports.store import Store
+from agent_memory.testing import conformance
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    opened = open_store(tmp_path / "memory.db")
+    yield opened
+    opened.close()
+
+
+class TestRecords(conformance.RecordStoreConformance): ...
+
+
+@pytest.mark.requirement("C3")
+class TestLinks(conformance.LinkConformance): ...
+
+
+class TestSearch(conformance.SearchConformance): ...
+
+
+@pytest.mark.requirement("L5")
+class TestSpaces(conformance.SpaceConformance): ...
+
+
+@pytest.mark.requirement("C5")
+class TestWorking(conformance.WorkingConformance): ...
+
+
+class TestReceipts(conformance.ReceiptConformance): ...
+
+
+@pytest.mark.requirement("L9")
+class TestVectors(conformance.VectorConformance): ...

@@ -1,0 +1,185 @@
+"""`agent-memory doctor`: what it says about healthy and sick stores, and that it only looks."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent_memory import AgentMemory
+from agent_memory.app.doctor import State, check_file_system, check_free_space, examine, file_system
+
+
+@pytest.fixture
+def filled(home: Path, store: Path) -> Path:
+    with AgentMemory("default") as memory:
+        memory.records.add("Staging listens on port 5433")
+    return store
+
+
+def states(found: dict[str, Any]) -> dict[str, str]:
+    return {check["name"]: check["state"] for check in found["checks"]}
+
+
+def ours(found: dict[str, str]) -> set[str]:
+    """All states but those that depend on the machine that runs the tests."""
+    return {state for name, state in found.items() if name not in ("disk", "file system")}
+
+
+def look(here: Any, *words: str) -> tuple[int, dict[str, str], dict[str, dict[str, str]]]:
+    ran = here(*words, "doctor", "--json")
+    assert ran.json["ok"] == (ran.code == 0)
+    assert ran.code in (0, 1)
+    named = {check["name"]: check for check in ran.json["checks"]}
+    for check in ran.json["checks"]:
+        assert check["detail"]
+        assert check["state"] == "ok" or check["fix"], check
+    return ran.code, states(ran.json), named
+
+
+@pytest.mark.requirement("P10")
+def test_a_healthy_store(here: Any, filled: Path) -> None:
+    before = {file: file.stat().st_mtime_ns for file in filled.parent.iterdir()}
+    code, found, named = look(here)
+    assert code == 0
+    assert ours(found) == {"ok"}, found
+    assert {"python", "sqlite", "settings", "embedder", "store", "disk", "file system", "schema"} < set(found)
+    assert {"integrity", "log", "space", "vectors", "permissions", "writable", "telemetry"} < set(found)
+    assert " ms a text" in named["embedder"]["detail"]
+    assert named["log"]["detail"].startswith("write-ahead")
+    assert {file: file.stat().st_mtime_ns for file in filled.parent.iterdir()} == before
+    text = here("doctor").out
+    assert "ok    store        " in text
+    assert "fail" not in text
+
+
+def test_a_store_in_use(here: Any, home: Path) -> None:
+    with AgentMemory("default") as memory:
+        memory.records.add("Staging listens on port 5433")
+        code, found, _ = look(here)
+        memory.records.add("and is still written to")
+    assert (code, ours(found)) == (0, {"ok"})
+
+
+def test_a_missing_store_is_not_created(here: Any, home: Path) -> None:
+    code, found, named = look(here)
+    assert (code, found["store"]) == (0, "warn")
+    assert "agent-memory add" in named["store"]["fix"]
+    assert not home.exists()
+
+
+def test_a_directory_in_its_place(here: Any, tmp_path: Path) -> None:
+    code, found, named = look(here, "--store", f"sqlite:///{tmp_path}")
+    assert (code, found["store"]) == (1, "fail")
+    assert "is a directory" in named["store"]["detail"]
+    text = here("--store", f"sqlite:///{tmp_path}", "doctor")
+    assert text.code == 1
+    assert "fail  store " in text.out
+    assert "→ name a file inside it" in text.out
+
+
+def test_a_read_only_store(process: Any, filled: Path) -> None:
+    filled.chmod(0o400)
+    ran = process("doctor", "--json", anybody=True)
+    assert (ran.code, states(ran.json)["writable"]) == (1, "fail")
+    filled.chmod(0o000)
+    ran = process("doctor", "--json", anybody=True)
+    assert (ran.code, states(ran.json)["store"]) == (1, "fail")
+
+
+def test_a_folder_that_nobody_may_write(process: Any, filled: Path, home: Path) -> None:
+    home.chmod(0o500)
+    try:
+        ran = process("doctor", "--json", anybody=True)
+        assert (ran.code, states(ran.json)["writable"]) == (1, "fail")
+        missing = process("--store", f"sqlite:///{home}/deep/other.db", "doctor", "--json", anybody=True)
+        assert (missing.code, states(missing.json)["store"]) == (1, "fail")
+    finally:
+        home.chmod(0o700)
+
+
+def test_a_newer_schema(here: Any, filled: Path) -> None:
+    with closing(sqlite3.connect(filled)) as connection, connection:
+        connection.execute("pragma user_version = 999")
+    code, found, named = look(here)
+    assert (code, found["schema"]) == (1, "fail")
+    assert "999" in named["schema"]["detail"]
+    assert "upgrade agent-memory" in named["schema"]["fix"]
+
+
+def test_a_world_readable_file_is_a_warning(here: Any, filled: Path) -> None:
+    filled.chmod(0o644)
+    code, found, named = look(here)
+    assert (code, found["permissions"]) == (0, "warn")
+    assert named["permissions"]["fix"] == f"chmod 600 {filled}"
+
+
+def test_files_that_are_not_ours(here: Any, tmp_path: Path) -> None:
+    notes = tmp_path / "notes.txt"
+    notes.write_text("no database at all\n" * 500)
+    foreign = tmp_path / "foreign.db"
+    with closing(sqlite3.connect(foreign)) as connection, connection:
+        connection.execute("create table theirs (x)")
+    for path in (notes, foreign):
+        before = path.read_bytes()
+        code, found, named = look(here, "--store", f"sqlite:///{path}")
+        assert (code, found["database"]) == (1, "fail")
+        assert "chmod" not in str(named)
+        assert path.read_bytes() == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["foreign.db", "notes.txt"]
+
+
+def test_a_damaged_store(here: Any, filled: Path) -> None:
+    data = bytearray(filled.read_bytes())
+    data[8192:16384] = os.urandom(8192)
+    filled.write_bytes(bytes(data))
+    code, found, _ = look(here)
+    assert code == 1
+    assert "fail" in (found.get("integrity"), found.get("database"))
+
+
+def test_another_embedder_and_vectors_that_wait(here: Any, filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with AgentMemory("default") as memory:
+        memory.records.add_many([{"text": "later"}, {"text": "later still"}])
+    code, found, named = look(here)
+    assert (code, found["vectors"]) == (0, "warn")
+    assert named["vectors"]["detail"] == "2 texts wait for theirs"
+    monkeypatch.setenv("AGENT_MEMORY_EMBEDDING_PROVIDER", "ollama")
+    monkeypatch.setenv("AGENT_MEMORY_EMBEDDING_URL", "http://127.0.0.1:9")
+    code, found, _ = look(here)
+    assert (code, found["embedder"], found["space"]) == (1, "fail", "fail")
+
+
+def test_settings_that_cannot_be_read(here: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AGENT_MEMORY_DEFAULT_TOP_K", "many")
+    code, found, named = look(here)
+    assert (code, found["settings"]) == (1, "fail")
+    assert "default_top_k" in named["settings"]["detail"]
+
+
+@pytest.mark.parametrize("url", ["nosuch", "sqlite://", "sqlite:///"])
+def test_a_store_that_is_no_url(url: str) -> None:
+    assert State.FAIL in [check.state for check in examine(url) if check.name == "store"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "state"),
+    [("ext4", "ok"), ("nfs4", "warn"), ("cifs", "warn"), ("9p", "warn"), ("fuse.sshfs", "warn"), ("fuse.lxcfs", "ok")],
+)
+def test_network_file_systems_are_a_warning(tmp_path: Path, kind: str, state: str) -> None:
+    point = tmp_path / "a share"
+    (point / "deep").mkdir(parents=True)
+    mounts = tmp_path / "mounts"
+    escaped = str(point).replace(" ", "\\040")
+    mounts.write_text(f"/dev/sda1 / ext4 rw 0 0\nserver:/x {escaped} {kind} rw 0 0\nbroken line\n")
+    assert check_file_system(point / "deep" / "memory.db", mounts).state == state
+    assert file_system(tmp_path / "memory.db", mounts) == "ext4"
+    assert check_file_system(point, tmp_path / "nosuch").state == "ok"
+
+
+def test_free_space_is_asked_of_the_nearest_folder(tmp_path: Path) -> None:
+    assert check_free_space(tmp_path / "not" / "yet" / "there.db").detail.endswith(" free")
