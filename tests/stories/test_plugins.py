@@ -18,7 +18,7 @@ class Sighting(BaseModel):
     species: str
     count: int = 1
 
-kind = Kind("sighting", "sightings", Sighting, key=lambda payload: payload["species"].casefold(),
+kind = Kind("sighting", "sightings", Sighting, key=lambda text, payload: payload["species"].casefold(),
             succeeds=True, indexed=("species",))
 """
 

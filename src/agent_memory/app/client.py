@@ -9,7 +9,7 @@ from agent_memory.app.operations import Namespace, Operation
 from agent_memory.app.wiring import Runtime
 from agent_memory.models.errors import StoreError
 from agent_memory.models.moment import to_micros
-from agent_memory.models.record import Scope
+from agent_memory.models.record import Record, Scope
 from agent_memory.ports.changes import Author
 from agent_memory.ports.clock import Clock
 from agent_memory.ports.records import View
@@ -42,6 +42,15 @@ class Client:
 
     def author(self, reason: str | None = None) -> Author:
         return Author(self.scope, actor=self.scope.user, reason=reason)
+
+    def head(self, kind: str, *, key: str | None = None, id: str | None = None) -> tuple[Record | None, Author]:
+        """The record of this user's own with this key or id, and in whose name to write the next version of it."""
+        for scope in self.scope.readable():
+            if scope.user == self.scope.user:
+                found = self.runtime.store.records.head(scope, kind, key=key, id=id)
+                if found is not None:
+                    return found, Author(scope, actor=self.scope.user)
+        return None, self.author()
 
     def desk(self) -> Desk:
         return Desk(self.scope, self.conversation_id or GLOBAL)

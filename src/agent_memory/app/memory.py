@@ -101,17 +101,7 @@ class AgentMemory:
         predicate: str | None = None,
     ) -> Fact:
         """Store a claim. With a subject and a predicate it supersedes the claim before it."""
-        fact = Fact(
-            claim=claim,
-            source=source,
-            confidence=confidence,
-            entity_ids=entity_ids or [],
-            source_turn_id=source_turn_id,
-            subject=subject,
-            predicate=predicate,
-            created_at=self._client.clock.now(),
-        )
-        return self.semantic.store_fact(fact)
+        return self.semantic.learn_fact(claim, source, confidence, entity_ids, source_turn_id, subject, predicate)
 
     def upsert_entity(self, entity: Entity) -> Entity:
         """Store or update an entity; gives it with the stored id."""

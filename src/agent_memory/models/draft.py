@@ -27,7 +27,7 @@ class Draft:
     status: Status = Status.ACTIVE
     importance: float = 0.5
     confidence: float = 1.0
-    source: str = "user"
+    source: str | None = None
     valid_from: datetime | None = None
     valid_to: datetime | None = None
     dated: bool = False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any, Self
@@ -13,6 +14,7 @@ from agent_memory.models.errors import InvalidInput
 
 ID_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base 32: no i, l, o, u
 LONGEST_NAME = 512
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _PAIRS = [first + second for first in ID_ALPHABET for second in ID_ALPHABET]
 
 _FIXES = {
@@ -32,7 +34,10 @@ def aware_utc(moment: datetime) -> datetime:
     """The same moment in UTC; a naive datetime is refused, since nobody knows when it is."""
     if moment.tzinfo is None:
         raise ValueError("has no time zone: use an aware datetime such as datetime.now(timezone.utc)")
-    return moment.astimezone(UTC)
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError:
+        raise ValueError("is outside the years 1 to 9999 in UTC") from None
 
 
 def clean_text(text: str) -> str:
@@ -47,14 +52,14 @@ def clean_text(text: str) -> str:
 
 
 def clean_name(name: str) -> str:
-    """Ids, users, conversations and keys: some visible text, of bounded length, without NUL."""
+    """Ids, users, conversations and keys: some visible text, of bounded length, without control characters."""
     clean_text(name)
     if not name.strip():
         raise ValueError("is empty: give it a name")
     if len(name) > LONGEST_NAME:
         raise ValueError(f"has {len(name)} characters: the limit is {LONGEST_NAME}")
-    if "\0" in name:
-        raise ValueError("holds a NUL character: remove it")
+    if _CONTROL.search(name):
+        raise ValueError("holds a control character: remove it")
     return name
 
 
@@ -95,7 +100,10 @@ class Model(BaseModel):
 
 
 class Stored(Model):
-    """A model with an id of its own, made when absent, and optionally a vector that the caller computed."""
+    """A model with an id of its own, made when absent, and optionally a vector that the caller computed.
+    Fields may be assigned; they are checked again when it is stored."""
+
+    model_config = ConfigDict(revalidate_instances="always")
 
     id: Name = Field(default_factory=new_id)
     embedding: list[float] | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from typing import Literal
 
 from pydantic import ConfigDict, Field
 
@@ -10,21 +11,49 @@ from agent_memory.models.model import Model, Name
 
 
 class Recipe(Model):
-    """Channels are normalised to 0..1 within one recall, weighted and added.
+    """How evidence becomes a score.
 
-    `pool` bounds the candidates that similarity and recency bring, whatever `k` is, so that the first five of
-    ten are the five. `half_life_days` is how fast recency fades.
+    `fused`: each channel is brought to 0..1 within one recall, weighted and added.
+
+    | channel | what it adds |
+    |---|---|
+    | vectors | nearness in meaning; neighbours in the conversation count a little (`near_vectors`) |
+    | words | BM25; neighbours' words count by their distance (`near_words`), long neighbours less (`long_turn`) |
+    | speaker | said by somebody whom the question names, or by the side it is about ("I", "you") |
+    | date | inside a period that the question names, give or take `slack_days` |
+    | answer | holds what the question asks for: a time for "when", a number for "how many" |
+    | question | taken off a text that is a question itself: it asks, and seldom answers |
+    | conversation | a share of the best score in the same conversation |
+    | recency | fades by half every `half_life_days` |
+    | key | the question is the natural key of the record |
+
+    `decay`: similarity, recency (e^(-time_weight x days)) and importance (x 0.95 a day), added as they are. E4.
+
+    `pool` bounds the candidates that similarity and recency bring, whatever `k` is, so that the first five of ten
+    are the five.
     """
 
     model_config = ConfigDict(frozen=True)
 
     name: Name = "default"
-    vectors: float = Field(default=0.5, ge=0, le=10)
-    words: float = Field(default=0.5, ge=0, le=10)
+    formula: Literal["fused", "decay"] = "fused"
+    vectors: float = Field(default=0.6, ge=0, le=10)
+    words: float = Field(default=0.4, ge=0, le=10)
+    speaker: float = Field(default=0.3, ge=0, le=10)
+    date: float = Field(default=0.4, ge=0, le=10)
+    answer: float = Field(default=0.1, ge=0, le=10)
+    question: float = Field(default=0.1, ge=0, le=10)
+    conversation: float = Field(default=0.3, ge=0, le=10)
     recency: float = Field(default=0.02, ge=0, le=10)
+    importance: float = Field(default=0.0, ge=0, le=10)
     key: float = Field(default=1.0, ge=0, le=10)
+    near_vectors: tuple[float, ...] = (0.25,)
+    near_words: tuple[float, ...] = (0.5, 0.25)
+    long_turn: int = Field(default=30, ge=1)
+    slack_days: float = Field(default=2.0, ge=0)
     half_life_days: float = Field(default=30.0, gt=0)
-    pool: int = Field(default=200, ge=1, le=100_000)
+    time_weight: float = Field(default=0.1, ge=0)
+    pool: int = Field(default=100_000, ge=1)
 
     @property
     def hash(self) -> str:
@@ -32,3 +61,12 @@ class Recipe(Model):
 
 
 DEFAULT = Recipe()
+DECAY = Recipe(name="decay", formula="decay", vectors=0.5, recency=0.3, importance=0.2)
+MEANING = Recipe(
+    name="meaning",
+    vectors=1.0,
+    **dict.fromkeys(("words", "speaker", "date", "answer", "question", "conversation", "recency", "key"), 0.0),
+    near_vectors=(),
+    near_words=(),
+)
+RECIPES = {recipe.name: recipe for recipe in (DEFAULT, DECAY, MEANING)}

@@ -12,7 +12,8 @@ from agent_memory.ports.embedder import Space
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """The analysed words of a text: 64-bit hashes (8 bytes each, little endian) and how often each occurs."""
+    """The analysed words of a text: 64-bit hashes (8 bytes each, little endian) and how often each occurs.
+    Marks (who said it, whether it names a time) are among them, and do not count into `length`."""
 
     hashes: bytes = b""
     counts: bytes = b""
@@ -41,12 +42,14 @@ class Content:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What differs between two versions of the same content. Times are microseconds since 1970, UTC."""
+    """What differs between two versions of the same content. Times are microseconds since 1970, UTC.
+    `position` is its place in its conversation."""
 
     valid_from: int
     valid_to: int | None = None
     key: str | None = None
     conversation_id: str | None = None
+    position: int | None = None
     repository: str | None = None
     status: Status = Status.ACTIVE
     importance: float = 0.5
@@ -96,18 +99,28 @@ class Amend:
 
 
 @dataclass(frozen=True, slots=True)
+class Key:
+    """A record by its natural key."""
+
+    kind: str
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
 class Connect:
     """A link, or new weight and properties for the one with these ends and this type.
 
-    The id of a `Put` earlier in the same write stands for the record that it became.
+    The id of a `Put` earlier in the same write stands for the record that it became. An end may also be named by its
+    key in the author's own scope; `if_there`: without such a record there is no link, and no error.
     """
 
-    source_id: str
-    target_id: str
+    source_id: str | Key
+    target_id: str | Key
     type: str
     salt: bytes
     weight: float = 1.0
     properties: str = "{}"
+    if_there: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,8 @@ class Probe:
 
 @dataclass(frozen=True)
 class Pool:
-    """Candidates, one row each, and the statistics of everything that this reader may see.
+    """Candidates, one row each, and the statistics of everything that this reader may see. Those of one
+    conversation (the same number in `conversations`; 0 is none) stand together, in its order.
 
     `similarity` is NaN where a candidate has no vector; `counts` is candidates x terms; `documents`,
     `mean_length` and `frequencies` (documents holding each term) describe all visible records, not the pool.
@@ -46,6 +47,7 @@ class Pool:
     handles: NDArray[np.int64]
     valid_from: NDArray[np.int64]
     importance: NDArray[np.float32]
+    conversations: NDArray[np.int32]
     similarity: NDArray[np.float32]
     counts: NDArray[np.uint8]
     lengths: NDArray[np.int32]

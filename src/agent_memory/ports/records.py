@@ -36,6 +36,7 @@ class Filter:
     repository: str | None = None
     after: int | None = None
     before: int | None = None
+    min_confidence: float | None = None
     fields: tuple[tuple[str, str | int | float], ...] = ()
 
 
@@ -73,6 +74,11 @@ class RecordStore(Protocol):
         ...
 
     def by_key(self, view: View, kind: str, key: str) -> Record | None: ...
+
+    def head(self, scope: Scope, kind: str, *, key: str | None = None, id: str | None = None) -> Record | None:
+        """For writers: the record of exactly this scope with this key or id, whether or not it holds now, as the
+        version that begins last; its `version` is the newest number, which `Expect` compares."""
+        ...
 
     def find(
         self, view: View, where: Filter, *, limit: int, after: str | None = None, oldest_first: bool = False

@@ -1,6 +1,7 @@
 """How a new version meets those that are believed now. Pure, and the same for every engine.
 
-A record believes, at each moment of valid time, at most one version. A *correction* replaces them all. A
+A record believes, at each moment of valid time, at most one version. A *correction* replaces them all, and begins when
+they did unless it says otherwise. A
 *succession* (a preference, a fact) takes its own interval and leaves the rest of the others as it was:
 
     believed   |---- Berlin ------------------->
@@ -66,6 +67,10 @@ def meet(believed: Sequence[Believed[V]], content: Content, state: State, *, suc
 
 
 def _correct(believed: Sequence[Believed[V]], content: Content, state: State, dated: bool) -> Plan[V]:
+    if believed and not dated:
+        begin = min(version.state.valid_from for version in believed)
+        if state.valid_to is None or begin < state.valid_to:  # else it would hold at no moment at all
+            state = replace(state, valid_from=begin)
     if len(believed) == 1:
         old = believed[0].state
         moved = dated and old.valid_from != state.valid_from

@@ -68,6 +68,12 @@ def said(believed: Timeline, instant: int) -> tuple[str, float] | None:
     return (found[0].text, found[0].state.importance) if found else None
 
 
+def kept(believed: Timeline, state: State) -> State:
+    """A correction that does not say when it begins: it begins when the others did, if that is before its end."""
+    begin = min((version.state.valid_from for version in believed), default=state.valid_from)
+    return replace(state, valid_from=begin) if state.valid_to is None or begin < state.valid_to else state
+
+
 @steady
 @given(timelines())
 def test_at_each_instant_at_most_one_version_holds(believed: Timeline) -> None:
@@ -84,8 +90,8 @@ def test_the_new_interval_holds_the_new_content(believed: Timeline, arrival: tup
     plan = meet(believed, content(text), state, succeeds=succeeds, dated=dated)
     after = applied(believed, text, plan)
     if plan.state is not None:
-        assert plan.state.valid_from == state.valid_from
-        assert replace(plan.state, valid_to=state.valid_to) == state
+        wanted = state if succeeds or dated else kept(believed, state)
+        assert replace(plan.state, valid_to=state.valid_to) == wanted
         mine = [Believed(0, text, "{}", plan.state)]
         assert all(said(after, instant) == said(mine, instant) for instant in INSTANTS if holding(mine, instant))
     elif succeeds:
@@ -112,7 +118,9 @@ def test_a_correction_leaves_nothing_but_itself(believed: Timeline, arrival: tup
     plan = meet(believed, content(text), state, succeeds=False, dated=dated)
     after = applied(believed, text, plan)
     if plan.state is not None:
-        assert [(version.text, version.state) for version in after] == [(text, state)]
+        assert [(version.text, version.state) for version in after] == [
+            (text, state if dated else kept(believed, state))
+        ]
         assert set(plan.ends) == {version.handle for version in believed}
         assert plan.keeps == ()
 

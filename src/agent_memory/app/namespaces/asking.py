@@ -10,7 +10,7 @@ from agent_memory.core.write.normalise import known_kind
 from agent_memory.models.errors import InvalidInput
 from agent_memory.models.model import Moment, Name
 from agent_memory.models.moment import to_micros
-from agent_memory.models.record import Status
+from agent_memory.models.record import Record, Status
 from agent_memory.ports.records import Filter, View
 
 
@@ -24,6 +24,7 @@ class Where(TypedDict, total=False):
     after: Moment
     before: Moment
     time_window_hours: float
+    min_confidence: float
     fields: dict[str, Any]
     as_of: Moment
     valid_at: Moment
@@ -51,8 +52,32 @@ def asked(client: Client, where: Where, *, searchable: bool = False) -> tuple[Vi
         repository=where.get("repository"),
         after=start,
         before=None if before is None else to_micros(before),
+        min_confidence=where.get("min_confidence"),
         fields=_fields(client, kinds, where.get("fields") or {}),
     )
+
+
+def fact_shown(record: Record) -> dict[str, Any]:
+    """A fact as searches and bundles give it."""
+    return {
+        "id": record.id,
+        "claim": record.text,
+        "confidence": record.confidence,
+        "source": record.source,
+        "entities": record.payload.get("entity_ids", []),
+        "created_at": record.valid_from.isoformat(),
+    }
+
+
+def turn_shown(record: Record) -> dict[str, Any]:
+    """A turn as searches and bundles give it."""
+    return {
+        "id": record.id,
+        "content": record.text,
+        "role": record.payload["role"],
+        "timestamp": record.valid_from.isoformat(),
+        "conversation_id": record.conversation_id,
+    }
 
 
 def _micros(hours: float) -> int:

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from agent_memory.app.namespaces.asking import Where, asked
+from agent_memory.app.namespaces.asking import Where, asked, turn_shown
 from agent_memory.app.operations import Namespace, Permission, operation
 from agent_memory.core.recall.recall import Question, recall
 from agent_memory.core.working.desk import WorkingSet
-from agent_memory.core.write.commit import SELF, commit
+from agent_memory.core.write.commit import commit
 from agent_memory.models.errors import Denied
-from agent_memory.models.kinds.conversation import Turn, turn_key
-from agent_memory.models.recipe import Recipe
-from agent_memory.models.record import Link, Record
+from agent_memory.models.kinds.conversation import Turn
+from agent_memory.models.recipe import MEANING
 
 if TYPE_CHECKING:
     from agent_memory.app.client import Client
 
-MEANING = Recipe(name="meaning", vectors=1.0, words=0.0, recency=0.0, key=0.0)
 MOST_TURNS = 10_000
 
 
@@ -33,17 +30,7 @@ class Episodic(Namespace):
     def store_turn(self, turn: Turn) -> Turn:
         """Store a turn; the same conversation and index again corrects it."""
         client = self._client
-        draft = turn.draft()
-        neighbours = (
-            (turn.index - 1, "source_id", "target_id"),
-            (turn.index + 1, "target_id", "source_id"),
-        )
-        links = []
-        for index, theirs, ours in neighbours:
-            other = self._stored(turn.conversation_id, index)
-            if other is not None:
-                links.append(Link(**{theirs: other.id, ours: SELF, "type": "FOLLOWED_BY"}))
-        applied = commit(client.runtime.writing, [replace(draft, links=tuple(links))], client.author(), client.now())
+        applied = commit(client.runtime.writing, [turn.draft()], client.author(), client.now())
         stored = turn.model_copy(update={"id": applied.outcomes[0].id})
         self._working.add_turn(stored.model_dump(mode="json", exclude={"embedding"}))
         return stored
@@ -69,7 +56,9 @@ class Episodic(Namespace):
         view, chosen = asked(self._client, where)
         question = Question("", view, chosen, top_k, MEANING, query_embedding)
         found = recall(self._client.runtime.recalling, question)
-        return [{**_shown(hit.record), "score": hit.why.similarity} for hit in found if hit.why.similarity is not None]
+        return [
+            {**turn_shown(hit.record), "score": hit.why.similarity} for hit in found if hit.why.similarity is not None
+        ]
 
     @operation("episodic.get_conversation")
     def get_conversation(self, conversation_id: str) -> list[Turn]:
@@ -83,13 +72,7 @@ class Episodic(Namespace):
         """Turns of the last hours, the newest first."""
         self._own(user_id)
         view, chosen = asked(self._client, {"kinds": ["turn"], "time_window_hours": hours})
-        return [_shown(record) for record in self._client.runtime.store.records.find(view, chosen, limit=limit)]
-
-    def _stored(self, conversation_id: str, index: int) -> Record | None:
-        if index < 0:
-            return None
-        key = turn_key(conversation_id, index)
-        return self._client.runtime.store.records.by_key(self._client.view(), "turn", key)
+        return [turn_shown(record) for record in self._client.runtime.store.records.find(view, chosen, limit=limit)]
 
     def _own(self, user_id: str | None) -> None:
         if user_id is not None and user_id != self._client.scope.user:
@@ -98,13 +81,3 @@ class Episodic(Namespace):
                 hint="leave it out, or open an AgentMemory for that user",
                 field="user_id",
             )
-
-
-def _shown(record: Record) -> dict[str, Any]:
-    return {
-        "id": record.id,
-        "content": record.text,
-        "role": record.payload["role"],
-        "timestamp": record.valid_from.isoformat(),
-        "conversation_id": record.conversation_id,
-    }

@@ -6,8 +6,7 @@ from dataclasses import replace
 
 from agent_memory.app.namespaces.asking import asked
 from agent_memory.app.operations import Namespace, Permission, operation
-from agent_memory.core.write.commit import SELF, commit, commit_after_reading
-from agent_memory.models.draft import Draft
+from agent_memory.core.write.commit import SELF, Revision, commit, commit_after_reading
 from agent_memory.models.errors import NotFound
 from agent_memory.models.kinds.work import Goal, GoalStatus
 from agent_memory.models.record import Link, Record
@@ -35,15 +34,16 @@ class Goals(Namespace):
         """Change a goal's status or priority; what it was before stays in its history."""
         changed: list[Goal] = []
 
-        def read() -> tuple[Draft, Expect]:
-            old = self._record(id)
+        def read() -> Revision:
+            old, author = self._client.head("goal", id=id)
+            if old is None:
+                raise NotFound(f"no goal {id!r} of this user's own", field="id")
             given = {"status": status, "priority": priority}
             payload = {**old.payload, **{name: value for name, value in given.items() if value is not None}}
             changed[:] = [Goal(id=old.id, description=old.text, created_at=old.valid_from, **payload)]
-            return changed[0].draft(), Expect(old.version, id=id)
+            return Revision(changed[0].draft(), Expect(old.version, id=id), author)
 
-        client = self._client
-        commit_after_reading(client.runtime.writing, read, client.author(), client.now())
+        commit_after_reading(self._client.runtime.writing, read, self._client.now())
         return changed[0]
 
     @operation("goals.get")

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
 from agent_memory.app.namespaces.asking import asked
 from agent_memory.app.operations import Namespace, Permission, operation
 from agent_memory.core.recall.recall import Question, recall
-from agent_memory.core.write.commit import SELF, commit, commit_after_reading
+from agent_memory.core.write.commit import SELF, Revision, commit, commit_after_reading
 from agent_memory.models.draft import Draft
 from agent_memory.models.errors import NotFound
 from agent_memory.models.kinds.experience import Strategy, ToolCall
 from agent_memory.models.kinds.kind import canonical_json, joined_key
 from agent_memory.models.recipe import DEFAULT
 from agent_memory.models.record import Link, Record
-from agent_memory.ports.changes import Expect
+from agent_memory.ports.changes import Author, Expect
 
 MOST_CALLS = 1_000_000
 PAGE = 5_000
@@ -72,34 +73,30 @@ class Procedural(Namespace):
         success: bool = True,
     ) -> Strategy:
         """Remember a way of doing something. The same description again counts as another try of it."""
-        return self._tried(
-            lambda: self._client.runtime.store.records.by_key(self._client.view(), "strategy", joined_key(description)),
-            success,
-            Strategy(description=description, context_pattern=context_pattern, tool_sequence=tool_sequence),
-            from_conversation_id,
-        )
+        fresh = Strategy(description=description, context_pattern=context_pattern, tool_sequence=tool_sequence)
+        key = joined_key(description)
+        return self._tried(lambda: self._client.head("strategy", key=key), success, fresh, from_conversation_id)
 
     @operation("procedural.reinforce_strategy", permission=Permission.WRITE)
     def reinforce_strategy(self, strategy_id: str, success: bool) -> Strategy:
         """Count one more outcome of a strategy."""
 
-        def known() -> Record:
-            found = self._client.runtime.store.records.get(self._client.view(), [strategy_id])
-            if not found or found[0].kind != "strategy":
-                raise NotFound(f"no strategy {strategy_id!r}", field="strategy_id")
-            return found[0]
+        def known() -> tuple[Record, Author]:
+            found, author = self._client.head("strategy", id=strategy_id)
+            if found is None:
+                raise NotFound(f"no strategy {strategy_id!r} of this user's own", field="strategy_id")
+            return found, author
 
-        return self._tried(known, success, Strategy.of(known()), None)
+        return self._tried(known, success, Strategy.of(known()[0]), None)
 
     @operation("procedural.find_strategies")
     def find_strategies(self, task_description: str, top_k: int = 5) -> list[Strategy]:
         """Strategies that worked at least once, by likeness to the task and by success."""
-        view, chosen = asked(self._client, {"kinds": ["strategy"]})
+        view, chosen = asked(self._client, {"kinds": ["strategy"], "fields": {"worked": True}})
         found = recall(self._client.runtime.recalling, Question(task_description, view, chosen, 200, DEFAULT))
         ranked = [(hit.relevance, Strategy.of(hit.record)) for hit in found]
-        worked = [(relevance, strategy) for relevance, strategy in ranked if strategy.success_count]
-        worked.sort(key=lambda pair: -(0.6 * pair[0] + 0.4 * _expected_success(pair[1])))
-        return [strategy for _, strategy in worked[:top_k]]
+        ranked.sort(key=lambda pair: -(0.6 * pair[0] + 0.4 * _expected_success(pair[1])))
+        return [strategy for _, strategy in ranked[:top_k]]
 
     @operation("procedural.get_tool_stats")
     def get_tool_stats(self, task_type: str | None = None) -> list[dict[str, Any]]:
@@ -126,12 +123,18 @@ class Procedural(Namespace):
         )
         return commit(client.runtime.writing, [draft], client.author(), client.now()).outcomes[0].id
 
-    def _tried(self, known: Any, success: bool, fresh: Strategy, conversation_id: str | None) -> Strategy:
+    def _tried(
+        self,
+        known: Callable[[], tuple[Record | None, Author]],
+        success: bool,
+        fresh: Strategy,
+        conversation_id: str | None,
+    ) -> Strategy:
         """One more outcome, counted on top of what is stored, also when others count at the same time."""
         made: list[Strategy] = []
 
-        def read() -> tuple[Draft, Expect]:
-            old = known()
+        def read() -> Revision:
+            old, author = known()
             strategy = fresh if old is None else Strategy.of(old)
             counted = strategy.model_copy(
                 update={
@@ -141,14 +144,14 @@ class Procedural(Namespace):
                 }
             )
             made[:] = [counted]
-            draft = replace(counted.draft(), conversation_id=conversation_id)
-            return draft, Expect(old.version, id=old.id) if old else Expect(0, kind="strategy", key=draft.key)
+            key = joined_key(counted.description)
+            expect = Expect(old.version, id=old.id) if old else Expect(0, kind="strategy", key=key)
+            return Revision(replace(counted.draft(), conversation_id=conversation_id), expect, author)
 
-        client = self._client
-        commit_after_reading(client.runtime.writing, read, client.author(), client.now())
+        commit_after_reading(self._client.runtime.writing, read, self._client.now())
         return made[0]
 
-    def _calls(self, task_type: str | None) -> Any:
+    def _calls(self, task_type: str | None) -> Iterator[dict[str, Any]]:
         fields = {} if task_type is None else {"task_type": task_type}
         view, chosen = asked(self._client, {"kinds": ["tool_call"], "fields": fields})
         last: str | None = None

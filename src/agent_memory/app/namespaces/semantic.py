@@ -5,18 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from agent_memory.app.namespaces.asking import asked
-from agent_memory.app.namespaces.episodic import MEANING
+from agent_memory.app.namespaces.asking import Where, asked, fact_shown
 from agent_memory.app.operations import Namespace, Permission, operation
 from agent_memory.core.recall.recall import Question, recall
-from agent_memory.core.write.commit import SELF, commit_after_reading, connect
+from agent_memory.core.write.commit import SELF, Revision, commit_after_reading, connect
 from agent_memory.core.write.forget import DERIVED_FROM
 from agent_memory.models.answer import Recalled
-from agent_memory.models.draft import Draft
 from agent_memory.models.errors import InvalidInput, NotFound
 from agent_memory.models.kinds.kind import joined_key
-from agent_memory.models.kinds.knowledge import Entity, Fact
+from agent_memory.models.kinds.knowledge import Entity, Fact, FactPayload, FactSource, fact_key
 from agent_memory.models.moment import from_micros
+from agent_memory.models.recipe import MEANING
 from agent_memory.models.record import Link, Record
 from agent_memory.ports.changes import Expect
 
@@ -33,17 +32,44 @@ class Semantic(Namespace):
         and a missing description erases nothing."""
         merged: list[Entity] = []
 
-        def read() -> tuple[Draft, Expect]:
-            old = self._known(entity)
-            whole = entity if old is None else _merged(entity, old)
-            merged[:] = [whole]
+        def read() -> Revision:
+            key = joined_key(entity.name, entity.type)
+            old, author = self._client.head("entity", id=entity.id)
             if old is None:
-                return whole.draft(), Expect(0, kind="entity", key=joined_key(entity.name, entity.type))
-            return whole.draft(), Expect(old.version, id=old.id)
+                old, author = self._client.head("entity", key=key)
+            merged[:] = [entity if old is None else _merged(entity, old)]
+            expect = Expect(0, kind="entity", key=key) if old is None else Expect(old.version, id=old.id)
+            return Revision(merged[0].draft(), expect, author)
 
-        client = self._client
-        commit_after_reading(client.runtime.writing, read, client.author(), client.now())
+        commit_after_reading(self._client.runtime.writing, read, self._client.now())
         return merged[0]
+
+    @operation("semantic.learn_fact", permission=Permission.WRITE, command="learn")
+    def learn_fact(
+        self,
+        claim: str,
+        source: FactSource = "extraction",
+        confidence: float = 0.8,
+        entity_ids: list[str] | None = None,
+        source_turn_id: str | None = None,
+        subject: str | None = None,
+        predicate: str | None = None,
+    ) -> Fact:
+        """Remember a claim. With a subject and a predicate it supersedes the claim before it.
+
+        "Ada works from Lisbon", subject "Ada", predicate "works from": what she did before stays true for its time.
+        """
+        fact = Fact(
+            claim=claim,
+            source=source,
+            confidence=confidence,
+            entity_ids=entity_ids or [],
+            source_turn_id=source_turn_id,
+            subject=subject,
+            predicate=predicate,
+            created_at=self._client.clock.now(),
+        )
+        return self.store_fact(fact)
 
     @operation("semantic.store_fact", permission=Permission.WRITE)
     def store_fact(self, fact: Fact) -> Fact:
@@ -51,17 +77,14 @@ class Semantic(Namespace):
         supersedes the one before, which stays true for its own time."""
         stored: list[Fact] = []
 
-        def read() -> tuple[Draft, Expect]:
-            draft = fact.draft()
-            old = self._client.runtime.store.records.by_key(self._client.view(), "fact", draft.key or "")
-            whole = fact if old is None else _same_claim(fact, old)
-            stored[:] = [whole]
-            return replace(whole.draft(), links=tuple(_sources(whole))), Expect(
-                self._version(old), kind="fact", key=draft.key
-            )
+        def read() -> Revision:
+            key = fact_key(fact.claim, fact.part(FactPayload))
+            old, author = self._client.head("fact", key=key)
+            stored[:] = [fact if old is None else self._same_claim(fact, old)]
+            draft = replace(stored[0].draft(), links=tuple(_sources(fact)))
+            return Revision(draft, Expect(old.version if old else 0, kind="fact", key=key), author)
 
-        client = self._client
-        commit_after_reading(client.runtime.writing, read, client.author(), client.now())
+        commit_after_reading(self._client.runtime.writing, read, self._client.now())
         return stored[0]
 
     @operation("semantic.vector_search_facts")
@@ -69,11 +92,9 @@ class Semantic(Namespace):
         self, query_embedding: list[float], top_k: int = 10, min_confidence: float = 0.5
     ) -> list[dict[str, Any]]:
         """Facts nearest to a vector, those at least this certain."""
-        found = [hit for hit in self._near("fact", query_embedding, 200) if hit.record.confidence >= min_confidence]
+        found = self._near(query_embedding, top_k, {"kinds": ["fact"], "min_confidence": min_confidence})
         return [
-            {**_fact_shown(hit.record), "score": hit.why.similarity}
-            for hit in found[:top_k]
-            if hit.why.similarity is not None
+            {**fact_shown(hit.record), "score": hit.why.similarity} for hit in found if hit.why.similarity is not None
         ]
 
     @operation("semantic.vector_search_entities")
@@ -81,7 +102,7 @@ class Semantic(Namespace):
         """Entities nearest to a vector."""
         return [
             {**self._entity_shown(hit.record), "score": hit.why.similarity}
-            for hit in self._near("entity", query_embedding, top_k)
+            for hit in self._near(query_embedding, top_k, {"kinds": ["entity"]})
             if hit.why.similarity is not None
         ]
 
@@ -119,7 +140,7 @@ class Semantic(Namespace):
         return {
             "entities": [self._entity_shown(record) for record in start],
             "related": related,
-            "facts": [_fact_shown(fact) for fact in facts.values()],
+            "facts": [fact_shown(fact) for fact in facts.values()],
         }
 
     @operation("semantic.create_relationship", permission=Permission.WRITE)
@@ -138,20 +159,23 @@ class Semantic(Namespace):
         client.runtime.store.records.apply([connect(link)], author=client.author(), now=client.now())
         return link
 
-    def _known(self, entity: Entity) -> Record | None:
-        records, view = self._client.runtime.store.records, self._client.view()
-        by_id = [record for record in records.get(view, [entity.id]) if record.kind == "entity"]
-        return by_id[0] if by_id else records.by_key(view, "entity", joined_key(entity.name, entity.type))
-
-    def _version(self, old: Record | None) -> int:
-        """The newest version of a record: a fact that holds now need not be the last one written."""
-        if old is None:
-            return 0
-        return max(one.version for one in self._client.runtime.store.records.history(self._client.view(), old.id))
-
-    def _near(self, kind: str, vector: list[float], k: int) -> Recalled:
-        view, chosen = asked(self._client, {"kinds": [kind]})
+    def _near(self, vector: list[float], k: int, where: Where) -> Recalled:
+        view, chosen = asked(self._client, where)
         return recall(self._client.runtime.recalling, Question("", view, chosen, k, MEANING, vector))
+
+    def _same_claim(self, new: Fact, old: Record) -> Fact:
+        """A claim that is repeated keeps what it was already connected with, as far as that still exists."""
+        kept: dict[str, Any] = {"id": old.id}
+        if old.text == new.claim:
+            before = Fact.of(old)
+            view, records = self._client.view(), self._client.runtime.store.records
+            there = {record.id for record in records.get(view, [*before.entity_ids, before.source_turn_id or ""])}
+            known = [id for id in before.entity_ids if id in there]
+            kept["entity_ids"] = list(dict.fromkeys([*known, *new.entity_ids]))
+            kept["source_turn_id"] = new.source_turn_id or (
+                before.source_turn_id if before.source_turn_id in there else None
+            )
+        return new.model_copy(update=kept)
 
     def _entity_shown(self, record: Record) -> dict[str, Any]:
         return Entity.of(record).model_dump(mode="json", exclude={"embedding", "last_accessed", "access_count"})
@@ -175,29 +199,8 @@ def _merged(new: Entity, old: Record) -> Entity:
     )
 
 
-def _same_claim(new: Fact, old: Record) -> Fact:
-    """A claim that is repeated keeps what it was already connected with."""
-    kept: dict[str, Any] = {"id": old.id}
-    if old.text == new.claim:
-        before = Fact.of(old)
-        kept["entity_ids"] = list(dict.fromkeys([*before.entity_ids, *new.entity_ids]))
-        kept["source_turn_id"] = new.source_turn_id or before.source_turn_id
-    return new.model_copy(update=kept)
-
-
 def _sources(fact: Fact) -> list[Link]:
     links = [Link(source_id=SELF, target_id=entity, type=ABOUT) for entity in fact.entity_ids]
     if fact.source_turn_id is not None:
         links.append(Link(source_id=SELF, target_id=fact.source_turn_id, type=DERIVED_FROM))
     return links
-
-
-def _fact_shown(record: Record) -> dict[str, Any]:
-    return {
-        "id": record.id,
-        "claim": record.text,
-        "confidence": record.confidence,
-        "source": record.source,
-        "entities": record.payload.get("entity_ids", []),
-        "created_at": record.valid_from.isoformat(),
-    }

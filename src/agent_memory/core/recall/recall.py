@@ -8,13 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from agent_memory.core.govern.receipts import ReceiptBook
+from agent_memory.core.recall.question import Asked, names, read, spoken
 from agent_memory.core.recall.score import Ranking, rank
 from agent_memory.core.write.embed import Embedding
-from agent_memory.core.write.words import query_terms
 from agent_memory.models.answer import Hit, Recalled, Why
 from agent_memory.models.errors import InvalidInput, PartMissing
 from agent_memory.models.kinds.kind import fold
 from agent_memory.models.model import clean_text, new_id
+from agent_memory.models.moment import from_micros
 from agent_memory.models.recipe import Recipe
 from agent_memory.models.record import Record
 from agent_memory.ports.index import Index, Pool, Probe
@@ -49,18 +50,18 @@ class Question:
 
 def recall(recalling: Recalling, question: Question) -> Recalled:
     started = time.perf_counter()
-    terms = query_terms(_checked(question))
+    asked = read(_checked(question), from_micros(question.view.now))
     recalling.embedding.agree()
-    probe = _probe(recalling, question, tuple(terms))
+    probe = _probe(recalling, question, asked)
     pool = recalling.index.gather(probe)
     if pool.pending:  # bulk writes leave their vectors to whoever asks first, within bounds
         recalling.embedding.catch_up(question.view, seconds=CATCH_UP_SECONDS, now=question.view.now)
         pool = recalling.index.gather(probe)
-    ranking = rank(pool, question.recipe, question.view.now)
+    ranking = rank(pool, asked, question.recipe, question.view.now)
     best = ranking.rows[: question.k].tolist()
     records = {record.seq: record for record in recalling.index.hydrate([int(pool.handles[row]) for row in best])}
     hits = [
-        _explained(records[int(pool.handles[row])], row, pool, ranking, list(terms.values()))
+        _explained(records[int(pool.handles[row])], row, pool, ranking, asked)
         for row in best
         if int(pool.handles[row]) in records
     ]
@@ -91,12 +92,12 @@ def _checked(question: Question) -> str:
     return text
 
 
-def _probe(recalling: Recalling, question: Question, terms: tuple[int, ...]) -> Probe:
+def _probe(recalling: Recalling, question: Question, asked: Asked) -> Probe:
     probe = Probe(
         view=question.view,
         where=question.where,
         pool=question.recipe.pool,
-        terms=terms,
+        terms=asked.columns,
         key=fold(question.text),
     )
     if not question.recipe.vectors:
@@ -105,17 +106,27 @@ def _probe(recalling: Recalling, question: Question, terms: tuple[int, ...]) -> 
     if question.meaning is not None:
         return replace(probe, vector=embedding.direction(question.meaning), space=embedding.space)
     try:
-        vector = embedding.embed([question.text])[0]
+        vector = embedding.embed(spoken(asked.text, _speakers(recalling.index, probe, asked))).mean(axis=0)
     except PartMissing:
         return probe  # an embedder out of reach costs the vectors, not the answer
     return replace(probe, vector=vector, space=embedding.space)
 
 
-def _explained(record: Record, row: int, pool: Pool, ranking: Ranking, words: list[str]) -> Hit:
+def _speakers(index: Index, probe: Probe, asked: Asked) -> frozenset[str]:
+    """Which names in the question belong to somebody who speaks in what this reader sees."""
+    called = {name.casefold() for name in names(asked.text)}
+    marks = {mark: word for mark, word in asked.named.items() if word in called}
+    if not marks:
+        return frozenset()
+    found = index.gather(replace(probe, terms=tuple(marks), key=None, pool=1)).frequencies.tolist()
+    return frozenset(word for word, times in zip(marks.values(), found, strict=True) if times)
+
+
+def _explained(record: Record, row: int, pool: Pool, ranking: Ranking, asked: Asked) -> Hit:
     similarity = float(pool.similarity[row])
     why = Why.trusted(
         channels={name: round(float(added[row]), 4) for name, added in ranking.channels.items() if added[row]},
-        words=[word for word, count in zip(words, pool.counts[row].tolist(), strict=True) if count],
+        words=[word for word, count in zip(asked.terms.values(), pool.counts[row].tolist(), strict=False) if count],
         similarity=None if similarity != similarity else round(similarity, 4),
         exact_key=bool(pool.exact[row]),
     )

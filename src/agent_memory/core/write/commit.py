@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import random
 import secrets
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -11,17 +13,19 @@ from agent_memory.core.write.embed import Embedding
 from agent_memory.core.write.normalise import SALT_BYTES, normalise, unit_interval
 from agent_memory.models.draft import Draft
 from agent_memory.models.errors import Conflict, InvalidInput
+from agent_memory.models.kinds.conversation import turn_key
 from agent_memory.models.kinds.kind import Kind, canonical_json
 from agent_memory.models.model import clean_name
 from agent_memory.models.record import Link
-from agent_memory.ports.changes import Applied, Author, Change, Connect, Expect, Once, Put
+from agent_memory.ports.changes import Applied, Author, Change, Connect, Expect, Key, Once, Put
 from agent_memory.ports.records import RecordStore
 
 SELF = "*self*"
 """As an end of a draft's link: the record that the draft becomes."""
 
 MOST_LINKS = 1000
-ATTEMPTS = 8
+PATIENCE_SECONDS = 20.0
+FOLLOWED_BY = "FOLLOWED_BY"
 
 
 @dataclass(frozen=True)
@@ -51,22 +55,33 @@ def commit(writing: Writing, drafts: Sequence[Draft], author: Author, now: int, 
     for draft, put in zip(drafts, _with_vectors(writing.embedding, puts, drafts, how.embed), strict=True):
         if len(draft.links) > MOST_LINKS:
             raise InvalidInput(f"links: {len(draft.links)}; the limit is {MOST_LINKS} a write", field="links")
-        changes += [put, *(connect(_named(link, put.id)) for link in draft.links)]
+        changes += [put, *(connect(_named(link, put.id)) for link in draft.links), *_neighbours(put)]
     return writing.records.apply(changes, author=author, now=now, expect=how.expect, once=how.once)
 
 
-def commit_after_reading(
-    writing: Writing, read: Callable[[], tuple[Draft, Expect]], author: Author, now: int
-) -> Applied:
-    """Write what `read` makes of the present, and only if it is still the present; otherwise read again."""
-    for attempt in range(ATTEMPTS):
-        draft, expect = read()
+@dataclass(frozen=True)
+class Revision:
+    """A draft that was made from what the store held: write it only if it still does."""
+
+    draft: Draft
+    expect: Expect
+    author: Author
+
+
+def commit_after_reading(writing: Writing, read: Callable[[], Revision], now: int) -> Applied:
+    """Write what `read` makes of the present, and only if it is still the present; otherwise read again, a little
+    later each time, so that many writers of one thing all get their turn."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    wait = 0.001
+    while True:
+        revision = read()
         try:
-            return commit(writing, [draft], author, now, How(expect=(expect,)))
+            return commit(writing, [revision.draft], revision.author, now, How(expect=(revision.expect,)))
         except Conflict:
-            if attempt == ATTEMPTS - 1:
+            if time.monotonic() > deadline:
                 raise
-    raise AssertionError("unreachable")
+        time.sleep(random.uniform(0, wait))  # noqa: S311
+        wait = min(wait * 2, 0.1)
 
 
 def once(key: str | None, drafts: Sequence[Draft]) -> Once | None:
@@ -104,6 +119,18 @@ def _with_vectors(embedding: Embedding, puts: list[Put], drafts: Sequence[Draft]
         if place in made
         else put
         for place, put in enumerate(puts)
+    ]
+
+
+def _neighbours(put: Put) -> list[Connect]:
+    """What has a place in a conversation is linked to what stands before and after it, whichever came first."""
+    place, conversation = put.state.position, put.state.conversation_id
+    if place is None or conversation is None:
+        return []
+    before, after = (Key(put.kind, turn_key(conversation, place + step)) for step in (-1, 1))
+    return [
+        Connect(source, target, FOLLOWED_BY, secrets.token_bytes(SALT_BYTES), if_there=True)
+        for source, target in ((before, put.id), (put.id, after))
     ]
 
 

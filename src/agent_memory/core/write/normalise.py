@@ -7,11 +7,13 @@ import math
 import secrets
 from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from agent_memory.core.write.marks import marks
 from agent_memory.core.write.words import terms
 from agent_memory.models.draft import Draft
 from agent_memory.models.errors import InvalidInput, NotFound
+from agent_memory.models.kinds.conversation import turn_key
 from agent_memory.models.kinds.kind import Kind, canonical_json, checked_key
 from agent_memory.models.model import aware_utc, clean_name, clean_text, new_id
 from agent_memory.models.moment import to_micros
@@ -34,20 +36,21 @@ def normalise(draft: Draft, kinds: Mapping[str, Kind], now: int) -> Put:
             hint="split it into parts, one record each",
             field="text",
         )
-    if not text.strip() and not payload:
+    if not text.strip() and (kind.needs_text or not payload):
         raise InvalidInput("text: is empty", hint="say what is to be remembered", field="text")
-    key = checked_key(draft.key) if draft.key is not None else kind.key(payload)
+    key = checked_key(draft.key) if draft.key is not None else natural_key(kind, draft, payload)
     valid_from, valid_to = _interval(draft, now)
     state = State(
         valid_from=valid_from,
         valid_to=valid_to,
         key=key,
         conversation_id=_name("conversation_id", draft.conversation_id),
+        position=payload.get(kind.position) if kind.position else None,
         repository=_name("repository", draft.repository),
         status=Status(draft.status),
         importance=unit_interval("importance", draft.importance),
         confidence=unit_interval("confidence", draft.confidence),
-        source=_checked("source", clean_name, draft.source),
+        source=_source(kind, draft.source),
     )
     return Put(
         id=_name("id", draft.id) or new_id(),
@@ -60,10 +63,17 @@ def normalise(draft: Draft, kinds: Mapping[str, Kind], now: int) -> Put:
     )
 
 
+def natural_key(kind: Kind, draft: Draft, payload: dict[str, Any]) -> str | None:
+    """What the kind says; what has a place in a conversation is that place."""
+    if kind.position is not None and draft.conversation_id is not None and kind.position in payload:
+        return turn_key(draft.conversation_id, payload[kind.position])
+    return kind.key(draft.text, payload)
+
+
 def derive(kind: Kind, text: str, payload: Mapping[str, object]) -> Derived:
     """Words and indexed fields: all that follows from a content without a model."""
     fields = tuple((name, value) for name in kind.indexed if isinstance(value := payload.get(name), (str, int, float)))
-    return Derived(terms=terms(text), fields=fields)
+    return Derived(terms=terms(text, marks(text, kind.said_by(dict(payload)))), fields=fields)
 
 
 def deriver(kinds: Mapping[str, Kind]) -> Deriver:
@@ -82,6 +92,14 @@ def known_kind(name: str, kinds: Mapping[str, Kind]) -> Kind:
         raise NotFound(
             f"kind: there is no kind {name!r}", hint=f"one of {', '.join(sorted(kinds))}", field="kind"
         ) from None
+
+
+def _source(kind: Kind, given: str | None) -> str:
+    if given is None:
+        return kind.sources[0] if kind.sources else "user"
+    if kind.sources and given not in kind.sources:
+        raise InvalidInput(f"source: {given!r}", hint=f"one of {', '.join(kind.sources)}", field="source")
+    return _checked("source", clean_name, given)
 
 
 def unit_interval(field: str, number: float) -> float:

@@ -12,6 +12,7 @@ import re
 import threading
 import unicodedata
 from collections import Counter
+from collections.abc import Iterable
 from functools import lru_cache
 
 from agent_memory.ports.changes import Terms
@@ -59,15 +60,16 @@ def word_hash(word: str) -> bytes:
     return hashlib.blake2b(stem.encode(), digest_size=8).digest()
 
 
-def terms(text: str) -> Terms:
-    """What the store keeps of a text's words."""
+def terms(text: str, marks: Iterable[bytes] = ()) -> Terms:
+    """What the store keeps of a text's words, and of what is marked on it."""
     counts = Counter(map(word_hash, words(text)))
     counts.pop(b"", None)
+    length = counts.total()
     chosen = dict(counts.most_common(MOST_TERMS)) if len(counts) > MOST_TERMS else counts
+    chosen.update(dict.fromkeys(marks, 1))
     times = chosen.values()
-    return Terms(
-        b"".join(chosen), bytes(times) if max(times, default=0) < 256 else bytes(min(n, 255) for n in times), sum(times)
-    )
+    packed = bytes(times) if max(times, default=0) < 256 else bytes(min(count, 255) for count in times)
+    return Terms(b"".join(chosen), packed, length)
 
 
 def query_terms(text: str, most: int = 64) -> dict[int, str]:

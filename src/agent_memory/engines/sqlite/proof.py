@@ -14,8 +14,8 @@ from agent_memory.ports.changes import Content, State, Verified
 
 MOST_PROBLEMS = 100
 
-_VERSION = """select c.text, c.payload, c.salt, v.valid_from, v.valid_to, v.key, v.conversation, v.repository,
-    v.status, v.importance, v.confidence, v.source
+_VERSION = """select c.text, c.payload, c.salt, v.valid_from, v.valid_to, v.key, v.conversation, v.position,
+    v.repository, v.status, v.importance, v.confidence, v.source
 from versions v join contents c on c.content = v.content where v.version = ? and v.record = ?"""
 
 _LINK = """select l.salt, l.source, l.target, n.text, l.weight, l.properties
@@ -85,13 +85,14 @@ def _recompute(
     row = connection.execute(_VERSION, (seq, record)).fetchone()
     if row is None:
         return "versions", None
-    text, payload, salt, valid_from, valid_to, key, conversation, repository, *rest = row
+    text, payload, salt, valid_from, valid_to, key, conversation, position, repository, *rest = row
     status, importance, confidence, source = rest
     state = State(
         valid_from=valid_from,
         valid_to=valid_to,
         key=key,
         conversation_id=label_text(connection, conversation),
+        position=position,
         repository=label_text(connection, repository),
         status=Status(interning.text(connection, status)),
         importance=importance,

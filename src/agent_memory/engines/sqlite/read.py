@@ -13,7 +13,7 @@ from agent_memory.engines.sqlite.journal import NAMES
 from agent_memory.engines.sqlite.statements import SQL
 from agent_memory.models.errors import NotFound
 from agent_memory.models.moment import from_micros, maybe_moment
-from agent_memory.models.record import JournalLine, Link, Record, Status
+from agent_memory.models.record import JournalLine, Link, Record, Scope, Status
 from agent_memory.ports.records import Filter, Neighbour, View
 
 Row = tuple[Any, ...]
@@ -53,6 +53,20 @@ class Reader:
             if rows:
                 return self.record(rows[-1])
         return None
+
+    def head(self, scope: Scope, kind: str, key: str | None, id: str | None) -> Record | None:
+        number = next((number for number, one in self.scopes.items() if one == scope), None)
+        chosen, value = ("v.key", key) if id is None else ("v.id", id)
+        sql = (
+            f"{SQL['version_columns']} where {chosen} = :value and v.kind = :kind and v.scope = :scope "
+            "and v.to_seq is null order by v.valid_from"
+        )
+        named = {"value": value, "kind": self.interning.known(self.connection, kind), "scope": number}
+        rows = self.connection.execute(sql, named).fetchall()
+        if not rows:
+            return None
+        newest = max(row[15] for row in rows)
+        return self.record(rows[-1]).model_copy(update={"version": newest})
 
     def find(self, where: Filter, limit: int, after: str | None, oldest_first: bool) -> list[Record]:
         """Per scope and kind an index gives the right order; the short lists are merged."""
@@ -240,6 +254,8 @@ class Reader:
             sql, values["after"] = sql + " and v.valid_from >= :after", where.after
         if where.before is not None:
             sql, values["before"] = sql + " and v.valid_from < :before", where.before
+        if where.min_confidence is not None:
+            sql, values["min_confidence"] = sql + " and v.confidence >= :min_confidence", where.min_confidence
         for place, (name, value) in enumerate(where.fields):
             sql += f" and v.content in (select content from fields where name = :name{place} and value = :value{place})"
             values |= {f"name{place}": known(self.connection, name), f"value{place}": value}

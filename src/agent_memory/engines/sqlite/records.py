@@ -12,7 +12,7 @@ from agent_memory.engines.sqlite.journal import ADOPT, OURSELVES, Ledger
 from agent_memory.engines.sqlite.read import Reader, seq_at
 from agent_memory.engines.sqlite.statements import SQL
 from agent_memory.models.kinds.kind import Kind
-from agent_memory.models.record import JournalLine, Link, Record
+from agent_memory.models.record import JournalLine, Link, Record, Scope
 from agent_memory.ports.changes import Applied, Author, Change, Expect, Once, Verified
 from agent_memory.ports.records import Deriver, Filter, Neighbour, View
 
@@ -42,6 +42,10 @@ class SqliteRecords:
     def by_key(self, view: View, kind: str, key: str) -> Record | None:
         with self._connections.reading() as connection:
             return Reader(connection, self._interning, view).by_key(kind, key)
+
+    def head(self, scope: Scope, kind: str, *, key: str | None = None, id: str | None = None) -> Record | None:
+        with self._connections.reading() as connection:
+            return Reader(connection, self._interning, View(scope, 0)).head(scope, kind, key, id)
 
     def find(
         self, view: View, where: Filter, *, limit: int, after: str | None = None, oldest_first: bool = False

@@ -35,11 +35,12 @@ class Search:
         probe = self.probe
         with shelf.lock:
             columns = {name: growing.rows for name, growing in shelf.columns.items()}
+            order = shelf.order()
             place, lengths, contents = shelf.place.rows, shelf.lengths.rows, shelf.contents.count
             found = [shelf.postings.find(term) for term in probe.terms]
             vectors = None if shelf.vectors is None else shelf.vectors.rows
             scales, owners = shelf.scales.rows, shelf.owners.rows
-        rows = np.flatnonzero(self._mask(columns))
+        rows = order[self._mask(columns)[order]]
         at = place[rows]
         back = np.full(contents, -1, np.int64)
         back[at] = np.arange(len(rows))
@@ -57,6 +58,8 @@ class Search:
                 "handles": columns["version"][rows],
                 "valid_from": columns["valid_from"][rows],
                 "importance": columns["importance"][rows],
+                "conversations": columns["conversation"][rows],
+                "positions": columns["position"][rows],
                 "similarity": similarity,
                 "counts": counts,
                 "lengths": lengths[at],
@@ -72,13 +75,16 @@ class Search:
         matches = np.isin(handles, self._exact())
         chosen = present.any(axis=1) | matches
         for column in ("similarity", "valid_from"):
-            chosen[_top(joined[column], self.probe.pool)] = True
+            chosen[_top(joined[column], handles, self.probe.pool)] = True
         rows = np.flatnonzero(chosen)
+        if len(parts) > 1:  # each shelf is in order, but a conversation may be on several
+            rows = rows[np.lexsort((handles[rows], joined["positions"][rows], joined["conversations"][rows]))]
         return Pool(
             seq=self.at,
             handles=handles[rows],
             valid_from=joined["valid_from"][rows],
             importance=joined["importance"][rows],
+            conversations=joined["conversations"][rows],
             similarity=joined["similarity"][rows],
             counts=counts[rows],
             lengths=lengths[rows],
@@ -120,6 +126,8 @@ class Search:
             mask &= valid_from >= where.after
         if where.before is not None:
             mask &= valid_from < where.before
+        if where.min_confidence is not None:
+            mask &= columns["confidence"] >= where.min_confidence
         for name, value in where.fields:
             sql = "select content from fields where name = ? and value = ?"
             named = self.connection.execute(sql, (self.interning.known(self.connection, name), value)).fetchall()
@@ -176,8 +184,8 @@ def _similarity(
     return best
 
 
-def _top(values: NDArray[Any], count: int) -> NDArray[np.int64]:
-    """The places of the largest values, NaN left out. Ties are decided by place, so the answer is one."""
+def _top(values: NDArray[Any], handles: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+    """The places of the largest values, NaN left out. Of equals the oldest come first, so the answer is one."""
     if values.dtype.kind == "f":
         places = np.flatnonzero(~np.isnan(values))
         values = values[places]
@@ -188,7 +196,8 @@ def _top(values: NDArray[Any], count: int) -> NDArray[np.int64]:
     if len(values) > count:
         least = np.partition(values, len(values) - count)[len(values) - count]
         above = np.flatnonzero(values > least)
-        equal = np.flatnonzero(values == least)[: count - len(above)]
+        equal = np.flatnonzero(values == least)
+        equal = equal[np.argsort(handles[places[equal]])][: count - len(above)]
         places = places[np.concatenate([above, equal])]
     return places
 
@@ -198,6 +207,8 @@ def _nothing(terms: int) -> dict[str, NDArray[Any]]:
         "handles": np.empty(0, np.int64),
         "valid_from": np.empty(0, np.int64),
         "importance": np.empty(0, np.float32),
+        "conversations": np.empty(0, np.int32),
+        "positions": np.empty(0, np.int64),
         "similarity": np.empty(0, np.float32),
         "counts": np.empty((0, terms), np.uint8),
         "lengths": np.empty(0, np.int32),

@@ -27,8 +27,10 @@ _COLUMNS = {
     "kind": np.int32,
     "status": np.int32,
     "conversation": np.int32,
+    "position": np.int64,
     "repository": np.int32,
     "importance": np.float32,
+    "confidence": np.float64,
     "valid_from": np.int64,
     "valid_to": np.int64,
     "to_seq": np.int64,
@@ -76,6 +78,7 @@ class Shelf:
         self.vectors: Growing | None = None
         self.scales = Growing(np.float32)
         self.owners = Growing(np.int64)  # of each vector: where its content stands
+        self._order: NDArray[np.int64] | None = None
 
     def follow(self, connection: sqlite3.Connection, seq: int, space: tuple[int, int] | None) -> bool:
         """Bring the shelf up to `seq`, and say whether that was needed; `space` is the active one and its dimension."""
@@ -138,6 +141,13 @@ class Shelf:
             self.scales.extend(np.array([row[1] for row in rows], np.float32))
             joined = b"".join(row[2] for row in rows)
             self.vectors.extend(np.frombuffer(joined, np.int8).reshape(-1, dimension))
+
+    def order(self) -> NDArray[np.int64]:
+        """The versions so that those of one conversation stand together, in order."""
+        if self._order is None or len(self._order) != self.columns["version"].count:
+            columns = [self.columns[name].rows for name in ("version", "position", "conversation")]
+            self._order = np.lexsort(columns)
+        return self._order
 
     @property
     def bytes(self) -> int:

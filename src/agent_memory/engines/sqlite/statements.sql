@@ -16,9 +16,9 @@ values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 insert into contents (content, text, payload, salt) values (?, ?, ?, ?)
 
 -- name: insert_version
-insert into versions (version, record, id, number, content, scope, kind, key, conversation, repository, status,
-    importance, confidence, source, valid_from, valid_to)
-values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+insert into versions (version, record, id, number, content, scope, kind, key, conversation, position, repository,
+    status, importance, confidence, source, valid_from, valid_to)
+values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 
 -- name: end_version
 update versions set to_seq = ? where version = ?
@@ -49,7 +49,7 @@ select record, kind from versions where id = ? and scope = ? limit 1
 select record from versions where key = ? and kind = ? and scope = ? and to_seq is null limit 1
 
 -- name: current_versions
-select v.version, v.number, v.content, c.text, c.payload, c.salt, v.key, v.conversation, v.repository, v.status,
+select v.version, v.number, v.content, c.text, c.payload, c.salt, v.key, v.conversation, v.position, v.repository, v.status,
     v.importance, v.confidence, v.source, v.valid_from, v.valid_to
 from versions v join contents c on c.content = v.content
 where (v.id, v.scope) = (select id, scope from versions where version = ?) and v.to_seq is null
@@ -59,7 +59,7 @@ order by v.valid_from, v.version
 select max(v.number) from versions v where (v.id, v.scope) = (select id, scope from versions where version = ?)
 
 -- name: current_link
-select link from links where source = ? and target = ? and type = ? and to_seq is null
+select link from links where source = ? and target = ? and type = ? and scope = ? and to_seq is null
 
 -- name: insert_link
 insert into links (link, source, target, type, scope, weight, properties, salt) values (?, ?, ?, ?, ?, ?, ?, ?)
@@ -90,7 +90,8 @@ and case when :valid_at is null
     end
 
 -- name: shelf_versions
-select version, record, content, kind, status, coalesce(conversation, 0), coalesce(repository, 0), importance,
+select version, record, content, kind, status, coalesce(conversation, 0), coalesce(position, 0),
+    coalesce(repository, 0), importance, confidence,
     valid_from, coalesce(valid_to, 9223372036854775807), coalesce(to_seq, 9223372036854775807)
 from versions where scope = ? and version > ? order by version
 

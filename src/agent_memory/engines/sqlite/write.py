@@ -13,7 +13,7 @@ from agent_memory.engines.sqlite.interning import Interning, Naming, known_scope
 from agent_memory.engines.sqlite.journal import AMEND, CONNECT, DISCONNECT, PUT, Ledger, digest
 from agent_memory.engines.sqlite.schema import check_version
 from agent_memory.engines.sqlite.statements import SQL, VECTORS_PER_LINE
-from agent_memory.models.errors import Conflict, NotFound
+from agent_memory.models.errors import Conflict, Denied, InvalidInput, NotFound
 from agent_memory.models.record import Scope, Status
 from agent_memory.ports.changes import (
     Amend,
@@ -27,6 +27,7 @@ from agent_memory.ports.changes import (
     Effect,
     Erase,
     Expect,
+    Key,
     Once,
     Outcome,
     Put,
@@ -117,7 +118,7 @@ class Writer:
             case Disconnect():
                 return self._disconnect(change)
             case Erase():
-                (record, scope), id = self._find(change.id), self._stored(change.id)
+                (record, scope), id = self._find(change.id, to_change=True), self._stored(change.id)
                 erase.erase(self.connection, self.ledger, record, scope, id)
                 return Outcome(Effect.ERASED, id)
 
@@ -170,7 +171,7 @@ class Writer:
             self._insert(PUT, _Slot(record, put.id, kind, self.scope), 1, put.state, put.content, put.derived)
             self.stored[put.id] = put.id
             return Outcome(Effect.CREATED, put.id, 1)
-        id = self.connection.execute("select id from versions where version = ?", (record,)).fetchone()[0]
+        id = self._id(record)
         self.stored[put.id] = id
         rows = self._current(record)
         number = max((row.number for row, _ in rows), default=0) or self._last_number(record)
@@ -197,6 +198,10 @@ class Writer:
                 f"id {put.id!r} is taken by a record of kind {self.names.text(row[1])!r}",
                 hint="leave the id out, or use another",
             )
+        if put.state.position is not None and keyed != row[0]:
+            raise Conflict(
+                f"{put.kind} {put.id!r} has another place", hint="leave the id out: its place is its identity"
+            )
         if keyed is not None and keyed != row[0]:
             raise Conflict(
                 f"{put.kind} {put.id!r} cannot take a key that another record has",
@@ -213,8 +218,9 @@ class Writer:
         row = self.connection.execute(SQL["record_by_id"], (id, self.scope)).fetchone()
         return None if row is None else row[0]
 
-    def _find(self, id: str) -> tuple[int, int]:
-        """(record, its scope) for an id that this author sees, the narrowest scope first."""
+    def _find(self, id: str, *, to_change: bool = False) -> tuple[int, int]:
+        """(record, its scope) for an id that this author sees, the narrowest scope first. What belongs to all users
+        is changed only by whoever writes for all of them."""
         id = self._stored(id)
         for scope in self.author.scope.readable():
             number = known_scope(self.connection, scope)
@@ -222,6 +228,8 @@ class Writer:
                 continue
             row = self.connection.execute(SQL["record_by_id"], (id, number)).fetchone()
             if row is not None:
+                if to_change and scope.user != self.author.scope.user:
+                    raise Denied(f"record {id!r} is shared by all users", hint="change it with shared=True", field="id")
                 return row[0], number
         raise NotFound(f"no record {id!r}", hint="`agent-memory list` shows what there is", field="id")
 
@@ -232,7 +240,7 @@ class Writer:
     def _current(self, record: int) -> list[tuple[_Row, Believed[_Row]]]:
         rows = []
         for values in self.connection.execute(SQL["current_versions"], (record,)).fetchall():
-            version, number, content, text, payload, salt, key, conversation, repository, *rest = values
+            version, number, content, text, payload, salt, key, conversation, position, repository, *rest = values
             status, importance, confidence, source, valid_from, valid_to = rest
             row = _Row(version, number, content, salt)
             state = State(
@@ -240,6 +248,7 @@ class Writer:
                 valid_to=valid_to,
                 key=key,
                 conversation_id=label_text(self.connection, conversation),
+                position=position,
                 repository=label_text(self.connection, repository),
                 status=Status(self.names.text(status)),
                 importance=importance,
@@ -254,17 +263,19 @@ class Writer:
         return row[0] or 0
 
     def _amend(self, amend: Amend) -> Outcome:
-        record, scope = self._find(amend.id)
+        record, scope = self._find(amend.id, to_change=True)
         rows = self._current(record)
         if not rows:
             raise NotFound(f"record {amend.id!r} has no current version", field="id")
-        row, believed = rows[-1]
+        row, believed = next((one for one in reversed(rows) if one[1].state.valid_from <= self.ledger.at), rows[0])
         changed = {
             name: value
             for name in ("status", "importance", "confidence", "valid_to")
             if (value := getattr(amend, name)) is not None
         }
         state = replace(believed.state, **changed)
+        if state.valid_to is not None and state.valid_to <= state.valid_from:
+            raise InvalidInput("valid_to: is not after valid_from", field="valid_to")
         number = max(mine.number for mine, _ in rows)
         if state == believed.state:
             return Outcome(Effect.UNCHANGED, self._stored(amend.id), number)
@@ -301,6 +312,7 @@ class Writer:
             slot.kind,
             state.key,
             label(self.connection, state.conversation_id),
+            state.position,
             label(self.connection, state.repository),
             name(state.status),
             state.importance,
@@ -339,28 +351,49 @@ class Writer:
     # -- links
 
     def _connect(self, change: Connect) -> Outcome:
-        (source, here), (target, there) = self._find(change.source_id), self._find(change.target_id)
+        try:
+            (source, here), (target, there) = self._place(change.source_id), self._place(change.target_id)
+        except NotFound:
+            if change.if_there:
+                return Outcome(Effect.UNCHANGED, "")
+            raise
         kind = self.names.number(change.type)
-        old = self.connection.execute(SQL["current_link"], (source, target, kind)).fetchone()
+        old = self.connection.execute(
+            SQL["current_link"], (source, target, kind, self._narrower(here, there))
+        ).fetchone()
         if old is not None:
             same = self.connection.execute(
                 "select 1 from links where link = ? and weight = ? and properties = ?",
                 (old[0], change.weight, change.properties),
             ).fetchone()
             if same:
-                return Outcome(Effect.UNCHANGED, self._stored(change.source_id))
+                return Outcome(Effect.UNCHANGED, self._id(source))
             self.connection.execute(SQL["end_link"], (self.ledger.next, old[0]))
         scope = self._narrower(here, there)
         proof = digest(change.salt, source, target, change.type, change.weight, change.properties)
         link = self.ledger.append(CONNECT, scope, source, target, proof)
         values = (link, source, target, kind, scope, change.weight, change.properties, change.salt)
         self.connection.execute(SQL["insert_link"], values)
-        return Outcome(Effect.UPDATED if old else Effect.CREATED, self._stored(change.source_id))
+        return Outcome(Effect.UPDATED if old else Effect.CREATED, self._id(source))
+
+    def _place(self, end: str | Key) -> tuple[int, int]:
+        if isinstance(end, str):
+            return self._find(end)
+        record = self._keyed(end.key, self.names.number(end.kind))
+        if record is None:
+            raise NotFound(f"no {end.kind} with this key", field="key")
+        return record, self.scope
+
+    def _id(self, record: int) -> str:
+        found: str = self.connection.execute("select id from versions where version = ?", (record,)).fetchone()[0]
+        return found
 
     def _disconnect(self, change: Disconnect) -> Outcome:
         (source, here), (target, there) = self._find(change.source_id), self._find(change.target_id)
         kind = self.names.number(change.type)
-        old = self.connection.execute(SQL["current_link"], (source, target, kind)).fetchone()
+        old = self.connection.execute(
+            SQL["current_link"], (source, target, kind, self._narrower(here, there))
+        ).fetchone()
         if old is None:
             return Outcome(Effect.UNCHANGED, self._stored(change.source_id))
         self.connection.execute(SQL["end_link"], (self.ledger.next, old[0]))
@@ -368,16 +401,14 @@ class Writer:
         return Outcome(Effect.UPDATED, self._stored(change.source_id))
 
     def _narrower(self, one: int, other: int) -> int:
-        """The scope of the two with fewer readers; where neither is inside the other, the writer's own."""
-        scopes = {
-            number: Scope(tenant=tenant, user=user, agent=agent)
-            for number, tenant, user, agent in self.connection.execute(
-                "select scope, tenant, user, agent from scopes where scope in (?, ?)", (one, other)
-            )
-        }
-        if scopes[other] in scopes[one].readable():
-            return one
-        return other if scopes[one] in scopes[other].readable() else self.scope
+        """The scope of the two ends with fewer readers; never wider than the author's user, whose link it is."""
+        here, there = (self._scope(number) for number in (one, other))
+        chosen = one if there in here.readable() else other if here in there.readable() else self.scope
+        return chosen if self._scope(chosen).user == self.author.scope.user else self.scope
+
+    def _scope(self, number: int) -> Scope:
+        row = self.connection.execute("select tenant, user, agent from scopes where scope = ?", (number,)).fetchone()
+        return Scope(tenant=row[0], user=row[1], agent=row[2])
 
 
 def version_digest(content: Content, state: State) -> bytes:
@@ -388,6 +419,7 @@ def version_digest(content: Content, state: State) -> bytes:
         content.payload,
         state.key,
         state.conversation_id,
+        state.position,
         state.repository,
         state.status,
         state.importance,

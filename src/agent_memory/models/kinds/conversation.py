@@ -7,7 +7,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from agent_memory.models.draft import Draft
-from agent_memory.models.kinds.kind import Kind, joined_key
+from agent_memory.models.kinds.kind import Kind
 from agent_memory.models.model import Model, Moment, Name, Stored, Text, now_utc
 from agent_memory.models.record import Record
 
@@ -17,6 +17,7 @@ Role = Literal["user", "assistant", "system", "tool"]
 class TurnPayload(Model):
     index: int = Field(ge=0, lt=2**53)
     role: Role
+    speaker: Name | None = None
     token_count: int | None = Field(default=None, ge=0)
     metadata: dict[str, Any] = Field(default_factory=dict)
 
@@ -34,7 +35,6 @@ class Turn(TurnPayload, Stored):
             id=self.id,
             text=self.content,
             payload=self.part(TurnPayload),
-            key=turn_key(self.conversation_id, self.index),
             conversation_id=self.conversation_id,
             valid_from=self.timestamp,
             dated="timestamp" in self.model_fields_set,
@@ -54,7 +54,18 @@ class Turn(TurnPayload, Stored):
 
 
 def turn_key(conversation_id: str, index: int) -> str:
-    return joined_key(conversation_id, index)
+    """Ids are opaque: another case is another conversation."""
+    return f"{conversation_id}\x1f{index}"
 
 
-KINDS = (Kind("turn", "turns", TurnPayload, indexed=("index", "role")),)
+KINDS = (
+    Kind(
+        "turn",
+        "turns",
+        TurnPayload,
+        indexed=("index", "role", "speaker"),
+        position="index",
+        needs_text=False,
+        said_by=lambda payload: (payload.get("speaker") or "", payload["role"]),
+    ),
+)

@@ -19,7 +19,7 @@ class ToolCall(Model):
     tool_input: dict[str, Any] = Field(default_factory=dict)
     tool_output: Any = None
     success: bool
-    latency_ms: int = Field(ge=0)
+    latency_ms: int = Field(ge=0, le=2**53)
     turn_id: Name | None = None
     task_type: Name | None = None
 
@@ -31,6 +31,7 @@ class StrategyPayload(Model):
     success_count: int = Field(default=0, ge=0)
     failure_count: int = Field(default=0, ge=0)
     last_used: Moment | None = None
+    worked: bool = False
 
 
 class Strategy(StrategyPayload, Stored):
@@ -42,12 +43,12 @@ class Strategy(StrategyPayload, Stored):
         return self.success_count / tried if tried else 0.0
 
     def draft(self) -> Draft:
+        self.worked = self.success_count > 0
         return Draft(
             kind="strategy",
             id=self.id,
             text=f"{self.description}\n{self.context_pattern}".strip(),
             payload=self.part(StrategyPayload),
-            key=joined_key(self.description),
             embedding=self.vector(),
         )
 
@@ -66,6 +67,12 @@ class ReflectionPayload(Model):
 
 KINDS = (
     Kind("tool_call", "tool_calls", ToolCall, indexed=("tool_name", "task_type"), searchable=False),
-    Kind("strategy", "strategies", StrategyPayload, key=lambda payload: joined_key(payload["description"])),
+    Kind(
+        "strategy",
+        "strategies",
+        StrategyPayload,
+        key=lambda text, payload: joined_key(payload["description"]),
+        indexed=("worked",),
+    ),
     Kind("reflection", "reflections", ReflectionPayload, indexed=("type", "state")),
 )

@@ -29,19 +29,27 @@ class Kind:
 
     name, plural   how it is called; `plural` names its SQL view
     payload        the pydantic model that its payload must fit
-    key            payload -> natural key, or None where each record stands alone
+    key            (text, payload) -> natural key, or None where each record stands alone
     succeeds       True: a new version of a key follows the old one in valid time (a preference, a fact);
                    False: it corrects the old one, which was never true (a turn, a tool call)
     indexed        payload fields that lists can filter by
+    position       the payload field that orders a conversation, where there is one
+    said_by        payload -> names of who said it
+    needs_text     whether its text may not be empty
+    sources        the sources it may have, the usual one first; any, where none are named
     searchable     whether recall looks at it when no kinds are named
     """
 
     name: str
     plural: str
     payload: type[BaseModel] = Anything
-    key: Callable[[dict[str, Any]], str | None] = lambda payload: None
+    key: Callable[[str, dict[str, Any]], str | None] = lambda text, payload: None
     succeeds: bool = False
     indexed: tuple[str, ...] = ()
+    position: str | None = None
+    said_by: Callable[[dict[str, Any]], tuple[str, ...]] = lambda payload: ()
+    needs_text: bool = True
+    sources: tuple[str, ...] = ()
     searchable: bool = True
 
     def check(self, payload: dict[str, Any]) -> dict[str, Any]:
@@ -51,10 +59,14 @@ class Kind:
         except ValidationError as error:
             raise invalid(self.name, error) from None
         try:
-            plain: dict[str, Any] = checked.model_dump(mode="json", exclude_none=True)
-        except PydanticSerializationError as error:
+            plain: dict[str, Any] = checked.model_dump(mode="json")
+        except (PydanticSerializationError, ValueError, RecursionError) as error:
             raise InvalidInput(f"payload: {error}", hint="use what JSON can say", field="payload") from None
-        return plain
+        declared = self.payload.model_fields
+        absent = {name for name, value in plain.items() if value is None and name in declared}
+        return {
+            name: value for name, value in plain.items() if name not in absent or declared[name].default is not None
+        }
 
 
 def canonical_json(value: Any, field: str = "payload") -> str:
@@ -62,7 +74,7 @@ def canonical_json(value: Any, field: str = "payload") -> str:
     try:
         text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
         text.encode()
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         raise InvalidInput(
             f"{field}: cannot be stored as JSON: {error}",
             hint="use strings, finite numbers, booleans, lists and dicts with string keys",

@@ -78,7 +78,6 @@ class Fact(FactPayload, Stored):
             id=self.id,
             text=self.claim,
             payload=self.part(FactPayload),
-            key=_fact_key(self.claim, self.subject, self.predicate),
             confidence=self.confidence,
             source=self.source,
             valid_from=self.created_at,
@@ -98,7 +97,9 @@ class Fact(FactPayload, Stored):
         )
 
 
-def _fact_key(claim: str, subject: str | None, predicate: str | None) -> str:
+def fact_key(claim: str, payload: dict[str, Any]) -> str:
+    """Its subject and predicate, where it says them; otherwise the claim itself."""
+    subject, predicate = payload.get("subject"), payload.get("predicate")
     if subject and predicate:
         return joined_key("about", subject, predicate)
     return "claim\x1f" + hashlib.blake2b(fold(claim).encode(), digest_size=16).hexdigest()
@@ -109,9 +110,17 @@ KINDS = (
         "entity",
         "entities",
         EntityPayload,
-        key=lambda payload: joined_key(payload["name"], payload["type"]),
+        key=lambda text, payload: joined_key(payload["name"], payload["type"]),
         succeeds=False,
         indexed=("name", "type"),
     ),
-    Kind("fact", "facts", FactPayload, succeeds=True, indexed=("subject", "predicate")),
+    Kind(
+        "fact",
+        "facts",
+        FactPayload,
+        key=fact_key,
+        succeeds=True,
+        indexed=("subject", "predicate"),
+        sources=("user_stated", "extraction", "inferred"),
+    ),
 )

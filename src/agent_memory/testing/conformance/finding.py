@@ -108,6 +108,11 @@ class FindConformance:
         assert found(store, conversation_id="unheard") == []
         assert found(store, repository="unheard") == []
 
+    def test_by_confidence(self, store: Store) -> None:
+        write(store, *(put("x", id=f"{tenths}", confidence=tenths / 10) for tenths in (6, 7, 8)))
+        assert found(store, min_confidence=0.7) == ["7", "8"]
+        assert found(store, min_confidence=0.0) == ["6", "7", "8"]
+
     def test_by_time_half_open(self, store: Store) -> None:
         write(store, *(put("x", id=str(day), valid_from=NOW + day) for day in range(5)))
         assert found(store, after=NOW + 1) == ["1", "2", "3", "4"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from agent_memory.models.errors import NotFound
@@ -141,6 +143,13 @@ class ValidTimeConformance:
         assert [record.text for record in store.records.get(view(), ["a"])] == ["first"]
         assert [record.text for record in store.records.find(view(), EVERYTHING, limit=5)] == ["first"]
         assert store.records.get(view(valid_at=NOW), ["a"]) == []
+
+    def test_by_default_only_what_is_believed_can_be_to_come(self, store: Store) -> None:
+        write(store, put("first", id="a", valid_from=NOW + DAY))
+        before = write(store, replace(put("moved", id="a", valid_from=NOW + 2 * DAY), dated=True)).seq
+        write(store, put("moved again", id="a", valid_from=NOW + 3 * DAY))
+        assert [record.text for record in store.records.get(view(), ["a"])] == ["moved again"]
+        assert [record.text for record in store.records.get(view(seq=before), ["a"])] == ["moved"]
 
     def test_by_default_what_holds_comes_before_what_is_to_come(self, store: Store) -> None:
         write(store, put("now", id="a", key="k", valid_from=NOW - DAY))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -15,7 +17,9 @@ from agent_memory.ports.records import Filter, View
 from agent_memory.ports.store import Store
 from agent_memory.testing.builders import (
     ALICE,
+    ALICES_BOT,
     BOB,
+    BOT,
     DAY,
     NOW,
     OTHER_SPACE,
@@ -128,7 +132,8 @@ class WordsConformance:
         assert (pool.documents, pool.frequencies.tolist()) == (1, [1])
 
     def test_what_the_filter_drops_counts_nowhere(self, store: Store) -> None:
-        write(store, put("red", id="a", conversation_id="c1"), put("red", id="b", kind="fact", repository="r1"))
+        write(store, put("red", id="a", conversation_id="c1", confidence=0.7))
+        write(store, put("red", id="b", kind="fact", repository="r1", confidence=0.8))
         write(store, put("red", id="c", status=Status.HELD), put("red", id="d", payload={"n": 1}, valid_from=NOW - 9))
         for where, expected in (
             (Filter(), ["a", "b", "d"]),
@@ -138,6 +143,7 @@ class WordsConformance:
             (Filter(statuses=(Status.HELD,)), ["c"]),
             (Filter(fields=(("n", 1),)), ["d"]),
             (Filter(before=NOW), ["d"]),
+            (Filter(min_confidence=0.8), ["b", "d"]),
             (Filter(after=NOW), ["a", "b"]),
             (Filter(conversation_id="unheard"), []),
             (Filter(kinds=()), []),
@@ -149,12 +155,17 @@ class WordsConformance:
             assert names(store, pool) == expected
             assert (pool.documents, pool.frequencies.tolist()) == (len(expected), [len(expected)])
 
-    def test_an_interval_cut_to_nothing_counts_nowhere(self, store: Store) -> None:
-        write(store, put("red", id="a", valid_from=NOW + DAY), put("blue", id="b", valid_from=NOW + DAY))
-        write(store, Amend("a", valid_to=NOW + 9), Amend("b", valid_to=NOW + DAY))
-        write(store, succeeding(put("green", id="b", valid_from=NOW + DAY)))
-        pool = look(store, "red blue green")
-        assert (names(store, pool), pool.documents, pool.frequencies.tolist()) == (["b"], 1, [0, 0, 1])
+    def test_a_conversation_stands_together_and_in_its_order(self, store: Store) -> None:
+        said = [(3, ALICE, "c1"), (1, ALICES_BOT, "c1"), (2, ALICE, "c2"), (2, SHARED, "c1"), (1, BOT, "c2")]
+        for position, scope, talk in said:
+            new = put("red", id=f"{talk}-{position}", key=f"{talk}{position}", conversation_id=talk, position=position)
+            write(store, new, put("red", id=f"alone {talk} {position}"), scope=scope)
+        pool = look(store, "red", view(ALICES_BOT))
+        talks = pool.conversations.tolist()
+        hits = ids(store.index.hydrate(pool.handles.tolist()))
+        runs = [[id for _, id in run] for talk, run in groupby(zip(talks, hits, strict=True), itemgetter(0)) if talk]
+        assert sorted(runs) == [["c1-1", "c1-2", "c1-3"], ["c2-1", "c2-2"]]
+        assert [id.startswith("alone") for id in hits] == [talk == 0 for talk in talks]
 
     def test_words_bring_matches_beyond_the_pool(self, store: Store) -> None:
         write(store, *(put("red", id=f"{number}") for number in range(30)))
@@ -223,6 +234,14 @@ class SimilarityConformance:
         assert names(store, self.near(store, 1, 0, 0, 0, pool=3)) == ["00", "01", "02", "17", "18", "19"]
         assert names(store, look(store, pool=2)) == ["00", "01"]
         assert len(self.near(store, 1, 0, 0, 0, pool=0).handles) == 0
+
+    def test_equals_do_not_make_a_pool_larger(self, store: Store) -> None:
+        store.index.begin(SPACE)
+        write(store, *(with_vectors(put("x", id=f"{n}"), vector(1, 0, 0, 0)) for n in range(9)))
+        assert len(look(store, pool=4).handles) == 4
+        once, again = (self.near(store, 1, 0, 0, 0, pool=4).handles.tolist() for _ in range(2))
+        assert once == again
+        assert 4 <= len(once) <= 8
 
     def test_a_larger_pool_holds_the_smaller_one(self, store: Store) -> None:
         store.index.begin(SPACE)

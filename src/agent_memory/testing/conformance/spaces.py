@@ -155,15 +155,19 @@ class SpaceConformance:
     def test_the_others_are_dropped(self, store: Store) -> None:
         store.index.begin(SPACE)
         write(store, put("one", id="a"))
+        embed_all(store)
+        write(store, put("two", id="b"))
         store.index.begin(OTHER_SPACE)
         embed_all(store, OTHER_SPACE)
         store.index.switch(OTHER_SPACE)
-        assert store.records.stats(view())["vectors"] == 1
+        assert store.records.stats(view())["vectors"] == 2
         assert store.index.pending(SPACE) == 0
-        write(store, put("two", id="b"))
+        write(store, put("three", id="c"))
         assert (store.index.pending(SPACE), store.index.pending(OTHER_SPACE)) == (0, 1)
         with pytest.raises(Conflict):
             store.index.switch(SPACE)
+        store.index.begin(SPACE)  # again, and from nothing
+        assert store.index.pending(SPACE) == 3
 
     def test_a_space_that_nobody_began_cannot_take_over(self, store: Store) -> None:
         store.index.begin(SPACE)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
+from agent_memory.models.errors import Denied, InvalidInput
 from agent_memory.models.moment import to_micros
 from agent_memory.models.record import Record, Status
-from agent_memory.ports.changes import Amend, Effect
+from agent_memory.ports.changes import Amend, Effect, Erase
 from agent_memory.ports.store import Store
-from agent_memory.testing.builders import ALICE, DAY, NOW, SHARED, put, succeeding, view, write, write_one
+from agent_memory.testing.builders import ALICE, ALICES_BOT, DAY, NOW, SHARED, put, succeeding, view, write, write_one
 
 
 def lives(store: Store, *moments: int) -> list[str | None]:
@@ -54,7 +57,7 @@ class VersionConformance:
 
     def test_a_correction_replaces_what_was_believed(self, store: Store) -> None:
         write(store, put("Berlin", id="a", key="lives", valid_from=NOW - 2 * DAY))
-        outcome = write_one(store, put("Bremen", id="b", key="lives", valid_from=NOW - DAY))
+        outcome = write_one(store, replace(put("Bremen", id="b", key="lives", valid_from=NOW - DAY), dated=True))
         assert (outcome.effect, outcome.id, outcome.version) == (Effect.UPDATED, "a", 2)
         assert lives(store, NOW - 2 * DAY, NOW) == [None, "Bremen"]
         old, new = store.records.history(view(), "a")
@@ -149,16 +152,42 @@ class AmendConformance:
         assert [one.importance for one in store.records.get(view(valid_at=NOW), ["a"])] == [1.0]
         assert [one.importance for one in store.records.get(view(valid_at=NOW - 1), ["a"])] == [0.5]
 
-    def test_a_record_of_a_wider_scope_keeps_its_scope(self, store: Store) -> None:
-        write(store, put("Berlin", id="a"), scope=SHARED)
-        assert write_one(store, Amend("a", importance=1.0), scope=ALICE).version == 2
-        [record] = store.records.get(view(SHARED), ["a"])
-        assert (record.importance, record.scope) == (1.0, SHARED)
-        assert len(store.records.journal(view(SHARED), id="a")) == 2
+    def test_a_correction_that_names_no_beginning_keeps_the_old_one(self, store: Store) -> None:
+        write(store, put("Berlin", id="a", key="lives", valid_from=NOW - 2 * DAY))
+        write(store, put("Bremen", id="b", key="lives", valid_from=NOW))
+        assert lives(store, NOW - 2 * DAY, NOW) == ["Bremen", "Bremen"]
 
-    def test_an_interval_cut_to_nothing_is_never_shown(self, store: Store) -> None:
-        write(store, put("never", id="a", valid_from=NOW + DAY), put("soon", id="b", valid_from=NOW + DAY))
-        write(store, Amend("a", valid_to=NOW + DAY), Amend("b", valid_to=NOW + DAY))
-        write(store, succeeding(put("later", id="b", valid_from=NOW + DAY)))
-        assert [record.text for record in store.records.get(view(), ["a", "b"])] == ["later"]
-        assert store.records.get(view(valid_at=NOW + DAY), ["a"]) == []
+    def test_of_several_versions_the_one_that_holds_is_amended(self, store: Store) -> None:
+        write(store, put("Berlin", id="a", valid_from=NOW - DAY))
+        write(store, succeeding(put("Lisbon", id="a", valid_from=NOW + DAY)))
+        write(store, Amend("a", importance=1.0))
+        assert [one.importance for one in store.records.get(view(valid_at=NOW), ["a"])] == [1.0]
+        assert [one.importance for one in store.records.get(view(valid_at=NOW + DAY), ["a"])] == [0.5]
+
+    def test_a_record_of_all_users_is_changed_only_for_all_of_them(self, store: Store) -> None:
+        write(store, put("Berlin", id="a"), scope=SHARED)
+        for change in (Amend("a", importance=1.0), Erase("a")):
+            with pytest.raises(Denied):
+                write(store, change, scope=ALICE)
+        assert write_one(store, Amend("a", importance=1.0), scope=SHARED).version == 2
+
+    def test_an_agent_may_change_what_is_its_users(self, store: Store) -> None:
+        write(store, put("Berlin", id="a"), scope=ALICE)
+        assert write_one(store, Amend("a", importance=1.0), scope=ALICES_BOT).version == 2
+        [record] = store.records.get(view(ALICE), ["a"])
+        assert (record.importance, record.scope) == (1.0, ALICE)
+
+    def test_an_interval_is_not_cut_to_nothing(self, store: Store) -> None:
+        write(store, put("soon", id="a", valid_from=NOW + DAY))
+        for end in (NOW, NOW + DAY):
+            with pytest.raises(InvalidInput):
+                write(store, Amend("a", valid_to=end))
+
+    def test_the_head_is_the_last_version_of_exactly_this_scope(self, store: Store) -> None:
+        write(store, put("Berlin", id="a", key="lives", valid_from=NOW - DAY), scope=ALICE)
+        write(store, Amend("a", valid_to=NOW - 1), scope=ALICE)
+        for named in ({"key": "lives"}, {"id": "a"}):
+            head = store.records.head(ALICE, "note", **named)
+            assert head is not None and (head.text, head.version) == ("Berlin", 2)
+            assert store.records.head(ALICES_BOT, "note", **named) is None
+            assert store.records.head(ALICE, "fact", **named) is None

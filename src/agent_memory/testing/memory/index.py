@@ -129,12 +129,22 @@ def _score(vector: Vector, query: NDArray[np.float32]) -> float:
     return float(numbers @ query * np.float32(vector.scale))
 
 
+def _talk(row: _Row) -> tuple[str, int, int]:
+    state = row.version.state
+    return state.conversation_id or "", state.position or 0, row.version.seq
+
+
 def _pool(rows: list[_Row], probe: Probe, seq: int, pending: int) -> Pool:
     import numpy as np
 
+    rows = sorted(rows, key=_talk)
+    talks = {
+        talk: number for number, talk in enumerate(dict.fromkeys(row.version.state.conversation_id for row in rows), 1)
+    }
     places = range(len(rows))
-    near = sorted((place for place in places if not isnan(rows[place].similarity)), key=lambda p: -rows[p].similarity)
-    recent = sorted(places, key=lambda place: -rows[place].version.state.valid_from)
+    known = [place for place in places if not isnan(rows[place].similarity)]
+    near = sorted(known, key=lambda place: (-rows[place].similarity, rows[place].version.seq))
+    recent = sorted(places, key=lambda place: (-rows[place].version.state.valid_from, rows[place].version.seq))
     chosen = {*near[: probe.pool], *recent[: probe.pool]}
     kept = [row for place, row in enumerate(rows) if place in chosen or any(row.counts) or row.exact]
     lengths = [row.body.length for row in rows]
@@ -144,6 +154,9 @@ def _pool(rows: list[_Row], probe: Probe, seq: int, pending: int) -> Pool:
         handles=np.array([row.version.seq for row in kept], np.int64),
         valid_from=np.array([row.version.state.valid_from for row in kept], np.int64),
         importance=np.array([row.version.state.importance for row in kept], np.float32),
+        conversations=np.array(
+            [talks[talk] if (talk := row.version.state.conversation_id) else 0 for row in kept], np.int32
+        ),
         similarity=np.array([row.similarity for row in kept], np.float32),
         counts=np.array([row.counts for row in kept], np.uint8).reshape(len(kept), len(probe.terms)),
         lengths=np.array([row.body.length for row in kept], np.int32),

@@ -8,7 +8,7 @@ from math import inf
 
 from agent_memory.models.errors import NotFound
 from agent_memory.models.moment import from_micros, maybe_moment
-from agent_memory.models.record import JournalLine, Link, Record
+from agent_memory.models.record import JournalLine, Link, Record, Scope
 from agent_memory.ports.changes import State
 from agent_memory.ports.records import Filter, Neighbour, View
 from agent_memory.testing.memory.world import Edge, Entry, Version, World
@@ -60,6 +60,15 @@ class Reader:
             version = self.shown(entry)
             if entry.kind == kind and version and version.state.key == key:
                 return self.record(version)
+        return None
+
+    def head(self, scope: Scope, kind: str, key: str | None, id: str | None) -> Record | None:
+        for entry in self.entries():
+            believed = [one for one in self.world.versions.values() if one.record == entry.number and one.ended is None]
+            same = entry.id == id if id is not None else any(one.state.key == key for one in believed)
+            if same and entry.scope == scope and entry.kind == kind:
+                last = max(believed, key=lambda one: (one.state.valid_from, one.seq))
+                return self.record(last).model_copy(update={"version": max(one.number for one in believed)})
         return None
 
     def find(self, where: Filter, limit: int, after: str | None, oldest_first: bool) -> list[Record]:
@@ -179,6 +188,7 @@ class Reader:
         return (
             (where.kinds is None or self.world.entries[version.record].kind in where.kinds)
             and state.status in where.statuses
+            and (where.min_confidence is None or state.confidence >= where.min_confidence)
             and (where.conversation_id is None or state.conversation_id == where.conversation_id)
             and (where.repository is None or state.repository == where.repository)
             and (where.after is None or state.valid_from >= where.after)

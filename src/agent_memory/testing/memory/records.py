@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from agent_memory.models.kinds.kind import Kind
-from agent_memory.models.record import JournalLine, Link, Record
+from agent_memory.models.record import JournalLine, Link, Record, Scope
 from agent_memory.ports.changes import Applied, Author, Change, Expect, Once, Verified
 from agent_memory.ports.records import Deriver, Filter, Neighbour, View
 from agent_memory.testing.memory.read import Reader
@@ -55,6 +55,10 @@ class MemoryRecords:
     def by_key(self, view: View, kind: str, key: str) -> Record | None:
         with self._room.reading() as world:
             return Reader(world, view).by_key(kind, key)
+
+    def head(self, scope: Scope, kind: str, *, key: str | None = None, id: str | None = None) -> Record | None:
+        with self._room.reading() as world:
+            return Reader(world, View(scope, 0)).head(scope, kind, key, id)
 
     def find(
         self, view: View, where: Filter, *, limit: int, after: str | None = None, oldest_first: bool = False

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from agent_memory.models.errors import Conflict, NotFound
+from agent_memory.models.errors import Conflict, Denied, InvalidInput, NotFound
 from agent_memory.models.record import Scope
 from agent_memory.ports.changes import (
     Amend,
@@ -19,6 +19,7 @@ from agent_memory.ports.changes import (
     Effect,
     Erase,
     Expect,
+    Key,
     Once,
     Outcome,
     Put,
@@ -77,7 +78,7 @@ class Writer:
             case Disconnect():
                 return self._disconnect(change)
             case Erase():
-                entry = self._seen(change.id)
+                entry = self._own(change.id)
                 erase(self.world, self.by, entry)
                 return Outcome(Effect.ERASED, entry.id)
 
@@ -106,14 +107,25 @@ class Writer:
             and any(version.state.key == key for version in self._believed(entry))
         )
 
-    def _seen(self, id: str) -> Entry:
-        """Any that the writer may see, the narrowest scope first."""
-        id = self.became.get(id, id)
+    def _seen(self, end: str | Key) -> Entry:
+        """Any that the writer may see, the narrowest scope first; by key, only the writer's own."""
+        if isinstance(end, Key):
+            found = self._keyed(end.kind, end.key)
+            if found is None:
+                raise NotFound(f"no {end.kind} with this key", field="key")
+            return found
+        id = self.became.get(end, end)
         for scope in self.scope.readable():
             for entry in self.world.entries.values():
                 if entry.id == id and entry.scope == scope:
                     return entry
         raise NotFound(f"no record {id!r}", field="id")
+
+    def _own(self, id: str) -> Entry:
+        entry = self._seen(id)
+        if entry.scope.user != self.scope.user:
+            raise Denied(f"record {id!r} is shared by all users", field="id")
+        return entry
 
     def _believed(self, entry: Entry) -> list[Version]:
         versions = [one for one in self.world.versions.values() if one.record == entry.number and one.ended is None]
@@ -157,16 +169,23 @@ class Writer:
             return keyed
         if named.kind != put.kind:
             raise Conflict(f"id {put.id!r} is taken by a record of kind {named.kind!r}", hint="use another")
+        if put.state.position is not None and keyed != named:
+            raise Conflict(f"{put.kind} {put.id!r} has another place", hint="leave the id out")
         if keyed is not None and keyed != named:
             raise Conflict(f"{put.kind} {put.id!r} cannot take a key that another record has", hint="use another")
         return named
 
     def _amend(self, amend: Amend) -> Outcome:
-        entry = self._seen(amend.id)
-        latest = self._believed(entry)[-1]
+        entry = self._own(amend.id)
+        believed = self._believed(entry)
+        latest = next(
+            (one for one in reversed(believed) if one.state.valid_from <= self.world.clock(self.by.now)), believed[0]
+        )
         named = ("status", "importance", "confidence", "valid_to")
         given = {name: getattr(amend, name) for name in named if getattr(amend, name) is not None}
         state = replace(latest.state, **given)
+        if state.valid_to is not None and state.valid_to <= state.valid_from:
+            raise InvalidInput("valid_to: is not after valid_from", field="valid_to")
         number = self._last_number(entry)
         if state == latest.state:
             return Outcome(Effect.UNCHANGED, entry.id, number)
@@ -211,7 +230,12 @@ class Writer:
     # -- links
 
     def _connect(self, change: Connect) -> Outcome:
-        source, target = self._seen(change.source_id), self._seen(change.target_id)
+        try:
+            source, target = self._seen(change.source_id), self._seen(change.target_id)
+        except NotFound:
+            if change.if_there:
+                return Outcome(Effect.UNCHANGED, "")
+            raise
         old = self._edge(source, target, change.type)
         if old is not None and (old.weight, old.properties) == (change.weight, change.properties):
             return Outcome(Effect.UNCHANGED, source.id)
@@ -242,16 +266,16 @@ class Writer:
 
     def _edge(self, source: Entry, target: Entry, type: str) -> Edge | None:
         ends = (source.number, target.number, type)
+        scope = self._narrower(source.scope, target.scope)
         for edge in self.world.edges.values():
-            if (edge.source, edge.target, edge.type) == ends and edge.ended is None:
+            if (edge.source, edge.target, edge.type) == ends and edge.scope == scope and edge.ended is None:
                 return edge
         return None
 
     def _narrower(self, one: Scope, other: Scope) -> Scope:
-        """The scope of the two with fewer readers; where neither is inside the other, the writer's own."""
-        if other in one.readable():
-            return one
-        return other if one in other.readable() else self.scope
+        """The scope of the two with fewer readers; never wider than the writer's user."""
+        chosen = one if other in one.readable() else other if one in other.readable() else self.scope
+        return chosen if chosen.user == self.scope.user else self.scope
 
 
 def _only(entries: Iterator[Entry]) -> Entry | None:

@@ -37,6 +37,7 @@ create table versions (
     kind integer not null,
     key text,
     conversation integer,
+    position integer,
     repository integer,
     status integer not null,
     importance real not null,

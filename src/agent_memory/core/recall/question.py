@@ -1,0 +1,100 @@
+"""Reading a question: its words, whom and when it speaks of, what kind of answer it wants, how a speaker would say it.
+
+Everything here is a rule with a reason that holds for any memory of conversations:
+
+- People say "I", not their own name, so a question about a speaker is also asked without the name and in the first
+  person ("What did Ann buy?" is near "I bought …").
+- Who spoke and when is known for every record, so a name or a date in a question is evidence of its own.
+- "When" is answered by a time, "how many" by a number; a question is seldom answered by a question.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+
+from agent_memory.core.recall.dates import Period, periods
+from agent_memory.core.write.marks import NUMBER, QUESTION, TIME, mark_hash
+from agent_memory.core.write.words import STOP_WORDS, query_terms
+
+USER, ASSISTANT = "user", "assistant"
+
+_NAME = re.compile(r"\b([A-Z]\w+)(?:['’]s)?\b")
+_OPENING = re.compile(
+    r"^\W*(?:(?:in|on|at|for|with|from|to|by|of|about)\s+)?(?:what|which|who|whom|whose|where|when|why|how)\b"
+    r"(?:\s+(?:many|much|long|often|old|kinds?|types?|sorts?|of)\b)*",
+    re.IGNORECASE,
+)
+_AUXILIARY = re.compile(
+    r"\b(?:did|does|do|is|are|was|were|has|have|had|will|would|can|could|should|might|may)\b", re.IGNORECASE
+)
+_ASKS_TIME = re.compile(
+    r"\bwhen\b|\bwhat (?:date|day|month|year|time)\b|\bhow (?:long|recently)\b|\bsince when\b", re.I
+)
+_ASKS_NUMBER = re.compile(
+    r"\bhow (?:many|much|often|old|far|big|large)\b|\bwhat (?:number|percentage|version|port)\b", re.I
+)
+_FIRST, _SECOND = re.compile(r"\b(?:I|me|my|mine|we|our|us)\b"), re.compile(r"\b(?:you|your|yours)\b", re.I)
+_SPACES = re.compile(r"\s+")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a question says. `marks` are columns of evidence to gather beside the words; `named` are those of
+    `marks` that stand for a speaker whom the question calls by name."""
+
+    text: str
+    terms: dict[int, str]
+    named: dict[int, str]
+    sides: dict[int, str]
+    wanted: dict[int, str]
+    asking: int
+    periods: tuple[Period, ...]
+
+    @property
+    def columns(self) -> tuple[int, ...]:
+        return (*self.terms, *self.named, *self.sides, *self.wanted, self.asking)
+
+
+def read(text: str, now: datetime) -> Asked:
+    terms = query_terms(text)
+    named = {_mark(f"by {word}"): word for word in terms.values()}
+    sides = {}
+    if _FIRST.search(text):
+        sides[_mark(f"by {USER}")] = USER
+    if _SECOND.search(text):
+        sides[_mark(f"by {ASSISTANT}")] = ASSISTANT
+    wanted = {}
+    if _ASKS_TIME.search(text):
+        wanted[_mark(TIME)] = TIME
+    elif _ASKS_NUMBER.search(text):
+        wanted[_mark(NUMBER)] = NUMBER
+    named = {mark: word for mark, word in named.items() if mark not in sides}
+    return Asked(text, terms, named, sides, wanted, _mark(QUESTION), tuple(periods(text, now)))
+
+
+def names(text: str) -> list[str]:
+    """Words that may be somebody's name: written with a capital, and no common word."""
+    return [name for name in _NAME.findall(text) if name.casefold() not in STOP_WORDS]
+
+
+def spoken(text: str, speakers: frozenset[str]) -> list[str]:
+    """The question, and how it sounds without the speakers' names and from their own mouth."""
+    called = [name for name in names(text) if name.casefold() in speakers]
+    if not called:
+        return [text]
+    who = rf"\b(?:{'|'.join(map(re.escape, called))})\b"
+    bare = _tidy(re.sub(rf"{who}(?:['’]s)?", "", text))
+    own = re.sub(who, "I", re.sub(rf"{who}['’]s", "my", text))
+    own = _AUXILIARY.sub("", _OPENING.sub("", own), count=1)
+    own = re.sub(r"\b(?:his|her|their)\b", "my", re.sub(r"\b(?:he|she|they)\b", "I", own))
+    return [form for form in (text, bare, _tidy(own).strip(" ?.!")) if form]
+
+
+def _tidy(text: str) -> str:
+    return _SPACES.sub(" ", text).strip()
+
+
+def _mark(name: str) -> int:
+    return int.from_bytes(mark_hash(name), "little")
