@@ -16,7 +16,6 @@ from pathlib import Path
 from agent_memory.app import namespaces
 from agent_memory.app.memory import AgentMemory
 from agent_memory.models import model
-from agent_memory.ports.vectors import VectorStore
 
 ROOT = Path(__file__).resolve().parent.parent
 TARGET = ROOT / "src/agent_memory/app/aio.pyi"
@@ -80,7 +79,6 @@ def _shown(signature: inspect.Signature) -> str:
 def stub() -> str:
     writer = Writer()
     classes = [writer.mirrored(f"Async{sync.__name__}", sync) for sync in PARTS.values()]
-    classes.append(writer.mirrored("AsyncVectors", VectorStore))
     from agent_memory.app.memory import TextEmbedder
 
     classes.append(writer.mirrored("AsyncTextEmbedder", TextEmbedder))
@@ -89,7 +87,7 @@ def stub() -> str:
     for text in ("Embedder", "Clock"):
         writer.need(text, AgentMemory.__init__.__globals__)
     fields = [f"    {name}: Async{sync.__name__}" for name, sync in PARTS.items()]
-    fields += ["    embedder: AsyncTextEmbedder", "    vectors: AsyncVectors"]
+    fields += ["    embedder: AsyncTextEmbedder"]
     fields += ["    user_id: str", "    conversation_id: str | None", f"    def __init__{init}: ..."]
     fields += [
         "    async def __aenter__(self) -> Self: ...",

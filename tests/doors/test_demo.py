@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import shlex
+import subprocess
+import sys
 import time
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,6 +14,7 @@ from typing import Any
 import pytest
 
 from agent_memory import AgentMemory
+from agent_memory.interfaces.cli.demo import showing
 from agent_memory.interfaces.cli.demo.asking import SECRET
 from agent_memory.interfaces.cli.demo.telling import StoryClock, lines
 
@@ -103,3 +108,55 @@ def test_the_story_is_in_order_and_in_the_past() -> None:
     assert moments == sorted(moments)
     assert moments[-1] < clock.present
     assert 40 <= sum("in" in line for line in lines()) <= 60
+
+
+# -- what to try next
+
+
+def advised(out: str) -> list[list[str]]:
+    return [shlex.split(line, comments=True) for line in out.split("Try next")[1].splitlines() if line.strip()]
+
+
+def program(folder: Path) -> Path:
+    """The command, as an installation would put it into a folder."""
+    folder.mkdir(parents=True)
+    made = folder / "agent-memory"
+    made.write_text(f"#!{sys.executable}\nimport sys\nfrom agent_memory.interfaces.cli import main\nsys.exit(main())\n")
+    made.chmod(0o755)
+    return made
+
+
+def run(words: list[str], cwd: Path, **environment: str) -> str:
+    return subprocess.run(
+        words, cwd=cwd, env={**os.environ, **environment}, capture_output=True, text=True, check=True, timeout=120
+    ).stdout
+
+
+def test_advice_can_be_typed_where_the_command_is_not_on_the_path(tmp_path: Path) -> None:
+    program(tmp_path / ".venv" / "bin")
+    out = run([".venv/bin/agent-memory", "demo", "--keep", "a story.db"], tmp_path, PATH=os.defpath)
+    commands = advised(out)
+    assert {words[0] for words in commands} == {".venv/bin/agent-memory"}
+    assert "readiness probe" in run(commands[0], tmp_path, PATH=os.defpath)
+    out = run(["../.venv/bin/agent-memory", "demo"], _folder(tmp_path / "x"), PATH=os.defpath)
+    assert {words[0] for words in advised(out)} == {"../.venv/bin/agent-memory"}
+    out = run(["./agent-memory", "demo"], tmp_path / ".venv" / "bin", PATH=os.defpath)
+    assert {words[0] for words in advised(out)} == {"./agent-memory"}
+
+
+def test_advice_is_short_where_the_command_is_on_the_path(tmp_path: Path) -> None:
+    made = program(tmp_path / "bin")
+    out = run([str(made), "demo"], tmp_path, PATH=f"{made.parent}{os.pathsep}{os.defpath}")
+    assert {words[0] for words in advised(out)} == {"agent-memory"}
+
+
+def test_advice_without_any_command_at_hand(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(sys, "argv", [str(tmp_path / "__main__.py")])
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "bin" / "python"))
+    assert showing.command_to_type() == "bin/python -m agent_memory.interfaces.cli"
+
+
+def _folder(path: Path) -> Path:
+    path.mkdir()
+    return path

@@ -23,6 +23,7 @@ MANY_PARAMETERS = {
     "Procedural.record_invocation",
     "Retriever.remember",
     "Records.amend",
+    "Semantic.learn_fact",
 }
 MANY_METHODS = {
     "AgentMemory",  # thirteen names that callers rely on, and recall

@@ -1,11 +1,11 @@
 """Made by scripts/stubs.py from AgentMemory and its namespaces: do not edit."""
 
-from collections.abc import Mapping, Sequence
 from typing import Any, Self, Unpack
 
 from agent_memory.app.namespaces.asking import Where
 from agent_memory.app.namespaces.records import Fields, Forgotten, Written
 from agent_memory.app.namespaces.upkeep import Verification
+from agent_memory.app.namespaces.vectors import VectorMatch
 from agent_memory.models.answer import Recalled
 from agent_memory.models.bundle import MemoryBundle
 from agent_memory.models.kinds.conversation import Turn
@@ -13,12 +13,11 @@ from agent_memory.models.kinds.experience import Strategy
 from agent_memory.models.kinds.knowledge import Entity, Fact, FactSource
 from agent_memory.models.kinds.person import Expertise, Interest, Preference
 from agent_memory.models.kinds.work import Goal, GoalStatus
-from agent_memory.models.model import Moment
+from agent_memory.models.model import Moment, Name
 from agent_memory.models.recipe import Recipe
 from agent_memory.models.record import JournalLine, Link, Record, Status
 from agent_memory.ports.clock import Clock
 from agent_memory.ports.embedder import Embedder
-from agent_memory.ports.vectors import Match
 
 class AsyncEpisodic:
     async def get_conversation(self, conversation_id: str) -> list[Turn]: ...
@@ -92,6 +91,14 @@ class AsyncRecords:
         valid_to: Moment | None = ...,
         reason: str | None = ...,
     ) -> Written: ...
+    async def edit(
+        self,
+        id: str,
+        text: str | None = ...,
+        payload: dict[str, Any] | None = ...,
+        valid_from: Moment | None = ...,
+        reason: str | None = ...,
+    ) -> Written: ...
     async def find(
         self,
         kind: str | None = ...,
@@ -113,7 +120,12 @@ class AsyncRecords:
 
 class AsyncRetriever:
     async def recall(
-        self, query: str, k: int | None = ..., recipe: Recipe | None = ..., **where: Unpack[Where]
+        self,
+        query: str,
+        k: int | None = ...,
+        recipe: Recipe | str = ...,
+        min_relevance: float | None = ...,
+        **where: Unpack[Where],
     ) -> Recalled: ...
     async def remember(
         self,
@@ -131,6 +143,16 @@ class AsyncSemantic:
     ) -> Link: ...
     async def get_entity(self, id: str) -> Entity: ...
     async def get_entity_graph(self, entity_ids: list[str], depth: int = ...) -> dict[str, Any]: ...
+    async def learn_fact(
+        self,
+        claim: str,
+        source: FactSource = ...,
+        confidence: float = ...,
+        entity_ids: list[str] | None = ...,
+        source_turn_id: str | None = ...,
+        subject: str | None = ...,
+        predicate: str | None = ...,
+    ) -> Fact: ...
     async def store_fact(self, fact: Fact) -> Fact: ...
     async def upsert_entity(self, entity: Entity) -> Entity: ...
     async def vector_search_entities(self, query_embedding: list[float], top_k: int = ...) -> list[dict[str, Any]]: ...
@@ -155,6 +177,15 @@ class AsyncUser:
     async def set_preference(self, domain: str, name: str, value: Any, confidence: float = ...) -> Preference: ...
     async def to_markdown(self) -> str: ...
 
+class AsyncVectors:
+    async def delete(self, namespace: Name, ids: list[Name]) -> int: ...
+    async def query(
+        self, namespace: Name, vector: list[float], k: int = ..., where: dict[str, Any] | None = ...
+    ) -> list[VectorMatch]: ...
+    async def upsert(
+        self, namespace: Name, id: Name, vector: list[float], metadata: dict[str, Any] | None = ...
+    ) -> None: ...
+
 class AsyncWorking:
     async def add_turn(self, turn: Turn) -> None: ...
     async def clear_session(self) -> None: ...
@@ -167,13 +198,6 @@ class AsyncWorking:
     async def push_thought(self, thought: str) -> None: ...
     async def set(self, key: str, value: Any, ttl_seconds: float = ...) -> None: ...
     async def set_active_goal(self, goal_id: str, goal_description: str) -> None: ...
-
-class AsyncVectors:
-    async def delete(self, namespace: str, ids: Sequence[str]) -> int: ...
-    async def query(
-        self, namespace: str, vector: Sequence[float], k: int = ..., where: Mapping[str, Any] | None = ...
-    ) -> list[Match]: ...
-    async def upsert(self, namespace: str, id: str, vector: Sequence[float], metadata: Mapping[str, Any]) -> None: ...
 
 class AsyncTextEmbedder:
     async def embed(self, texts: str | list[str]) -> list[list[float]]: ...
@@ -188,9 +212,9 @@ class AsyncAgentMemory:
     semantic: AsyncSemantic
     upkeep: AsyncUpkeep
     user: AsyncUser
+    vectors: AsyncVectors
     working: AsyncWorking
     embedder: AsyncTextEmbedder
-    vectors: AsyncVectors
     user_id: str
     conversation_id: str | None
     def __init__(
@@ -222,7 +246,12 @@ class AsyncAgentMemory:
         predicate: str | None = ...,
     ) -> Fact: ...
     async def recall(
-        self, query: str, k: int | None = ..., recipe: Recipe | None = ..., **where: Unpack[Where]
+        self,
+        query: str,
+        k: int | None = ...,
+        recipe: Recipe | str = ...,
+        min_relevance: float | None = ...,
+        **where: Unpack[Where],
     ) -> Recalled: ...
     async def record_tool_usage(
         self,

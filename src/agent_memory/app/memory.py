@@ -7,7 +7,18 @@ from typing import Any, Self, Unpack
 
 from agent_memory.app import config, wiring
 from agent_memory.app.client import Client
-from agent_memory.app.namespaces import Episodic, Goals, Procedural, Records, Retriever, Semantic, Upkeep, User, Working
+from agent_memory.app.namespaces import (
+    Episodic,
+    Goals,
+    Procedural,
+    Records,
+    Retriever,
+    Semantic,
+    Upkeep,
+    User,
+    Vectors,
+    Working,
+)
 from agent_memory.app.namespaces.asking import Where
 from agent_memory.core.working.desk import LIST_SECONDS, WorkingSet
 from agent_memory.core.write.embed import Embedding
@@ -72,7 +83,7 @@ class AgentMemory:
         self.user = User(client)
         self.upkeep = Upkeep(client)
         self.embedder = TextEmbedder(runtime.embedding)
-        self.vectors = runtime.store.vectors
+        self.vectors = Vectors(client)
 
     @property
     def user_id(self) -> str:
@@ -126,10 +137,15 @@ class AgentMemory:
         )
 
     def recall(
-        self, query: str, k: int | None = None, recipe: Recipe | None = None, **where: Unpack[Where]
+        self,
+        query: str,
+        k: int | None = None,
+        recipe: Recipe | str = "default",
+        min_relevance: float | None = None,
+        **where: Unpack[Where],
     ) -> Recalled:
         """Search memory; every hit says why it was found."""
-        return self.retriever.recall(query, k, recipe, **where)
+        return self.retriever.recall(query, k, recipe, min_relevance, **where)
 
     def remember(
         self,

@@ -5,19 +5,23 @@ from __future__ import annotations
 
 import functools
 import inspect
+import types
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Concatenate, ParamSpec, TypeVar
 
-from pydantic import Field, create_model
+from pydantic import AfterValidator, Field, create_model
+from pydantic_core import to_jsonable_python
 
-from agent_memory.models.model import Model
+from agent_memory.models.kinds.kind import canonical_json
+from agent_memory.models.model import Model, Text
 
 if TYPE_CHECKING:
     from agent_memory.app.client import Client
 
+Whole = Annotated[int, Field(ge=-(2**63), le=2**63 - 1)]
 P = ParamSpec("P")
 R = TypeVar("R")
 N = TypeVar("N", bound="Namespace")
@@ -63,7 +67,10 @@ class Operation:
     def arguments(self) -> type[Model]:
         """The shape of a request: what doors parse into, and what every call is checked against."""
         fields: dict[str, Any] = {
-            name: (parameter.annotation, Field(... if parameter.default is parameter.empty else parameter.default))
+            name: (
+                storable(parameter.annotation),
+                Field(... if parameter.default is parameter.empty else parameter.default),
+            )
             for name, parameter in self.signature.items()
         }
         return create_model(self.name, __base__=Model, **fields)
@@ -81,6 +88,34 @@ class Operation:
             raise TypeError(f"{self.name} got {twice.pop()!r} twice")
         checked = self.arguments(**named, **kwargs)
         return {name: getattr(checked, name) for name in checked.model_fields_set}
+
+
+def storable(annotation: Any) -> Any:
+    """The same type, narrowed to what a store can hold: text that is Unicode, 64-bit integers, values that are JSON."""
+    if annotation is str:
+        return Text
+    if annotation is int:
+        return Whole
+    if annotation is Any:
+        return Annotated[Any, AfterValidator(plain)]
+    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin is dict:
+        return Annotated[annotation, AfterValidator(plain)]
+    if origin is list:
+        return list[storable(arguments[0])]  # type: ignore[misc]
+    if origin in (typing.Union, types.UnionType):
+        return typing.Union[tuple(storable(one) for one in arguments)]  # noqa: UP007
+    return annotation
+
+
+def plain(value: Any) -> Any:
+    """As JSON values; a ValueError when it has no such form."""
+    try:
+        converted = to_jsonable_python(value)
+        canonical_json(converted, "value")
+    except (ValueError, TypeError, RecursionError) as error:
+        raise ValueError(f"cannot be stored as JSON: {str(error)[:200]}") from None
+    return converted
 
 
 class Namespace:

@@ -81,6 +81,10 @@ class Model(BaseModel):
                 super().__init__(**data)
             except ValidationError as error:
                 raise invalid(type(self).__name__, error) from None
+            except RecursionError:
+                raise InvalidInput(
+                    f"{type(self).__name__}: a value is nested too deeply", hint="make it flatter"
+                ) from None
 
         # Inside another model pydantic builds this one by itself, and reports the whole way to a wrong field.
         __init__.__pydantic_base_init__ = True

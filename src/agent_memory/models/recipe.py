@@ -29,8 +29,8 @@ class Recipe(Model):
 
     `decay`: similarity, recency (e^(-time_weight x days)) and importance (x 0.95 a day), added as they are. E4.
 
-    `pool` bounds the candidates that similarity and recency bring, whatever `k` is, so that the first five of ten
-    are the five.
+    `per_conversation` and `min_relevance` bound what is shown; 0 bounds nothing. `pool` bounds the candidates that
+    similarity and recency bring, whatever `k` is, so that the first five of ten are the five.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -44,7 +44,7 @@ class Recipe(Model):
     answer: float = Field(default=0.1, ge=0, le=10)
     question: float = Field(default=0.1, ge=0, le=10)
     conversation: float = Field(default=0.3, ge=0, le=10)
-    recency: float = Field(default=0.02, ge=0, le=10)
+    recency: float = Field(default=0.01, ge=0, le=10)
     importance: float = Field(default=0.0, ge=0, le=10)
     key: float = Field(default=1.0, ge=0, le=10)
     near_vectors: tuple[float, ...] = (0.25,)
@@ -53,6 +53,8 @@ class Recipe(Model):
     slack_days: float = Field(default=2.0, ge=0)
     half_life_days: float = Field(default=30.0, gt=0)
     time_weight: float = Field(default=0.1, ge=0)
+    per_conversation: int = Field(default=0, ge=0)
+    min_relevance: float = Field(default=0.0, ge=0, le=1)
     pool: int = Field(default=100_000, ge=1)
 
     @property

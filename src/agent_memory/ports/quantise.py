@@ -16,8 +16,9 @@ def unit(vector: Sequence[float] | NDArray[np.float32]) -> NDArray[np.float32]:
     """The vector at length one; what is no direction is refused."""
     import numpy as np
 
-    values = np.asarray(vector, np.float32)
-    length = float(np.linalg.norm(values)) if values.ndim == 1 and values.size else 0.0
+    with np.errstate(over="ignore"):
+        values = np.asarray(vector, np.float32)
+        length = float(np.linalg.norm(values)) if values.ndim == 1 and values.size else 0.0
     if not np.isfinite(length) or length == 0.0:
         raise InvalidInput(
             "vector: must be a flat list of finite numbers, not all zero",

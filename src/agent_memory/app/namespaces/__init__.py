@@ -8,6 +8,18 @@ from agent_memory.app.namespaces.retriever import Retriever
 from agent_memory.app.namespaces.semantic import Semantic
 from agent_memory.app.namespaces.upkeep import Upkeep
 from agent_memory.app.namespaces.user import User
+from agent_memory.app.namespaces.vectors import Vectors
 from agent_memory.app.namespaces.working import Working
 
-__all__ = ["Episodic", "Goals", "Procedural", "Records", "Retriever", "Semantic", "Upkeep", "User", "Working"]
+__all__ = [
+    "Episodic",
+    "Goals",
+    "Procedural",
+    "Records",
+    "Retriever",
+    "Semantic",
+    "Upkeep",
+    "User",
+    "Vectors",
+    "Working",
+]

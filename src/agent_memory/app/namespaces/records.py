@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, TypedDict, Unpack
 
 from agent_memory.app.namespaces.asking import Where, asked
 from agent_memory.app.operations import TABLE, Namespace, Permission, operation
-from agent_memory.core.write.commit import How, commit, connect, once
+from agent_memory.core.write.commit import How, Revision, commit, commit_after_reading, connect, once
 from agent_memory.core.write.forget import forget
 from agent_memory.models.draft import Draft
 from agent_memory.models.errors import InvalidInput, NotFound
-from agent_memory.models.kinds.kind import checked_key
+from agent_memory.models.kinds.kind import fold
 from agent_memory.models.model import Model, Moment, Name
 from agent_memory.models.moment import from_micros, to_micros
 from agent_memory.models.record import JournalLine, Link, Record, Status
-from agent_memory.ports.changes import Amend, Applied, Connect, Disconnect, Outcome
+from agent_memory.ports.changes import Amend, Applied, Connect, Disconnect, Expect, Outcome
 
 MOST_LISTED = 10_000
 
@@ -105,7 +106,8 @@ class Records(Namespace):
     def lookup(self, kind: str, key: str, as_of: Moment | None = None, valid_at: Moment | None = None) -> Record | None:
         """Exact look-up by natural key; None when there is none. Keys compare without case."""
         view = self._client.view(as_of, valid_at)
-        return self._client.runtime.store.records.by_key(view, kind, checked_key(key))
+        records = self._client.runtime.store.records
+        return records.by_key(view, kind, key) or records.by_key(view, kind, fold(key))
 
     @operation("records.find", command="list")
     def find(
@@ -149,6 +151,43 @@ class Records(Namespace):
         change = Amend(id, status and Status(status), importance, confidence, end)
         client = self._client
         applied = client.runtime.store.records.apply([change], author=client.author(reason), now=client.now())
+        return _written(applied.outcomes[0], applied)
+
+    @operation("records.edit", permission=Permission.WRITE, command="edit")
+    def edit(
+        self,
+        id: str,
+        text: str | None = None,
+        payload: dict[str, Any] | None = None,
+        valid_from: Moment | None = None,
+        reason: str | None = None,
+    ) -> Written:
+        """Correct a record: what is not given stays as it is. `payload` changes the fields it names."""
+
+        def read() -> Revision:
+            known = client.runtime.store.records.get(client.view(), [id])
+            old, author = client.head(known[0].kind, id=id) if known else (None, client.author())
+            if old is None:
+                raise NotFound(f"no record {id!r} of this user's own", field="id")
+            draft = Draft(
+                kind=old.kind,
+                text=old.text if text is None else text,
+                payload={**old.payload, **(payload or {})},
+                id=old.id,
+                conversation_id=old.conversation_id,
+                repository=old.repository,
+                status=old.status,
+                importance=old.importance,
+                confidence=old.confidence,
+                source=old.source,
+                valid_from=valid_from or old.valid_from,
+                valid_to=old.valid_to,
+                dated=True,
+            )
+            return Revision(draft, Expect(old.version, id=id), replace(author, reason=reason))
+
+        client = self._client
+        applied = commit_after_reading(client.runtime.writing, read, client.now())
         return _written(applied.outcomes[0], applied)
 
     @operation("records.forget", permission=Permission.WRITE, command="forget")

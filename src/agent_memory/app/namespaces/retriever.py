@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Unpack
 
-from agent_memory.app.namespaces.asking import Where, asked
+from agent_memory.app.namespaces.asking import Where, asked, fact_shown, turn_shown
 from agent_memory.app.namespaces.goals import Goals
 from agent_memory.app.namespaces.user import User
 from agent_memory.app.operations import Namespace, operation
@@ -14,7 +14,7 @@ from agent_memory.models.bundle import MemoryBundle
 from agent_memory.models.errors import InvalidInput
 from agent_memory.models.kinds.experience import Strategy
 from agent_memory.models.moment import to_micros
-from agent_memory.models.recipe import DEFAULT, Recipe
+from agent_memory.models.recipe import DEFAULT, RECIPES, Recipe
 
 if TYPE_CHECKING:
     from agent_memory.app.client import Client
@@ -26,8 +26,7 @@ WEIGHTS = {
     "procedural": 0.15,
     "recency": 0.1,
 }
-TURNS_OF_ONE_CONVERSATION = 3
-ROOM = 5  # candidates per wanted turn, so that the limit per conversation does not leave gaps
+BUNDLE = DEFAULT.model_copy(update={"name": "bundle", "recency": 0.0, "per_conversation": 3})
 
 
 class Retriever(Namespace):
@@ -39,12 +38,26 @@ class Retriever(Namespace):
 
     @operation("recall", command="recall")
     def recall(
-        self, query: str, k: int | None = None, recipe: Recipe | None = None, **where: Unpack[Where]
+        self,
+        query: str,
+        k: int | None = None,
+        recipe: Recipe | str = "default",
+        min_relevance: float | None = None,
+        **where: Unpack[Where],
     ) -> Recalled:
-        """Search memory by meaning, words, recency and exact key; every hit says why it was found."""
+        """Search memory by meaning, words, speaker, dates, recency and exact key; every hit says why it was found.
+
+        `recipe` is a name (default, decay, meaning) or a `Recipe` of your own. `min_relevance` leaves out what is
+        too far from the question (0 to 1; 0.4 is a good start): better nothing than something that does not fit.
+        """
         view, chosen = asked(self._client, where, searchable=True)
         top = self._client.runtime.settings.default_top_k if k is None else k
-        return recall(self._client.runtime.recalling, Question(query, view, chosen, top, recipe or DEFAULT))
+        how = named_recipe(recipe)
+        if min_relevance is not None:
+            if not 0 <= min_relevance <= 1:
+                raise InvalidInput(f"min_relevance: {min_relevance}; use 0 to 1", field="min_relevance")
+            how = how.model_copy(update={"min_relevance": min_relevance})
+        return recall(self._client.runtime.recalling, Question(query, view, chosen, top, how))
 
     @operation("remember", command="remember")
     def remember(
@@ -60,13 +73,13 @@ class Retriever(Namespace):
         if not 1 <= top_k <= 200:
             raise InvalidInput(f"top_k: {top_k}; use 1 to 200", field="top_k")
         window: Where = {} if time_window_hours is None else {"time_window_hours": time_window_hours}
-        turns = self._group("turn", "episodic", query, top_k * ROOM, window) if include_episodic else []
+        turns = self._group("turn", "episodic", query, top_k, window) if include_episodic else []
         facts = self._group("fact", "semantic_facts", query, top_k, window) if include_semantic else []
         entities = self._group("entity", "semantic_entities", query, top_k, window) if include_semantic else []
         strategies = self._group("strategy", "procedural", query, top_k, window) if include_procedural else []
         return MemoryBundle(
-            relevant_turns=[_turn(hit, score) for hit, score in _diverse(turns)[:top_k]],
-            facts=[_fact(hit, score) for hit, score in facts],
+            relevant_turns=[{**turn_shown(hit.record), "score": score} for hit, score in turns],
+            facts=[{**fact_shown(hit.record), "score": score} for hit, score in facts],
             entities=[_entity(hit, score) for hit, score in entities],
             strategies=[_strategy(hit) for hit, _ in strategies],
             active_goals=[
@@ -76,59 +89,32 @@ class Retriever(Namespace):
             user_context=User(self._client).context(),
         )
 
-    def _group(self, kind: str, weight: str, query: str, k: int, window: Where) -> list[tuple[Hit, float]]:
+    def _group(self, kind: str, group: str, query: str, k: int, window: Where) -> list[tuple[Hit, float]]:
         """Hits of one kind with their score in the bundle: the group's weight times the evidence, plus recency."""
-        if not self.weights[weight]:
+        weight, recency = self.weights.get(group, WEIGHTS[group]), self.weights.get("recency", WEIGHTS["recency"])
+        if not weight:
             return []
-        recipe = DEFAULT.model_copy(update={"recency": 0.0})
         where: Where = {**window, "kinds": [kind]}
-        found = self.recall(query, k=k, recipe=recipe, **where)
         now = self._client.now()
-        return sorted(
-            ((hit, self.weights[weight] * hit.score + self.weights["recency"] * _recency(hit, now)) for hit in found),
-            key=lambda pair: -pair[1],
-        )
+        found = [
+            (hit, round(weight * hit.score + recency * _recency(hit, now), 6))
+            for hit in self.recall(query, k, BUNDLE, **where)
+        ]
+        return sorted(found, key=lambda pair: -pair[1])
+
+
+def named_recipe(recipe: Recipe | str) -> Recipe:
+    if isinstance(recipe, Recipe):
+        return recipe
+    try:
+        return RECIPES[recipe]
+    except KeyError:
+        raise InvalidInput(f"recipe: {recipe!r}", hint=f"one of {', '.join(RECIPES)}", field="recipe") from None
 
 
 def _recency(hit: Hit, now: int) -> float:
     days = max(now - to_micros(hit.record.valid_from), 0) / 86_400_000_000
     return float(2 ** (-days / DEFAULT.half_life_days))
-
-
-def _diverse(turns: list[tuple[Hit, float]]) -> list[tuple[Hit, float]]:
-    """At most three turns of one conversation."""
-    seen: dict[str | None, int] = {}
-    kept = []
-    for hit, score in turns:
-        conversation = hit.record.conversation_id
-        seen[conversation] = seen.get(conversation, 0) + 1
-        if seen[conversation] <= TURNS_OF_ONE_CONVERSATION:
-            kept.append((hit, score))
-    return kept
-
-
-def _turn(hit: Hit, score: float) -> dict[str, Any]:
-    record = hit.record
-    return {
-        "id": record.id,
-        "conversation_id": record.conversation_id,
-        "timestamp": record.valid_from.isoformat(),
-        "role": record.payload["role"],
-        "content": record.text,
-        "score": round(score, 6),
-    }
-
-
-def _fact(hit: Hit, score: float) -> dict[str, Any]:
-    record = hit.record
-    return {
-        "id": record.id,
-        "claim": record.text,
-        "confidence": record.confidence,
-        "source": record.source,
-        "entities": record.payload.get("entity_ids", []),
-        "score": round(score, 6),
-    }
 
 
 def _entity(hit: Hit, score: float) -> dict[str, Any]:
@@ -139,7 +125,7 @@ def _entity(hit: Hit, score: float) -> dict[str, Any]:
         "type": payload["type"],
         "description": payload.get("description"),
         "salience": hit.record.importance,
-        "score": round(score, 6),
+        "score": score,
     }
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from agent_memory.core.govern.receipts import ReceiptBook
 from agent_memory.core.recall.question import Asked, names, read, spoken
 from agent_memory.core.recall.score import Ranking, rank
+from agent_memory.core.recall.select import select
 from agent_memory.core.write.embed import Embedding
 from agent_memory.models.answer import Hit, Recalled, Why
 from agent_memory.models.errors import InvalidInput, PartMissing
@@ -58,7 +59,7 @@ def recall(recalling: Recalling, question: Question) -> Recalled:
         recalling.embedding.catch_up(question.view, seconds=CATCH_UP_SECONDS, now=question.view.now)
         pool = recalling.index.gather(probe)
     ranking = rank(pool, asked, question.recipe, question.view.now)
-    best = ranking.rows[: question.k].tolist()
+    best = select(pool, ranking, question.recipe, question.k)
     records = {record.seq: record for record in recalling.index.hydrate([int(pool.handles[row]) for row in best])}
     hits = [
         _explained(records[int(pool.handles[row])], row, pool, ranking, asked)

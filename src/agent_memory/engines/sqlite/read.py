@@ -56,15 +56,16 @@ class Reader:
 
     def head(self, scope: Scope, kind: str, key: str | None, id: str | None) -> Record | None:
         number = next((number for number, one in self.scopes.items() if one == scope), None)
-        chosen, value = ("v.key", key) if id is None else ("v.id", id)
-        sql = (
-            f"{SQL['version_columns']} where {chosen} = :value and v.kind = :kind and v.scope = :scope "
-            "and v.to_seq is null order by v.valid_from"
-        )
-        named = {"value": value, "kind": self.interning.known(self.connection, kind), "scope": number}
-        rows = self.connection.execute(sql, named).fetchall()
-        if not rows:
+        known = self.interning.known(self.connection, kind)
+        if id is None:
+            found = self.connection.execute(SQL["record_by_key"], (key, known, number)).fetchone()
+        else:
+            found = self.connection.execute(SQL["record_by_id"], (id, number)).fetchone()
+        if found is None or (id is not None and found[1] != known):
             return None
+        # All that is believed of the record, also under another key: what follows may have got a new one.
+        sql = f"{SQL['version_columns']} where {OF_RECORD} and v.to_seq is null order by v.valid_from, v.version"
+        rows = self.connection.execute(sql, {"record": found[0]}).fetchall()
         newest = max(row[15] for row in rows)
         return self.record(rows[-1]).model_copy(update={"version": newest})
 

@@ -10,11 +10,12 @@ from dataclasses import dataclass, replace
 from agent_memory.engines.sqlite import erase
 from agent_memory.engines.sqlite.connection import Connections
 from agent_memory.engines.sqlite.interning import Interning, Naming, known_scope, label, label_text
-from agent_memory.engines.sqlite.journal import AMEND, CONNECT, DISCONNECT, PUT, Ledger, digest
+from agent_memory.engines.sqlite.journal import AMEND, PUT, Ledger, digest
+from agent_memory.engines.sqlite.linking import Linking
 from agent_memory.engines.sqlite.schema import check_version
 from agent_memory.engines.sqlite.statements import SQL, VECTORS_PER_LINE
 from agent_memory.models.errors import Conflict, Denied, InvalidInput, NotFound
-from agent_memory.models.record import Scope, Status
+from agent_memory.models.record import Status
 from agent_memory.ports.changes import (
     Amend,
     Applied,
@@ -27,7 +28,6 @@ from agent_memory.ports.changes import (
     Effect,
     Erase,
     Expect,
-    Key,
     Once,
     Outcome,
     Put,
@@ -104,6 +104,7 @@ class Writer:
         self.author = author
         self.scope = names.scope(author.scope)
         self.spaces: list[tuple[int, Space]] | None = None
+        self.links = Linking(self)
         self.stored: dict[str, str] = {}  # id of a put -> id of the record that its key led to
         self.ledger = Ledger(connection, now, names.number(author.actor), author.reason)
 
@@ -114,11 +115,11 @@ class Writer:
             case Amend():
                 return self._amend(change)
             case Connect():
-                return self._connect(change)
+                return self.links.connect(change)
             case Disconnect():
-                return self._disconnect(change)
+                return self.links.disconnect(change)
             case Erase():
-                (record, scope), id = self._find(change.id, to_change=True), self._stored(change.id)
+                (record, scope), id = self.find(change.id, to_change=True), self._stored(change.id)
                 erase.erase(self.connection, self.ledger, record, scope, id)
                 return Outcome(Effect.ERASED, id)
 
@@ -127,7 +128,7 @@ class Writer:
         if expect.id is not None:
             record = self._record(expect.id)
         elif expect.key is not None:
-            record = self._keyed(expect.key, self.names.number(expect.kind or ""))
+            record = self.keyed(expect.key, self.names.number(expect.kind or ""))
         number = 0
         if record is not None:
             number = max((row.number for row, _ in self._current(record)), default=0)
@@ -171,7 +172,7 @@ class Writer:
             self._insert(PUT, _Slot(record, put.id, kind, self.scope), 1, put.state, put.content, put.derived)
             self.stored[put.id] = put.id
             return Outcome(Effect.CREATED, put.id, 1)
-        id = self._id(record)
+        id = self.id_of(record)
         self.stored[put.id] = id
         rows = self._current(record)
         number = max((row.number for row, _ in rows), default=0) or self._last_number(record)
@@ -190,7 +191,7 @@ class Writer:
     def _target(self, put: Put, kind: int) -> int | None:
         """The record that this put is a version of: by key, else by id."""
         row = self.connection.execute(SQL["record_by_id"], (put.id, self.scope)).fetchone()
-        keyed = self._keyed(put.state.key, kind) if put.state.key is not None else None
+        keyed = self.keyed(put.state.key, kind) if put.state.key is not None else None
         if row is None:
             return keyed
         if row[1] != kind:
@@ -210,7 +211,7 @@ class Writer:
         found: int = row[0]
         return found
 
-    def _keyed(self, key: str, kind: int) -> int | None:
+    def keyed(self, key: str, kind: int) -> int | None:
         row = self.connection.execute(SQL["record_by_key"], (key, kind, self.scope)).fetchone()
         return None if row is None else row[0]
 
@@ -218,7 +219,7 @@ class Writer:
         row = self.connection.execute(SQL["record_by_id"], (id, self.scope)).fetchone()
         return None if row is None else row[0]
 
-    def _find(self, id: str, *, to_change: bool = False) -> tuple[int, int]:
+    def find(self, id: str, *, to_change: bool = False) -> tuple[int, int]:
         """(record, its scope) for an id that this author sees, the narrowest scope first. What belongs to all users
         is changed only by whoever writes for all of them."""
         id = self._stored(id)
@@ -236,6 +237,10 @@ class Writer:
     def _stored(self, id: str) -> str:
         """The id of the record that an earlier put of this write became, or else the id itself."""
         return self.stored.get(id, id)
+
+    def id_of(self, record: int) -> str:
+        found: str = self.connection.execute("select id from versions where version = ?", (record,)).fetchone()[0]
+        return found
 
     def _current(self, record: int) -> list[tuple[_Row, Believed[_Row]]]:
         rows = []
@@ -263,7 +268,7 @@ class Writer:
         return row[0] or 0
 
     def _amend(self, amend: Amend) -> Outcome:
-        record, scope = self._find(amend.id, to_change=True)
+        record, scope = self.find(amend.id, to_change=True)
         rows = self._current(record)
         if not rows:
             raise NotFound(f"record {amend.id!r} has no current version", field="id")
@@ -347,68 +352,6 @@ class Writer:
         """The active space, and one that is being built beside it."""
         rows = self.connection.execute(SQL["spaces"]).fetchall()
         return [(number, Space(model, version, dimension)) for number, model, version, dimension, _ in rows]
-
-    # -- links
-
-    def _connect(self, change: Connect) -> Outcome:
-        try:
-            (source, here), (target, there) = self._place(change.source_id), self._place(change.target_id)
-        except NotFound:
-            if change.if_there:
-                return Outcome(Effect.UNCHANGED, "")
-            raise
-        kind = self.names.number(change.type)
-        old = self.connection.execute(
-            SQL["current_link"], (source, target, kind, self._narrower(here, there))
-        ).fetchone()
-        if old is not None:
-            same = self.connection.execute(
-                "select 1 from links where link = ? and weight = ? and properties = ?",
-                (old[0], change.weight, change.properties),
-            ).fetchone()
-            if same:
-                return Outcome(Effect.UNCHANGED, self._id(source))
-            self.connection.execute(SQL["end_link"], (self.ledger.next, old[0]))
-        scope = self._narrower(here, there)
-        proof = digest(change.salt, source, target, change.type, change.weight, change.properties)
-        link = self.ledger.append(CONNECT, scope, source, target, proof)
-        values = (link, source, target, kind, scope, change.weight, change.properties, change.salt)
-        self.connection.execute(SQL["insert_link"], values)
-        return Outcome(Effect.UPDATED if old else Effect.CREATED, self._id(source))
-
-    def _place(self, end: str | Key) -> tuple[int, int]:
-        if isinstance(end, str):
-            return self._find(end)
-        record = self._keyed(end.key, self.names.number(end.kind))
-        if record is None:
-            raise NotFound(f"no {end.kind} with this key", field="key")
-        return record, self.scope
-
-    def _id(self, record: int) -> str:
-        found: str = self.connection.execute("select id from versions where version = ?", (record,)).fetchone()[0]
-        return found
-
-    def _disconnect(self, change: Disconnect) -> Outcome:
-        (source, here), (target, there) = self._find(change.source_id), self._find(change.target_id)
-        kind = self.names.number(change.type)
-        old = self.connection.execute(
-            SQL["current_link"], (source, target, kind, self._narrower(here, there))
-        ).fetchone()
-        if old is None:
-            return Outcome(Effect.UNCHANGED, self._stored(change.source_id))
-        self.connection.execute(SQL["end_link"], (self.ledger.next, old[0]))
-        self.ledger.append(DISCONNECT, self._narrower(here, there), source, target, b"")
-        return Outcome(Effect.UPDATED, self._stored(change.source_id))
-
-    def _narrower(self, one: int, other: int) -> int:
-        """The scope of the two ends with fewer readers; never wider than the author's user, whose link it is."""
-        here, there = (self._scope(number) for number in (one, other))
-        chosen = one if there in here.readable() else other if here in there.readable() else self.scope
-        return chosen if self._scope(chosen).user == self.author.scope.user else self.scope
-
-    def _scope(self, number: int) -> Scope:
-        row = self.connection.execute("select tenant, user, agent from scopes where scope = ?", (number,)).fetchone()
-        return Scope(tenant=row[0], user=row[1], agent=row[2])
 
 
 def version_digest(content: Content, state: State) -> bytes:

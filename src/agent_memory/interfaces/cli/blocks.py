@@ -25,20 +25,27 @@ class Interval:
 
 @dataclass(frozen=True)
 class Column:
+    """In a stack, the first line of a row is its columns by `order`; `label` says whether with their names. What is
+    `whole` is never wrapped; what `wraps` may be, and is cut like the text."""
+
     name: str
     under: Under = Under.NEVER
     style: str = ""
     right: bool = False
     wraps: bool = False
+    whole: bool = False
+    label: bool = False
+    order: int = 1
 
 
 @dataclass(frozen=True)
 class Table:
-    """The last column is the text: it gets the room that is left, and is cut at `longest` at a terminal."""
+    """The last column is the text: it gets the room that is left, and is cut at `longest`, if that is said. Where a
+    terminal is too narrow for columns, each row is a small stack of lines instead."""
 
     columns: tuple[Column, ...]
     rows: list[tuple[object, ...]]
-    longest: int = 240
+    longest: int | None = None
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import functools
+import shlex
 import sys
 from collections.abc import Callable
+from datetime import datetime
 from operator import attrgetter
 from typing import Any, get_type_hints
 
@@ -13,12 +15,14 @@ import click
 import agent_memory.app.namespaces  # noqa: F401 - fills the table
 from agent_memory.app.memory import AgentMemory
 from agent_memory.app.operations import TABLE, Operation
-from agent_memory.interfaces.cli import exits, options, output
+from agent_memory.interfaces.cli import exits, journal, missing, options, output, shapes, suggest, whose
+from agent_memory.interfaces.cli.blocks import Note
 from agent_memory.interfaces.cli.cleaning import cut, one_line
 from agent_memory.interfaces.cli.moments import FORMS, MomentType
-from agent_memory.interfaces.cli.present import present
+from agent_memory.interfaces.cli.present import is_empty, present
 from agent_memory.interfaces.cli.session import Session
 from agent_memory.models.answer import Recalled
+from agent_memory.models.errors import InvalidInput, NotFound
 
 JSON_HELP = "answer in JSON"
 
@@ -52,7 +56,8 @@ def group(name: str) -> click.Group:
     function = next(iter(methods.values())).function
     owner = getattr(sys.modules[function.__module__], function.__qualname__.split(".")[0], None)
     about = (getattr(owner, "__doc__", None) or name).split("\n\n")[0].replace("\n", " ")
-    made = click.Group(name, help=about, short_help=about, invoke_without_command=True, callback=_say_what_there_is)
+    made = suggest.Group(name, help=about, short_help=about, invoke_without_command=True, callback=_say_what_there_is)
+    made.params.extend(whose.after())
     for method, operation in methods.items():
         made.add_command(command(method, operation))
     return made
@@ -64,26 +69,57 @@ def _say_what_there_is() -> None:
         click.echo(context.get_help())
 
 
+class Command(click.Command):
+    """A command that says what to do about words too many."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        given, ctx.allow_extra_args = list(args), True
+        rest = super().parse_args(ctx, args)
+        if rest and not ctx.resilient_parsing:
+            raise _too_many(ctx, rest, given)
+        return rest
+
+
+def _too_many(context: click.Context, rest: list[str], given: list[str]) -> click.UsageError:
+    """Somebody forgot quotes, most likely."""
+    takes = [param for param in context.command.params if isinstance(param, click.Argument)]
+    names = " ".join(str(param.name).upper() + ("..." if param.nargs == -1 else "") for param in takes)
+    extra = " ".join(repr(one_line(word)) for word in rest)
+    error = click.UsageError(f"{context.info_name} takes {names or 'no arguments'}: {extra} is too much", context)
+    texts = [param for param in takes if not str(param.name).endswith("id")]
+    if not texts:
+        return error
+    words = [context.params[str(takes[0].name)], *rest]
+    if len(takes) == 1 and isinstance(words[0], str) and words[0] in given:
+        said = shlex.quote(cut(one_line(" ".join(words)), 200))
+        hint = f"quote a text of several words: {context.command_path} {said}"
+    else:
+        hint = f"quote what has several words: {context.command_path} {names}"
+    error.hint = hint  # type: ignore[attr-defined]
+    return error
+
+
 def command(name: str, operation: Operation) -> click.Command:
-    params = options.parameters(operation.signature)
+    params = options.parameters(operation.signature, operation.name)
     dated = any(isinstance(param.type, MomentType) for param in params)
-    return click.Command(
+    return Command(
         name,
         callback=functools.partial(_run, operation),
-        params=[*params, *_flags(operation)],
-        help=_about(operation),
+        params=[*params, *_flags(operation), *whose.after(operation.signature)],
+        help=_about(operation, params),
         short_help=operation.summary.split(". ")[0].rstrip("."),
         epilog=f"A MOMENT is {FORMS}." if dated else None,
     )
 
 
-def _about(operation: Operation) -> str:
-    """The docstring, and what its JSON arguments look like."""
+def _about(operation: Operation, params: list[click.Parameter]) -> str:
+    """The docstring, and what its arguments look like where that is not plain."""
     said = [" ".join(part.split()) for part in (operation.function.__doc__ or operation.name).split("\n\n")]
-    for name, given in operation.signature.items():
-        kind, optional = options.bare(given.annotation)
-        if given.default is given.empty and not optional and options.takes_json(kind):
-            said.append(f"{name.upper()} is {options.json_shape(kind)}.")
+    for param in params:
+        if isinstance(param, click.Argument) and isinstance(param.type, options.JsonType):
+            said.append(f"{str(param.name).upper()} is {shapes.json_shape(param.type.kind)}.")
+        elif isinstance(param, click.Argument) and param.nargs == -1:
+            said.append(f"{str(param.name).upper()}: one or more, with spaces between them.")
     return "\n\n".join(said)
 
 
@@ -105,15 +141,34 @@ def _run(operation: Operation, **given: Any) -> int:
     context = click.get_current_context()
     session: Session = context.obj
     said = options.arguments(context, operation.signature)
+    _check_order(said)
+    in_json = session.json or given["_json"]
+    nothing = Note("nothing")
     with session.memory() as memory:
-        if operation.name in QUESTIONS and not given["_yes"]:
-            QUESTIONS[operation.name](memory, said)
-        result = attrgetter(operation.name)(memory)(**said)
-    if session.json or given["_json"]:
+        try:
+            if operation.name in QUESTIONS and not given["_yes"]:
+                QUESTIONS[operation.name](memory, said)
+            ask = ASKED.get(operation.name)
+            result = ask(memory, said) if ask else attrgetter(operation.name)(memory)(**said)
+        except NotFound as error:
+            raise missing.explained(error, memory, said) from error
+        if not in_json and sys.stdout.isatty() and is_empty(result):
+            nothing = Note(missing.nothing(memory))
+    if in_json:
         output.write_json(result)
     else:
-        output.write(present(operation, result, why=given.get("_why", False)))
+        output.write(present(operation, result, why=given.get("_why", False), nothing=nothing))
     return exits.PROBLEMS if getattr(result, "ok", True) is False else exits.OK
+
+
+def _check_order(said: dict[str, Any]) -> None:
+    after, before = said.get("after"), said.get("before")
+    if isinstance(after, datetime) and isinstance(before, datetime) and after > before:
+        raise InvalidInput(
+            f"after: {output.shown(after)} is later than before: {output.shown(before)}",
+            hint="nothing can be between them: give --after the earlier moment",
+            field="after",
+        )
 
 
 def _erasing(memory: AgentMemory, said: dict[str, Any]) -> None:
@@ -128,3 +183,6 @@ def _erasing(memory: AgentMemory, said: dict[str, Any]) -> None:
 
 QUESTIONS: dict[str, Callable[[AgentMemory, dict[str, Any]], None]] = {"records.forget": _erasing}
 """Operations that are confirmed at a terminal."""
+
+ASKED: dict[str, Callable[[AgentMemory, dict[str, Any]], Any]] = {"records.journal": journal.latest}
+"""Operations whose default suits a program and not a person."""

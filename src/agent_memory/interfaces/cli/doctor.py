@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import click
 
+from agent_memory.interfaces.cli import whose
 from agent_memory.interfaces.cli.session import Session
 
 STYLES = {"ok": "green", "warn": "yellow", "fail": "red"}
 
 
+@whose.anywhere
 @click.command("doctor", short_help="Check this machine, the store and the embedder, and say how to repair them")
 @click.option("--json", "_json", is_flag=True, help="answer in JSON")
 @click.pass_obj

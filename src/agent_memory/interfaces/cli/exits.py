@@ -83,10 +83,8 @@ def guarded(arguments: Sequence[str] | None) -> int:
 def _usage(error: click.ClickException, session: Session) -> int:
     context = getattr(error, "ctx", None)
     path = context.command_path if context is not None else PROGRAM
-    _complain(
-        {"code": "usage", "message": error.format_message(), "hint": f"`{path} --help` shows how"},
-        session,
-    )
+    hint = getattr(error, "hint", None) or f"`{path} --help` shows how"
+    _complain({"code": "usage", "message": error.format_message(), "hint": hint}, session)
     return USAGE
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import calendar
 import re
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -13,25 +14,69 @@ if TYPE_CHECKING:
 else:
     ParamType = click.ParamType  # generic since click 8.4 only
 
-FORMS = "ISO 8601 (local time if it names no zone), or words: now, yesterday, last week, 2 days ago"
+FORMS = (
+    "ISO 8601 (local time if it names no zone), a month (2026-11), or words: now, noon, yesterday, last week, "
+    "last monday, 2 days ago, 2d (the same), 1 month ago, in 3 hours"
+)
 
-_SPAN = re.compile(r"(?:(in) )?(\d{1,6}|an?) ?(minute|min|m|hour|h|day|d|week|w)s?(?: (ago))?")
+_SPAN = re.compile(
+    r"(?:(in) )?(\d{1,6}|an?) ?(minute|min|month|mo|m|hour|h|day|d|week|w|year|y)s?(?: (ago))?",
+)
+_SHORT = re.compile(r"(\d{1,6})(min|mo|m|h|d|w|y)")  # 2d is 2 days ago
+_DAY = re.compile(r"(last|next) (mon|tues?|wed(?:nes)?|thu(?:rs?)?|fri|sat(?:ur)?|sun)(?:day)?")
+_MONTH = re.compile(r"\d{4}-\d\d")
 _SECONDS = {"m": 60, "h": 3600, "d": 86_400, "w": 604_800}
-_WORDS = {"now": 0, "yesterday": -1, "tomorrow": 1, "last week": -7, "a week ago": -7, "next week": 7}
+_MONTHS = {"mo": 1, "y": 12}
+_WORDS = {"now": 0, "yesterday": -1, "tomorrow": 1, "last week": -7, "next week": 7}
+_HOURS = {"today": 0, "midnight": 0, "noon": 12}
+_FAR = {"last month": -1, "next month": 1, "last year": -12, "next year": 12}
+_WEEK = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
 
 def parse(text: str, now: datetime) -> datetime:
-    """An aware moment; `ValueError` for anything else. `yesterday` is this time of yesterday."""
+    """An aware moment; `ValueError` for anything else. `yesterday` is this time of yesterday, a named day its start."""
     said = " ".join(text.casefold().split())
-    if said == "today":
-        return now.replace(hour=0, minute=0, second=0, microsecond=0)
     if said in _WORDS:
         return now + timedelta(days=_WORDS[said])
+    if said in _HOURS:
+        return _wall(_at(now, _HOURS[said]), now)
+    if said in _FAR:
+        return _months(now, _FAR[said])
+    if short := _SHORT.fullmatch(said):
+        return _moved(now, -int(short[1]), short[2])
     if (span := _SPAN.fullmatch(said)) and bool(span[1]) != bool(span[4]):
-        seconds = _SECONDS[span[3][0]] * (1 if span[2].startswith("a") else int(span[2]))
-        return now + timedelta(seconds=seconds if span[1] else -seconds)
-    moment = datetime.fromisoformat(text.strip())
+        number = 1 if span[2].startswith("a") else int(span[2])
+        return _moved(now, number if span[1] else -number, span[3])
+    if day := _DAY.fullmatch(said):
+        days = (_WEEK.index(day[2][:3]) - now.weekday()) % 7
+        days = (days or 7) if day[1] == "next" else days - 7
+        return _wall(_at(now, 0) + timedelta(days=days), now)
+    moment = datetime.fromisoformat(f"{said}-01" if _MONTH.fullmatch(said) else text.strip())
     return moment if moment.tzinfo else moment.astimezone()
+
+
+def _moved(now: datetime, number: int, unit: str) -> datetime:
+    months = _MONTHS.get(unit[:2]) or _MONTHS.get(unit[0])
+    return _months(now, number * months) if months else now + timedelta(seconds=number * _SECONDS[unit[0]])
+
+
+def _months(now: datetime, number: int) -> datetime:
+    """The same day and time of another month, or its last day."""
+    year, month = divmod(now.year * 12 + now.month - 1 + number, 12)
+    if not 1 <= year <= 9999:
+        raise ValueError("there is no such year")
+    day = min(now.day, calendar.monthrange(year, month + 1)[1])
+    return _wall(now.replace(year=year, month=month + 1, day=day), now)
+
+
+def _at(now: datetime, hour: int) -> datetime:
+    return now.replace(hour=hour, minute=0, second=0, microsecond=0)
+
+
+def _wall(moment: datetime, now: datetime) -> datetime:
+    """What the clock on the wall says: summer time may have begun or ended between local `now` and the moment."""
+    local = now.utcoffset() == now.astimezone().utcoffset()
+    return moment.replace(tzinfo=None).astimezone() if local else moment
 
 
 class MomentType(ParamType):

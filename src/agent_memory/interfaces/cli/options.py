@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import shlex
 import sys
 from collections.abc import Mapping
 from datetime import datetime
@@ -13,19 +14,28 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import click
 
+from agent_memory.interfaces.cli import shapes
 from agent_memory.interfaces.cli.moments import MomentType, ParamType
-from agent_memory.interfaces.cli.wording import HELP
+from agent_memory.interfaces.cli.wording import ALIASES, explained
 
 MOST_BYTES = 64 * 1024 * 1024  # that are read from a pipe
 PIPED = "text"  # a parameter of this name is read from a pipe when it is left out
 
 
-def parameters(signature: Mapping[str, inspect.Parameter]) -> list[click.Parameter]:
-    """Required texts and JSON values are positional, the rest are options."""
+def parameters(signature: Mapping[str, inspect.Parameter], operation: str = "") -> list[click.Parameter]:
+    """Required texts and JSON values are positional, the rest are options, whose help depends on the operation."""
     made: list[click.Parameter] = []
+    taken = {_dashed(name) for name in signature if not _repeated(name, signature)}
     for name, given in signature.items():
+        if _repeated(name, signature):
+            continue
+        kind, _ = bare(given.annotation)
+        item = bare(get_args(kind)[0])[0] if get_origin(kind) is list else None
         many = any(one.nargs == -1 for one in made)
-        made.append(_parameter(name, given, many_taken=many))
+        argument = None if item is str and many else _argument(name, given, kind, item)
+        words = [_dashed(name), *(alias for alias in ALIASES.get(name, ()) if alias not in taken)]
+        single = kind if item is None else item
+        made.append(argument or _option(words, given, single, explained(operation, name)))
     return made
 
 
@@ -33,7 +43,7 @@ def arguments(context: click.Context, signature: Mapping[str, inspect.Parameter]
     """What was said, as the operation takes it; what was not said is left to its own default."""
     said: dict[str, Any] = {}
     for name, parameter in signature.items():
-        value = context.params[name]
+        value = context.params.get(name)
         if isinstance(value, tuple):
             value = list(value) or None
         if value is None and _required(parameter):  # a switch, or a pipe: click takes "not said" for an answer
@@ -62,26 +72,39 @@ def _required(given: inspect.Parameter) -> bool:
     return given.default is given.empty and not bare(given.annotation)[1]
 
 
-def _parameter(name: str, given: inspect.Parameter, *, many_taken: bool) -> click.Parameter:
-    kind, _ = bare(given.annotation)
-    required = _required(given)
-    option = f"--{name.replace('_', '-')}"
-    if kind is bool:
-        switch = f"{option}/--no-{name.replace('_', '-')}"
-        return click.Option([switch, name], default=None, required=required, help=_help(name, given, kind))
-    item = bare(get_args(kind)[0])[0] if get_origin(kind) is list else None
-    if required and item is str and not many_taken:
+def _repeated(name: str, signature: Mapping[str, inspect.Parameter]) -> bool:
+    """`kind` is not asked for where `kinds` says the same: the one option can be given several times."""
+    many = signature.get(f"{name}s")
+    return many is not None and get_origin(bare(many.annotation)[0]) is list and not _required(signature[name])
+
+
+def _dashed(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def _argument(name: str, given: inspect.Parameter, kind: Any, item: Any) -> click.Argument | None:
+    """Something positional, or None if it is to be an option."""
+    if not _required(given) or kind is bool:
+        return None
+    if item is str:
         return click.Argument([name], nargs=-1, required=True, type=TextType())
-    if required and item is not str and isinstance(reader(kind), TextType | JsonType):
+    if isinstance(reader(kind), TextType | JsonType):
         piped = {"default": _piped} if name == PIPED else {}
         return click.Argument([name], required=True, type=reader(kind), **piped)  # type: ignore[arg-type]
-    single = kind if item is None else item
+    return None
+
+
+def _option(words: list[str], given: inspect.Parameter, kind: Any, about: str) -> click.Option:
+    required = _required(given)
+    if kind is bool:
+        switch = f"{words[0]}/--no-{words[0].removeprefix('--')}"
+        return click.Option([switch, given.name], default=None, required=required, help=_help(about, given, kind))
     return click.Option(
-        [option, name],
-        type=click.STRING if single is str else reader(single),
-        multiple=item is not None,
+        [*words, given.name],
+        type=click.STRING if kind is str else reader(kind),
+        multiple=get_origin(bare(given.annotation)[0]) is list,
         required=required,
-        help=_help(name, given, single),
+        help=_help(about, given, kind),
     )
 
 
@@ -94,7 +117,7 @@ def reader(kind: Any) -> ParamType:
         return click.Choice([str(one.value) for one in kind])
     if get_origin(kind) is Literal and all(isinstance(one, str) for one in get_args(kind)):
         return click.Choice(list(get_args(kind)))
-    return JsonType(strict=kind is not Any)
+    return JsonType(kind)
 
 
 class TextType(ParamType):
@@ -106,24 +129,47 @@ class TextType(ParamType):
         return _stdin(self, param, ctx) if value == "-" else value
 
 
+class Unfit(click.BadParameter):
+    """A value that cannot be used, with a hint of its own."""
+
+    def __init__(self, message: str, param: click.Parameter | None, ctx: click.Context | None, hint: str) -> None:
+        super().__init__(message, ctx, param)
+        self.hint = hint
+
+
 class JsonType(ParamType):
-    """A JSON value; `-` reads it from the standard input. Unless `strict`, what is no JSON is taken as text."""
+    """A JSON value; `-` reads it from the standard input. What may be anything is text if it is no JSON."""
 
     name = "json"
 
-    def __init__(self, *, strict: bool) -> None:
-        self.strict = strict
+    def __init__(self, kind: Any) -> None:
+        self.kind = kind
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if not isinstance(value, str):
             return value
         text = _stdin(self, param, ctx) if value == "-" else value
         try:
-            return json.loads(text)
+            found = json.loads(text)
         except (ValueError, RecursionError) as error:
-            if self.strict:
-                self.fail(f"is no JSON: {error}", param, ctx)
-            return text
+            if self.kind is Any:
+                return text
+            raise Unfit(f"is no JSON: {error}", param, ctx, self._hint(text, param, ctx)) from None
+        wanted = shapes.plain(self.kind)
+        if wanted in (dict, list) and not isinstance(found, wanted):
+            said = f"must be a JSON {'object' if wanted is dict else 'list'}"
+            raise Unfit(said, param, ctx, self._hint(text, param, ctx))
+        return found
+
+    def _hint(self, text: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """An example to copy: the whole command, where this is all it takes."""
+        name = (param.name if param is not None else None) or ""
+        value = shlex.quote(shapes.example(name, self.kind, text))
+        if isinstance(param, click.Option):
+            return f"for example {param.opts[0]} {value}"
+        if ctx is not None and sum(isinstance(one, click.Argument) for one in ctx.command.params) == 1:
+            return f"for example: {ctx.command_path} {value}"
+        return f"{name.upper()} is for example {value}"
 
 
 _READERS: Mapping[Any, ParamType] = MappingProxyType(
@@ -146,34 +192,16 @@ def _stdin(reader: ParamType, param: click.Parameter | None, ctx: click.Context 
         reader.fail(f"the input is no UTF-8: {error.reason} at byte {error.start}", param, ctx)
 
 
-def _help(name: str, given: inspect.Parameter, kind: Any) -> str:
-    said = [HELP.get(name, name.replace("_", " "))]
-    if takes_json(kind):
-        said.append(json_shape(kind))
-    text = "; ".join(said)
-    if given.default not in (given.empty, None):
-        text += f"  [default: {_spelled(given.default)}]"
-    return text
+def _help(about: str, given: inspect.Parameter, kind: Any) -> str:
+    words, bracket, default = about.partition("  [default:")
+    text = f"{words}; {shapes.json_shape(kind)}" if takes_json(kind) else words
+    if given.default not in (given.empty, None) and not bracket:
+        return f"{text}  [default: {_spelled(given.default)}]"
+    return text + bracket + default
 
 
 def takes_json(kind: Any) -> bool:
     return kind is not bool and isinstance(reader(kind), JsonType)
-
-
-def json_shape(kind: Any) -> str:
-    """What a JSON value must look like, as far as its type says."""
-    from pydantic import BaseModel
-
-    if isinstance(kind, type) and issubclass(kind, BaseModel):
-        required = [name for name, field in kind.model_fields.items() if field.is_required()]
-        others = [name for name in kind.model_fields if name not in required]
-        return f"a JSON object: {', '.join([*required, *(f'[{name}]' for name in others)])}"
-    if kind is dict or get_origin(kind) is dict:
-        return "a JSON object"
-    if get_origin(kind) is list:
-        (item,) = get_args(kind)
-        return f"a JSON list of {'numbers' if item in (int, float) else 'objects'}"
-    return "a JSON value, or plain text"
 
 
 def _spelled(default: object) -> str:

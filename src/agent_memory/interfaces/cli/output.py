@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable
-from datetime import datetime
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from agent_memory.interfaces.cli.blocks import Block, Card, Interval, Line, Note, Table, Under, Verbatim
+from agent_memory.interfaces.cli.blocks import Block, Card, Interval, Line, Note, Table, Verbatim
 from agent_memory.interfaces.cli.cleaning import clean, clean_json, cut, one_line
 
 if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
-    from rich.text import Text
+    from rich.console import Console
 
-WIDE = 120
 PIECE = 8192
 
 
@@ -25,9 +23,11 @@ class ReaderGone(Exception):
 
 def write(blocks: Iterable[Block]) -> None:
     if sys.stdout.isatty():
+        from agent_memory.interfaces.cli import screen
+
         console = terminal()
         for block in blocks:
-            console.print(_rich(block, console.width))
+            screen.draw(block, console)
     else:
         for block in blocks:
             text = _plain(block)
@@ -50,7 +50,9 @@ def write_error(label: str, message: str, style: str) -> None:
         return
     from rich.text import Text
 
-    terminal(stderr=True).print(Text.assemble((label, style), f" {one_line(message)}"))
+    from agent_memory.interfaces.cli import screen
+
+    screen.say(Text.assemble((label, style), f" {one_line(message)}"), terminal(stderr=True))
 
 
 def terminal(*, stderr: bool = False) -> Console:
@@ -85,8 +87,10 @@ def shown(value: object, *, iso: bool = False) -> str:
         local = value.astimezone()
         return local.isoformat(timespec="seconds") if iso else local.strftime("%Y-%m-%d %H:%M")
     if isinstance(value, Interval):
-        end = "now" if value.end is None else shown(value.end, iso=iso)
-        return f"{shown(value.start, iso=iso)} → {end}"
+        start = shown(value.start, iso=iso)
+        if value.end is None and value.start > datetime.now(UTC):
+            return f"from {start}"
+        return f"{start} → {'now' if value.end is None else shown(value.end, iso=iso)}"
     if isinstance(value, float):
         return f"{value:.4g}"
     if isinstance(value, list | tuple | dict):
@@ -96,11 +100,22 @@ def shown(value: object, *, iso: bool = False) -> str:
     return str(value)
 
 
+def cells(table: Table, *, iso: bool = False) -> Iterator[list[str]]:
+    """Rows as texts of one line each; only the text, and what wraps, may be cut."""
+    last = table.columns[-1]
+    for row in table.rows:
+        texts = [one_line(shown(cell, iso=iso)) for cell in row]
+        yield [
+            cut(text, table.longest) if table.longest and (column is last or column.wraps) else text
+            for column, text in zip(table.columns, texts, strict=True)
+        ]
+
+
 def _plain(block: Block) -> str:
     match block:
         case Table(columns, rows):
             lines = ["\t".join(column.name for column in columns)] if rows else []
-            lines += ["\t".join(one_line(shown(cell, iso=True)) for cell in row) for row in rows]
+            lines += ["\t".join(row) for row in cells(block, iso=True)]
             return "\n".join(lines)
         case Card(fields, body):
             lines = [f"{name}: {one_line(shown(value, iso=True))}" for name, value in fields]
@@ -111,69 +126,3 @@ def _plain(block: Block) -> str:
             return text
         case Note():
             return ""
-
-
-def _rich(block: Block, width: int) -> RenderableType:
-    from rich.text import Text
-
-    match block:
-        case Table():
-            return _table(block, width)
-        case Card(fields, body):
-            return _card(fields, body)
-        case Line(text, style, lead):
-            return Text.assemble((lead, style), clean(text)) if lead else Text(clean(text), style)
-        case Verbatim(text):
-            return Text(clean(text))
-        case Note(text):
-            return Text(clean(text), "dim")
-
-
-def _table(block: Table, width: int) -> RenderableType:
-    """Columns that do not fit beside the text go below it, dimmed."""
-    from rich.table import Table as Grid
-    from rich.text import Text
-
-    below = [
-        column.under is Under.ALWAYS or (column.under is Under.NARROW and width < WIDE) for column in block.columns
-    ]
-    grid = Grid(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold underline")
-    for column, under in zip(block.columns, below, strict=True):
-        if not under:
-            last = column is block.columns[-1]
-            grid.add_column(
-                column.name,
-                justify="right" if column.right else "left",
-                style=column.style,
-                no_wrap=not (last or column.wraps),
-                overflow="fold",
-                ratio=1 if last else None,
-            )
-    for row in block.rows:
-        cells = [_cell(cell, block.longest) for cell in row]
-        extra = [cell for cell, under in zip(cells, below, strict=True) if under and cell.plain]
-        beside = [cell for cell, under in zip(cells, below, strict=True) if not under]
-        for cell in extra:
-            beside[-1] = Text.assemble(beside[-1], (f"\n{cell.plain}", "dim"))
-        grid.add_row(*beside)
-    return grid
-
-
-def _cell(value: object, longest: int) -> Text:
-    from rich.text import Text
-
-    return Text(cut(one_line(shown(value)), longest))
-
-
-def _card(fields: list[tuple[str, object]], body: str) -> RenderableType:
-    from rich.console import Group
-    from rich.padding import Padding
-    from rich.table import Table as Grid
-    from rich.text import Text
-
-    grid = Grid.grid(padding=(0, 2))
-    grid.add_column(style="dim", no_wrap=True)
-    grid.add_column(overflow="fold")
-    for name, value in fields:
-        grid.add_row(Text(name), Text(clean(shown(value))))
-    return Group(grid, Padding(Text(clean(body)), (1, 0, 0, 0))) if body else grid

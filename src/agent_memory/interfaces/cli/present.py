@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, get_type_hints
 
 from pydantic import BaseModel
@@ -10,27 +11,41 @@ from pydantic import BaseModel
 from agent_memory.app.namespaces.records import Forgotten, Written
 from agent_memory.app.namespaces.upkeep import Verification
 from agent_memory.app.operations import Operation
+from agent_memory.interfaces.cli import PROGRAM
 from agent_memory.interfaces.cli.blocks import Block, Card, Column, Interval, Line, Note, Table, Under, Verbatim
+from agent_memory.interfaces.cli.cleaning import one_line
 from agent_memory.interfaces.cli.output import shown
 from agent_memory.models.answer import Recalled, Why
 from agent_memory.models.bundle import MemoryBundle
 from agent_memory.models.record import JournalLine, Record, Status
 
-ID = Column("id", Under.NARROW, "cyan")
+ID = Column("id", Under.NARROW, "cyan", whole=True, order=0)
 TEXT = Column("text")
 TEXTS = ("content", "text", "claim", "description", "thought", "entity")  # fields that read best as the last column
+LONGEST = 300  # characters of a text, where there are several; `show` prints all of one
+SHORT = 20  # what is no longer is not wrapped
 NOTHING = Note("nothing")
+GOES_ON = Note(f"… marks a text that goes on: `{PROGRAM} show ID` prints all of it")
 
 
-def present(operation: Operation, result: Any, *, why: bool = False) -> list[Block]:
-    """Blocks to write. `why` adds the reasons to the hits of a recall."""
+def is_empty(result: Any) -> bool:
+    """Whether there is nothing to show."""
+    if isinstance(result, MemoryBundle):
+        return not result.to_context_string()
+    return result is None or (isinstance(result, list | Recalled) and len(result) == 0)
+
+
+def present(operation: Operation, result: Any, *, why: bool = False, nothing: Note = NOTHING) -> list[Block]:
+    """Blocks to write. `why` adds the reasons to the hits of a recall; `nothing` stands for an empty answer."""
+    gives = get_type_hints(operation.function).get("return")
+    if result is None and gives in (None, type(None)):
+        return [Note("done")]
+    if is_empty(result):
+        return [nothing, *_searched(result)]
     if operation.name == "records.history":
         return history(result)
     if isinstance(result, Recalled):
         return recalled(result, why=why)
-    if result is None:
-        done = get_type_hints(operation.function).get("return") in (None, type(None))
-        return [Note("done" if done else "nothing")]
     if isinstance(result, list):
         return listed(result)
     shape = PRESENTERS.get(type(result))
@@ -66,18 +81,24 @@ def records(found: list[Record]) -> list[Block]:
         ID,
         Column("kind", style="magenta"),
         Column("valid from"),
-        Column("version", right=True),
+        Column("version", right=True, label=True, order=2),
         Column("status"),
         TEXT,
     )
     rows: list[tuple[object, ...]] = [
         (one.id, one.kind, one.valid_from, one.version, Status(one.status).value, one.text) for one in found
     ]
-    return [Table(columns, rows, longest=160)]
+    return _cut(Table(columns, rows, LONGEST))
 
 
 def history(versions: list[Record]) -> list[Block]:
-    columns = (Column("version", right=True), Column("valid"), Column("recorded"), Column("status"), TEXT)
+    columns = (
+        Column("version", right=True, label=True, style="cyan"),
+        Column("valid", label=True, order=2),
+        Column("recorded", label=True, order=2),
+        Column("status"),
+        TEXT,
+    )
     rows: list[tuple[object, ...]] = [
         (
             one.version,
@@ -93,8 +114,8 @@ def history(versions: list[Record]) -> list[Block]:
 
 def recalled(found: Recalled, *, why: bool = False) -> list[Block]:
     columns = (
-        Column("score", right=True, style="green"),
-        Column("relevance", right=True),
+        Column("score", right=True, style="green", label=True, order=2),
+        Column("relevance", right=True, label=True, order=2),
         Column("kind", style="magenta"),
         Column("when"),
         ID,
@@ -113,10 +134,22 @@ def recalled(found: Recalled, *, why: bool = False) -> list[Block]:
         )
         for hit in found
     ]
+    return [*_cut(Table(columns, rows, LONGEST)), *_searched(found)]
+
+
+def _searched(found: Any) -> list[Block]:
+    if not isinstance(found, Recalled):
+        return []
     said = f"{len(found)} of {found.searched} memories, {found.milliseconds:.0f} ms"
     if found.pending:
         said += f"; {found.pending} had no vector yet and were searched by their words only"
-    return [Table(columns, rows), Note(said)] if rows else [Note(f"nothing fits: {said}")]
+    return [Note(said)]
+
+
+def _cut(table: Table) -> list[Block]:
+    """With a hint, if any text is longer than is shown."""
+    goes_on = any(len(one_line(shown(row[-1]))) > LONGEST for row in table.rows)
+    return [table, GOES_ON] if goes_on else [table]
 
 
 def reasons(why: Why) -> str:
@@ -155,38 +188,45 @@ def verification(one: Verification) -> list[Block]:
 
 def journal(lines: list[JournalLine]) -> list[Block]:
     columns = (
-        Column("seq", right=True),
+        Column("seq", right=True, label=True),
         Column("at"),
         Column("operation", style="magenta"),
         Column("actor"),
-        Column("record"),
+        Column("record", style="cyan", whole=True),
         Column("reason"),
     )
     rows: list[tuple[object, ...]] = [
-        (one.seq, one.at, one.operation, one.actor, one.record_id, one.reason or "") for one in lines
+        (one.seq, one.at, one.operation, one.actor, one.record_id or "", one.reason or "") for one in lines
     ]
     return [Table(columns, rows)]
 
 
 def bundle(one: MemoryBundle) -> list[Block]:
-    return [Line(one.to_context_string())] if one.to_context_string() else [NOTHING]
+    return [Line(one.to_context_string())]
 
 
 def listed(result: list[Any]) -> list[Block]:
     """A list of one kind of thing: its own table, or one made of its fields."""
-    if not result:
-        return [NOTHING]
     shape = LISTS.get(type(result[0]))
     if shape is not None:
         return shape(result)
     if isinstance(result[0], BaseModel):
         result = [_fields(one) for one in result]
-    if isinstance(result[0], dict):
-        names = sorted(dict.fromkeys(name for one in result for name in one), key=lambda name: name in TEXTS)
-        names = [name for name in names if any(one.get(name) not in (None, [], {}) for one in result)] or names
-        columns = tuple(Column(name, wraps=True) for name in names)
-        return [Table(columns, [tuple(one.get(name) for name in names) for one in result])]
-    return [Line(shown(one)) for one in result]
+    if not isinstance(result[0], dict):
+        return [Line(shown(one)) for one in result]
+    names = sorted(dict.fromkeys(name for one in result for name in one), key=lambda name: name in TEXTS)
+    names = [name for name in names if any(one.get(name) not in (None, [], {}) for one in result)] or names
+    columns = tuple(_column(name, [one.get(name) for one in result]) for name in names)
+    rows = [tuple(one.get(name) for name in names) for one in result]
+    return _cut(Table(columns, rows, LONGEST)) if "id" in names else [Table(columns, rows)]
+
+
+def _column(name: str, values: list[Any]) -> Column:
+    if name == "id":
+        return replace(ID, under=Under.NEVER)
+    if name.endswith("_id"):
+        return Column(name, whole=True, label=True)
+    return Column(name, wraps=any(len(shown(value)) > SHORT for value in values), label=True)
 
 
 def mapping(fields: Mapping[str, Any]) -> list[Block]:

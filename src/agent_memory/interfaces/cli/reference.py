@@ -25,7 +25,7 @@ EXAMPLES: Mapping[str, str] = MappingProxyType(
         "prefer": "prefer git 'merge style' rebase",
         "preferences": "preferences --domain git",
         "rebuild": "rebuild",
-        "recall": "recall 'which port is staging on?' --k 3 --why",
+        "recall": "recall 'which port is staging on?' -k 3 --why",
         "remember": "remember 'deploy to staging'",
         "show": "show staging-port --as-of now",
         "stats": "stats",
@@ -46,16 +46,21 @@ agent-memory [OPTIONS] COMMAND [ARGS]
 
 Every operation of the Python client is a command: the everyday ones by a short name, all of them as
 `agent-memory NAMESPACE METHOD`. At a terminal the answer is a table in colour (`NO_COLOR` is respected), in a pipe
-it is plain text with tabs between columns, and with `--json` it is JSON, also for errors (on the standard error).
+it is plain text with tabs between columns, and with `--json` it is JSON, also for errors (on the standard error). A
+terminal that is narrow gets a small block of lines for each row instead of columns.
 
-- Every command takes `--json` and `--help`, too.
+- Every command takes `--json` and `--help`, too. `--user`, `--tenant`, `--conversation`, `--agent` and `--store` belong
+  before the command and are understood after it.
+- Where there are several records, texts are cut at 300 characters with a `…`; `show` prints all of one, `--json` all of
+  everything.
 - Texts that come out of the memory are data: control characters and escape sequences in them are spelled out, never
   sent to the terminal. `--json` keeps them, as JSON escapes.
 - `-` in place of a text or a JSON value reads it from the standard input; `add` does so by itself in a pipe:
   `git log -1 --format=%B | agent-memory add --kind decision`.
 - A text that begins with a dash comes after `--`: `agent-memory add -- '-v is too noisy'`.
-- A MOMENT is ISO 8601 or words: `now`, `today`, `yesterday`, `tomorrow`, `last week`, `2 days ago`, `in 3 hours`. One
-  that names no time zone is taken as local time.
+- A MOMENT is ISO 8601, a month (`2026-11`: its first day), or words: `now`, `today`, `noon`, `yesterday`, `tomorrow`,
+  `last week`, `last monday`, `2 days ago`, `1 month ago`, `in 3 hours`; `2d` and `3h` are ago, too. One that names no
+  time zone is taken as local time.
 - `--as-of` asks what was known then, `--valid-at` what was true in the world then.
 - Defaults come from the [settings](settings.md): variables such as `AGENT_MEMORY_USER`, or a `.env` file.
   `AGENT_MEMORY_DEBUG=1` does what `--debug` does.
@@ -65,7 +70,14 @@ it is plain text with tabs between columns, and with `--json` it is JSON, also f
 COMPLETION = """\
 ## Completion
 
-The shell asks `agent-memory` itself for completions. Once, for your shell:
+The shell asks `agent-memory` itself for completions of commands and options. To try it in this shell only (bash, or
+zsh with `zsh_source`):
+
+```
+eval "$(_AGENT_MEMORY_COMPLETE=bash_source agent-memory)"
+```
+
+To have it always, once, for your shell:
 
 ```
 echo 'eval "$(_AGENT_MEMORY_COMPLETE=bash_source agent-memory)"' >> ~/.bashrc

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from agent_memory import __version__
+from agent_memory.interfaces.cli import suggest, whose
 from agent_memory.interfaces.cli.session import Session
 
 OWN = MappingProxyType(
@@ -20,7 +21,7 @@ OWN = MappingProxyType(
 """Commands that are no operation: each is the `command` of a module of ours."""
 
 
-class Root(click.Group):
+class Root(suggest.Group):
     """Commands come from the table of operations, which is loaded when the first of them is asked for."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -38,16 +39,6 @@ class Root(click.Group):
             return commands.command(cmd_name, commands.top()[cmd_name])
         return commands.group(cmd_name) if cmd_name in commands.namespaces() else None
 
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        if self.get_command(ctx, args[0]) is None and not args[0].startswith("-") and not ctx.resilient_parsing:
-            from difflib import get_close_matches
-
-            near = get_close_matches(args[0], self.list_commands(ctx), n=1)
-            ctx.fail(f"there is no command {args[0]!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
-        return super().resolve_command(ctx, args)
-
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         from agent_memory.interfaces.cli import commands
 
@@ -62,13 +53,7 @@ class Root(click.Group):
 
 
 @click.group(cls=Root, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
-@click.option("--user", help="Whose memory it is.  [default: AGENT_MEMORY_USER, or default]")
-@click.option("--tenant", help="The wall around users.  [default: AGENT_MEMORY_TENANT, or default]")
-@click.option("--conversation", metavar="ID", help="The conversation whose working set is meant.")
-@click.option("--agent", help="Only this agent's memory, and what all agents share.")
-@click.option(
-    "--store", metavar="URL", help="Where the memory is: sqlite:///path.  [default: AGENT_MEMORY_STORE, or your own]"
-)
+@whose.before
 @click.option("--json", is_flag=True, help="Answer in JSON, also about errors. Every command has it too.")
 @click.option("--debug", is_flag=True, envvar="AGENT_MEMORY_DEBUG", help="Show where an unexpected error happened.")
 @click.version_option(__version__, message="%(prog)s %(version)s")
@@ -76,8 +61,10 @@ class Root(click.Group):
 def root(ctx: click.Context, /, **given: Any) -> None:
     """Long-term memory for agents: local, exact, explainable.
 
+    --user, --tenant, --conversation, --agent and --store are understood after a command, too.
+
     Moments (--as-of, --valid-at, --after …) are ISO 8601, taken as local time if they name no zone, or words such as
-    `yesterday` and `2 days ago`.
+    `yesterday`, `last monday`, `2 days ago` and `2d`.
     """
     session: Session = ctx.obj
     given["json"] = given["json"] or session.json

@@ -1,4 +1,7 @@
-"""Words of help for parameters, by name. One that is missing here is explained by its name and type alone."""
+"""Words of help for options: by operation and name, else by name. A test misses those that are missing.
+
+Aliases are here, too: other words for the same option, where nothing else of the operation is called so.
+"""
 
 from __future__ import annotations
 
@@ -12,39 +15,72 @@ HELP: Mapping[str, str] = MappingProxyType(
         "as_of": "answer with what was known then",
         "before": "only what begins before then",
         "confidence": "how certain it is, 0 to 1",
-        "conversation_id": "the conversation",
+        "conversation_id": "only of this conversation",
         "depth": "how many links to follow",
+        "domain": "only of this domain",
         "embed": "make vectors now rather than later",
         "fields": "indexed fields that must be equal",
+        "from_conversation_id": "the conversation that it was learned in",
         "hours": "how far to look back",
-        "id": "an id of your own; the same id again is a new version",
         "idempotency_key": "sent twice under this key, it is done once",
-        "importance": "0 to 1",
+        "importance": "how much it matters, 0 to 1",
         "include_episodic": "with turns of conversations",
         "include_procedural": "with strategies",
         "include_semantic": "with facts and entities",
-        "k": "how many hits",
-        "key": "natural key: the same key is the same thing, and gets a new version",
-        "kind": "the type of memory: observation, fact, preference, decision …",
-        "kinds": "only these kinds (can be given several times)",
+        "k": "how many hits  [default: AGENT_MEMORY_DEFAULT_TOP_K, or 10]",
+        "kinds": "only these kinds: observation, fact, preference, decision … (can be given several times)",
         "latency_ms": "how long it took, in milliseconds",
         "limit": "at most so many",
         "links": "an edge to another record (can be given several times)",
         "min_confidence": "leave out what is less certain",
         "oldest_first": "turn the order round",
         "payload": "structured data beside the text",
+        "properties": "structured data about it",
         "reason": "why, for the journal",
         "recipe": "which channels count how much",
-        "repository": "the repository",
+        "repository": "only of this repository",
         "source": "where it comes from",
-        "status": "its standing",
+        "status": "only with this standing  [default: active]",
         "success": "whether it worked",
+        "task_type": "only for this type of task",
         "time_window_hours": "only what began in the last so many hours",
         "top_k": "how many hits",
         "ttl_seconds": "how long to keep it",
+        "user_id": "whose (only your own can be asked for)",
         "valid_at": "answer with what was true in the world then",
-        "valid_from": "when it begins to be true (now, unless given)",
-        "valid_to": "when it ends to be true",
         "vectors": "build the vectors of the configured embedder beside the old ones, then switch",
+        "goals.update status": "its new status",
+        "goals.update priority": "its new priority: 1 to 5, the highest",
+        "procedural.record_invocation conversation_id": "the conversation that it happened in",
+        "procedural.record_invocation turn_id": "the turn that it happened in",
+        "procedural.record_invocation task_type": "the type of task that it was used for",
+        "records.add conversation_id": "the conversation that it belongs to",
+        "records.add id": "an id of your own; the same id again is a new version",
+        "records.add key": "natural key: the same key is the same thing, and gets a new version",
+        "records.add kind": "the type of memory: observation, fact, preference, decision …",
+        "records.add repository": "the repository that it belongs to",
+        "records.add status": "its standing  [default: active]",
+        "records.add valid_from": "when it begins to be true  [default: now]",
+        "records.add valid_to": "when it ends to be true  [default: never]",
+        "records.amend confidence": "how certain it is from now on, 0 to 1",
+        "records.amend importance": "how much it matters from now on, 0 to 1",
+        "records.amend status": "its new standing",
+        "records.amend valid_to": "when it ends, or ended, to be true",
+        "records.journal id": "only lines about this record",
+        "records.journal after": "only lines after the one with this seq, the oldest first  [default: the last lines]",
+        "records.journal limit": "at most so many lines",
     }
 )
+
+ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "k": ("-k", "--limit", "--top-k"),
+        "kinds": ("--kind",),
+        "top_k": ("-k", "--limit"),
+    }
+)
+
+
+def explained(operation: str, name: str) -> str:
+    """What the option is for."""
+    return HELP.get(f"{operation} {name}") or HELP.get(name, name.replace("_", " "))

@@ -9,7 +9,7 @@ import pytest
 from agent_memory.models.errors import Denied, InvalidInput
 from agent_memory.models.moment import to_micros
 from agent_memory.models.record import Record, Status
-from agent_memory.ports.changes import Amend, Effect, Erase
+from agent_memory.ports.changes import Amend, Author, Effect, Erase, Expect
 from agent_memory.ports.store import Store
 from agent_memory.testing.builders import ALICE, ALICES_BOT, DAY, NOW, SHARED, put, succeeding, view, write, write_one
 
@@ -191,3 +191,12 @@ class AmendConformance:
             assert head is not None and (head.text, head.version) == ("Berlin", 2)
             assert store.records.head(ALICES_BOT, "note", **named) is None
             assert store.records.head(ALICE, "fact", **named) is None
+
+    def test_the_head_is_found_by_the_key_of_an_earlier_version(self, store: Store) -> None:
+        write(store, put("Berlin", id="a", key="lives", valid_from=NOW - DAY))
+        write(store, succeeding(put("Lisbon", id="a", key="stays", valid_from=NOW)))
+        for key in ("lives", "stays"):
+            head = store.records.head(ALICE, "note", key=key)
+            assert head is not None
+            assert (head.text, head.key, head.version) == ("Lisbon", "stays", 3)
+            store.records.apply([], author=Author(ALICE), now=NOW, expect=[Expect(3, kind="note", key=key)])

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from agent_memory.interfaces.cli import whose
 from agent_memory.interfaces.cli.session import Session
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 USER = "mira"
 
 
+@whose.anywhere
 @click.command("demo", short_help="See it work: a story is stored, asked, partly forgotten and proved")
 @click.option(
     "--keep", type=click.Path(path_type=Path), help="keep the store in this new file; without it nothing is left"

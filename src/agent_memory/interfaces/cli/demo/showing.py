@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import shlex
+import shutil
+import sys
 import textwrap
 from datetime import datetime
+from pathlib import Path
 
 from rich.console import Console
 from rich.text import Text
 
+from agent_memory.interfaces.cli import PROGRAM
 from agent_memory.interfaces.cli.cleaning import cut, one_line
 from agent_memory.interfaces.cli.demo import asking
 from agent_memory.interfaces.cli.demo.asking import Performance
@@ -110,13 +116,35 @@ def _end(done: Performance, stage: Stage) -> None:
 
 def next_steps(stage: Stage, kept: str | None, user: str) -> None:
     stage.heading("Try next")
+    program = command_to_type()
     if kept:
-        there = f"agent-memory --user {user} --store {kept}"
+        there = f"{program} --user {user} --store {shlex.quote(kept)}"
         stage.command(f"{there} recall 'what broke the deploys?' --why", "ask it yourself")
         stage.command(f"{there} list --kind fact --as-of 'last week'", "what it knew then")
         stage.command(f"{there} remember 'the production upgrade'", "what an agent would be told")
     else:
-        stage.command("agent-memory add 'Staging listens on port 5433'", "start your own")
-        stage.command("agent-memory recall 'which port is staging on?' --why", "ask it, and see why")
-        stage.command("agent-memory demo --keep demo.db", "or keep this story and ask it yourself")
+        stage.command(f"{program} add 'Staging listens on port 5433'", "start your own")
+        stage.command(f"{program} recall 'which port is staging on?' --why", "ask it, and see why")
+        stage.command(f"{program} demo --keep demo.db", "or keep this story and ask it yourself")
     stage.console.print()
+
+
+def command_to_type() -> str:
+    """The program as it can be called from here: by its name if the shell finds it, else by its path."""
+    if shutil.which(PROGRAM):
+        return PROGRAM
+    folders = (Path(sys.argv[0]).absolute().parent, Path(sys.executable).parent)
+    beside = shutil.which(PROGRAM, path=os.pathsep.join(map(str, folders)))
+    if beside is None:
+        return f"{_nearer(sys.executable)} -m {__name__.rsplit('.', 2)[0]}"
+    return _nearer(beside)
+
+
+def _nearer(path: str) -> str:
+    """Relative to the working directory where that is shorter."""
+    try:
+        relative = os.path.relpath(path)
+    except ValueError:  # another drive
+        return shlex.quote(path)
+    relative = relative if os.sep in relative else os.path.join(os.curdir, relative)  # noqa: PTH118 - keeps the dot
+    return shlex.quote(min(relative, path, key=len))
