@@ -27,7 +27,7 @@ class Writer:
     """Collects classes and the imports that their annotations need."""
 
     def __init__(self) -> None:
-        self.imports: set[str] = {"from typing import Self"}
+        self.imports: set[str] = {"from pathlib import Path", "from typing import Self"}
 
     def method(self, name: str, function: object) -> str:
         signature = inspect.signature(function)  # type: ignore[arg-type]
@@ -55,7 +55,8 @@ class Writer:
             for each, function in inspect.getmembers(sync, inspect.isfunction)
             if not each.startswith("_")
         ]
-        return "\n".join([f"class {name}:", *methods])
+        attributes = [f"    {each}: {text}" for each, text in vars(sync).get("__annotations__", {}).items()]
+        return "\n".join([f"class {name}:", *attributes, *methods])
 
 
 def _home(name: str, scope: dict[str, object]) -> str:

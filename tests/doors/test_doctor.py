@@ -158,10 +158,10 @@ def test_settings_that_cannot_be_read(here: Any, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("AGENT_MEMORY_DEFAULT_TOP_K", "many")
     code, found, named = look(here)
     assert (code, found["settings"]) == (1, "fail")
-    assert "default_top_k" in named["settings"]["detail"]
+    assert "DEFAULT_TOP_K" in named["settings"]["detail"].upper()
 
 
-@pytest.mark.parametrize("url", ["nosuch", "sqlite://", "sqlite:///"])
+@pytest.mark.parametrize("url", ["~nosuch/x.db", "sqlite://", "sqlite:///"])
 def test_a_store_that_is_no_url(url: str) -> None:
     assert State.FAIL in [check.state for check in examine(url) if check.name == "store"]
 

@@ -56,7 +56,7 @@ def test_no_width_loses_text_ids_or_numbers(terminal: Any, filled: list[str], wo
     assert max(map(len, fitting)) <= int(width)
 
 
-@pytest.mark.parametrize("width", ["40", "80"])
+@pytest.mark.parametrize("width", ["40", "80", "89"])
 def test_a_narrow_terminal_gets_a_block_per_record(terminal: Any, width: str) -> None:
     with AgentMemory("default") as memory:
         memory.records.add(TEXT, id="db")

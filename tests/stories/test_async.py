@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import subprocess
+import sys
 
 import pytest
 
 from agent_memory import AgentMemory, AsyncAgentMemory, Turn
-from agent_memory.models.errors import NotFound
+from agent_memory.models.errors import NotFound, StoreError
 
 
 @pytest.mark.requirement("C1")
@@ -26,6 +28,58 @@ def test_the_mirror_does_what_the_original_does() -> None:
                 await memory.records.get("nobody")
 
     asyncio.run(story())
+
+
+def test_plain_attributes_are_those_of_the_original() -> None:
+    async def story() -> None:
+        async with AsyncAgentMemory(user_id="ada") as memory:
+            await memory.records.add("the pager went off", kind="observation")
+            await memory.store_turn(Turn(conversation_id="c1", index=0, role="user", content="the pager went off"))
+            assert memory.retriever.weights["episodic"] == 0.3
+            memory.retriever.weights["episodic"] = 0.0
+            assert (await memory.remember("pager")).relevant_turns == []
+            memory.retriever.weights = {**memory.retriever.weights, "episodic": 1.0}
+            assert (await memory.remember("pager")).relevant_turns != []
+            with pytest.raises(AttributeError):
+                _ = memory.retriever.no_such_thing
+
+    asyncio.run(story())
+
+
+def test_closing_twice_and_calling_afterwards() -> None:
+    async def story() -> None:
+        memory = AsyncAgentMemory(user_id="ada")
+        await memory.records.add("x")
+        await memory.close()
+        await memory.close()
+        with pytest.raises(StoreError, match="closed"):
+            await memory.recall("x")
+        await memory.close()
+
+    asyncio.run(story())
+
+
+FORKED = """
+import asyncio, os, warnings
+warnings.simplefilter("ignore", DeprecationWarning)
+from agent_memory import AsyncAgentMemory
+memory = AsyncAgentMemory(user_id="ada")
+
+async def several(name):
+    await asyncio.gather(*(memory.records.add(f"{name} {number}") for number in range(8)))
+    return len((await memory.recall(name, k=20)).hits)
+
+assert asyncio.run(several("parent")) == 8
+child = os.fork()
+if not child:
+    os._exit(0 if asyncio.run(several("child")) == 16 else 1)
+assert os.waitpid(child, 0)[1] == 0
+"""
+
+
+def test_a_fork_is_survived() -> None:
+    ran = subprocess.run([sys.executable, "-c", FORKED], capture_output=True, text=True, timeout=120)
+    assert ran.returncode == 0, ran.stderr
 
 
 def test_nothing_is_missing() -> None:

@@ -72,6 +72,9 @@ def test_entities_facts_and_their_graph(memory: AgentMemory) -> None:
     assert reached == {("Acme", "WORKS_FOR", 1), ("Lisbon", "LOCATED_IN", 2)}
     assert [one["id"] for one in graph["facts"]] == [fact.id]
     assert [one["path_length"] for one in memory.semantic.get_entity_graph([ada.id], depth=1)["related"]] == [1]
+    memory.semantic.create_relationship(ada.id, acme.id, "KNOWS")
+    both = memory.semantic.get_entity_graph([ada.id], depth=1)["related"]
+    assert [one["relationship"] for one in both] == ["WORKS_FOR", "KNOWS"]
     near = memory.semantic.vector_search_facts(memory.embedder.embed_single("who runs the migration?"))
     assert near[0]["claim"] == "Ada leads the database migration"
     assert memory.semantic.vector_search_entities(memory.embedder.embed_single("Lisbon"))[0]["name"] == "Lisbon"

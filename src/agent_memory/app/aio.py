@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import inspect
+import os
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Self
@@ -20,7 +21,7 @@ THREADS = 4
 
 
 def mirrored(sync: type) -> dict[str, Callable[..., Awaitable[Any]]]:
-    """The public methods of a class as coroutine functions of an object that holds the sync one and a pool."""
+    """The public methods of a class as coroutine functions of an object that holds the sync one and threads."""
     methods = inspect.getmembers(sync, inspect.isfunction)
     return {name: _awaited(function) for name, function in methods if not name.startswith("_")}
 
@@ -28,8 +29,7 @@ def mirrored(sync: type) -> dict[str, Callable[..., Awaitable[Any]]]:
 def _awaited(function: Callable[..., Any]) -> Callable[..., Awaitable[Any]]:
     @functools.wraps(function)
     async def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        work = functools.partial(function, self._sync, *args, **kwargs)
-        return await asyncio.get_running_loop().run_in_executor(self._pool, work)
+        return await self._threads.run(functools.partial(function, self._sync, *args, **kwargs))
 
     return call
 
@@ -40,10 +40,42 @@ def mirror(sync: type) -> type:
     return type(f"Async{sync.__name__}", (_Mirror,), {"__doc__": sync.__doc__, **mirrored(sync)})
 
 
+class Threads:
+    """A pool of threads, begun by the first call: of each process its own, since a child inherits none."""
+
+    def __init__(self) -> None:
+        self._pool: ThreadPoolExecutor | None = None
+        self._owner = 0
+
+    async def run(self, work: Callable[[], Any]) -> Any:
+        if self._pool is None or self._owner != os.getpid():
+            self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="agent-memory")
+            self._owner = os.getpid()
+        return await asyncio.get_running_loop().run_in_executor(self._pool, work)
+
+    def end(self) -> None:
+        pool, self._pool = self._pool, None
+        if pool is not None and self._owner == os.getpid():
+            pool.shutdown(wait=False)
+
+
 class _Mirror:
-    def __init__(self, sync: Any, pool: ThreadPoolExecutor) -> None:
+    """Methods are awaited; what is a plain attribute of the original is one here: the same."""
+
+    def __init__(self, sync: Any, threads: Threads) -> None:
         self._sync = sync
-        self._pool = pool
+        self._threads = threads
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self._sync, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name.startswith("_") or hasattr(type(self), name):
+            object.__setattr__(self, name, value)
+        else:
+            setattr(self._sync, name, value)
 
 
 class AsyncAgentMemory:
@@ -51,10 +83,10 @@ class AsyncAgentMemory:
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self._sync = AgentMemory(*args, **kwargs)
-        self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="agent-memory")
+        self._threads = Threads()
         for name, part in vars(self._sync).items():
             if not name.startswith("_"):
-                setattr(self, name, mirror(type(part))(part, self._pool))
+                setattr(self, name, mirror(type(part))(part, self._threads))
 
     @property
     def user_id(self) -> str:
@@ -69,9 +101,10 @@ class AsyncAgentMemory:
         self._sync.conversation_id = conversation_id
 
     async def close(self, *, clear: bool = True) -> None:
-        work = functools.partial(self._sync.close, clear=clear)
-        await asyncio.get_running_loop().run_in_executor(self._pool, work)
-        self._pool.shutdown(wait=False)
+        try:
+            await self._threads.run(functools.partial(self._sync.close, clear=clear))
+        finally:
+            self._threads.end()
 
     async def __aenter__(self) -> Self:
         return self

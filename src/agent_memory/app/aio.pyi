@@ -1,5 +1,6 @@
 """Made by scripts/stubs.py from AgentMemory and its namespaces: do not edit."""
 
+from pathlib import Path
 from typing import Any, Self, Unpack
 
 from agent_memory.app.namespaces.asking import Where
@@ -119,6 +120,7 @@ class AsyncRecords:
     async def unlink(self, source_id: str, target_id: str, type: str, reason: str | None = ...) -> str: ...
 
 class AsyncRetriever:
+    weights: dict[str, float]
     async def recall(
         self,
         query: str,
@@ -222,9 +224,10 @@ class AsyncAgentMemory:
         user_id: str,
         conversation_id: str | None = ...,
         *,
-        store: str | None = ...,
+        store: str | Path | None = ...,
         tenant: str | None = ...,
         agent: str = ...,
+        shared: bool = ...,
         embedder: Embedder | None = ...,
         clock: Clock | None = ...,
     ) -> None: ...

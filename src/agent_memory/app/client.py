@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from datetime import datetime
 from typing import Any
 
 from agent_memory.app.operations import Namespace, Operation
 from agent_memory.app.wiring import Runtime
-from agent_memory.models.errors import StoreError
+from agent_memory.models.errors import InvalidInput, StoreError
+from agent_memory.models.model import clean_name
 from agent_memory.models.moment import to_micros
 from agent_memory.models.record import Record, Scope
 from agent_memory.ports.changes import Author
@@ -26,7 +28,15 @@ class Client:
         self.scope = scope
         self.clock = clock
         self.conversation_id = conversation_id
-        self.open = True
+        self._left = threading.Lock()  # taken once, and never let go
+
+    @property
+    def open(self) -> bool:
+        return not self._left.locked()
+
+    def leave(self) -> bool:
+        """Closed from now on. Of several threads that try, one is told that it was the one."""
+        return self._left.acquire(blocking=False)
 
     def dispatch(self, operation: Operation, namespace: Namespace, arguments: dict[str, Any]) -> Any:
         if not self.open:
@@ -54,3 +64,17 @@ class Client:
 
     def desk(self) -> Desk:
         return Desk(self.scope, self.conversation_id or GLOBAL)
+
+
+def conversation(id: object) -> str | None:
+    """The name of a conversation, checked; None is none."""
+    if id is None:
+        return None
+    try:
+        if isinstance(id, str):
+            return clean_name(id)
+    except ValueError as error:
+        raise InvalidInput(f"conversation_id: {error}", field="conversation_id") from None
+    raise InvalidInput(
+        f"conversation_id: {type(id).__name__} is no text", hint="give it a name, or None", field="conversation_id"
+    )

@@ -10,6 +10,7 @@ from typing import Literal
 
 from pydantic import ConfigDict, Field, SecretStr
 
+from agent_memory.models.errors import InvalidInput
 from agent_memory.models.model import Model
 
 PREFIX = "AGENT_MEMORY_"
@@ -53,13 +54,20 @@ def load(environment: Mapping[str, str] | None = None, **overrides: object) -> S
         if text:
             values[field] = text
     values |= {name: value for name, value in overrides.items() if value is not None}
-    return Settings(**values)
+    try:
+        return Settings(**values)
+    except InvalidInput as error:
+        raise InvalidInput(
+            f"{PREFIX}{(error.field or '').upper()}: {error.message.partition(': ')[2]}",
+            hint=error.hint,
+            field=error.field,
+        ) from None
 
 
 def data_folder(environment: Mapping[str, str]) -> Path:
     """AGENT_MEMORY_HOME, else where this platform keeps a program's data."""
     if home := environment.get(f"{PREFIX}HOME"):
-        return Path(home).expanduser()
+        return Path(home)  # a `~` is understood where a store is opened
     if sys.platform == "win32":
         root = Path(environment.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
     elif sys.platform == "darwin":

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, Unpack
 
 from agent_memory.app import config, wiring
-from agent_memory.app.client import Client
+from agent_memory.app.client import Client, conversation
 from agent_memory.app.namespaces import (
     Episodic,
     Goals,
@@ -24,6 +26,7 @@ from agent_memory.core.working.desk import LIST_SECONDS, WorkingSet
 from agent_memory.core.write.embed import Embedding
 from agent_memory.models.answer import Recalled
 from agent_memory.models.bundle import MemoryBundle
+from agent_memory.models.errors import InvalidInput
 from agent_memory.models.kinds.conversation import Turn
 from agent_memory.models.kinds.experience import Strategy
 from agent_memory.models.kinds.knowledge import Entity, Fact, FactSource
@@ -54,7 +57,8 @@ class AgentMemory:
     """Memory of one user, and of one conversation where one is named.
 
     Works offline and without configuration: a SQLite file in `AGENT_MEMORY_HOME` or the platform's data folder,
-    or wherever `store` says (`sqlite:///path`). Safe to use from several threads and processes.
+    or wherever `store` says (a path, or `sqlite:///path`). Safe to use from several threads and processes.
+    `user_id="*"` with `shared=True` is the memory that all users of a tenant see; only it can change that.
     """
 
     def __init__(
@@ -62,17 +66,20 @@ class AgentMemory:
         user_id: str,
         conversation_id: str | None = None,
         *,
-        store: str | None = None,
+        store: str | Path | None = None,
         tenant: str | None = None,
         agent: str = SHARED,
+        shared: bool = False,
         embedder: Embedder | None = None,
         clock: Clock | None = None,
     ) -> None:
-        settings = config.load(store=store, tenant=tenant)
-        scope = Scope(tenant=settings.tenant, user=user_id, agent=agent)
+        settings = config.load(store=_text(store), tenant=tenant)
+        scope = Scope(tenant=settings.tenant, user=_user(user_id, shared), agent=agent)
+        talk = conversation(conversation_id)  # checked before there is a store to let go of
         runtime = wiring.borrow(settings, embedder)
-        self._client = client = Client(runtime, scope, clock or SystemClock(), conversation_id)
+        self._client = client = Client(runtime, scope, clock or SystemClock(), talk)
         desk = WorkingSet(runtime.store.working, client.clock, client.desk, settings.max_working_memory_items)
+        self._desk = desk
         self.records = Records(client)
         self.retriever = Retriever(client)
         self.episodic = Episodic(client, desk)
@@ -95,7 +102,7 @@ class AgentMemory:
 
     @conversation_id.setter
     def conversation_id(self, conversation_id: str | None) -> None:
-        self._client.conversation_id = conversation_id
+        self._client.conversation_id = conversation(conversation_id)
 
     def store_turn(self, turn: Turn) -> Turn:
         """Store a turn: in the working set, durable, findable."""
@@ -190,11 +197,14 @@ class AgentMemory:
 
         A door that opens a client for each call passes `clear=False`: the desk is still in use.
         """
-        if self._client.open:
-            if clear:
-                self.working.clear_session()
-            self._client.open = False
-            wiring.release(self._client.runtime)
+        if not self._client.leave():
+            return
+        runtime = self._client.runtime
+        try:
+            if clear and not runtime.store.read_only:
+                self._desk.clear()
+        finally:
+            wiring.release(runtime)
 
     def __enter__(self) -> Self:
         return self
@@ -203,3 +213,27 @@ class AgentMemory:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _text(store: object) -> object:
+    """A path as text; what else is wrong with it, the settings say."""
+    if isinstance(store, str) and not store.strip():
+        raise InvalidInput("store: is empty", hint="name a file, or leave it out", field="store")
+    return str(store) if isinstance(store, os.PathLike) else store
+
+
+def _user(user_id: str, shared: bool) -> str:
+    """What everybody sees is not written by a slip: it takes both the name and the word."""
+    if user_id == SHARED and not shared:
+        raise InvalidInput(
+            f"user_id: {SHARED!r} stands for all users",
+            hint="pass shared=True as well to work on what they share",
+            field="user_id",
+        )
+    if shared and user_id != SHARED:
+        raise InvalidInput(
+            f"user_id: {user_id!r} is one user, and shared=True was asked for",
+            hint=f"pass user_id={SHARED!r}",
+            field="user_id",
+        )
+    return user_id

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from functools import cache
@@ -17,6 +18,15 @@ from agent_memory.ports.store import Store
 
 KINDS = "agent_memory.kinds"
 STORES = "agent_memory.stores"
+_EMBEDDER = (
+    "embedding_provider",
+    "local_embedding_model",
+    "embedding_model",
+    "embedding_dimensions",
+    "embedding_url",
+    "openai_api_key",
+    "openai_base_url",
+)
 
 
 @cache
@@ -33,11 +43,19 @@ def installed_kinds() -> Mapping[str, Kind]:
     return kinds
 
 
+def locate(store: str) -> str:
+    """The URL of a store: what has no scheme is the path of a SQLite file. A path is made absolute, here and now."""
+    scheme, separator, _ = store.partition("://")
+    if not separator or scheme == "sqlite":
+        return f"sqlite:///{sqlite_path(store)}"
+    if not re.fullmatch(r"[a-z][a-z0-9+.-]*", scheme):
+        raise _unusable(store, "is neither a URL nor a path")
+    return store
+
+
 def open_store(url: str) -> Store:
     """`sqlite:///path`, `memory://` (gone with the process), or a scheme that another package registers."""
-    scheme, separator, _ = url.partition("://")
-    if not separator or not re.fullmatch(r"[a-z][a-z0-9+.-]*", scheme):
-        raise InvalidInput(f"store: {url!r} is no URL", hint="for example sqlite:///path/to/memory.db", field="store")
+    scheme, _, _ = url.partition("://")
     if scheme == "sqlite":
         from agent_memory.engines.sqlite import open_store as open_sqlite
 
@@ -80,12 +98,27 @@ def open_embedder(settings: Settings) -> Embedder:
     return OpenAIEmbedder(**chosen)  # type: ignore[arg-type]
 
 
-def sqlite_path(url: str) -> Path:
-    """The file behind `sqlite:///path`."""
-    rest = url.removeprefix("sqlite://")
-    path = rest.removeprefix("/") if rest.startswith("/") else ""
-    if not path or "\0" in path:
-        raise InvalidInput(
-            f"store: {url!r} names no file", hint="for example sqlite:///path/to/memory.db", field="store"
-        )
-    return Path(path).expanduser()
+def embedder_settings(settings: Settings) -> tuple[object, ...]:
+    """What decides which embedder `open_embedder` gives."""
+    return tuple(getattr(settings, name) for name in _EMBEDDER)
+
+
+def sqlite_path(store: str) -> Path:
+    """The file behind `sqlite:///path`, or behind a path alone: absolute, symbolic links followed."""
+    path = store
+    if store.startswith("sqlite://"):
+        rest = store.removeprefix("sqlite://")
+        path = rest.removeprefix("/") if rest.startswith("/") else ""
+    if not path.strip() or "\0" in path:
+        raise _unusable(store, "names no file")
+    if path == ":memory:":
+        raise _unusable(store, "is no file", hint="use memory:// for a store that is gone with the process")
+    try:
+        os.fsencode(path)
+        return Path(path).expanduser().resolve()
+    except (OSError, RuntimeError, UnicodeEncodeError) as error:  # no such user, links in a circle, no such name
+        raise _unusable(store, f"names no file: {error}") from error
+
+
+def _unusable(store: str, why: str, hint: str = "for example sqlite:///path/to/memory.db") -> InvalidInput:
+    return InvalidInput(f"store: {store!r} {why}", hint=hint, field="store")

@@ -5,8 +5,9 @@ from __future__ import annotations
 import atexit
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from agent_memory.app import registry
 from agent_memory.app.config import Settings
@@ -15,21 +16,55 @@ from agent_memory.core.recall.recall import Recalling
 from agent_memory.core.write.commit import Writing
 from agent_memory.core.write.embed import Embedding
 from agent_memory.models.kinds.kind import Kind
-from agent_memory.ports.embedder import Embedder
+from agent_memory.ports.embedder import Embedder, Passage, Space
+from agent_memory.ports.gate import FORK_SECONDS, Gate
 from agent_memory.ports.store import Store
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+class Gated:
+    """An embedder that no fork catches at work."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self.embedder = embedder
+        self.gate = Gate()
+
+    @property
+    def space(self) -> Space:
+        return self.embedder.space
+
+    def passages(self, text: str) -> list[Passage]:
+        with self.gate.passing():
+            return self.embedder.passages(text)
+
+    def embed_many(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        with self.gate.passing():
+            return self.embedder.embed_many(texts)
 
 
 @dataclass(eq=False)
 class Runtime:
-    """One open store and what works on it. Counted: the last client to leave closes it."""
+    """One open store and what works on it. Counted: the last client to leave closes it.
+
+    `url` says where the store is, `given` which embedder a client brought along, if one did.
+    """
 
     settings: Settings
+    url: str
     store: Store
-    embedding: Embedding
+    embedder: Gated
     kinds: Mapping[str, Kind]
-    receipts: ReceiptBook
-    process: int = field(default_factory=os.getpid)
+    given: Embedder | None = None
     clients: int = 0
+    embedding: Embedding = field(init=False)
+    receipts: ReceiptBook = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.embedding = Embedding(self.embedder, self.store.index)
+        self.receipts = ReceiptBook(self.store.receipts)
 
     @property
     def writing(self) -> Writing:
@@ -39,25 +74,36 @@ class Runtime:
     def recalling(self) -> Recalling:
         return Recalling(self.store.index, self.embedding, self.receipts)
 
+    def before_fork(self) -> None:
+        self.embedder.gate.before_fork()
+        self.store.before_fork()
+
+    def after_fork(self, child: bool) -> None:
+        self.embedder.gate.after_fork(child)
+        self.store.after_fork(child)
+        if child:
+            self.receipts.after_fork()
+
 
 _open: list[Runtime] = []
-_lock = threading.Lock()
+_lock = threading.RLock()
+_watching = False
 
 
 def borrow(settings: Settings, embedder: Embedder | None = None) -> Runtime:
-    """The runtime for these settings: one per store and embedder, so that clients share caches and connections."""
+    """The runtime for these settings: one per store and embedder, so that clients share caches and connections.
+    An embedder that a client brings along serves only those that bring the same."""
+    url = registry.locate(settings.store_url)
+    wanted = registry.embedder_settings(settings)
     with _lock:
-        chosen = embedder or registry.open_embedder(settings)
-        url = settings.store_url
         for runtime in _open:
-            if (runtime.process, runtime.settings.store_url, runtime.embedding.space) == (
-                os.getpid(),
-                url,
-                chosen.space,
-            ):
+            same = embedder is not None or registry.embedder_settings(runtime.settings) == wanted
+            if runtime.url == url and runtime.given is embedder and same:
                 break
         else:
-            runtime = build(settings, chosen)
+            _watch_forks()
+            runtime = build(settings, registry.open_embedder(settings) if embedder is None else embedder)
+            runtime.given = embedder
             _open.append(runtime)
         runtime.clients += 1
         return runtime
@@ -73,9 +119,15 @@ def release(runtime: Runtime) -> None:
 
 def build(settings: Settings, embedder: Embedder) -> Runtime:
     kinds = registry.installed_kinds()
-    store = registry.open_store(settings.store_url)
-    store.records.prepare(kinds.values())
-    return Runtime(settings, store, Embedding(embedder, store.index), kinds, ReceiptBook(store.receipts))
+    url = registry.locate(settings.store_url)
+    store = registry.open_store(url)
+    try:
+        if not store.read_only:
+            store.records.prepare(kinds.values())
+    except BaseException:
+        store.close()
+        raise
+    return Runtime(settings, url, store, Gated(embedder), kinds)
 
 
 def _close(runtime: Runtime) -> None:
@@ -85,8 +137,40 @@ def _close(runtime: Runtime) -> None:
 
 @atexit.register
 def _close_all() -> None:
-    """Receipts that still wait are written when the process ends; runtimes of a parent process are left alone."""
+    """Receipts that still wait are written when the process ends."""
     for runtime in _open:
-        if runtime.process == os.getpid():
-            _close(runtime)
+        _close(runtime)
     _open.clear()
+
+
+def _watch_forks() -> None:
+    """Once, and not before there is something that a fork could harm. Systems without forks have no hook either."""
+    global _watching
+    if not _watching and hasattr(os, "register_at_fork"):
+        os.register_at_fork(
+            before=_before_fork,
+            after_in_parent=lambda: _after_fork(child=False),
+            after_in_child=lambda: _after_fork(child=True),
+        )
+        _watching = True
+
+
+_held = False
+
+
+def _before_fork() -> None:
+    global _held
+    _held = _lock.acquire(timeout=FORK_SECONDS)  # no store is half open or half closed
+    for runtime in tuple(_open):
+        runtime.before_fork()
+
+
+def _after_fork(*, child: bool) -> None:
+    global _lock, _held
+    for runtime in tuple(_open):
+        runtime.after_fork(child)
+    if child:
+        _lock = threading.RLock()
+    elif _held:
+        _lock.release()
+    _held = False

@@ -12,9 +12,19 @@ from agent_memory.ports.vectors import VectorStore
 from agent_memory.ports.working import WorkingStore
 
 
+def _nothing_before() -> None: ...
+
+
+def _nothing_after(child: bool) -> None: ...
+
+
 @dataclass(frozen=True)
 class Store:
-    """`url` says where it is, without secrets."""
+    """`url` says where it is, without secrets. A `read_only` one refuses every write.
+
+    Whoever opens a store calls `before_fork` and then, on both sides, `after_fork`. An engine leaves nothing open
+    meanwhile that a child must not inherit, and gives the child fresh locks and empty caches.
+    """
 
     url: str
     records: RecordStore
@@ -23,3 +33,6 @@ class Store:
     receipts: ReceiptStore
     vectors: VectorStore
     close: Callable[[], None]
+    read_only: bool = False
+    before_fork: Callable[[], None] = _nothing_before
+    after_fork: Callable[[bool], None] = _nothing_after

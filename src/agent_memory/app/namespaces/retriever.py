@@ -32,9 +32,11 @@ BUNDLE = DEFAULT.model_copy(update={"name": "bundle", "recency": 0.0, "per_conve
 class Retriever(Namespace):
     """`weights` scale the groups of a bundle; 0 leaves a group out."""
 
+    weights: dict[str, float]
+
     def __init__(self, client: Client) -> None:
         super().__init__(client)
-        self.weights: dict[str, float] = dict(WEIGHTS)
+        self.weights = dict(WEIGHTS)
 
     @operation("recall", command="recall")
     def recall(

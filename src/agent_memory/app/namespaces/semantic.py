@@ -125,17 +125,23 @@ class Semantic(Namespace):
         start = [record for record in records.get(view, entity_ids) if record.kind == "entity"]
         facts: dict[str, Record] = {}
         related: list[dict[str, Any]] = []
-        seen, frontier = {record.id for record in start}, [record.id for record in start]
-        for distance in range(1, depth + 2):
-            reached = []
-            for found in records.walk(view, frontier, depth=1):
-                if found.record.kind == "fact" and found.link.type == ABOUT:
-                    facts[found.record.id] = found.record
-                elif found.record.kind == "entity" and found.record.id not in seen and distance <= depth:
-                    seen.add(found.record.id)
-                    reached.append(found.record.id)
-                    shown = self._entity_shown(found.record)
-                    related.append({"entity": shown, "relationship": found.link.type, "path_length": distance})
+        seen, frontier = {record.id for record in start}, {record.id for record in start}
+        for distance in range(1, depth + 2):  # one step more, for facts about the last entities
+            links = records.links(view, sorted(frontier))
+            steps = [(link, link.target_id if link.source_id in frontier else link.source_id) for link in links]
+            found = {record.id: record for record in records.get(view, sorted({there for _, there in steps}))}
+            reached = set()
+            for link, there in steps:
+                record = found.get(there)
+                if record is None or there in seen:
+                    continue
+                if record.kind == "fact" and link.type == ABOUT:
+                    facts[there] = record
+                elif record.kind == "entity" and distance <= depth:
+                    reached.add(there)
+                    shown = self._entity_shown(record)
+                    related.append({"entity": shown, "relationship": link.type, "path_length": distance})
+            seen |= reached
             frontier = reached
         return {
             "entities": [self._entity_shown(record) for record in start],

@@ -44,3 +44,8 @@ class ReceiptBook:
                 self._store.keep(lines)
             except AgentMemoryError as error:
                 _log.warning("%d receipts were not kept: %s", len(lines), error)
+
+    def after_fork(self) -> None:
+        """In a child: the parent writes what waits; its timer does not run here, and its lock may be held."""
+        self._lock = threading.Lock()
+        self._lines, self._timer = [], None

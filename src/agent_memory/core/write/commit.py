@@ -7,7 +7,7 @@ import random
 import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from agent_memory.core.write.embed import Embedding
 from agent_memory.core.write.normalise import SALT_BYTES, normalise, unit_interval
@@ -17,7 +17,7 @@ from agent_memory.models.kinds.conversation import turn_key
 from agent_memory.models.kinds.kind import Kind, canonical_json
 from agent_memory.models.model import clean_name
 from agent_memory.models.record import Link
-from agent_memory.ports.changes import Applied, Author, Change, Connect, Expect, Key, Once, Put
+from agent_memory.ports.changes import Applied, Author, Change, Connect, Derived, Expect, Key, Once, Put
 from agent_memory.ports.records import RecordStore
 
 SELF = "*self*"
@@ -112,14 +112,11 @@ def _with_vectors(embedding: Embedding, puts: list[Put], drafts: Sequence[Draft]
     for place, draft in enumerate(drafts):
         if draft.embedding is not None:
             made[place] = embedding.given(draft.embedding, puts[place].content.text), True
-    return [
-        replace(
-            put, derived=replace(put.derived, vectors=made[place][0], space=embedding.space, complete=made[place][1])
-        )
-        if place in made
-        else put
-        for place, put in enumerate(puts)
-    ]
+    for place, (vectors, complete) in made.items():
+        put = puts[place]
+        derived = Derived(put.derived.terms, put.derived.fields, vectors, embedding.space, complete)
+        puts[place] = Put(put.id, put.kind, put.content, put.state, derived, put.succeeds, put.dated)
+    return puts
 
 
 def _neighbours(put: Put) -> list[Connect]:

@@ -8,7 +8,7 @@ from agent_memory.ports.store import Store
 
 
 def open_store(path: Path) -> Store:
-    """Create or open the file; nothing else is written beside SQLite's own log."""
+    """Create or open the file; nothing else is written beside SQLite's own log. `path` is absolute."""
     from agent_memory.engines.sqlite.desk import SqliteWorking
     from agent_memory.engines.sqlite.index import SqliteIndex
     from agent_memory.engines.sqlite.interning import Interning
@@ -19,12 +19,22 @@ def open_store(path: Path) -> Store:
 
     connections = open_file(path)
     interning = Interning()
+    index = SqliteIndex(connections, interning)
+
+    def after_fork(child: bool) -> None:
+        connections.after_fork(child)
+        if child:
+            index.after_fork()
+
     return Store(
         url=f"sqlite:///{path}",
         records=SqliteRecords(connections, interning),
-        index=SqliteIndex(connections, interning),
+        index=index,
         working=SqliteWorking(connections),
         receipts=SqliteReceipts(connections, interning),
         vectors=SqliteVectors(connections),
         close=connections.close,
+        read_only=connections.read_only,
+        before_fork=connections.before_fork,
+        after_fork=after_fork,
     )

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from agent_memory.models.errors import AgentMemoryError, Corrupt, InvalidInput, StoreError, StoreFull
+from agent_memory.ports.gate import Gate
 
 BUSY_SECONDS = 30.0
 OLDEST_SQLITE = (3, 40, 0)
@@ -47,17 +47,26 @@ def translated(error: sqlite3.Error, path: str) -> AgentMemoryError:
     return StoreError(f"SQLite could not do it: {error}: {path}", hint="run `agent-memory doctor`")
 
 
-class Connections:
-    """A pool. A connection is used by one thread at a time; one that crossed a fork is never touched again."""
+# Of a parent, in a child: not even to be closed, which could end locks and remove a log that the parent relies on.
+_inherited: list[sqlite3.Connection] = []
 
-    def __init__(self, path: Path) -> None:
+
+class Connections:
+    """A pool. A connection is used by one thread at a time, and none is open while the process forks.
+
+    SQLite remembers for a whole process which locks it holds on a file. A child would inherit that memory, but not the
+    locks: the parent could then remove the log into which the child writes. So everything is closed before a fork,
+    and opened anew on both sides; a child whose parent could not do that is refused.
+    """
+
+    def __init__(self, path: Path, *, read_only: bool = False) -> None:
         self.path = path
-        self._idle: list[sqlite3.Connection] = []
-        self._abandoned: list[sqlite3.Connection] = []
-        self._pid = os.getpid()
-        self._guard = threading.Lock()
-        self._writing = threading.Lock()
+        self.read_only = read_only
         self.closed = False
+        self._idle: list[sqlite3.Connection] = []
+        self._refuse = False
+        self._gate = Gate()
+        self._writing = threading.Lock()
 
     @property
     def name(self) -> str:
@@ -66,38 +75,24 @@ class Connections:
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
         """One snapshot: what other processes commit meanwhile is not seen."""
-        connection = self._take()
-        try:
+        with self.plain() as connection:
             connection.execute("begin")
             yield connection
-        except sqlite3.Error as error:
-            raise translated(error, self.name) from error
-        finally:
-            self._give(connection)
 
     @contextmanager
     def writing(self, *, durable: bool = True) -> Iterator[sqlite3.Connection]:
         """All or nothing. `durable`: the disk has it before this returns."""
-        with self._writing:
-            connection = self._take()
-            try:
-                if not durable:
-                    connection.execute("pragma synchronous = normal")
-                connection.execute("begin immediate")
-                yield connection
-                connection.execute("commit")
-            except sqlite3.Error as error:
-                raise translated(error, self.name) from error
-            finally:
-                if connection.in_transaction:
-                    connection.rollback()
-                if not durable:
-                    connection.execute("pragma synchronous = full")
-                self._give(connection)
+        if self.read_only:
+            raise StoreError(f"the store is read-only: {self.name}", hint="copy it to where it can be written")
+        with self._writing, self.plain() as connection:
+            connection.execute(f"pragma synchronous = {'full' if durable else 'normal'}")
+            connection.execute("begin immediate")
+            yield connection
+            connection.execute("commit")
 
     @contextmanager
     def plain(self) -> Iterator[sqlite3.Connection]:
-        """No transaction: for pragmas and checkpoints."""
+        """No transaction: for pragmas and checkpoints. One that is left open is rolled back."""
         connection = self._take()
         try:
             yield connection
@@ -107,45 +102,80 @@ class Connections:
             self._give(connection)
 
     def close(self) -> None:
-        with self._guard:
-            self.closed = True
-            if self._pid == os.getpid():
-                for connection in self._idle:
-                    connection.close()
+        self.closed = True
+        self._empty()
+
+    def before_fork(self) -> None:
+        self._gate.before_fork()
+        self._empty()
+
+    def after_fork(self, child: bool) -> None:
+        unused = self._gate.after_fork(child)
+        if child:
+            self._writing = threading.Lock()
+            self._refuse = self._refuse or bool(self._idle) or not unused
+            _inherited.extend(self._idle)
             self._idle = []
 
     def _take(self) -> sqlite3.Connection:
-        with self._guard:
+        self._gate.enter()
+        try:
             if self.closed:
                 raise StoreError("the store is closed", hint="open a new AgentMemory")
-            if self._pid != os.getpid():
-                # Closing them here could end locks that the parent relies on; leaving them alone is safe.
-                self._abandoned += self._idle
-                self._idle, self._pid, self._writing = [], os.getpid(), threading.Lock()
-            if self._idle:
+            if self._refuse:
+                raise StoreError(
+                    f"this process was forked while the store was in use: {self.name}",
+                    hint="fork when no thread is inside a call, and with os.fork; or start processes by `spawn`",
+                )
+            with suppress(IndexError):
                 return self._idle.pop()
-        return connect(self.path)
+            return connect(self.path, read_only=self.read_only)
+        except BaseException:
+            self._gate.leave()
+            raise
 
     def _give(self, connection: sqlite3.Connection) -> None:
-        if connection.in_transaction:
-            connection.rollback()
-        with self._guard:
-            if not self.closed and self._pid == os.getpid():
-                self._idle.append(connection)
+        """Back into the pool, or away if it is not fit for the next one."""
+        try:
+            if self._refuse:  # this thread forked while it held the connection
+                _inherited.append(connection)
                 return
+            connection.rollback()
+            if self.read_only:  # opened for each read: what is read without locks may change in between
+                _close(connection)
+            else:
+                self._idle.append(connection)
+        except sqlite3.Error:  # the disk fails; the caller hears of what it did, not of this
+            _close(connection)
+        finally:
+            self._gate.leave()
+            if self.closed:
+                self._empty()
+
+    def _empty(self) -> None:
+        with suppress(IndexError):  # others may be taking them at the same time
+            while True:
+                _close(self._idle.pop())
+
+
+def _close(connection: sqlite3.Connection) -> None:
+    with suppress(sqlite3.Error):
         connection.close()
 
 
-def connect(path: Path) -> sqlite3.Connection:
+def connect(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
     """One connection with our settings. The one place that chooses the driver."""
     if sqlite3.sqlite_version_info < OLDEST_SQLITE:
         raise StoreError(
             f"SQLite {sqlite3.sqlite_version} is too old",
             hint=f"use a Python with SQLite {'.'.join(map(str, OLDEST_SQLITE))} or newer",
         )
+    pragmas = ["temp_store = memory"]
+    pragmas += [] if read_only else ["journal_mode = wal", "synchronous = full", "secure_delete = on"]
     try:
         connection = sqlite3.connect(
-            str(path),
+            f"{path.as_uri()}?{looking(path) if read_only else 'mode=rw'}",
+            uri=True,
             timeout=BUSY_SECONDS,
             isolation_level=None,
             check_same_thread=False,
@@ -154,14 +184,17 @@ def connect(path: Path) -> sqlite3.Connection:
     except sqlite3.Error as error:
         raise translated(error, str(path)) from error
     try:
-        for pragma in (
-            "journal_mode = wal",
-            "synchronous = full",
-            "secure_delete = on",
-            "temp_store = memory",
-        ):
+        for pragma in pragmas:
             connection.execute(f"pragma {pragma}")
     except sqlite3.Error as error:
         connection.close()
         raise translated(error, str(path)) from error
     return connection
+
+
+def looking(path: Path) -> str:
+    """How to read a file without putting SQLite's log beside it: while there is no log, nobody is writing."""
+    with suppress(OSError):
+        if Path(f"{path}-wal").stat().st_size:
+            return "mode=ro"
+    return "mode=ro&immutable=1"

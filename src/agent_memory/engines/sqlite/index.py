@@ -71,6 +71,8 @@ class SqliteIndex:
             spaces.switch(connection, Naming(self._interning, connection), space)
 
     def pending(self, space: Space, view: View | None = None) -> int:
+        if self._connections.read_only:  # what it lacks, nobody here can add
+            return 0
         with self._connections.reading() as connection:
             return spaces.pending(connection, space, self._scopes(connection, view))
 
@@ -83,6 +85,11 @@ class SqliteIndex:
             check_version(connection, self._connections.name)
             ledger = Ledger(connection, now, Naming(self._interning, connection).number(OURSELVES), None)
             spaces.embedded(connection, ledger, space, batch)
+
+    def after_fork(self) -> None:
+        """In a child: other threads may have held these."""
+        self._guard = threading.Lock()
+        self._shelves = OrderedDict()
 
     def _scopes(self, connection: sqlite3.Connection, view: View | None) -> Iterable[int] | None:
         return None if view is None else self._interning.readable(connection, view.scope)

@@ -18,6 +18,8 @@ class SqliteReceipts:
         self._interning = interning
 
     def keep(self, lines: Sequence[ReceiptLine]) -> None:
+        if self._connections.read_only:  # a read is worth more than its receipt
+            return
         with self._connections.writing(durable=False) as connection:
             for line in lines:
                 scope = scope_number(connection, line.view.scope)

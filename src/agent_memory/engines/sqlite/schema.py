@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sqlite3
 from collections.abc import Iterable
+from contextlib import closing
 from importlib import resources
 from pathlib import Path
 
-from agent_memory.engines.sqlite.connection import Connections
+from agent_memory.engines.sqlite.connection import Connections, connect, looking, translated
 from agent_memory.models.errors import InvalidInput, StoreError, StoreNewer
 from agent_memory.models.kinds.kind import Kind
 
@@ -27,24 +29,54 @@ def migrations() -> dict[int, str]:
 
 
 def open_file(path: Path) -> Connections:
-    """A pool on a file of the current schema version."""
-    if path.is_dir():
-        raise StoreError(f"a directory is in the place of the store: {path}", hint="name a file inside it")
+    """A pool on a file of the current schema version. Before that is known, not a byte is changed."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if path.is_dir():
+            raise StoreError(f"a directory is in the place of the store: {path}", hint="name a file inside it")
         if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             path.touch(mode=0o600)
+        empty = path.stat().st_size == 0
     except OSError as error:
         raise StoreError(
             f"the store cannot be created: {path}: {error.strerror}", hint="choose another path"
         ) from error
-    connections = Connections(path)
+    scripts = migrations()
+    current = 0 if empty else _look(path, max(scripts))
+    connections = Connections(path, read_only=not _writable(path))
+    if connections.read_only:
+        if current != max(scripts):
+            raise StoreError(
+                f"the store is read-only, and its schema is of version {current}, not {max(scripts)}: {path}",
+                hint="copy it to where it can be written and upgraded",
+            )
+        return connections
     try:
-        upgrade(connections, migrations())
+        upgrade(connections, scripts)
     except BaseException:
         connections.close()
         raise
     return connections
+
+
+def _look(path: Path, newest: int) -> int:
+    """The version of a file that may be anybody's."""
+    how = looking(path)
+    try:
+        with closing(connect(path, read_only=True)) as connection:
+            return _version(connection, str(path), newest)
+    except sqlite3.Error as error:
+        if how != looking(path):  # somebody began to write, or ended, under our eyes
+            return _look(path, newest)
+        raise translated(error, str(path)) from error
+
+
+def _writable(path: Path) -> bool:
+    """Whether SQLite can write the file and its log: that is made beside it, or there already."""
+    beside = [Path(f"{path}{end}") for end in ("-wal", "-shm")]
+    return os.access(path, os.W_OK) and (
+        os.access(path.parent, os.W_OK) or all(os.access(one, os.W_OK) for one in beside)
+    )
 
 
 def upgrade(connections: Connections, scripts: dict[int, str]) -> None:
@@ -83,7 +115,7 @@ def _version(connection: sqlite3.Connection, name: str, newest: int) -> int:
     version: int = connection.execute("pragma user_version").fetchone()[0]
     application = connection.execute("pragma application_id").fetchone()[0]
     empty = connection.execute("select count(*) from sqlite_schema").fetchone()[0] == 0
-    if application != APPLICATION_ID and not empty:
+    if application != APPLICATION_ID and (version or not empty):
         raise StoreError(f"the file is a database of another program: {name}", hint="choose another path")
     if version > newest:
         raise StoreNewer(

@@ -85,11 +85,15 @@ class Shelf:
         with self.lock:
             if self.seq >= seq and (space is None or self.space == space[0]):
                 return False
-            if self.seq < 0 or seq - self.seq > FAR_BEHIND:
-                self._empty()
-                self._read(connection, 0, space)
-            else:
-                self._catch_up(connection, space)
+            try:
+                if self.seq < 0 or seq - self.seq > FAR_BEHIND:
+                    self._empty()
+                    self._read(connection, 0, space)
+                else:
+                    self._catch_up(connection, space)
+            except BaseException:
+                self._empty()  # some rows are in, and would come in again
+                raise
             self.seq = max(self.seq, seq)
             return True
 

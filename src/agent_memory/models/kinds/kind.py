@@ -6,6 +6,7 @@ import json
 import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -54,6 +55,14 @@ class Kind:
 
     def check(self, payload: dict[str, Any]) -> dict[str, Any]:
         """The payload as plain JSON values, validated; `InvalidInput` names the field that is wrong."""
+        return self._checked(payload) if payload else dict(self._nothing)
+
+    @cached_property
+    def _nothing(self) -> dict[str, Any]:
+        """What an empty payload comes to: the same every time."""
+        return self._checked({})
+
+    def _checked(self, payload: dict[str, Any]) -> dict[str, Any]:
         try:
             checked = self.payload.model_validate(payload)
         except ValidationError as error:

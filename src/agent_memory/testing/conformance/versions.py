@@ -200,3 +200,10 @@ class AmendConformance:
             assert head is not None
             assert (head.text, head.key, head.version) == ("Lisbon", "stays", 3)
             store.records.apply([], author=Author(ALICE), now=NOW, expect=[Expect(3, kind="note", key=key)])
+
+    def test_the_head_is_believed(self, store: Store) -> None:
+        write(store, put("Berlin", id="a", key="lives", valid_from=NOW))
+        write(store, replace(put("Bremen", id="a", key="lives", valid_from=NOW - DAY), dated=True))
+        head = store.records.head(ALICE, "note", id="a")
+        assert head is not None
+        assert (head.text, head.version) == ("Bremen", 2)

@@ -24,4 +24,5 @@ def open_store() -> Store:
         receipts=MemoryReceipts(room),
         vectors=MemoryVectors(room),
         close=room.close,
+        after_fork=room.after_fork,
     )

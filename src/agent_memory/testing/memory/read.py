@@ -23,17 +23,19 @@ class Reader:
         self.scopes = view.scope.readable()
         self.seq = inf if view.seq is None else view.seq
 
-    def entries(self) -> list[Entry]:
-        """All records behind the reader's walls that had come by then: the narrowest scope first, then by age."""
-        return [
+    def entries(self, id: str | None = None) -> list[Entry]:
+        """All records behind the reader's walls that had come by then, or those with this id: the narrowest scope
+        first, then by age."""
+        rank = {scope: place for place, scope in enumerate(self.scopes)}
+        seen = [
             entry
-            for scope in self.scopes
             for entry in self.world.entries.values()
-            if entry.scope == scope and entry.number <= self.seq
+            if (id is None or entry.id == id) and entry.number <= self.seq and entry.scope in rank
         ]
+        return sorted(seen, key=lambda entry: (rank[entry.scope], entry.number))
 
     def named(self, id: str) -> Entry | None:
-        return next((entry for entry in self.entries() if entry.id == id), None)
+        return next(iter(self.entries(id)), None)
 
     def shown(self, entry: Entry) -> Version | None:
         """The version that holds: at most one."""

@@ -196,6 +196,10 @@ class Room:
     def close(self) -> None:
         self._closed = True
 
+    def after_fork(self, child: bool) -> None:
+        if child:
+            self._lock = threading.RLock()  # another thread of the parent may have held it
+
     def _check(self) -> None:
         if self._closed:
             raise StoreError("the store is closed", hint="open a new one")

@@ -1,0 +1,78 @@
+"""What each ingredient of the default recipe gives: both evaluations, with it and without.
+
+    .venv/bin/python benchmarks/ablation.py [--test]      # dev halves, or the test halves
+
+Stores are built once; a row is a recipe. EVAL is found by AGENT_MEMORY_EVAL (default ../shared/benchmarks).
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from agent_memory.models.recipe import Recipe
+from retrieval import Adapter
+
+HERE = Path(__file__).resolve().parent
+EVAL = Path(os.environ.get("AGENT_MEMORY_EVAL", HERE.parent.parent / "shared" / "benchmarks"))
+WITHOUT: dict[str, dict[str, Any]] = {
+    "default": {},
+    "no windows for words": {"near_words": ()},
+    "no windows for vectors": {"near_vectors": ()},
+    "no speaker": {"speaker": 0.0},
+    "no date": {"date": 0.0},
+    "no conversation": {"conversation": 0.0},
+    "no answer type": {"answer": 0.0},
+    "questions not lowered": {"question": 0.0},
+    "no recency": {"recency": 0.0},
+    "words alone": {"vectors": 0.0},
+    "vectors alone": {"words": 0.0},
+    "long neighbours count fully": {"long_turn": 1_000_000},
+}
+
+
+def shared() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("retrieval_eval", EVAL / "retrieval_eval.py")
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["retrieval_eval"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def recalls(found: list[str], gold: dict[str, float]) -> list[float]:
+    return [sum(id in found[:k] for id in gold) / len(gold) for k in (5, 10, 20)]
+
+
+def run(collections: list[Any]) -> dict[str, list[float]]:
+    rows: dict[str, list[list[float]]] = {name: [] for name in WITHOUT}
+    for collection in collections:
+        adapter = Adapter()
+        adapter.reset()
+        adapter.add(collection.items)
+        for name, changed in WITHOUT.items():
+            adapter.recipe = Recipe(**changed)
+            for query in collection.queries:
+                if query.gold and not query.apart:
+                    rows[name].append(recalls(adapter.search(query.text, 20, query.now), query.gold))
+    return {name: [sum(column) / len(found) for column in zip(*found, strict=True)] for name, found in rows.items()}
+
+
+def main() -> None:
+    evaluation, half = shared(), "--test" in sys.argv
+    locomo = evaluation.load_locomo(json.loads((EVAL / "locomo" / "locomo10.json").read_text("utf-8")))
+    with (HERE / "operations" / "operations.jsonl").open(encoding="utf-8") as lines:
+        operations = evaluation.load_collections(lines)
+    tables = [run(locomo[5:] if half else locomo[:5]), run(operations[6:] if half else operations[:6])]
+    print("| recipe | LoCoMo @5 | @10 | @20 | operations @5 | @10 | @20 |\n|---|---|---|---|---|---|---|")
+    for name in WITHOUT:
+        print(f"| {name} | " + " | ".join(f"{100 * value:.1f}" for table in tables for value in table[name]) + " |")
+
+
+if __name__ == "__main__":
+    main()

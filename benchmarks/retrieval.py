@@ -1,0 +1,85 @@
+"""How much of the evidence a recall finds: our adapter for the shared `retrieval_eval.py`, over the public API.
+
+    python EVAL/retrieval_eval.py --adapter benchmarks/retrieval.py --data EVAL/locomo/locomo10.json
+    python EVAL/retrieval_eval.py --adapter benchmarks/retrieval.py --data benchmarks/operations/operations.jsonl
+
+What has a session is stored as a turn of it, with its speaker apart from its text; what has none as an observation.
+A question is one recall with the default recipe, asked at the moment that the data names. `--arg recipe=JSON` changes
+fields of the recipe.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from agent_memory import AgentMemory
+from agent_memory.models.recipe import Recipe
+
+ROLES = ("user", "assistant", "system", "tool")
+PAGE = 200
+
+
+class Moment:
+    """The clock of whoever asks."""
+
+    def __init__(self) -> None:
+        self.at = datetime.now(UTC)
+
+    def now(self) -> datetime:
+        return self.at
+
+
+class Adapter:
+    def __init__(self, recipe: str = "{}") -> None:
+        self.recipe = Recipe(**json.loads(recipe))
+        self._clock = Moment()
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._memory: AgentMemory | None = None
+
+    def reset(self) -> None:
+        if self._memory and self._folder:
+            self._memory.close()
+            self._folder.cleanup()
+        self._folder = tempfile.TemporaryDirectory(prefix="agent-memory-")
+        store = str(Path(self._folder.name) / "memory.db")
+        self._memory = AgentMemory("reader", store=f"sqlite:///{store}", clock=self._clock)
+        self._lengths: dict[str, int] = {}
+
+    def add(self, items: list[dict[str, Any]]) -> None:
+        assert self._memory
+        records = [self._record(item) for item in items]
+        for start in range(0, len(records), PAGE):
+            self._memory.records.add_many(records[start : start + PAGE], embed=True)
+
+    def search(self, query: str, k: int, now: str | None) -> list[str]:
+        assert self._memory
+        self._clock.at = _moment(now) if now else datetime.now(UTC)
+        return [hit.id for hit in self._memory.recall(query, k, self.recipe)]
+
+    def stats(self) -> dict[str, int]:
+        assert self._memory
+        return {"index_bytes": self._memory.upkeep.stats()["bytes_on_disk"]}
+
+    def _record(self, item: dict[str, Any]) -> dict[str, Any]:
+        speaker, session = item["speaker"], item["session_id"]
+        text = item["text"].removeprefix(f"{speaker}: ") or "-"
+        record = {"id": item["id"], "text": text}
+        if item["timestamp"]:
+            record["valid_from"] = _moment(item["timestamp"])
+        if session is None:
+            return record
+        index = self._lengths[session] = self._lengths.get(session, -1) + 1
+        payload = {"index": index, "role": speaker if speaker in ROLES else "user"}
+        if speaker and speaker not in ROLES:
+            payload["speaker"] = speaker
+        return {**record, "kind": "turn", "conversation_id": session, "payload": payload}
+
+
+def _moment(iso: str) -> datetime:
+    """The data's times name no zone."""
+    moment = datetime.fromisoformat(iso)
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
