@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from agent_memory.models.record import Record
+from agent_memory.models.record import Record, Scope
 from agent_memory.ports.changes import Vector
 from agent_memory.ports.embedder import Space
 from agent_memory.ports.records import Filter, View
@@ -81,6 +81,10 @@ class Index(Protocol):
 
     def gather(self, probe: Probe) -> Pool:
         """`SpaceMismatch` when the probe's vector is not of the active space."""
+        ...
+
+    def occurring(self, scope: Scope, terms: Sequence[int]) -> frozenset[int]:
+        """Which of these terms occur in anything that a reader of this scope may see, at whatever time."""
         ...
 
     def hydrate(self, handles: Sequence[int]) -> list[Record]:

@@ -209,3 +209,13 @@ def test_a_recipe_has_a_hash_of_what_it_says() -> None:
 def test_moments_of_other_zones_are_the_same_moments() -> None:
     question = read("on 7 March 2026", NOW.astimezone(tz=None))
     assert question.periods[0].end - question.periods[0].start == timedelta(days=1)
+
+
+def test_questions_without_a_name_of_time_are_not_searched_for_one() -> None:
+    """The short cut skips no question in which the rules would find a period."""
+    from agent_memory.core.recall.dates import periods
+
+    said = ["in May", "last Tuesday", "two weeks ago", "recently", "on 3 March", "since spring", "Q3 2023", "this weekend"]
+    said += ["the day before yesterday", "an hour ago", "in 2022", "tonight", "first week of August", "lately"]
+    for phrase in said:
+        assert bool(read(f"what broke {phrase}?", NOW).periods) == bool(periods(f"what broke {phrase}?", NOW)), phrase

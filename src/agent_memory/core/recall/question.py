@@ -36,6 +36,12 @@ _ASKS_NUMBER = re.compile(
     r"\bhow (?:many|much|often|old|far|big|large)\b|\bwhat (?:number|percentage|version|port)\b", re.I
 )
 _FIRST, _SECOND = re.compile(r"\b(?:I|me|my|mine|we|our|us)\b"), re.compile(r"\b(?:you|your|yours)\b", re.I)
+_NAMES_TIME = re.compile(
+    r"\d|ago\b|\b(?:to|yester)day|tomorrow|tonight|morning|evening|night|noon|week|month|year|day\b|hour|minute|quarter"
+    r"|recent|lately|spring|summer|autumn|\bfall\b|winter|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mon|tue|wed|thu"
+    r"|fri|sat|sun",
+    re.IGNORECASE,
+)
 _SPACES = re.compile(r"\s+")
 
 
@@ -71,7 +77,8 @@ def read(text: str, now: datetime) -> Asked:
     elif _ASKS_NUMBER.search(text):
         wanted[_mark(NUMBER)] = NUMBER
     named = {mark: word for mark, word in named.items() if mark not in sides}
-    return Asked(text, terms, named, sides, wanted, _mark(QUESTION), tuple(periods(text, now)))
+    named_time = tuple(periods(text, now)) if _NAMES_TIME.search(text) else ()
+    return Asked(text, terms, named, sides, wanted, _mark(QUESTION), named_time)
 
 
 def names(text: str) -> list[str]:

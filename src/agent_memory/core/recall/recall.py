@@ -119,8 +119,7 @@ def _speakers(index: Index, probe: Probe, asked: Asked) -> frozenset[str]:
     marks = {mark: word for mark, word in asked.named.items() if word in called}
     if not marks:
         return frozenset()
-    found = index.gather(replace(probe, terms=tuple(marks), key=None, pool=1)).frequencies.tolist()
-    return frozenset(word for word, times in zip(marks.values(), found, strict=True) if times)
+    return frozenset(marks[mark] for mark in index.occurring(probe.view.scope, tuple(marks)))
 
 
 def _explained(record: Record, row: int, pool: Pool, ranking: Ranking, asked: Asked) -> Hit:

@@ -52,6 +52,18 @@ class SqliteIndex:
                 search.add(shelf)
             return search.pool(spaces.pending(connection, space, scopes) if space else 0)
 
+    def occurring(self, scope: Scope, terms: Sequence[int]) -> frozenset[int]:
+        with self._connections.reading() as connection:
+            seq = connection.execute("select coalesce(max(seq), 0) from journal").fetchone()[0]
+            number, space = spaces.active(connection)
+            found: set[int] = set()
+            for one in self._interning.readable(connection, scope):
+                shelf = self._shelf(one)
+                if shelf.follow(connection, seq, (number, space.dimension) if space else None):
+                    self._trim()
+                found |= {term for term in terms if shelf.has(term)}
+            return frozenset(found)
+
     def hydrate(self, handles: Sequence[int]) -> list[Record]:
         with self._connections.reading() as connection:
             return Reader(connection, self._interning, View(Scope(), 0)).hydrate(handles)

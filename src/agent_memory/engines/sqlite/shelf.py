@@ -146,6 +146,10 @@ class Shelf:
             joined = b"".join(row[2] for row in rows)
             self.vectors.extend(np.frombuffer(joined, np.int8).reshape(-1, dimension))
 
+    def has(self, term: int) -> bool:
+        with self.lock:
+            return len(self.postings.find(term)[0]) > 0
+
     def order(self) -> NDArray[np.int64]:
         """The versions so that those of one conversation stand together, in order."""
         if self._order is None or len(self._order) != self.columns["version"].count:

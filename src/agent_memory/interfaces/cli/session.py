@@ -30,12 +30,14 @@ class Session:
         from agent_memory.app.memory import AgentMemory
         from agent_memory.models.record import SHARED
 
+        user = config.load(user=self.user).user
         memory = AgentMemory(
-            config.load(user=self.user).user,
+            user,
             self.conversation,
             store=self.store,
             tenant=self.tenant,
             agent=self.agent or SHARED,
+            shared=user == SHARED,  # whoever writes --user '*' asks for it
         )
         try:
             yield memory

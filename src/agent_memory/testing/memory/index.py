@@ -45,6 +45,11 @@ class MemoryIndex:
             seq = world.seq if probe.view.seq is None else min(world.seq, probe.view.seq)
             return _pool(rows, probe, seq, len(_lacking(world, active, probe.view)) if active else 0)
 
+    def occurring(self, scope: Scope, terms: Sequence[int]) -> frozenset[int]:
+        with self._room.reading() as world:
+            bodies = [body for body in world.bodies.values() if world.scope_of(body.number) in scope.readable()]
+            return frozenset(term for term in terms if any(term in body.terms for body in bodies))
+
     def hydrate(self, handles: Sequence[int]) -> list[Record]:
         with self._room.reading() as world:
             reader = Reader(world, View(Scope(), 0))
