@@ -23,6 +23,7 @@ from agent_memory.engines import sqlite
 from agent_memory.models.errors import AgentMemoryError
 from agent_memory.models.record import Record, Scope, Status
 from agent_memory.ports.changes import (
+    DERIVED_FROM,
     Amend,
     Author,
     Change,
@@ -59,7 +60,7 @@ from agent_memory.testing.builders import (
     with_vectors,
 )
 
-IDS, KINDS, KEYS, TYPES = "abcd", ("note", "fact"), ("k1", "k2"), ("about", "knows")
+IDS, KINDS, KEYS, TYPES = "abcd", ("note", "fact"), ("k1", "k2"), ("about", DERIVED_FROM)
 WORDS, UNITS = ("red", "green", "blue"), (0.0, 0.25, 0.5, 1.0)
 SCOPES = (ALICE, ALICES_BOT, BOT, SHARED, BOB, STRANGER)
 WRITERS = (*SCOPES, ALICE, ALICE, SHARED, ALICES_BOT)  # where most happens, most meets
@@ -266,7 +267,8 @@ class Agreement(RuleBasedStateMachine):
         pick = Random(seed)
         scope = pick.choice(WRITERS)
         before = [some_put(pick)] * (pick.random() < 0.3)
-        self.write(pick, [*before, Erase(pick.choice(self.present(scope)))], scope=scope)
+        gone = pick.choices(self.present(scope), k=pick.choice((1, 1, 2)))
+        self.write(pick, [*before, *(Erase(id, with_derived=pick.random() < 0.7) for id in gone)], scope=scope)
 
     @rule(seed=seeds)
     def write_what_may_fail(self, seed: int) -> None:
@@ -302,12 +304,15 @@ class Agreement(RuleBasedStateMachine):
         pick = Random(seed)
         view, shown = View(pick.choice(SCOPES), moment(pick)), pick.randrange(4)
         self.receipts += 1
+        query = " ".join(pick.choices((*WORDS, "unheard"), k=pick.randrange(4)))
+        seq = max(0, self.reference.records.stats(view)["seq"] - pick.choice((0, 0, 1, 9)))
 
         def act(store: Store) -> None:
             hits = [one.seq for one in store.records.find(view, EVERYTHING, limit=shown)]
             handles = store.index.gather(Probe(view, EVERYTHING, pool=100)).handles.tolist()
+            asked = terms(query).hashes
             chosen = tuple(handle for handle in handles if store.index.hydrate([handle])[0].seq in hits)
-            store.receipts.keep([ReceiptLine(f"r{self.receipts}", view, 0, "{}", chosen)])
+            store.receipts.keep([ReceiptLine(f"r{self.receipts}", view, seq, f'{{"query":"{query}"}}', chosen, asked)])
 
         self.both(act)
         self.compare(pick)

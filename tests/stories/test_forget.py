@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+import json
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from agent_memory import AgentMemory
+from agent_memory.app import config, wiring
+from agent_memory.app.client import Client
+from agent_memory.app.namespaces import Retriever
+from agent_memory.app.wiring import Runtime
+from agent_memory.engines.sqlite import erase
 from agent_memory.models import Entity, Turn
-from agent_memory.models.errors import NotFound
+from agent_memory.models.errors import Conflict, NotFound
+from agent_memory.models.record import Link
 
 SECRET = "zanzibar-9931-passphrase"
 
@@ -72,17 +85,177 @@ def test_others_forget_nothing_of_mine(memory: AgentMemory) -> None:
     assert memory.records.get(mine.id).text == "mine alone"
 
 
-def test_a_second_process_sees_it_go(memory: AgentMemory, home: Path) -> None:
-    """Two runtimes on one file stand for two processes: each has caches of its own."""
-    from agent_memory.app import config, wiring
-    from agent_memory.app.client import Client
-    from agent_memory.app.namespaces import Retriever
-
-    id = memory.records.add("the moose is loose").id
+@contextmanager
+def second_process(memory: AgentMemory) -> Iterator[tuple[Runtime, Retriever]]:
+    """Two runtimes on one file stand for two processes: each has caches and buffers of its own."""
     other = wiring.build(config.load(), memory._client.runtime.embedding.embedder)
-    there = Retriever(Client(other, memory._client.scope, memory._client.clock, None))
-    assert [hit.id for hit in there.recall("moose")] == [id]
-    memory.records.forget([id])
-    assert there.recall("moose").hits == []
+    yield other, Retriever(Client(other, memory._client.scope, memory._client.clock, None))
     other.receipts.flush()
     other.store.close()
+
+
+def test_a_second_process_sees_it_go(memory: AgentMemory) -> None:
+    id = memory.records.add("the moose is loose").id
+    with second_process(memory) as (_, there):
+        assert [hit.id for hit in there.recall("moose")] == [id]
+        memory.records.forget([id])
+        assert there.recall("moose").hits == []
+
+
+def said(memory: AgentMemory, index: int, content: str) -> Turn:
+    return memory.store_turn(Turn(conversation_id="c1", index=index, role="user", content=content))
+
+
+def test_what_was_asked_before_it_was_stored_is_forgotten_too(memory: AgentMemory, home: Path) -> None:
+    """The usual loop of an agent: recall what helps with a message, then store the message."""
+    for index, message in enumerate((f"my code is {SECRET}", "what is the weather like in Oslo?")):
+        memory.remember(message)
+        said(memory, index, message)
+    memory._client.runtime.receipts.flush()
+    turn = memory.episodic.get_conversation("c1")[0]
+    assert bytes_of(home).count(SECRET.encode()) >= 4  # in four receipts, beside the turn itself
+    memory.records.forget([turn.id])
+    assert SECRET.encode() not in bytes_of(home)
+    assert b"weather like in Oslo" in bytes_of(home)
+    assert memory.upkeep.stats()["receipts"] == 3  # the fourth of the second message had shown the first
+
+
+def test_a_receipt_that_another_process_still_holds_tells_nothing_later(memory: AgentMemory, home: Path) -> None:
+    with second_process(memory) as (other, there):
+        unseen = there.recall(f"what about {SECRET}?")  # before it is stored: no hit to know it by
+        kept = memory.records.add(f"the code is {SECRET}")
+        seen = there.recall(SECRET)
+        assert [hit.id for hit in seen] == [kept.id] and unseen.hits == []
+        memory.records.forget([kept.id])
+        later = there.recall("what about the weather?")
+        other.receipts.flush()
+        assert SECRET.encode() not in bytes_of(home)
+        receipts, view = other.store.receipts, memory._client.view()
+        assert receipts.receipt(view, seen.receipt_id) is None
+        assert json.loads(receipts.receipt(view, unseen.receipt_id) or "")["query"] is None
+        assert json.loads(receipts.receipt(view, later.receipt_id) or "")["query"] == "what about the weather?"
+
+
+def test_a_flush_that_is_under_way_writes_nothing_back(memory: AgentMemory, home: Path) -> None:
+    """The lines have left the buffer, and their thread waits while the forget goes first."""
+    id = memory.records.add(f"the code is {SECRET}").id
+    memory.recall(SECRET)
+    book = memory._client.runtime.receipts
+    keep, under_way, go = book._store.keep, threading.Event(), threading.Event()
+
+    class Slow:
+        def keep(self, lines: Any) -> None:
+            under_way.set()
+            go.wait(30)
+            keep(lines)
+
+    book._store = Slow()  # type: ignore[assignment]
+    flushing = threading.Thread(target=book.flush)
+    flushing.start()
+    under_way.wait(30)
+    assert memory.records.forget([id]).scrubbed
+    go.set()
+    flushing.join()
+    assert SECRET.encode() not in bytes_of(home)
+
+
+def test_derived_records_go_though_they_no_longer_hold(memory: AgentMemory, home: Path) -> None:
+    turn, other = said(memory, 0, "I moved"), said(memory, 1, "I moved again")
+    facts = {
+        name: memory.learn_fact(f"{SECRET} of {name}", source_turn_id=turn.id)
+        for name in ("ended", "archived", "rejected", "unlinked", "twice")
+    }
+    home_town = {"subject": "ada", "predicate": "lives in"}
+    facts["superseded"] = memory.learn_fact(f"{SECRET} of superseded", source_turn_id=turn.id, **home_town)
+    assert memory.learn_fact("Ada lives in Oslo", **home_town).id == facts["superseded"].id
+    now = memory._client.clock.now()
+    memory.records.amend(facts["ended"].id, valid_to=now + timedelta(milliseconds=1))
+    memory.records.amend(facts["archived"].id, status="archived")
+    memory.records.amend(facts["rejected"].id, status="rejected")
+    memory.records.unlink(facts["unlinked"].id, turn.id, "DERIVED_FROM")
+    memory.records.link(Link(source_id=facts["twice"].id, target_id=other.id, type="DERIVED_FROM"))
+    gone = memory.records.forget([turn.id])
+    assert gone.ids == [turn.id, *(fact.id for name, fact in facts.items() if name != "twice")]
+    left = bytes_of(home)
+    assert b"of twice" in left
+    assert not [name for name in facts if name != "twice" and f"of {name}".encode() in left]
+    assert memory.upkeep.verify().ok
+
+
+def test_naming_what_goes_anyway_is_no_error(memory: AgentMemory) -> None:
+    turn = said(memory, 0, "I moved")
+    fact = memory.learn_fact("they moved", source_turn_id=turn.id)
+    assert memory.records.forget([turn.id, fact.id, turn.id]).ids == [turn.id, fact.id]
+
+
+def test_a_repeated_request_does_not_bring_it_back(memory: AgentMemory, home: Path) -> None:
+    id = memory.records.add(SECRET, idempotency_key="message 17").id
+    other = memory.records.add("coffee", idempotency_key="message 18").id
+    memory.records.forget([id])
+    with pytest.raises(Conflict, match="forgotten"):
+        memory.records.add(SECRET, idempotency_key="message 17")
+    assert SECRET.encode() not in bytes_of(home)
+    assert memory.records.add("coffee", idempotency_key="message 18").id == other
+    assert memory.records.add("tea", idempotency_key="message 19").effect == "created"
+
+
+def test_a_short_text_cannot_be_guessed_from_its_fingerprint(memory: AgentMemory, home: Path) -> None:
+    """The same request twice leaves two different digests: each has a salt of its own."""
+    for user in ("ada", "bob"):
+        with AgentMemory(user_id=user) as one:
+            one.records.add("1234", idempotency_key="pin")
+    file = sqlite3.connect(home / "memory.db")
+    prints = [row[0] for row in file.execute("select request from repeats")]
+    file.close()
+    assert len(set(prints)) == len(prints) == 2
+
+
+def test_what_is_over_on_a_desk_leaves_the_file(timed: AgentMemory, clock: Any, home: Path) -> None:
+    timed.set_working_context("note", SECRET, ttl_seconds=5)
+    timed.working.push_thought(f"so it is {SECRET}")
+    clock.forward(hours=2)
+    timed.set_working_context("other", 1)
+    timed.working.push_thought("fresh")
+    file = sqlite3.connect(home / "memory.db")
+    rows = file.execute("select value from working union all select value from lists").fetchall()
+    file.close()
+    assert len(rows) == 2 and SECRET not in str(rows)
+
+
+def test_a_desk_is_swept_by_a_forget_too(timed: AgentMemory, clock: Any, home: Path) -> None:
+    timed.set_working_context("note", SECRET, ttl_seconds=5)
+    id = timed.records.add("x").id
+    clock.forward(seconds=6)
+    timed.records.forget([id])
+    assert SECRET.encode() not in bytes_of(home)
+
+
+def test_what_a_reader_kept_in_the_log_goes_with_a_later_write(
+    memory: AgentMemory, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(erase, "PATIENCE_SECONDS", 0.3)
+    id = memory.records.add(f"the code is {SECRET}").id
+    reader = sqlite3.connect(home / "memory.db", isolation_level=None)
+    reader.execute("begin")
+    reader.execute("select count(*) from versions").fetchone()
+    assert not memory.records.forget([id]).scrubbed
+    memory.records.add("while it still reads")
+    assert SECRET.encode() in bytes_of(home)  # nobody can help that: the reader sees it
+    reader.execute("rollback")
+    memory.records.add("when it is done")
+    assert SECRET.encode() not in bytes_of(home)
+    assert not reader.execute("select * from meta").fetchall()
+    reader.close()
+
+
+def test_a_crash_before_the_log_is_cut_is_made_good(
+    memory: AgentMemory, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    id = memory.records.add(f"the code is {SECRET}").id
+    with monkeypatch.context() as patched:
+        patched.setattr(erase, "scrub", lambda *given, **named: False)  # as if the process had ended here
+        memory.records.forget([id])
+    assert SECRET.encode() in bytes_of(home)
+    memory.recall("anything")
+    memory._client.runtime.receipts.flush()
+    assert SECRET.encode() not in bytes_of(home)

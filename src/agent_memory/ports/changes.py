@@ -132,12 +132,22 @@ class Disconnect:
 
 @dataclass(frozen=True, slots=True)
 class Erase:
-    """Physically, with all versions, contents, words, vectors, links and traces in receipts."""
+    """Physically, with all versions, contents, words, vectors, links, and traces in receipts, working sets and
+    remembered requests.
+
+    `with_derived`: and whatever was derived from it alone. A record that was ever linked `DERIVED_FROM` one that goes,
+    whatever its status and whether or not it or the link still holds, goes too, unless a `DERIVED_FROM` link that
+    stands leads to a record that stays. Only in scopes that the author may change.
+    """
 
     id: str
+    with_derived: bool = False
 
 
 Change = Put | Amend | Connect | Disconnect | Erase
+
+DERIVED_FROM = "DERIVED_FROM"
+"""The type of the link from a record to one that it was made from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +162,8 @@ class Expect:
 
 @dataclass(frozen=True, slots=True)
 class Once:
-    """An idempotency key, and a fingerprint of the request, so that another request under it is noticed."""
+    """An idempotency key, and a fingerprint of the request, so that another request under it is noticed. An engine
+    keeps the fingerprint salted; a request whose records were erased is known by its key only, and refused."""
 
     key: str
     fingerprint: bytes
@@ -186,13 +197,15 @@ class Outcome:
 @dataclass(frozen=True, slots=True)
 class Applied:
     """`seq` is the last journal line of this write (unchanged when nothing changed). `repeated`: it had been
-    answered before. `scrubbed`: what was erased is gone from the disk too, not only out of reach."""
+    answered before. `scrubbed`: what was erased is gone from the disk too, not only out of reach; otherwise the engine
+    owes it, and tries again after later writes. `erased`: the ids of all that went, derived ones included."""
 
     seq: int
     at: int
     outcomes: tuple[Outcome, ...]
     repeated: bool = False
     scrubbed: bool = True
+    erased: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from agent_memory.ports.records import View
@@ -11,17 +12,34 @@ from agent_memory.ports.records import View
 
 @dataclass(frozen=True, slots=True)
 class ReceiptLine:
-    """One receipt: `body` is JSON; `handles` are the versions that were shown, and count as accessed."""
+    """One receipt: `body` is JSON; `handles` are the versions that were shown, and count as accessed. `terms` are the
+    words of the query, hashed like those of contents (8 bytes each), so that an erasure finds who asked in its words.
+    """
 
     id: str
     view: View
     seq: int
     body: str
     handles: tuple[int, ...]
+    terms: bytes = b""
+
+    def without_query(self) -> ReceiptLine:
+        """The same, but nobody can tell what was asked."""
+        body = json.loads(self.body)
+        if "query" in body:
+            body["query"] = None
+        return replace(self, body=json.dumps(body, ensure_ascii=False, separators=(",", ":")), terms=b"")
 
 
 class ReceiptStore(Protocol):
-    def keep(self, lines: Sequence[ReceiptLine]) -> None: ...
+    """No receipt tells what was erased. `Erase` takes those that showed the record, and those of its readers whose
+    query has at least half of its words in one of the erased contents."""
+
+    def keep(self, lines: Sequence[ReceiptLine]) -> None:
+        """Lines may come late. One that showed what is gone meanwhile is dropped. One whose reader saw a scope in which
+        something was erased after the line's `seq` is kept without its query: nobody can compare the words any more.
+        (So is a recall as of a moment before an erasure.)"""
+        ...
 
     def receipt(self, view: View, id: str) -> str | None:
         """The body; None when there is none for this reader, or its retention is over."""

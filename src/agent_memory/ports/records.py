@@ -52,6 +52,9 @@ class Neighbour:
 Deriver = Callable[[str, str, str], Derived]
 """(kind, text, payload) -> what is derived from it, without vectors."""
 
+Checker = Callable[[str, str, str], Derived | None]
+"""The same, for comparing; None: nobody here knows (the kind is not installed)."""
+
 
 class RecordStore(Protocol):
     """All reads take a `View`; none ever shows a row of a scope that it may not see."""
@@ -107,7 +110,10 @@ class RecordStore(Protocol):
 
     def journal(self, view: View, *, after: int = 0, limit: int = 100, id: str | None = None) -> list[JournalLine]: ...
 
-    def verify(self) -> Verified: ...
+    def verify(self, derive: Checker | None = None) -> Verified:
+        """Prove the journal's chain, every version and link against its line (what it says, whose it is, which ones
+        it ended), and that nothing is loose. With `derive`, words and fields are made again and compared."""
+        ...
 
     def rebuild(self, derive: Deriver) -> Mapping[str, int]:
         """Make words, fields and views again from the contents; vectors that are missing become pending."""

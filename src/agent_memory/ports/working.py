@@ -19,9 +19,10 @@ class Desk:
 
 
 class WorkingStore(Protocol):
-    """Values and list items are JSON texts; times are microseconds."""
+    """Values and list items are JSON texts; times are microseconds. What is over at `now` is not only hidden: writing
+    sweeps it away, here and there within a minute, an erasure at once."""
 
-    def set(self, desk: Desk, key: str, value: str, *, expires_at: int) -> None: ...
+    def set(self, desk: Desk, key: str, value: str, *, expires_at: int, now: int) -> None: ...
 
     def get(self, desk: Desk, key: str, *, now: int) -> str | None: ...
 
@@ -29,7 +30,7 @@ class WorkingStore(Protocol):
 
     def values(self, desk: Desk, *, now: int) -> dict[str, str]: ...
 
-    def push(self, desk: Desk, name: str, item: str, *, keep: int, expires_at: int) -> None:
+    def push(self, desk: Desk, name: str, item: str, *, keep: int, expires_at: int, now: int) -> None:
         """Append to a list of at most `keep`; the whole list lives until `expires_at` of its last push."""
         ...
 

@@ -49,7 +49,7 @@ class Written(Model):
 
 class Forgotten(Model):
     """`ids` went, those derived from them included. `scrubbed`: also from the log on the disk; otherwise a reader of
-    another process holds it open, and it goes when that reader is done."""
+    another process holds it open, the store remembers that it is owed, and each later write tries again."""
 
     ids: list[str]
     seq: int
@@ -195,9 +195,8 @@ class Records(Namespace):
         """Erase records for real, with what was derived from them alone: rows, words, vectors, links, receipts."""
         client = self._client
         client.runtime.receipts.flush()
-        store = client.runtime.store.records
-        applied, gone = forget(store, client.view(), ids, client.author(reason))
-        return Forgotten(ids=gone, seq=applied.seq, scrubbed=applied.scrubbed)
+        applied = forget(client.runtime.store.records, ids, client.author(reason), client.now())
+        return Forgotten(ids=list(applied.erased), seq=applied.seq, scrubbed=applied.scrubbed)
 
     @operation("records.link", permission=Permission.WRITE)
     def link(self, link: Link, reason: str | None = None) -> str:

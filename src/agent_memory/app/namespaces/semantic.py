@@ -9,7 +9,6 @@ from agent_memory.app.namespaces.asking import Where, asked, fact_shown
 from agent_memory.app.operations import Namespace, Permission, operation
 from agent_memory.core.recall.recall import Question, recall
 from agent_memory.core.write.commit import SELF, Revision, commit_after_reading, connect
-from agent_memory.core.write.forget import DERIVED_FROM
 from agent_memory.models.answer import Recalled
 from agent_memory.models.errors import InvalidInput, NotFound
 from agent_memory.models.kinds.kind import joined_key
@@ -17,7 +16,7 @@ from agent_memory.models.kinds.knowledge import Entity, Fact, FactPayload, FactS
 from agent_memory.models.moment import from_micros
 from agent_memory.models.recipe import MEANING
 from agent_memory.models.record import Link, Record
-from agent_memory.ports.changes import Expect
+from agent_memory.ports.changes import DERIVED_FROM, Expect
 
 ABOUT = "ABOUT"
 DEEPEST = 6

@@ -10,8 +10,8 @@ from agent_memory.models.model import Model
 
 
 class Verification(Model):
-    """`ok` when the journal's chain holds and everything in the store is what was written. Keep `seq` and `head`
-    elsewhere: a later store must still contain that line."""
+    """`ok` when the journal's chain holds, everything in the store is what was written, and words and indexed fields
+    are what follows from it. Keep `seq` and `head` elsewhere: a later store must still contain that line."""
 
     ok: bool
     seq: int
@@ -32,7 +32,11 @@ class Upkeep(Namespace):
     @operation("upkeep.verify", permission=Permission.ADMIN, command="verify")
     def verify(self) -> Verification:
         """Prove the journal's hash chain and every record against it."""
-        found = self._client.runtime.store.records.verify()
+        runtime = self._client.runtime
+        again, kinds = deriver(runtime.kinds), runtime.kinds
+        found = runtime.store.records.verify(
+            lambda kind, text, payload: again(kind, text, payload) if kind in kinds else None
+        )
         return Verification(
             ok=not found.problems,
             seq=found.seq,

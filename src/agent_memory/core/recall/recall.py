@@ -75,7 +75,7 @@ def recall(recalling: Recalling, question: Question) -> Recalled:
         pending=pool.pending,
         milliseconds=round((time.perf_counter() - started) * 1000, 3),
     )
-    recalling.receipts.add(_receipt(question, recalled))
+    recalling.receipts.add(_receipt(question, asked, recalled))
     return recalled
 
 
@@ -138,7 +138,7 @@ def _explained(record: Record, row: int, pool: Pool, ranking: Ranking, asked: As
     )
 
 
-def _receipt(question: Question, recalled: Recalled) -> ReceiptLine:
+def _receipt(question: Question, asked: Asked, recalled: Recalled) -> ReceiptLine:
     body = {
         "query": question.text,
         "recipe": question.recipe.name,
@@ -157,4 +157,5 @@ def _receipt(question: Question, recalled: Recalled) -> ReceiptLine:
     }
     handles = tuple(hit.record.seq for hit in recalled.hits)
     text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
-    return ReceiptLine(recalled.receipt_id, question.view, recalled.seq, text, handles)
+    terms = b"".join(term.to_bytes(8, "little") for term in asked.terms)
+    return ReceiptLine(recalled.receipt_id, question.view, recalled.seq, text, handles, terms)

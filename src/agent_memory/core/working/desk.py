@@ -76,11 +76,13 @@ class WorkingSet:
         if not 0 < ttl_seconds < 1e9:
             raise InvalidInput(f"ttl_seconds: {ttl_seconds!r}; use more than 0 and less than 1e9", field="ttl_seconds")
         text = canonical_json(value, "value")
-        self.store.set(self.desk(), key, text, expires_at=self._now() + int(ttl_seconds * SECOND))
+        now = self._now()
+        self.store.set(self.desk(), key, text, expires_at=now + int(ttl_seconds * SECOND), now=now)
 
     def _push(self, name: str, item: dict[str, Any], keep: int) -> None:
         text = canonical_json(item, name)
-        self.store.push(self.desk(), name, text, keep=keep, expires_at=self._now() + LIST_SECONDS * SECOND)
+        now = self._now()
+        self.store.push(self.desk(), name, text, keep=keep, expires_at=now + LIST_SECONDS * SECOND, now=now)
 
     def _items(self, name: str, limit: int) -> list[dict[str, Any]]:
         return [json.loads(text) for text in self.store.items(self.desk(), name, limit=limit, now=self._now())]

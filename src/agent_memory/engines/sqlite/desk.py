@@ -1,4 +1,7 @@
-"""The `WorkingStore` port on SQLite: not synced to the disk at each write, and therefore fast."""
+"""The `WorkingStore` port on SQLite: not synced to the disk at each write, and therefore fast.
+
+What is over is never shown; writers sweep it away now and then, so that it does not stay in the file.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +13,17 @@ from agent_memory.engines.sqlite.interning import known_scope, scope_number
 from agent_memory.engines.sqlite.statements import SQL
 from agent_memory.ports.working import Desk
 
+SWEEP_EVERY = 60_000_000
+
 
 class SqliteWorking:
     def __init__(self, connections: Connections) -> None:
         self._connections = connections
+        self._swept: int | None = None
 
-    def set(self, desk: Desk, key: str, value: str, *, expires_at: int) -> None:
+    def set(self, desk: Desk, key: str, value: str, *, expires_at: int, now: int) -> None:
         with self._connections.writing(durable=False) as connection:
+            self._sweep(connection, now)
             scope = scope_number(connection, desk.scope)
             connection.execute(SQL["working_set"], (scope, desk.conversation, key, value, expires_at))
 
@@ -45,8 +52,9 @@ class SqliteWorking:
                 ).fetchall()
             )
 
-    def push(self, desk: Desk, name: str, item: str, *, keep: int, expires_at: int) -> None:
+    def push(self, desk: Desk, name: str, item: str, *, keep: int, expires_at: int, now: int) -> None:
         with self._connections.writing(durable=False) as connection:
+            self._sweep(connection, now)
             scope_number(connection, desk.scope)
             place = (*_place(connection, desk), name)
             connection.execute(
@@ -73,6 +81,23 @@ class SqliteWorking:
             place = _place(connection, desk)
             connection.execute("delete from working where scope = ? and conversation = ?", place)
             connection.execute("delete from lists where scope = ? and conversation = ?", place)
+
+    def _sweep(self, connection: sqlite3.Connection, now: int) -> None:
+        """Once a minute is enough, and costs nothing the rest of the time."""
+        if self._swept is None or abs(now - self._swept) >= SWEEP_EVERY:
+            sweep(connection, now)
+            self._swept = now
+
+
+def sweep(connection: sqlite3.Connection, now: int) -> None:
+    """Delete what is over: values, and lists whose last item is."""
+    connection.execute("delete from working where expires_at <= ?", (now,))
+    connection.execute(
+        "delete from lists where item in (select l.item from lists l where l.expires_at <= :now and (select "
+        "n.expires_at from lists n where n.scope = l.scope and n.conversation = l.conversation and n.name = l.name "
+        "order by n.item desc limit 1) <= :now)",
+        {"now": now},
+    )
 
 
 def _place(connection: sqlite3.Connection, desk: Desk) -> tuple[int, str]:

@@ -34,7 +34,7 @@ def digest(salt: bytes, *values: object) -> bytes:
 
 
 def chained(before: bytes, line: Sequence[object], proof: bytes) -> bytes:
-    """Each line seals itself and, through `before`, all lines that came before it."""
+    """Each line seals itself and, through `before`, all lines that came before it. `line` names the actor in words."""
     return hashlib.sha256(before + _encode(line).encode() + proof).digest()
 
 
@@ -46,12 +46,14 @@ class Ledger:
     at: int
     actor: int
     reason: str | None
+    who: str = field(init=False)
     seq: int = field(init=False)
     chain: bytes = field(init=False)
 
     def __post_init__(self) -> None:
         head = self.connection.execute(SQL["head"]).fetchone()
         self.seq, last, self.chain = head or (0, 0, GENESIS)
+        self.who = self.connection.execute("select text from names where name = ?", (self.actor,)).fetchone()[0]
         self.at = max(self.at, last)  # recorded time never goes backwards, whatever the clock does
 
     @property
@@ -60,7 +62,7 @@ class Ledger:
 
     def append(self, operation: str, scope: int, record: int | None, other: int | None, proof: bytes) -> int:
         self.seq += 1
-        line = (self.seq, self.at, OPERATIONS[operation], scope, record, other, self.actor, self.reason)
-        self.chain = chained(self.chain, line, proof)
-        self.connection.execute(SQL["insert_journal"], (*line, proof, self.chain))
+        line = (self.seq, self.at, OPERATIONS[operation], scope, record, other)
+        self.chain = chained(self.chain, (*line, self.who, self.reason), proof)
+        self.connection.execute(SQL["insert_journal"], (*line, self.actor, self.reason, proof, self.chain))
         return self.seq

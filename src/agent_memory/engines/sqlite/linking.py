@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agent_memory.engines.sqlite.journal import CONNECT, DISCONNECT, digest
+from agent_memory.engines.sqlite.journal import CONNECT, DISCONNECT
+from agent_memory.engines.sqlite.seals import cut_seal, link_seal
 from agent_memory.engines.sqlite.statements import SQL
 from agent_memory.models.errors import NotFound
 from agent_memory.models.record import Scope
@@ -36,7 +37,8 @@ class Linking:
             if same:
                 return Outcome(Effect.UNCHANGED, self.writer.id_of(source))
             self.connection.execute(SQL["end_link"], (self.writer.ledger.next, old[0]))
-        proof = digest(change.salt, source, target, change.type, change.weight, change.properties)
+        said = (source, target, change.type, change.weight, change.properties)
+        proof = link_seal(change.salt, *said, ended=old[0] if old else None)
         link = self.writer.ledger.append(CONNECT, scope, source, target, proof)
         values = (link, source, target, kind, scope, change.weight, change.properties, change.salt)
         self.connection.execute(SQL["insert_link"], values)
@@ -49,7 +51,8 @@ class Linking:
         if old is None:
             return Outcome(Effect.UNCHANGED, self.writer.id_of(source))
         self.connection.execute(SQL["end_link"], (self.writer.ledger.next, old[0]))
-        self.writer.ledger.append(DISCONNECT, scope, source, target, b"")
+        salt = self.connection.execute("select salt from links where link = ?", old).fetchone()[0]
+        self.writer.ledger.append(DISCONNECT, scope, source, target, cut_seal(salt, old[0]))
         return Outcome(Effect.UPDATED, self.writer.id_of(source))
 
     def _ends(self, source: str | Key, target: str | Key, type: str) -> tuple[int, int, int, int]:
@@ -67,10 +70,10 @@ class Linking:
 
     def _narrower(self, one: int, other: int) -> int:
         """The scope of the two ends with fewer readers; never wider than the author's user, whose link it is."""
-        here, there = (self._scope(number) for number in (one, other))
+        here, there = (self.scope_of(number) for number in (one, other))
         chosen = one if there in here.readable() else other if here in there.readable() else self.writer.scope
-        return chosen if self._scope(chosen).user == self.writer.author.scope.user else self.writer.scope
+        return chosen if self.scope_of(chosen).user == self.writer.author.scope.user else self.writer.scope
 
-    def _scope(self, number: int) -> Scope:
+    def scope_of(self, number: int) -> Scope:
         row = self.connection.execute("select tenant, user, agent from scopes where scope = ?", (number,)).fetchone()
         return Scope(tenant=row[0], user=row[1], agent=row[2])

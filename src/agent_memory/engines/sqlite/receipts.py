@@ -1,11 +1,18 @@
-"""The `ReceiptStore` port on SQLite. Receipts are not journalled; what they showed counts as accessed."""
+"""The `ReceiptStore` port on SQLite. Receipts are not journalled; what they showed counts as accessed.
+
+A line may wait in a buffer, of this process or another, while something is erased; what it may then still tell is
+decided here, under the write lock.
+"""
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Mapping, Sequence
 
+from agent_memory.engines.sqlite import erase
 from agent_memory.engines.sqlite.connection import Connections
-from agent_memory.engines.sqlite.interning import Interning, scope_number
+from agent_memory.engines.sqlite.interning import Interning, known_scope, scope_number
+from agent_memory.models.record import Scope
 from agent_memory.ports.receipts import ReceiptLine
 from agent_memory.ports.records import View
 
@@ -21,25 +28,15 @@ class SqliteReceipts:
         if self._connections.read_only:  # a read is worth more than its receipt
             return
         with self._connections.writing(durable=False) as connection:
+            last = {scope: _last_erasure(connection, scope) for scope in {line.view.scope for line in lines}}
             for line in lines:
-                scope = scope_number(connection, line.view.scope)
-                receipt = connection.execute(
-                    "insert into receipts (id, scope, at, seq, body) values (?, ?, ?, ?, ?) returning receipt",
-                    (line.id, scope, line.view.now, line.seq, line.body),
-                ).fetchone()[0]
-                for handle in line.handles:
-                    row = connection.execute("select record from versions where version = ?", (handle,)).fetchone()
-                    if row is None:
-                        continue
-                    connection.execute("insert or ignore into shown (record, receipt) values (?, ?)", (row[0], receipt))
-                    connection.execute(
-                        "insert into accesses (record, count, last) values (?, 1, ?) on conflict do update "
-                        "set count = count + 1, last = max(last, excluded.last)",
-                        (row[0], line.view.now),
-                    )
+                _keep(connection, line if line.seq >= last[line.view.scope] else line.without_query())
             oldest = max((line.view.now for line in lines), default=0) - RETENTION
             if connection.execute("delete from receipts where at < ?", (oldest,)).rowcount:
                 connection.execute("delete from shown where receipt not in (select receipt from receipts)")
+            debt = erase.owed(connection)
+        if debt is not None:
+            erase.scrub(self._connections, debt)
 
     def receipt(self, view: View, id: str) -> str | None:
         with self._connections.reading() as connection:
@@ -62,3 +59,29 @@ class SqliteReceipts:
                 rows = ((id, connection.execute(sql, (id, scope)).fetchone()) for id in ids)
                 found |= {id: row for id, row in rows if row is not None}
         return {id: (count, last) for id, (count, last) in found.items() if count is not None and last is not None}
+
+
+def _keep(connection: sqlite3.Connection, line: ReceiptLine) -> None:
+    sql = "select record from versions where version = ?"
+    shown = [connection.execute(sql, (handle,)).fetchone() for handle in line.handles]
+    if None in shown:
+        return  # it showed what is erased
+    receipt = connection.execute(
+        "insert into receipts (id, scope, at, seq, terms, body) values (?, ?, ?, ?, ?, ?) returning receipt",
+        (line.id, scope_number(connection, line.view.scope), line.view.now, line.seq, line.terms, line.body),
+    ).fetchone()[0]
+    for (record,) in shown:
+        connection.execute("insert or ignore into shown (record, receipt) values (?, ?)", (record, receipt))
+        connection.execute(
+            "insert into accesses (record, count, last) values (?, 1, ?) on conflict do update "
+            "set count = count + 1, last = max(last, excluded.last)",
+            (record, line.view.now),
+        )
+
+
+def _last_erasure(connection: sqlite3.Connection, reader: Scope) -> int:
+    """The last journal line that erased something of what this reader sees; 0 when none did."""
+    sql = "select coalesce(max(seq), 0) from tombstones where scope = ?"
+    numbers = [known_scope(connection, scope) for scope in reader.readable()]
+    last: int = max(connection.execute(sql, (number,)).fetchone()[0] for number in numbers)
+    return last

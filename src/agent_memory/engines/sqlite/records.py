@@ -14,7 +14,7 @@ from agent_memory.engines.sqlite.statements import SQL
 from agent_memory.models.kinds.kind import Kind
 from agent_memory.models.record import JournalLine, Link, Record, Scope
 from agent_memory.ports.changes import Applied, Author, Change, Expect, Once, Verified
-from agent_memory.ports.records import Deriver, Filter, Neighbour, View
+from agent_memory.ports.records import Checker, Deriver, Filter, Neighbour, View
 
 
 class SqliteRecords:
@@ -75,9 +75,9 @@ class SqliteRecords:
         with self._connections.reading() as connection:
             return Reader(connection, self._interning, view).journal(after, limit, id)
 
-    def verify(self) -> Verified:
+    def verify(self, derive: Checker | None = None) -> Verified:
         with self._connections.reading() as connection:
-            return proof.verify(connection, self._interning)
+            return proof.verify(connection, derive)
 
     def rebuild(self, derive: Deriver) -> Mapping[str, int]:
         with self._connections.writing() as connection:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from agent_memory.engines.sqlite import erase
+from agent_memory.engines.sqlite import erase, repeats
 from agent_memory.engines.sqlite.connection import Connections
 from agent_memory.engines.sqlite.interning import Interning, Naming, known_scope, label, label_text
-from agent_memory.engines.sqlite.journal import AMEND, PUT, Ledger, digest
+from agent_memory.engines.sqlite.journal import AMEND, PUT, Ledger
 from agent_memory.engines.sqlite.linking import Linking
 from agent_memory.engines.sqlite.schema import check_version
+from agent_memory.engines.sqlite.seals import Identity, version_seal
 from agent_memory.engines.sqlite.statements import SQL, VECTORS_PER_LINE
 from agent_memory.models.errors import Conflict, Denied, InvalidInput, NotFound
 from agent_memory.models.record import Status
 from agent_memory.ports.changes import (
+    DERIVED_FROM,
     Amend,
     Applied,
     Author,
@@ -36,8 +37,6 @@ from agent_memory.ports.changes import (
 from agent_memory.ports.embedder import Space
 from agent_memory.ports.timeline import Believed, meet
 
-REPEATS_LIVE = 7 * 86_400_000_000  # an idempotency key is remembered for a week
-
 
 def apply(
     connections: Connections,
@@ -50,19 +49,23 @@ def apply(
         check_version(connection, connections.name)
         names = Naming(interning, connection)
         writer = Writer(connection, names, request.author, request.now)
-        if request.once and (answer := writer.answered(request.once)):
+        if request.once and (answer := repeats.answered(connection, writer.scope, request.once)):
             return answer
         for expectation in request.expect:
             writer.check(expectation)
         outcomes = tuple(writer.write(change) for change in changes)
-        applied = Applied(writer.ledger.seq, writer.ledger.at, outcomes)
-        if request.once:
-            writer.answer(request.once, applied)
-        erased = any(outcome.effect is Effect.ERASED for outcome in outcomes)
+        erased = tuple(writer.erasing.ids)
         if erased:
-            erase.collect(connection)
+            writer.erasing.finish(request.now)
+        applied = Applied(writer.ledger.seq, writer.ledger.at, outcomes, erased=erased)
+        if request.once:
+            repeats.remember(connection, writer.scope, request.once, applied)
+        debt = erase.owed(connection)
     names.settle()
-    return replace(applied, scrubbed=erase.scrub(connections)) if erased else applied
+    if debt is None:
+        return applied
+    scrubbed = erase.scrub(connections, debt, patience=erase.PATIENCE_SECONDS if erased else 0.0)
+    return replace(applied, scrubbed=scrubbed or not erased)
 
 
 @dataclass(frozen=True)
@@ -107,6 +110,8 @@ class Writer:
         self.links = Linking(self)
         self.stored: dict[str, str] = {}  # id of a put -> id of the record that its key led to
         self.ledger = Ledger(connection, now, names.number(author.actor), author.reason)
+        self.erasing = erase.Erasing(connection, self.ledger)
+        self.ending: list[int] = []  # versions that the next line ends
 
     def write(self, change: Change) -> Outcome:
         match change:
@@ -119,9 +124,7 @@ class Writer:
             case Disconnect():
                 return self.links.disconnect(change)
             case Erase():
-                (record, scope), id = self.find(change.id, to_change=True), self._stored(change.id)
-                erase.erase(self.connection, self.ledger, record, scope, id)
-                return Outcome(Effect.ERASED, id)
+                return self._erase(change)
 
     def check(self, expect: Expect) -> None:
         record = None
@@ -138,30 +141,6 @@ class Writer:
                 hint="read it again and repeat the change",
             )
 
-    def answered(self, once: Once) -> Applied | None:
-        row = self.connection.execute(
-            "select request, answer from repeats where scope = ? and key = ?", (self.scope, once.key)
-        ).fetchone()
-        if row is None:
-            return None
-        if row[0] != once.fingerprint:
-            raise Conflict(
-                f"idempotency key {once.key!r} was used for another request",
-                hint="use a new key for a new request",
-            )
-        answer = json.loads(row[1])
-        outcomes = tuple(Outcome(Effect(effect), id, version) for effect, id, version in answer["outcomes"])
-        return Applied(answer["seq"], answer["at"], outcomes, repeated=True)
-
-    def answer(self, once: Once, applied: Applied) -> None:
-        outcomes = [(outcome.effect, outcome.id, outcome.version) for outcome in applied.outcomes]
-        text = json.dumps({"seq": applied.seq, "at": applied.at, "outcomes": outcomes})
-        self.connection.execute("delete from repeats where at < ?", (applied.at - REPEATS_LIVE,))
-        self.connection.execute(
-            "insert into repeats (scope, key, request, at, answer) values (?, ?, ?, ?, ?)",
-            (self.scope, once.key, once.fingerprint, applied.at, text),
-        )
-
     # -- records
 
     def _put(self, put: Put) -> Outcome:
@@ -171,6 +150,7 @@ class Writer:
             record = self.ledger.next
             self._insert(PUT, _Slot(record, put.id, kind, self.scope), 1, put.state, put.content, put.derived)
             self.stored[put.id] = put.id
+            self.erasing.along.discard(put.id)
             return Outcome(Effect.CREATED, put.id, 1)
         id = self.id_of(record)
         self.stored[put.id] = id
@@ -290,7 +270,23 @@ class Writer:
         self._insert(AMEND, _Slot(record, self._stored(amend.id), kind, scope), number + 1, state, content, row.content)
         return Outcome(Effect.UPDATED, self._stored(amend.id), number + 1)
 
+    def _erase(self, change: Erase) -> Outcome:
+        id = self._stored(change.id)
+        if id in self.erasing.along:  # named, and gone already with what it was derived from
+            return Outcome(Effect.ERASED, id)
+        record, scope = self.find(change.id, to_change=True)
+        derived = []
+        if change.with_derived:
+            mine = [one for one in self.author.scope.readable() if one.user == self.author.scope.user]
+            scopes = [number for one in mine if (number := known_scope(self.connection, one)) is not None]
+            derived = self.erasing.derived(record, self.names.number(DERIVED_FROM), scopes)
+        for one in ((record, scope, id), *derived):
+            self.erasing.erase(*one)
+        self.erasing.along |= {one[2] for one in derived}
+        return Outcome(Effect.ERASED, id)
+
     def _end(self, rows: Sequence[_Row]) -> None:
+        self.ending += [row.version for row in rows]
         self.connection.executemany(SQL["end_version"], [(self.ledger.next, row.version) for row in rows])
 
     def _insert(
@@ -303,7 +299,11 @@ class Writer:
         body: int | Derived,
     ) -> None:
         """A version and its journal line. `body` is where its content is stored already, or what is derived from it."""
-        seq = self.ledger.append(operation, slot.scope, slot.record, None, version_digest(content, state))
+        ended, self.ending = self.ending, []
+        scope = self.author.scope if slot.scope == self.scope else self.links.scope_of(slot.scope)
+        identity = Identity(slot.id, self.names.text(slot.kind), scope, number)
+        proof = version_seal(identity, content, state, ended)
+        seq = self.ledger.append(operation, slot.scope, slot.record, None, proof)
         if isinstance(body, Derived):
             self.connection.execute(SQL["insert_content"], (seq, content.text, content.payload, content.salt))
         name = self.names.number
@@ -352,22 +352,3 @@ class Writer:
         """The active space, and one that is being built beside it."""
         rows = self.connection.execute(SQL["spaces"]).fetchall()
         return [(number, Space(model, version, dimension)) for number, model, version, dimension, _ in rows]
-
-
-def version_digest(content: Content, state: State) -> bytes:
-    """Seals a content together with what this version says of it."""
-    return digest(
-        content.salt,
-        content.text,
-        content.payload,
-        state.key,
-        state.conversation_id,
-        state.position,
-        state.repository,
-        state.status,
-        state.importance,
-        state.confidence,
-        state.source,
-        state.valid_from,
-        state.valid_to,
-    )

@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
-from agent_memory.models.errors import NotFound
-from agent_memory.ports.changes import Amend, Effect, Erase
+from agent_memory.models.errors import Conflict, NotFound
+from agent_memory.models.record import Scope, Status
+from agent_memory.ports.changes import DERIVED_FROM, Amend, Author, Disconnect, Effect, Erase, Once
 from agent_memory.ports.index import Embedded, Probe
 from agent_memory.ports.receipts import ReceiptLine
 from agent_memory.ports.store import Store
 from agent_memory.ports.working import Desk
 from agent_memory.testing.builders import (
     ALICE,
+    ALICES_BOT,
+    BOB,
     DAY,
     EVERYTHING,
     NOW,
     SHARED,
     SPACE,
+    STRANGER,
     direction,
     ids,
     link,
     put,
     term,
+    terms,
     text_vector,
     vector,
     view,
@@ -31,6 +37,8 @@ from agent_memory.testing.builders import (
     write,
     write_one,
 )
+
+ME = Author(ALICE, "tester")
 
 
 def full(store: Store) -> None:
@@ -111,17 +119,93 @@ class ErasureConformance:
         assert store.receipts.receipt(view(), "other") == "{}"
         assert store.receipts.accesses(view(), ["gone", "a"]) == {"a": (2, NOW)}
 
+    def test_receipts_that_asked_in_its_words_are_gone(self, store: Store) -> None:
+        """Whoever stores what was just asked: the receipt shows nothing, and its query is the record's own text."""
+        write(store, put("red green blue", id="gone"), put("red", id="other", kind="fact"))
+
+        def line(id: str, query: str, scope: Scope = ALICE) -> ReceiptLine:
+            return ReceiptLine(id, view(scope), 2, "{}", (), terms(query).hashes)
+
+        store.receipts.keep(
+            [
+                line("same", "red green blue"),
+                line("half", "green red sky sea"),
+                line("less", "green sky sea"),
+                line("none", ""),
+                line("bot", "blue", ALICES_BOT),
+                line("bob", "red green blue", BOB),
+                line("all", "red green blue", SHARED),
+            ]
+        )
+        write(store, Erase("gone"))
+        kept = [("less", ALICE), ("none", ALICE), ("bob", BOB), ("all", SHARED)]
+        assert [store.receipts.receipt(view(scope), id) for id, scope in kept] == ["{}"] * 4
+        gone = [("same", ALICE), ("half", ALICE), ("bot", ALICES_BOT)]
+        assert [store.receipts.receipt(view(scope), id) for id, scope in gone] == [None] * 3
+
+    def test_of_what_all_saw_all_forget_the_words(self, store: Store) -> None:
+        write(store, put("red green", id="gone"), scope=SHARED)
+        for scope in (ALICE, BOB, STRANGER):
+            store.receipts.keep([ReceiptLine(f"{scope}", view(scope), 1, "{}", (), terms("red").hashes)])
+        write(store, Erase("gone"), scope=SHARED)
+        assert [store.receipts.receipt(view(scope), f"{scope}") for scope in (ALICE, BOB, STRANGER)] == [
+            None,
+            None,
+            "{}",
+        ]
+
+    def test_each_content_is_compared_with_a_query(self, store: Store) -> None:
+        write(store, put("red green", id="gone"))
+        write(store, put("blue sky", id="gone"))
+        queries = {"old": "red", "new": "sky blue", "mixed": "red blue dog cat"}
+        store.receipts.keep(
+            [ReceiptLine(id, view(), 2, "{}", (), terms(query).hashes) for id, query in queries.items()]
+        )
+        write(store, Erase("gone"))
+        assert [store.receipts.receipt(view(), id) for id in queries] == [None, None, "{}"]
+
+    def test_a_request_that_wrote_it_is_refused(self, store: Store) -> None:
+        """A repetition that comes late must not bring it back; others are answered as before."""
+        for id in ("gone", "a"):
+            store.records.apply([put(f"text of {id}", id=id)], author=ME, now=NOW, once=Once(f"make {id}", b"print"))
+        store.records.apply([put("his", id="gone")], author=Author(BOB), now=NOW, once=Once("make gone", b"print"))
+        write(store, Erase("gone"))
+        for print in (b"print", b"other"):
+            with pytest.raises(Conflict):
+                store.records.apply([put("text of gone", id="gone")], author=ME, now=NOW, once=Once("make gone", print))
+        assert store.records.get(view(), ["gone"]) == []
+        assert store.records.apply([], author=ME, now=NOW, once=Once("make a", b"print")).repeated
+        assert store.records.apply([], author=Author(BOB), now=NOW, once=Once("make gone", b"print")).repeated
+        fresh = store.records.apply([put("x", id="gone")], author=ME, now=NOW, once=Once("another key", b"print"))
+        assert fresh.outcomes[0].effect is Effect.CREATED
+
+    def test_a_repeated_erasure_tells_again_what_went(self, store: Store) -> None:
+        write(store, put("one", id="a"), put("two", id="b"), link("b", "a", DERIVED_FROM))
+        once = Once("forget a", b"print")
+        first = store.records.apply([Erase("a", with_derived=True)], author=ME, now=NOW, once=once)
+        assert first.erased == ("a", "b")
+        again = store.records.apply([Erase("a", with_derived=True)], author=ME, now=NOW, once=once)
+        assert again == replace(first, repeated=True)
+
     def test_the_working_set_of_its_scope_forgets_it(self, store: Store) -> None:
         full(store)
         desk = Desk(ALICE, "c")
         gone, other = (json.dumps({"id": id, "text": "the secret"}) for id in ("gone", "a"))
         for item in (other, gone, '"gone"', "[]"):
-            store.working.push(desk, "turns", item, keep=9, expires_at=NOW + DAY)
-        store.working.set(desk, "last", gone, expires_at=NOW + DAY)
-        store.working.set(desk, "plain", '"gone"', expires_at=NOW + DAY)
+            store.working.push(desk, "turns", item, keep=9, expires_at=NOW + DAY, now=NOW)
+        store.working.set(desk, "last", gone, expires_at=NOW + DAY, now=NOW)
+        store.working.set(desk, "plain", '"gone"', expires_at=NOW + DAY, now=NOW)
         write(store, Erase("gone"))
         assert list(store.working.items(desk, "turns", limit=9, now=NOW)) == ["[]", '"gone"', other]
         assert store.working.values(desk, now=NOW) == {"plain": '"gone"'}
+
+    def test_so_do_the_desks_of_all_who_saw_it(self, store: Store) -> None:
+        write(store, put("for all", id="gone"), scope=SHARED)
+        desks = [Desk(scope, "c") for scope in (ALICE, ALICES_BOT, STRANGER)]
+        for desk in desks:
+            store.working.set(desk, "goal", '{"id": "gone"}', expires_at=NOW + DAY, now=NOW)
+        write(store, Erase("gone"), scope=SHARED)
+        assert [store.working.get(desk, "goal", now=NOW) for desk in desks] == [None, None, '{"id": "gone"}']
 
     def test_the_rest_still_verifies(self, store: Store) -> None:
         full(store)
@@ -167,3 +251,73 @@ class ErasureConformance:
         write(store, Erase("a"), scope=SHARED)
         assert [record.text for record in store.records.get(view(ALICE), ["a"])] == ["alice's"]
         assert store.records.get(view(SHARED), ["a"]) == []
+
+
+class DerivedErasureConformance:
+    """`with_derived`: what has no other source goes, whether or not anybody would still see it."""
+
+    def test_alone_it_takes_nothing_with_it(self, store: Store) -> None:
+        write(store, put("one", id="a"), put("two", id="b"), link("b", "a", DERIVED_FROM))
+        assert write(store, Erase("a")).erased == ("a",)
+        assert ids(store.records.get(view(), ["b"])) == ["b"]
+
+    def test_what_came_from_it_alone_goes_along(self, store: Store) -> None:
+        write(store, *(put(id, id=id) for id in ("source", "other", "child", "grandchild", "both", "about")))
+        write(
+            store,
+            link("child", "source", DERIVED_FROM),
+            link("grandchild", "child", DERIVED_FROM),
+            link("both", "source", DERIVED_FROM),
+            link("both", "other", DERIVED_FROM),
+            link("about", "source"),
+            link("source", "other", DERIVED_FROM),
+        )
+        applied = write(store, Erase("source", with_derived=True))
+        assert applied.erased == ("source", "child", "grandchild")
+        assert [(one.effect, one.id) for one in applied.outcomes] == [(Effect.ERASED, "source")]
+        assert sorted(ids(store.records.find(view(), EVERYTHING, limit=9))) == ["about", "both", "other"]
+        assert store.records.verify().problems == ()
+        assert write(store, Erase("other", with_derived=True)).erased == ("other", "both")
+
+    def test_two_ways_to_one_source_are_no_other_source(self, store: Store) -> None:
+        write(store, *(put(id, id=id) for id in ("source", "left", "right", "end")))
+        for source, target in (("end", "left"), ("end", "right"), ("left", "source"), ("right", "source")):
+            write(store, link(source, target, DERIVED_FROM))
+        write(store, link("left", "left", DERIVED_FROM))
+        assert write(store, Erase("source", with_derived=True)).erased == ("source", "left", "right", "end")
+
+    def test_all_sources_named_in_one_write_are_enough(self, store: Store) -> None:
+        write(store, put("one", id="a"), put("two", id="b"), put("from both", id="c"))
+        write(store, link("c", "a", DERIVED_FROM), link("c", "b", DERIVED_FROM))
+        applied = write(store, *(Erase(id, with_derived=True) for id in ("a", "b", "c")))
+        assert applied.erased == ("a", "b", "c")
+        assert [one.id for one in applied.outcomes] == ["a", "b", "c"]
+
+    def test_what_nobody_sees_any_more_goes_too(self, store: Store) -> None:
+        write(store, *(put(id, id=id) for id in ("source", "over", "rejected", "cut", "later")))
+        write(store, *(link(id, "source", DERIVED_FROM) for id in ("over", "rejected", "cut")))
+        write(store, put("later", id="later", valid_from=NOW + DAY), link("later", "source", DERIVED_FROM))
+        write(store, Amend("over", valid_to=NOW + 1), Amend("rejected", status=Status.REJECTED))
+        write(store, Disconnect("cut", "source", DERIVED_FROM))
+        applied = write(store, Erase("source", with_derived=True), now=NOW + 9)
+        assert applied.erased == ("source", "over", "rejected", "cut", "later")
+
+    def test_a_source_that_was_taken_away_is_none(self, store: Store) -> None:
+        write(store, put("one", id="a"), put("two", id="b"), put("from both", id="c"))
+        write(store, link("c", "a", DERIVED_FROM), link("c", "b", DERIVED_FROM), Disconnect("c", "b", DERIVED_FROM))
+        assert write(store, Erase("a", with_derived=True)).erased == ("a", "c")
+
+    def test_it_stays_inside_what_the_author_may_change(self, store: Store) -> None:
+        write(store, put("for all", id="source"), scope=SHARED)
+        write(store, put("hers", id="hers"), link("hers", "source", DERIVED_FROM), scope=ALICE)
+        assert write(store, Erase("source", with_derived=True), scope=SHARED).erased == ("source",)
+        assert ids(store.records.get(view(ALICE), ["hers"])) == ["hers"]
+        write(store, put("hers", id="mine"), scope=ALICE)
+        write(store, put("its", id="its"), link("its", "mine", DERIVED_FROM), scope=ALICES_BOT)
+        assert write(store, Erase("mine", with_derived=True), scope=ALICES_BOT).erased == ("mine", "its")
+
+    def test_it_can_be_written_again_in_the_same_write(self, store: Store) -> None:
+        write(store, put("one", id="a"), put("two", id="b"), link("b", "a", DERIVED_FROM))
+        applied = write(store, Erase("a", with_derived=True), put("new", id="b"), Erase("b", with_derived=True))
+        assert applied.erased == ("a", "b", "b")
+        assert store.records.get(view(), ["b"]) == []

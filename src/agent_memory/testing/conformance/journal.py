@@ -108,6 +108,14 @@ class JournalConformance:
         assert ids(store.records.find(view(), Filter(fields=(("kind", "note"),)), limit=5)) == ["b", "a"]
         assert store.records.verify().problems == ()
 
+    def test_what_is_derived_is_compared_with_what_should_be(self, store: Store) -> None:
+        write(store, put("one two", id="a"), put("two", id="b"))
+        assert store.records.verify(lambda kind, text, payload: Derived(terms(text))).problems == ()
+        assert store.records.verify(lambda kind, text, payload: None).problems == ()
+        assert store.records.verify(shouted).problems
+        store.records.rebuild(shouted)
+        assert store.records.verify(shouted).problems == ()
+
     def test_rebuilding_keeps_vectors_and_what_is_pending(self, store: Store) -> None:
         store.index.begin(SPACE)
         write(store, put("one", id="a"))

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
-from agent_memory.ports.changes import Amend
+from agent_memory.ports.changes import Amend, Erase
 from agent_memory.ports.index import Probe
 from agent_memory.ports.receipts import ReceiptLine
 from agent_memory.ports.records import View
 from agent_memory.ports.store import Store
-from agent_memory.testing.builders import ALICE, ALICES_BOT, BOB, EVERYTHING, NOW, SHARED, STRANGER, put, view, write
+from agent_memory.testing.builders import (
+    ALICE,
+    ALICES_BOT,
+    BOB,
+    EVERYTHING,
+    NOW,
+    SHARED,
+    STRANGER,
+    put,
+    terms,
+    view,
+    write,
+)
 
 
 def handles(store: Store, moment: View | None = None) -> dict[str, int]:
@@ -60,9 +72,33 @@ class ReceiptConformance:
         store.receipts.keep([ReceiptLine("r2", view(), 3, "{}", (handles(store)["two"],))])
         assert store.receipts.accesses(view(), ["a"]) == {"a": (2, NOW)}
 
-    def test_a_handle_that_leads_nowhere_is_no_error(self, store: Store) -> None:
-        store.receipts.keep([ReceiptLine("r1", view(), 0, "{}", (10**9,))])
-        assert store.receipts.receipt(view(), "r1") == "{}"
+    def test_a_line_whose_handle_leads_nowhere_is_dropped(self, store: Store) -> None:
+        write(store, put("one", id="a"))
+        known = handles(store)["one"]
+        store.receipts.keep(
+            [ReceiptLine("r1", view(), 1, "{}", (known, 10**9)), ReceiptLine("r2", view(), 1, "{}", (known,))]
+        )
+        assert store.receipts.receipt(view(), "r1") is None
+        assert store.receipts.receipt(view(), "r2") == "{}"
+        assert store.receipts.accesses(view(), ["a"]) == {"a": (1, NOW)}
+
+    def test_a_line_that_comes_after_an_erasure_tells_no_query(self, store: Store) -> None:
+        asked = terms("my secret").hashes
+        before = write(store, put("my secret", id="a"), put("other", id="b")).seq
+        after = write(store, Erase("a")).seq
+        body = '{"query":"my secret","k":1}'
+        store.receipts.keep(
+            [
+                ReceiptLine("late", view(), before, body, (handles(store)["other"],), asked),
+                ReceiptLine("bot", view(ALICES_BOT), before, body, (), asked),
+                ReceiptLine("new", view(), after, body, (), asked),
+                ReceiptLine("bob", view(BOB), before, body, (), asked),
+            ]
+        )
+        assert store.receipts.receipt(view(), "late") == '{"query":null,"k":1}'
+        assert store.receipts.receipt(view(ALICES_BOT), "bot") == '{"query":null,"k":1}'
+        assert store.receipts.receipt(view(), "new") == body
+        assert store.receipts.receipt(view(BOB), "bob") == body  # he never saw that scope
 
     def test_accesses_cross_no_wall(self, store: Store) -> None:
         write(store, put("his", id="b"), scope=BOB)

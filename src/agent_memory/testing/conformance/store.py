@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agent_memory.testing.conformance.erasure import ErasureConformance
+from agent_memory.testing.conformance.erasure import DerivedErasureConformance, ErasureConformance
 from agent_memory.testing.conformance.finding import FindConformance
 from agent_memory.testing.conformance.journal import JournalConformance
 from agent_memory.testing.conformance.links import LinkConformance as _Links
@@ -29,6 +29,7 @@ class RecordStoreConformance(
     WallConformance,
     JournalConformance,
     ErasureConformance,
+    DerivedErasureConformance,
 ):
     """The `RecordStore` port, its links apart."""
 

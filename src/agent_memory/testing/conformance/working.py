@@ -15,35 +15,35 @@ class WorkingConformance:
     """Values and items are JSON texts and come back as they were."""
 
     def test_a_value_lives_until_its_end(self, store: Store) -> None:
-        store.working.set(DESK, "mood", '{"a": [1, "ü"]}', expires_at=NOW + 10)
+        store.working.set(DESK, "mood", '{"a": [1, "ü"]}', expires_at=NOW + 10, now=NOW)
         assert store.working.get(DESK, "mood", now=NOW) == '{"a": [1, "ü"]}'
         assert store.working.get(DESK, "mood", now=NOW + 9) is not None
         assert store.working.get(DESK, "mood", now=NOW + 10) is None
         assert store.working.get(DESK, "other", now=NOW) is None
 
     def test_setting_again_replaces_value_and_end(self, store: Store) -> None:
-        store.working.set(DESK, "mood", "1", expires_at=NOW + 10)
-        store.working.set(DESK, "mood", "2", expires_at=NOW + 20)
+        store.working.set(DESK, "mood", "1", expires_at=NOW + 10, now=NOW)
+        store.working.set(DESK, "mood", "2", expires_at=NOW + 20, now=NOW)
         assert store.working.get(DESK, "mood", now=NOW + 15) == "2"
-        store.working.set(DESK, "mood", "3", expires_at=NOW + 5)
+        store.working.set(DESK, "mood", "3", expires_at=NOW + 5, now=NOW)
         assert store.working.get(DESK, "mood", now=NOW + 5) is None
 
     def test_all_live_values_at_once(self, store: Store) -> None:
         for key, end in (("a", NOW + 5), ("b", NOW + 10), ("c", NOW)):
-            store.working.set(DESK, key, f'"{key}"', expires_at=end)
+            store.working.set(DESK, key, f'"{key}"', expires_at=end, now=NOW)
         assert store.working.values(DESK, now=NOW) == {"a": '"a"', "b": '"b"'}
         assert store.working.values(DESK, now=NOW + 5) == {"b": '"b"'}
         assert store.working.values(Desk(BOB, "never seen"), now=NOW) == {}
 
     def test_deleting_says_whether_there_was_something(self, store: Store) -> None:
-        store.working.set(DESK, "a", "1", expires_at=LATER)
+        store.working.set(DESK, "a", "1", expires_at=LATER, now=NOW)
         assert store.working.delete(DESK, "a") is True
         assert store.working.delete(DESK, "a") is False
         assert store.working.get(DESK, "a", now=NOW) is None
 
     def test_the_newest_item_comes_first(self, store: Store) -> None:
         for item in ("1", "2", "3"):
-            store.working.push(DESK, "turns", item, keep=10, expires_at=LATER)
+            store.working.push(DESK, "turns", item, keep=10, expires_at=LATER, now=NOW)
         assert list(store.working.items(DESK, "turns", limit=10, now=NOW)) == ["3", "2", "1"]
         assert list(store.working.items(DESK, "turns", limit=2, now=NOW)) == ["3", "2"]
         assert list(store.working.items(DESK, "turns", limit=0, now=NOW)) == []
@@ -51,40 +51,40 @@ class WorkingConformance:
 
     def test_the_same_item_may_come_twice(self, store: Store) -> None:
         for _ in range(2):
-            store.working.push(DESK, "turns", '"again"', keep=10, expires_at=LATER)
+            store.working.push(DESK, "turns", '"again"', keep=10, expires_at=LATER, now=NOW)
         assert list(store.working.items(DESK, "turns", limit=10, now=NOW)) == ['"again"', '"again"']
 
     def test_only_so_many_are_kept(self, store: Store) -> None:
         for number in range(10):
-            store.working.push(DESK, "turns", str(number), keep=3, expires_at=LATER)
-            store.working.push(DESK, "thoughts", str(number), keep=5, expires_at=LATER)
+            store.working.push(DESK, "turns", str(number), keep=3, expires_at=LATER, now=NOW)
+            store.working.push(DESK, "thoughts", str(number), keep=5, expires_at=LATER, now=NOW)
         assert list(store.working.items(DESK, "turns", limit=10, now=NOW)) == ["9", "8", "7"]
         assert list(store.working.items(DESK, "thoughts", limit=10, now=NOW)) == ["9", "8", "7", "6", "5"]
 
     def test_a_list_lives_until_the_end_of_its_last_push(self, store: Store) -> None:
-        store.working.push(DESK, "turns", "1", keep=9, expires_at=NOW + 5)
-        store.working.push(DESK, "turns", "2", keep=9, expires_at=NOW + 10)
+        store.working.push(DESK, "turns", "1", keep=9, expires_at=NOW + 5, now=NOW)
+        store.working.push(DESK, "turns", "2", keep=9, expires_at=NOW + 10, now=NOW)
         assert list(store.working.items(DESK, "turns", limit=9, now=NOW + 9)) == ["2", "1"]
         assert list(store.working.items(DESK, "turns", limit=9, now=NOW + 10)) == []
 
     def test_a_desk_is_nobody_elses(self, store: Store) -> None:
-        store.working.set(DESK, "a", "1", expires_at=LATER)
-        store.working.push(DESK, "turns", "1", keep=9, expires_at=LATER)
+        store.working.set(DESK, "a", "1", expires_at=LATER, now=NOW)
+        store.working.push(DESK, "turns", "1", keep=9, expires_at=LATER, now=NOW)
         for other in OTHERS:
             assert store.working.get(other, "a", now=NOW) is None
             assert store.working.values(other, now=NOW) == {}
             assert list(store.working.items(other, "turns", limit=9, now=NOW)) == []
             assert store.working.delete(other, "a") is False
         for other in OTHERS:
-            store.working.set(other, "a", "2", expires_at=LATER)
-            store.working.push(other, "turns", "2", keep=1, expires_at=LATER)
+            store.working.set(other, "a", "2", expires_at=LATER, now=NOW)
+            store.working.push(other, "turns", "2", keep=1, expires_at=LATER, now=NOW)
         assert store.working.get(DESK, "a", now=NOW) == "1"
         assert list(store.working.items(DESK, "turns", limit=9, now=NOW)) == ["1"]
 
     def test_clearing_empties_one_desk(self, store: Store) -> None:
         for desk in (DESK, *OTHERS):
-            store.working.set(desk, "a", "1", expires_at=LATER)
-            store.working.push(desk, "turns", "1", keep=9, expires_at=LATER)
+            store.working.set(desk, "a", "1", expires_at=LATER, now=NOW)
+            store.working.push(desk, "turns", "1", keep=9, expires_at=LATER, now=NOW)
         store.working.clear(DESK)
         assert store.working.values(DESK, now=NOW) == {}
         assert list(store.working.items(DESK, "turns", limit=9, now=NOW)) == []
@@ -94,8 +94,8 @@ class WorkingConformance:
         store.working.clear(Desk(BOB, "never seen"))
 
     def test_values_and_lists_do_not_meet(self, store: Store) -> None:
-        store.working.set(DESK, "turns", "1", expires_at=LATER)
-        store.working.push(DESK, "turns", "2", keep=9, expires_at=LATER)
+        store.working.set(DESK, "turns", "1", expires_at=LATER, now=NOW)
+        store.working.push(DESK, "turns", "2", keep=9, expires_at=LATER, now=NOW)
         assert store.working.get(DESK, "turns", now=NOW) == "1"
         assert list(store.working.items(DESK, "turns", limit=9, now=NOW)) == ["2"]
         assert store.working.delete(DESK, "turns") is True

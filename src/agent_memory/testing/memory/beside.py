@@ -8,19 +8,21 @@ from typing import Any
 
 from agent_memory.models.errors import InvalidInput
 from agent_memory.models.kinds.kind import canonical_json
+from agent_memory.ports.changes import Terms
 from agent_memory.ports.quantise import quantised, unit
 from agent_memory.ports.receipts import ReceiptLine
 from agent_memory.ports.records import View
 from agent_memory.ports.vectors import Match
 from agent_memory.ports.working import Desk
-from agent_memory.testing.memory.world import Room, Slip
+from agent_memory.testing.memory.world import ERASE, Room, Slip
+from agent_memory.testing.memory.write import words
 
 
 class MemoryWorking:
     def __init__(self, room: Room) -> None:
         self._room = room
 
-    def set(self, desk: Desk, key: str, value: str, *, expires_at: int) -> None:
+    def set(self, desk: Desk, key: str, value: str, *, expires_at: int, now: int) -> None:
         with self._room.writing() as world:
             world.values[desk, key] = (value, expires_at)
 
@@ -35,7 +37,7 @@ class MemoryWorking:
         with self._room.reading() as world:
             return {key: value for (owner, key), (value, end) in world.values.items() if owner == desk and end > now}
 
-    def push(self, desk: Desk, name: str, item: str, *, keep: int, expires_at: int) -> None:
+    def push(self, desk: Desk, name: str, item: str, *, keep: int, expires_at: int, now: int) -> None:
         with self._room.writing() as world:
             items = (*world.lists.get((desk, name), ()), (item, expires_at))
             world.lists[desk, name] = items[max(0, len(items) - keep) :]
@@ -58,9 +60,15 @@ class MemoryReceipts:
 
     def keep(self, lines: Sequence[ReceiptLine]) -> None:
         with self._room.writing() as world:
-            for line in lines:
-                records = [world.versions[handle].record for handle in line.handles if handle in world.versions]
-                world.receipts[line.id] = Slip(line.view.scope, line.body, frozenset(records))
+            for given in lines:
+                if not set(given.handles) <= set(world.versions):
+                    continue
+                seen = given.view.scope.readable()
+                late = any(one.operation == ERASE and one.scope in seen for one in world.lines[given.seq :])
+                line = given.without_query() if late else given
+                records = [world.versions[handle].record for handle in line.handles]
+                asked = frozenset(words(Terms(line.terms, bytes(len(line.terms) // 8))))
+                world.receipts[line.id] = Slip(line.view.scope, line.body, frozenset(records), asked)
                 for record in records:
                     count, last = world.accesses.get(record, (0, line.view.now))
                     world.accesses[record] = (count + 1, max(last, line.view.now))

@@ -4,28 +4,66 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Collection
 
-from agent_memory.testing.memory.world import ERASE, Entry, Signature, World
+from agent_memory.models.record import Scope
+from agent_memory.ports.changes import DERIVED_FROM
+from agent_memory.testing.memory.world import ERASE, Entry, Signature, Slip, World
 
 
 def erase(world: World, by: Signature, entry: Entry) -> None:
-    bodies = {one.number for one in world.bodies.values() if one.record == entry.number}
+    bodies = {one.number: one for one in world.bodies.values() if one.record == entry.number}
     world.versions = {seq: one for seq, one in world.versions.items() if one.record != entry.number}
     world.bodies = {number: one for number, one in world.bodies.items() if number not in bodies}
     world.vectors = {place: one for place, one in world.vectors.items() if place[1] not in bodies}
     world.pending = {place: one for place, one in world.pending.items() if place[1] not in bodies}
     world.edges = {seq: one for seq, one in world.edges.items() if entry.number not in (one.source, one.target)}
-    world.receipts = {id: one for id, one in world.receipts.items() if entry.number not in one.shown}
     world.accesses.pop(entry.number, None)
+    said = [set(body.terms) for body in bodies.values()]
+    world.receipts = {
+        id: slip
+        for id, slip in world.receipts.items()
+        if entry.number not in slip.shown and not (_reads(slip.scope, entry) and _asked(slip, said))
+    }
     world.values = {
-        place: one for place, one in world.values.items() if not (place[0].scope == entry.scope and _is(one[0], entry))
+        place: one for place, one in world.values.items() if not (_reads(place[0].scope, entry) and _is(one[0], entry))
     }
     world.lists = {
-        place: tuple(item for item in items if not (place[0].scope == entry.scope and _is(item[0], entry)))
+        place: tuple(item for item in items if not (_reads(place[0].scope, entry) and _is(item[0], entry)))
         for place, items in world.lists.items()
     }
+    for (scope, key), answer in world.answers.items():
+        if answer and _reads(scope, entry) and any(outcome.id == entry.id for outcome in answer[1].outcomes):
+            world.answers[scope, key] = None
     del world.entries[entry.number]
     world.note(by, ERASE, entry.scope, entry, hashlib.sha256(entry.id.encode()).digest())
+
+
+def derived(world: World, entry: Entry, scopes: Collection[Scope]) -> list[Entry]:
+    """What was derived from a record alone: found again and again, until nothing more goes with it."""
+    edges = [one for one in world.edges.values() if one.type == DERIVED_FROM and one.source != one.target]
+    gone = {entry.number}
+    while True:
+        more = {
+            one.number
+            for one in world.entries.values()
+            if one.number not in gone
+            and one.scope in scopes
+            and any(edge.source == one.number and edge.target in gone for edge in edges)
+            and all(edge.target in gone for edge in edges if edge.source == one.number and edge.ended is None)
+        }
+        if not more:
+            return [world.entries[number] for number in sorted(gone - {entry.number})]
+        gone |= more
+
+
+def _reads(reader: Scope, entry: Entry) -> bool:
+    return entry.scope in reader.readable()
+
+
+def _asked(slip: Slip, said: list[set[int]]) -> bool:
+    """Whether a query has at least half of its words in one of the contents."""
+    return bool(slip.terms) and any(2 * len(slip.terms & words) >= len(slip.terms) for words in said)
 
 
 def _is(text: str, entry: Entry) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 from agent_memory.models.kinds.kind import Kind
 from agent_memory.models.record import JournalLine, Link, Record, Scope
 from agent_memory.ports.changes import Applied, Author, Change, Expect, Once, Verified
-from agent_memory.ports.records import Deriver, Filter, Neighbour, View
+from agent_memory.ports.records import Checker, Deriver, Filter, Neighbour, View
 from agent_memory.testing.memory.read import Reader
 from agent_memory.testing.memory.world import (
     ADOPT,
@@ -88,9 +88,9 @@ class MemoryRecords:
         with self._room.reading() as world:
             return Reader(world, view).journal(after, limit, id)
 
-    def verify(self) -> Verified:
+    def verify(self, derive: Checker | None = None) -> Verified:
         with self._room.reading() as world:
-            return _verify(world)
+            return _verify(world, derive)
 
     def rebuild(self, derive: Deriver) -> Mapping[str, int]:
         with self._room.writing() as world:
@@ -131,7 +131,7 @@ class MemoryRecords:
         """No other tool can look into a process: nothing to offer."""
 
 
-def _verify(world: World) -> Verified:
+def _verify(world: World, derive: Checker | None) -> Verified:
     problems = []
     before = GENESIS
     for line in world.lines:
@@ -140,6 +140,10 @@ def _verify(world: World) -> Verified:
         if line.proof != (_proof(world, line) or line.proof):
             problems.append(f"journal: line {line.seq}: what it brought is not what was written")
         before = line.chain
+    for body in world.bodies.values() if derive else ():
+        again = derive(world.entries[body.record].kind, body.text, body.payload) if derive else None
+        if again and (words(again.terms), again.fields) != (body.terms, body.fields):
+            problems.append(f"content {body.number}: its words or fields do not follow from it")
     checked = {"journal lines": len(world.lines), "versions": len(world.versions), "links": len(world.edges)}
     return Verified(world.seq, before.hex(), checked, tuple(problems))
 

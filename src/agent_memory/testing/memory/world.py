@@ -102,11 +102,12 @@ class Line:
 
 @dataclass(frozen=True)
 class Slip:
-    """A receipt, and the records that it showed."""
+    """A receipt, the records that it showed, and the words of its query."""
 
     scope: Scope
     body: str
     shown: frozenset[int]
+    terms: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -130,7 +131,7 @@ class World:
     spaces: list[Space] = field(default_factory=list)  # the first is active
     vectors: dict[tuple[Space, int], tuple[Vector, ...]] = field(default_factory=dict)  # by body
     pending: dict[tuple[Space, int], int] = field(default_factory=dict)  # by body: the first part that lacks
-    answers: dict[tuple[Scope, str], tuple[bytes, Applied]] = field(default_factory=dict)
+    answers: dict[tuple[Scope, str], tuple[bytes, Applied] | None] = field(default_factory=dict)  # None: forgotten
     receipts: dict[str, Slip] = field(default_factory=dict)
     accesses: dict[int, tuple[int, int]] = field(default_factory=dict)  # by record
     values: dict[tuple[Desk, str], tuple[str, int]] = field(default_factory=dict)

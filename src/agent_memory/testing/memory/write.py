@@ -27,7 +27,7 @@ from agent_memory.ports.changes import (
     Terms,
 )
 from agent_memory.ports.timeline import Believed, meet
-from agent_memory.testing.memory.erase import erase
+from agent_memory.testing.memory.erase import derived, erase
 from agent_memory.testing.memory.world import (
     AMEND,
     CONNECT,
@@ -52,17 +52,21 @@ class Writer:
         self.scope = author.scope
         self.by = Signature(now, author.actor, author.reason)
         self.became: dict[str, str] = {}  # id of a put in this write -> id of the record that it became
+        self.erased: list[str] = []
+        self.along: set[str] = set()  # ids that went with what they were derived from
 
     def apply(self, changes: Sequence[Change], expect: Sequence[Expect], once: Once | None) -> Applied:
-        known = self.world.answers.get((self.scope, once.key)) if once else None
-        if once and known:
+        if once and (self.scope, once.key) in self.world.answers:
+            known = self.world.answers[self.scope, once.key]
+            if known is None:
+                raise Conflict(f"idempotency key {once.key!r} was used for what is forgotten now", hint="use a new key")
             if known[0] != once.fingerprint:
                 raise Conflict(f"idempotency key {once.key!r} was used for another request", hint="use a new key")
             return replace(known[1], repeated=True)
         for one in expect:
             self._check(one)
         outcomes = tuple(self._write(change) for change in changes)
-        applied = Applied(self.world.seq, self.world.clock(self.by.now), outcomes)
+        applied = Applied(self.world.seq, self.world.clock(self.by.now), outcomes, erased=tuple(self.erased))
         if once:
             self.world.answers[self.scope, once.key] = (once.fingerprint, applied)
         return applied
@@ -78,9 +82,20 @@ class Writer:
             case Disconnect():
                 return self._disconnect(change)
             case Erase():
-                entry = self._own(change.id)
-                erase(self.world, self.by, entry)
-                return Outcome(Effect.ERASED, entry.id)
+                return self._erase(change)
+
+    def _erase(self, change: Erase) -> Outcome:
+        id = self.became.get(change.id, change.id)
+        if id in self.along:
+            return Outcome(Effect.ERASED, id)
+        entry = self._own(change.id)
+        mine = [scope for scope in self.scope.readable() if scope.user == self.scope.user]
+        others = derived(self.world, entry, mine) if change.with_derived else []
+        for one in (entry, *others):
+            erase(self.world, self.by, one)
+            self.erased.append(one.id)
+        self.along |= {one.id for one in others}
+        return Outcome(Effect.ERASED, entry.id)
 
     def _check(self, expect: Expect) -> None:
         entry = None
@@ -142,6 +157,7 @@ class Writer:
             entry = Entry(self.world.seq + 1, put.id, self.scope, put.kind)
             self.world.entries[entry.number] = entry
             self.became[put.id] = put.id
+            self.along.discard(put.id)
             self._store(entry, 1, put.state, put.content, put.derived)
             return Outcome(Effect.CREATED, entry.id, 1)
         self.became[put.id] = entry.id

@@ -82,6 +82,7 @@ create table journal (
 );
 
 create table tombstones (record integer primary key, id text not null, scope integer not null, seq integer not null);
+create index tombstones_scope on tombstones (scope, seq);
 
 create table words (content integer primary key, length integer not null, terms blob not null);
 
@@ -121,15 +122,18 @@ create table pending (
     primary key (content, space)
 ) without rowid;
 
+-- terms: the words of the query, eight bytes of hash each
 create table receipts (
     receipt integer primary key,
     id text not null unique,
     scope integer not null,
     at integer not null,
     seq integer not null,
+    terms blob not null,
     body text not null
 );
 create index receipts_at on receipts (at);
+create index receipts_asked on receipts (scope, terms);
 create table shown (record integer not null, receipt integer not null, primary key (record, receipt)) without rowid;
 create index shown_receipt on shown (receipt);
 create table accesses (record integer primary key, count integer not null, last integer not null);
@@ -146,6 +150,7 @@ create table lists (
 );
 create index lists_name on lists (scope, conversation, name, item);
 
+-- request: a salt and a salted digest; nothing, when what it wrote was erased
 create table repeats (
     scope integer not null, key text not null, request blob not null, at integer not null, answer text not null,
     primary key (scope, key)
