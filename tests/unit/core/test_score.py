@@ -215,7 +215,15 @@ def test_questions_without_a_name_of_time_are_not_searched_for_one() -> None:
     """The short cut skips no question in which the rules would find a period."""
     from agent_memory.core.recall.dates import periods
 
-    said = ["in May", "last Tuesday", "two weeks ago", "recently", "on 3 March", "since spring", "Q3 2023", "this weekend"]
-    said += ["the day before yesterday", "an hour ago", "in 2022", "tonight", "first week of August", "lately"]
+    said = ["in May", "last Tuesday", "two weeks ago", "recently", "on 3 March", "since spring", "Q3 2023"]
+    said += [
+        "this weekend",
+        "the day before yesterday",
+        "an hour ago",
+        "in 2022",
+        "tonight",
+        "first week of August",
+        "lately",
+    ]
     for phrase in said:
         assert bool(read(f"what broke {phrase}?", NOW).periods) == bool(periods(f"what broke {phrase}?", NOW)), phrase

@@ -19,6 +19,7 @@ from agent_memory.models.errors import StoreError
 from agent_memory.models.record import SHARED
 
 PATIENCE_SECONDS = 5.0  # how long a forget waits for readers that hold the log
+REWRITTEN_BYTES = 64 * 1024 * 1024  # half a second of work
 WORD = 8  # bytes of a word's hash; a row of `words` holds one more for its count
 
 _BY_CONTENT = ("words", "fields", "pending", "contents")
@@ -120,7 +121,9 @@ def owed(connection: sqlite3.Connection) -> str | None:
 
 
 def scrub(connections: Connections, debt: str, *, patience: float = 0.0) -> bool:
-    """The write-ahead log still holds old page images: move it into the file and cut it to nothing.
+    """Leave no copy on the disk. When SQLite moves a row, its old place keeps the bytes where `secure_delete` does not
+    reach, so a file of moderate size is written anew; a large one is left to `rebuild`. The log still holds old page
+    images: move it into the file and cut it to nothing.
 
     A reader may stand in the way. Then this is still owed, the file says so, and whoever writes next tries again; so
     does whoever closes the file last. The debt is noted in the transaction that erases: a crash leaves it noted.
@@ -130,6 +133,8 @@ def scrub(connections: Connections, debt: str, *, patience: float = 0.0) -> bool
         with connections.plain() as connection:
             connection.execute(f"pragma busy_timeout = {200 if patience else 0}")
             try:
+                if connections.path.stat().st_size <= REWRITTEN_BYTES:
+                    connection.execute("vacuum")
                 while connection.execute("pragma wal_checkpoint(truncate)").fetchone()[0] != 0:
                     if time.monotonic() >= deadline:
                         return False
@@ -138,7 +143,7 @@ def scrub(connections: Connections, debt: str, *, patience: float = 0.0) -> bool
                 connection.execute(f"pragma busy_timeout = {int(BUSY_SECONDS * 1000)}")
         with connections.writing(durable=False) as connection:  # unless somebody erased something since
             connection.execute("delete from meta where name = 'scrub' and value = ?", (debt,))
-    except StoreError:
+    except (StoreError, OSError):
         return False  # what was erased is committed; only the cleaning is late
     return True
 

@@ -103,6 +103,8 @@ class SqliteRecords:
             # A line that concerns everybody: whoever holds the old words in memory reads them again.
             Ledger(connection, 0, names.number(OURSELVES), "rebuild").append(ADOPT, 0, None, None, b"")
             schema.create_views(connection, self._kinds, replace=True)
+        with self._connections.plain() as connection:
+            connection.execute("vacuum")  # also what an erasure in a large file left between the rows
         return {"contents": made, "views": len(self._kinds)}
 
     def stats(self, view: View) -> dict[str, Any]:
