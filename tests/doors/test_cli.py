@@ -197,7 +197,11 @@ def test_every_short_command_has_an_example_and_they_run(here: Any) -> None:
     assert set(reference.EXAMPLES) == {*commands.top(), *OWN}
     middle = sorted(set(reference.EXAMPLES) - {"add", "forget", "demo"})
     for name in ["add", *middle, "forget"]:
-        words = shlex.split(reference.EXAMPLES[name])
+        example = reference.EXAMPLES[name]
+        if "RECEIPT" in example:
+            asked = json.loads(here("recall", "staging", "--json").out)
+            example = example.replace("RECEIPT", asked["receipt_id"])
+        words = shlex.split(example)
         assert words[0] == name
         ran = here(*words)
         assert (ran.code, ran.err) == (0, ""), ran
@@ -603,4 +607,5 @@ def test_a_command_loads_only_what_it_needs(words: list[str], heavy: set[str]) -
 def test_version_and_completion(process: Any) -> None:
     assert process("--version").out == f"agent-memory {agent_memory.__version__}\n"
     words = {"COMP_WORDS": "agent-memory rec", "COMP_CWORD": "1", "_AGENT_MEMORY_COMPLETE": "bash_complete"}
-    assert process(**words).out.split() == ["plain,recall", "plain,records"]
+    found = {"plain,recall", "plain,records", "plain,receipt", "plain,receipts"}
+    assert set(process(**words).out.split()) == found

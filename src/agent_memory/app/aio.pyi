@@ -7,7 +7,7 @@ from agent_memory.app.namespaces.asking import Where
 from agent_memory.app.namespaces.records import Fields, Forgotten, Written
 from agent_memory.app.namespaces.upkeep import Verification
 from agent_memory.app.namespaces.vectors import VectorMatch
-from agent_memory.models.answer import Recalled
+from agent_memory.models.answer import Recalled, Replay
 from agent_memory.models.bundle import MemoryBundle
 from agent_memory.models.kinds.conversation import Turn
 from agent_memory.models.kinds.experience import Strategy
@@ -66,6 +66,10 @@ class AsyncProcedural:
     ) -> str: ...
     async def reflect(self, outcome: dict[str, Any]) -> str: ...
     async def reinforce_strategy(self, strategy_id: str, success: bool) -> Strategy: ...
+
+class AsyncReceipts:
+    async def get(self, receipt_id: str) -> dict[str, Any]: ...
+    async def replay(self, receipt_id: str, now: bool = ...) -> Replay: ...
 
 class AsyncRecords:
     async def add(
@@ -209,6 +213,7 @@ class AsyncAgentMemory:
     episodic: AsyncEpisodic
     goals: AsyncGoals
     procedural: AsyncProcedural
+    receipts: AsyncReceipts
     records: AsyncRecords
     retriever: AsyncRetriever
     semantic: AsyncSemantic

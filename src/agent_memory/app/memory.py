@@ -13,6 +13,7 @@ from agent_memory.app.namespaces import (
     Episodic,
     Goals,
     Procedural,
+    Receipts,
     Records,
     Retriever,
     Semantic,
@@ -89,6 +90,7 @@ class AgentMemory:
         self.goals = Goals(client)
         self.user = User(client)
         self.upkeep = Upkeep(client)
+        self.receipts = Receipts(client)
         self.embedder = TextEmbedder(runtime.embedding)
         self.vectors = Vectors(client)
 

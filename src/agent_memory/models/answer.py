@@ -44,6 +44,14 @@ class Hit(Model):
         return self.record.kind
 
 
+class Difference(Model):
+    """A record that is not where it was: (place, version, score) before and after; None where it is missing."""
+
+    id: str
+    before: tuple[int, int, float] | None
+    after: tuple[int, int, float] | None
+
+
 class Recalled(Model):
     """Hits, best first: iterate, index, or take `.hits`. `pending` texts had no vector yet and were found by
     their words only."""
@@ -66,3 +74,18 @@ class Recalled(Model):
 
     def __getitem__(self, place: int) -> Hit:
         return self.hits[place]
+
+
+class Replay(Model):
+    """A recall, asked again. `identical`: the same records, versions, order and scores. `forgotten` records of this
+    reader's scopes went since, `pending` texts had no vector then, and another `pipeline` may answer differently:
+    these are the reasons for which a replay as of its own moment can differ."""
+
+    receipt_id: str
+    identical: bool
+    differences: list[Difference]
+    recalled: Recalled
+    forgotten: int
+    pending: int
+    pipeline: str
+    same_pipeline: bool

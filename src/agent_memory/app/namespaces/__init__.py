@@ -3,6 +3,7 @@
 from agent_memory.app.namespaces.episodic import Episodic
 from agent_memory.app.namespaces.goals import Goals
 from agent_memory.app.namespaces.procedural import Procedural
+from agent_memory.app.namespaces.receipts import Receipts
 from agent_memory.app.namespaces.records import Records
 from agent_memory.app.namespaces.retriever import Retriever
 from agent_memory.app.namespaces.semantic import Semantic
@@ -15,6 +16,7 @@ __all__ = [
     "Episodic",
     "Goals",
     "Procedural",
+    "Receipts",
     "Records",
     "Retriever",
     "Semantic",

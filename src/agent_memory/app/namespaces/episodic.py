@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from agent_memory.app.namespaces.asking import Where, asked, turn_shown
 from agent_memory.app.operations import Namespace, Permission, operation
-from agent_memory.core.recall.recall import Question, recall
+from agent_memory.core.recall.recall import recall
+from agent_memory.core.recall.receipt import Question
 from agent_memory.core.working.desk import WorkingSet
 from agent_memory.core.write.commit import commit
 from agent_memory.models.errors import Denied

@@ -8,7 +8,8 @@ from typing import Any
 
 from agent_memory.app.namespaces.asking import asked
 from agent_memory.app.operations import Namespace, Permission, operation
-from agent_memory.core.recall.recall import Question, recall
+from agent_memory.core.recall.recall import recall
+from agent_memory.core.recall.receipt import Question
 from agent_memory.core.write.commit import SELF, Revision, commit, commit_after_reading
 from agent_memory.models.draft import Draft
 from agent_memory.models.errors import NotFound

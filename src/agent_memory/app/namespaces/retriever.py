@@ -8,7 +8,8 @@ from agent_memory.app.namespaces.asking import Where, asked, fact_shown, turn_sh
 from agent_memory.app.namespaces.goals import Goals
 from agent_memory.app.namespaces.user import User
 from agent_memory.app.operations import Namespace, operation
-from agent_memory.core.recall.recall import Question, recall
+from agent_memory.core.recall.recall import recall
+from agent_memory.core.recall.receipt import Question
 from agent_memory.models.answer import Hit, Recalled
 from agent_memory.models.bundle import MemoryBundle
 from agent_memory.models.errors import InvalidInput

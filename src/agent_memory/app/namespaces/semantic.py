@@ -7,7 +7,8 @@ from typing import Any
 
 from agent_memory.app.namespaces.asking import Where, asked, fact_shown
 from agent_memory.app.operations import Namespace, Permission, operation
-from agent_memory.core.recall.recall import Question, recall
+from agent_memory.core.recall.recall import recall
+from agent_memory.core.recall.receipt import Question
 from agent_memory.core.write.commit import SELF, Revision, commit_after_reading, connect
 from agent_memory.models.answer import Recalled
 from agent_memory.models.errors import InvalidInput, NotFound

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from agent_memory.core.govern.receipts import ReceiptBook
 from agent_memory.core.recall.question import Asked, names, read, spoken
+from agent_memory.core.recall.receipt import Question, receipt_line
 from agent_memory.core.recall.score import Ranking, rank
 from agent_memory.core.recall.select import select
 from agent_memory.core.write.embed import Embedding
@@ -17,11 +16,8 @@ from agent_memory.models.errors import InvalidInput, PartMissing
 from agent_memory.models.kinds.kind import fold
 from agent_memory.models.model import clean_text, new_id
 from agent_memory.models.moment import from_micros
-from agent_memory.models.recipe import Recipe
-from agent_memory.models.record import Record
+from agent_memory.models.record import Record, Scope
 from agent_memory.ports.index import Index, Pool, Probe
-from agent_memory.ports.receipts import ReceiptLine
-from agent_memory.ports.records import Filter, View
 
 CATCH_UP_SECONDS = 0.2
 LONGEST_QUERY = 20_000
@@ -37,25 +33,15 @@ class Recalling:
     receipts: ReceiptBook
 
 
-@dataclass(frozen=True)
-class Question:
-    """`meaning` replaces the embedding of the text, for a caller who has a vector already."""
-
-    text: str
-    view: View
-    where: Filter
-    k: int
-    recipe: Recipe
-    meaning: Sequence[float] | None = None
-
-
 def recall(recalling: Recalling, question: Question) -> Recalled:
     started = time.perf_counter()
     asked = read(_checked(question), from_micros(question.view.now))
+    if question.speakers is None:
+        question = replace(question, speakers=_speakers(recalling.index, question.view.scope, asked))
     recalling.embedding.agree()
     probe = _probe(recalling, question, asked)
     pool = recalling.index.gather(probe)
-    if pool.pending:  # bulk writes leave their vectors to whoever asks first, within bounds
+    if pool.pending and not question.again:  # bulk writes leave their vectors to whoever asks first, within bounds
         recalling.embedding.catch_up(question.view, seconds=CATCH_UP_SECONDS, now=question.view.now)
         pool = recalling.index.gather(probe)
     ranking = rank(pool, asked, question.recipe, question.view.now)
@@ -75,7 +61,8 @@ def recall(recalling: Recalling, question: Question) -> Recalled:
         pending=pool.pending,
         milliseconds=round((time.perf_counter() - started) * 1000, 3),
     )
-    recalling.receipts.add(_receipt(question, asked, recalled))
+    if not question.again:
+        recalling.receipts.add(receipt_line(question, asked, recalled))
     return recalled
 
 
@@ -107,19 +94,19 @@ def _probe(recalling: Recalling, question: Question, asked: Asked) -> Probe:
     if question.meaning is not None:
         return replace(probe, vector=embedding.direction(question.meaning), space=embedding.space)
     try:
-        vector = embedding.embed(spoken(asked.text, _speakers(recalling.index, probe, asked))).mean(axis=0)
+        vector = embedding.embed(spoken(asked.text, question.speakers or frozenset())).mean(axis=0)
     except PartMissing:
         return probe  # an embedder out of reach costs the vectors, not the answer
     return replace(probe, vector=vector, space=embedding.space)
 
 
-def _speakers(index: Index, probe: Probe, asked: Asked) -> frozenset[str]:
+def _speakers(index: Index, scope: Scope, asked: Asked) -> frozenset[str]:
     """Which names in the question belong to somebody who speaks in what this reader sees."""
     called = {name.casefold() for name in names(asked.text)}
     marks = {mark: word for mark, word in asked.named.items() if word in called}
     if not marks:
         return frozenset()
-    return frozenset(marks[mark] for mark in index.occurring(probe.view.scope, tuple(marks)))
+    return frozenset(marks[mark] for mark in index.occurring(scope, tuple(marks)))
 
 
 def _explained(record: Record, row: int, pool: Pool, ranking: Ranking, asked: Asked) -> Hit:
@@ -136,26 +123,3 @@ def _explained(record: Record, row: int, pool: Pool, ranking: Ranking, asked: As
         relevance=round(float(ranking.relevance[row]), 4),
         why=why,
     )
-
-
-def _receipt(question: Question, asked: Asked, recalled: Recalled) -> ReceiptLine:
-    body = {
-        "query": question.text,
-        "recipe": question.recipe.name,
-        "recipe_hash": question.recipe.hash,
-        "k": question.k,
-        "now": question.view.now,
-        "valid_at": question.view.valid_at,
-        "seq": recalled.seq,
-        "searched": recalled.searched,
-        "pending": recalled.pending,
-        "milliseconds": recalled.milliseconds,
-        "hits": [
-            {"id": hit.id, "version": hit.record.version, "score": hit.score, "why": hit.why.channels}
-            for hit in recalled.hits
-        ],
-    }
-    handles = tuple(hit.record.seq for hit in recalled.hits)
-    text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
-    terms = b"".join(term.to_bytes(8, "little") for term in asked.terms)
-    return ReceiptLine(recalled.receipt_id, question.view, recalled.seq, text, handles, terms)

@@ -140,7 +140,7 @@ def recalled(found: Recalled, *, why: bool = False) -> list[Block]:
 def _searched(found: Any) -> list[Block]:
     if not isinstance(found, Recalled):
         return []
-    said = f"{len(found)} of {found.searched} memories, {found.milliseconds:.0f} ms"
+    said = f"{len(found)} of {found.searched} memories, {found.milliseconds:.0f} ms, receipt {found.receipt_id}"
     if found.pending:
         said += f"; {found.pending} had no vector yet and were searched by their words only"
     return [Note(said)]

@@ -27,15 +27,18 @@ EXAMPLES: Mapping[str, str] = MappingProxyType(
         "prefer": "prefer git 'merge style' rebase",
         "preferences": "preferences --domain git",
         "rebuild": "rebuild",
+        "receipt": "receipt RECEIPT",
         "recall": "recall 'which port is staging on?' -k 3 --why",
         "remember": "remember 'deploy to staging'",
+        "replay": "replay RECEIPT --now",
         "show": "show staging-port --as-of now",
         "stats": "stats",
         "verify": "verify",
         "whoami": "whoami",
     }
 )
-"""A line to try per command, in an order of your own after `add`. They are run by a test."""
+"""A line to try per command, in an order of your own after `add`. They are run by a test. RECEIPT is the id that
+`recall --json` gives."""
 
 OPENING = """\
 # Command line

@@ -36,6 +36,7 @@ HELP: Mapping[str, str] = MappingProxyType(
         "metadata": "structured data beside the vector",
         "min_confidence": "leave out what is less certain",
         "min_relevance": "leave out what fits less, 0 to 1; 0.4 is a good start",
+        "now": "ask it of today's state, and show what changed since",
         "oldest_first": "turn the order round",
         "payload": "structured data beside the text",
         "predicate": "with a subject: what is said about it; a new claim takes the place of the old one",

@@ -159,8 +159,8 @@ class LinkWallConformance:
     def test_a_link_between_two_sorts_of_private_is_for_whoever_sees_both(self, store: Store) -> None:
         write(store, put("alice's", id="a"), scope=ALICE)
         write(store, put("the bot's", id="b"), scope=BOT)
-        write(store, link("a", "b"), scope=ALICES_BOT)
-        assert len(store.records.links(view(ALICES_BOT), ["a"])) == 1
+        write(store, link("a", "b"), link("b", "a"), scope=ALICES_BOT)
+        assert len(store.records.links(view(ALICES_BOT), ["a"])) == 2
         assert store.records.links(view(ALICE), ["a"]) == []
         assert store.records.links(view(BOT), ["b"]) == []
         for scope in (ALICE, BOT):

@@ -260,4 +260,4 @@ class PreconditionConformance:
         once = Once("request-1", b"print")
         for scope in (ALICE, BOB, SHARED):
             applied = store.records.apply([put("one", id="a")], author=Author(scope), now=NOW, once=once)
-            assert applied.outcomes[0].effect is Effect.CREATED
+            assert (applied.outcomes[0].effect, applied.repeated) == (Effect.CREATED, False)

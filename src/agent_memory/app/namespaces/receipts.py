@@ -1,0 +1,56 @@
+"""`memory.receipts`: what a recall left behind, and asking it again. P9."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from agent_memory.app.operations import Namespace, operation
+from agent_memory.core.recall.recall import recall
+from agent_memory.core.recall.receipt import PIPELINE, differences, question_of
+from agent_memory.models.answer import Replay
+from agent_memory.models.errors import NotFound
+from agent_memory.models.moment import from_micros
+
+MOST_LINES = 100_000
+
+
+class Receipts(Namespace):
+    """Every recall leaves a receipt for 90 days; forgetting takes those that told of what is gone."""
+
+    @operation("receipts.get", command="receipt")
+    def get(self, receipt_id: str) -> dict[str, Any]:
+        """What was asked, of which moment, with which recipe, what was shown and why, and how long it took."""
+        body = self._body(receipt_id)
+        return {**body, "now": from_micros(body["now"]).isoformat()}
+
+    @operation("receipts.replay", command="replay")
+    def replay(self, receipt_id: str, now: bool = False) -> Replay:
+        """Ask a recall again as of its own moment, and prove that the answer is the same.
+
+        With `now` it is asked of today's state, and the differences show what changed since.
+        """
+        client = self._client
+        body = self._body(receipt_id)
+        question = question_of(body, client.scope, client.now() if now else None)
+        recalled = recall(client.runtime.recalling, question)
+        found = differences(body, recalled)
+        lines = client.runtime.store.records.journal(client.view(), after=body["seq"], limit=MOST_LINES)
+        return Replay(
+            receipt_id=receipt_id,
+            identical=not found,
+            differences=found,
+            recalled=recalled,
+            forgotten=sum(line.operation == "erase" for line in lines),
+            pending=body["pending"],
+            pipeline=body["pipeline"],
+            same_pipeline=body["pipeline"] == PIPELINE,
+        )
+
+    def _body(self, receipt_id: str) -> dict[str, Any]:
+        self._client.runtime.receipts.flush()
+        text = self._client.runtime.store.receipts.receipt(self._client.view(), receipt_id)
+        if text is None:
+            raise NotFound(f"no receipt {receipt_id!r}", hint="they are kept for 90 days", field="receipt_id")
+        body: dict[str, Any] = json.loads(text)
+        return body

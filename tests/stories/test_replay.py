@@ -1,0 +1,114 @@
+"""Every recall leaves a receipt, and can be asked again: the same answer, whatever was written since. P9."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from agent_memory import AgentMemory
+from agent_memory.models import Entity, Turn
+from agent_memory.models.errors import NotFound
+from agent_memory.models.recipe import DEFAULT
+
+
+def fill(memory: AgentMemory) -> None:
+    lines = ["the deploy of checkout failed", "which stage?", "the smoke test timed out", "restart the runner"]
+    for index, text in enumerate(lines):
+        speaker = ("Ann", "Bob")[index % 2]
+        memory.store_turn(Turn(conversation_id="c1", index=index, role="user", speaker=speaker, content=text))
+    memory.learn_fact("checkout runs on cluster eu-1", subject="checkout", predicate="runs on")
+    memory.upsert_entity(Entity(name="checkout", type="Service"))
+
+
+def change_everything(memory: AgentMemory) -> None:
+    memory.learn_fact("checkout runs on cluster eu-2", subject="checkout", predicate="runs on")
+    memory.store_turn(Turn(conversation_id="c1", index=2, role="user", speaker="Ann", content="the smoke test is fine"))
+    memory.store_turn(Turn(conversation_id="c1", index=4, role="user", speaker="Cy", content="checkout checkout"))
+    memory.upsert_entity(Entity(name="checkout", type="Service", description="takes orders"))
+    for record in memory.records.find("turn"):
+        memory.records.amend(record.id, importance=0.9)
+    memory.records.add_many([{"text": f"checkout note {number}"} for number in range(30)])
+    memory.recall("checkout")
+
+
+QUESTIONS = {
+    "plain": {"query": "where does checkout run?"},
+    "a speaker": {"query": "What did Ann say about the smoke test?"},
+    "filtered": {"query": "checkout", "kinds": ["fact", "entity"], "min_confidence": 0.1, "k": 3},
+    "a field": {"query": "test", "kinds": ["turn"], "fields": {"role": "user"}},
+    "a window": {"query": "deploy", "time_window_hours": 5},
+    "a recipe": {"query": "deploy", "recipe": DEFAULT.model_copy(update={"words": 0.9, "per_conversation": 1})},
+    "decay": {"query": "deploy", "recipe": "decay"},
+}
+
+
+@pytest.mark.requirement("P9")
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_a_replay_is_identical_after_everything_changed(timed: AgentMemory, clock: object, name: str) -> None:
+    fill(timed)
+    clock.forward(hours=1)
+    first = timed.recall(**QUESTIONS[name])
+    assert first.hits
+    clock.forward(hours=1)
+    change_everything(timed)
+    replay = timed.receipts.replay(first.receipt_id)
+    assert replay.identical and replay.same_pipeline and replay.forgotten == 0, replay.differences
+    assert [(hit.id, hit.score) for hit in replay.recalled] == [(hit.id, hit.score) for hit in first]
+    again = timed.receipts.replay(first.receipt_id, now=True)
+    assert not again.identical and again.differences
+
+
+@pytest.mark.requirement("P9")
+def test_another_process_replays_it_too(memory: AgentMemory, home: Path) -> None:
+    import subprocess
+    import sys
+
+    fill(memory)
+    receipt = memory.recall("where does checkout run?").receipt_id
+    change_everything(memory)
+    memory.close()
+    command = [sys.executable, "-m", "agent_memory.interfaces.cli", "--user", "ada", "replay", receipt, "--json"]
+    ran = subprocess.run(command, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+    assert json.loads(ran.stdout)["identical"] is True
+
+
+def test_a_receipt_tells_what_was_asked_and_why(memory: AgentMemory) -> None:
+    fill(memory)
+    found = memory.recall("What did Ann say?", k=2)
+    receipt = memory.receipts.get(found.receipt_id)
+    assert receipt["query"] == "What did Ann say?" and receipt["k"] == 2 and receipt["speakers"] == ["ann"]
+    assert [hit["id"] for hit in receipt["hits"]] == [hit.id for hit in found]
+    assert receipt["hits"][0]["why"] == found[0].why.channels
+    assert receipt["recipe_hash"] == DEFAULT.hash and receipt["seq"] == found.seq
+
+
+def test_only_forgetting_breaks_it_and_then_it_says_so(memory: AgentMemory) -> None:
+    fill(memory)
+    kept = memory.recall("which stage?", kinds=["turn"], k=1)
+    shown = memory.recall("where does checkout run?", kinds=["fact"], k=1)
+    memory.receipts.get(shown.receipt_id)
+    memory.records.forget([shown[0].id])
+    with pytest.raises(NotFound):
+        memory.receipts.replay(shown.receipt_id)
+    assert memory.receipts.replay(kept.receipt_id).forgotten == 1
+
+
+def test_nobody_replays_what_another_asked(memory: AgentMemory) -> None:
+    fill(memory)
+    receipt = memory.recall("checkout").receipt_id
+    memory.receipts.get(receipt)
+    with AgentMemory(user_id="eve") as eve, pytest.raises(NotFound):
+        eve.receipts.replay(receipt)
+
+
+def test_asking_again_counts_as_no_access(memory: AgentMemory) -> None:
+    ada = memory.upsert_entity(Entity(name="Ada", type="Person"))
+    receipt = memory.recall("Ada", kinds=["entity"]).receipt_id
+    for _ in range(3):
+        memory.receipts.replay(receipt)
+    memory.recall("flush")
+    memory._client.runtime.receipts.flush()
+    assert memory.semantic.get_entity(ada.id).access_count <= 2
