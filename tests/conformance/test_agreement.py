@@ -383,8 +383,8 @@ TestAgreement.settings = settings(
 
 TestLongAgreement = pytest.mark.timeout(7200)(pytest.mark.soak(LongAgreement.TestCase))
 TestLongAgreement.settings = settings(
-    max_examples=500,
-    stateful_step_count=60,
+    max_examples=120,
+    stateful_step_count=40,
     deadline=None,
     database=None,
     print_blob=True,
