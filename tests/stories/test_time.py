@@ -123,3 +123,49 @@ def test_links_have_a_time_too(timed: AgentMemory, clock: object) -> None:
     clock.forward(minutes=5)
     assert timed.records.links(one) == []
     assert [link.type for link in timed.records.links(one, as_of=linked)] == ["CAUSED"]
+
+
+UNTIMED = {
+    "records.history": "shows all moments",
+    "records.journal": "is the recorded time itself",
+    "receipts.get": "is of its own moment",
+    "receipts.replay": "is of its own moment",
+    "user.to_markdown": "is a page to edit now",
+    "upkeep.stats": "counts what is there",
+    "vectors.query": "has no versions",
+}
+
+
+def test_every_read_can_be_asked_as_of_a_moment() -> None:
+    from agent_memory.app.operations import TABLE, Permission
+
+    reads = [one for one in TABLE.values() if one.permission is Permission.READ and not one.name.startswith("working.")]
+    without = {one.name for one in reads if not {"as_of", "valid_at"} <= set(one.signature)}
+    assert without == set(UNTIMED)
+
+
+def test_the_reads_by_name_travel_too(timed: AgentMemory, clock: object) -> None:
+    from agent_memory.models import Entity, Goal
+
+    goal = timed.add_goal(Goal(description="ship it", created_at=clock.now()))
+    ada = timed.upsert_entity(Entity(name="Ada", type="Person", first_seen=clock.now()))
+    timed.user.set_preference("git", "style", "merge")
+    timed.store_turn(Turn(conversation_id="c1", index=0, role="user", content="first", timestamp=clock.now()))
+    timed.procedural.learn_strategy("look first", "any", ["psql"])
+    before = clock.forward(hours=1)
+    clock.forward(hours=1)
+    acme = timed.upsert_entity(Entity(name="Acme", type="Organization", first_seen=clock.now()))
+    timed.semantic.create_relationship(ada.id, acme.id, "WORKS_FOR")
+    timed.goals.update(goal.id, status="completed")
+    timed.user.set_preference("git", "style", "rebase")
+    timed.store_turn(Turn(conversation_id="c1", index=1, role="user", content="second", timestamp=clock.now()))
+    timed.procedural.learn_strategy("look first", "any", ["psql"])
+    clock.forward(hours=1)
+    assert timed.get_active_goals() == [] and [one.id for one in timed.get_active_goals(as_of=before)] == [goal.id]
+    assert [one["value"] for one in timed.get_user_context(valid_at=before)["preferences"]] == ["merge"]
+    assert [one.content for one in timed.episodic.get_conversation("c1", as_of=before)] == ["first"]
+    assert len(timed.semantic.get_entity_graph([ada.id])["related"]) == 1
+    assert timed.semantic.get_entity_graph([ada.id], as_of=before)["related"] == []
+    assert timed.what_worked_for("look", as_of=before)[0].success_count == 1
+    bundle = timed.remember("first second", as_of=before)
+    assert [one["content"] for one in bundle.relevant_turns] == ["first"] and bundle.active_goals[0]["id"] == goal.id

@@ -22,7 +22,7 @@ from agent_memory.app.namespaces import (
     Vectors,
     Working,
 )
-from agent_memory.app.namespaces.asking import Where
+from agent_memory.app.namespaces.asking import Moments, Where
 from agent_memory.core.working.desk import LIST_SECONDS, WorkingSet
 from agent_memory.core.write.embed import Embedding
 from agent_memory.models.answer import Recalled
@@ -164,23 +164,24 @@ class AgentMemory:
         include_semantic: bool = True,
         include_procedural: bool = True,
         time_window_hours: float | None = None,
+        **at: Unpack[Moments],
     ) -> MemoryBundle:
         """What is known that helps with this, grouped and ready for a prompt."""
         return self.retriever.remember(
-            query, top_k, include_episodic, include_semantic, include_procedural, time_window_hours
+            query, top_k, include_episodic, include_semantic, include_procedural, time_window_hours, **at
         )
 
-    def get_active_goals(self) -> list[Goal]:
+    def get_active_goals(self, **at: Unpack[Moments]) -> list[Goal]:
         """Active goals, the highest priority first."""
-        return self.goals.active()
+        return self.goals.active(**at)
 
-    def get_user_context(self) -> dict[str, Any]:
+    def get_user_context(self, **at: Unpack[Moments]) -> dict[str, Any]:
         """user, preferences, expertise, interests."""
-        return self.user.context()
+        return self.user.context(**at)
 
-    def what_worked_for(self, task_description: str, top_k: int = 5) -> list[Strategy]:
+    def what_worked_for(self, task_description: str, top_k: int = 5, **at: Unpack[Moments]) -> list[Strategy]:
         """Strategies that worked for something like this."""
-        return self.procedural.find_strategies(task_description, top_k)
+        return self.procedural.find_strategies(task_description, top_k, **at)
 
     def get_working_context(self) -> dict[str, Any]:
         """What is on the desk of this conversation."""

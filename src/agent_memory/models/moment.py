@@ -16,9 +16,5 @@ def from_micros(micros: int) -> datetime:
     return EPOCH + timedelta(microseconds=micros)
 
 
-def maybe_micros(moment: datetime | None) -> int | None:
-    return None if moment is None else to_micros(moment)
-
-
 def maybe_moment(micros: int | None) -> datetime | None:
     return None if micros is None else from_micros(micros)

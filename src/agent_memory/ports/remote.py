@@ -20,6 +20,8 @@ from urllib.parse import urlsplit
 from agent_memory.models.errors import InvalidInput, PartMissing, SpaceMismatch
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     import httpx
     import numpy as np
     from numpy.typing import NDArray
@@ -195,3 +197,15 @@ def _is_loopback(url: str) -> bool:
         return ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
+
+
+def in_batches(
+    texts: Sequence[str], size: int, dimension: int, ask: Callable[[Sequence[str]], NDArray[np.float32]]
+) -> NDArray[np.float32]:
+    """One row per text, in order, asked for so many at a time."""
+    if isinstance(texts, str):
+        raise InvalidInput("texts must be a list of texts", field="texts", hint="pass [text]")
+    import numpy as np
+
+    parts = [ask(texts[start : start + size]) for start in range(0, len(texts), size)]
+    return np.concatenate([np.empty((0, dimension), np.float32), *parts])

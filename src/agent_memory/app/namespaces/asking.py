@@ -14,7 +14,14 @@ from agent_memory.models.record import Record, Status
 from agent_memory.ports.records import Filter, View
 
 
-class Where(TypedDict, total=False):
+class Moments(TypedDict, total=False):
+    """As of which recorded time, and at which valid time, a read looks; without them, at what holds now."""
+
+    as_of: Moment
+    valid_at: Moment
+
+
+class Where(Moments, total=False):
     """Which records a read considers. What is left out does not filter."""
 
     kinds: list[Name]
@@ -26,13 +33,12 @@ class Where(TypedDict, total=False):
     time_window_hours: float
     min_confidence: float
     fields: dict[str, Any]
-    as_of: Moment
-    valid_at: Moment
 
 
-def asked(client: Client, where: Where, *, searchable: bool = False) -> tuple[View, Filter]:
-    """The view and filter behind the words of a caller."""
-    view = client.view(where.get("as_of"), where.get("valid_at"))
+def asked(client: Client, where: Where, at: Moments | None = None, *, searchable: bool = False) -> tuple[View, Filter]:
+    """The view and filter behind the words of a caller; `at` says when, where the rest is not the caller's."""
+    moments = where if at is None else at
+    view = client.view(moments.get("as_of"), moments.get("valid_at"))
     kinds = where.get("kinds")
     installed = client.runtime.kinds
     if kinds is not None:

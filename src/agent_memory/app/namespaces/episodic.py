@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
-from agent_memory.app.namespaces.asking import Where, asked, turn_shown
+from agent_memory.app.namespaces.asking import Moments, Where, asked, turn_shown
 from agent_memory.app.operations import Namespace, Permission, operation
 from agent_memory.core.recall.recall import recall
 from agent_memory.core.recall.receipt import Question
@@ -48,13 +48,14 @@ class Episodic(Namespace):
         top_k: int = 10,
         user_id: str | None = None,
         time_window_hours: float | None = None,
+        **at: Unpack[Moments],
     ) -> list[dict[str, Any]]:
         """Turns nearest to a vector."""
         self._own(user_id)
         where: Where = {"kinds": ["turn"]}
         if time_window_hours is not None:
             where["time_window_hours"] = time_window_hours
-        view, chosen = asked(self._client, where)
+        view, chosen = asked(self._client, where, at)
         question = Question("", view, chosen, top_k, MEANING, query_embedding)
         found = recall(self._client.runtime.recalling, question)
         return [
@@ -62,17 +63,19 @@ class Episodic(Namespace):
         ]
 
     @operation("episodic.get_conversation")
-    def get_conversation(self, conversation_id: str) -> list[Turn]:
+    def get_conversation(self, conversation_id: str, **at: Unpack[Moments]) -> list[Turn]:
         """A whole conversation, in order."""
-        view, chosen = asked(self._client, {"kinds": ["turn"], "conversation_id": conversation_id})
+        view, chosen = asked(self._client, {"kinds": ["turn"], "conversation_id": conversation_id}, at)
         records = self._client.runtime.store.records.find(view, chosen, limit=MOST_TURNS, oldest_first=True)
         return sorted((Turn.of(record) for record in records), key=lambda turn: turn.index)
 
     @operation("episodic.get_recent_turns")
-    def get_recent_turns(self, user_id: str | None = None, hours: float = 24, limit: int = 50) -> list[dict[str, Any]]:
+    def get_recent_turns(
+        self, user_id: str | None = None, hours: float = 24, limit: int = 50, **at: Unpack[Moments]
+    ) -> list[dict[str, Any]]:
         """Turns of the last hours, the newest first."""
         self._own(user_id)
-        view, chosen = asked(self._client, {"kinds": ["turn"], "time_window_hours": hours})
+        view, chosen = asked(self._client, {"kinds": ["turn"], "time_window_hours": hours}, at)
         return [turn_shown(record) for record in self._client.runtime.store.records.find(view, chosen, limit=limit)]
 
     def _own(self, user_id: str | None) -> None:

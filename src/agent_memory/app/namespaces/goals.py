@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Unpack
 
-from agent_memory.app.namespaces.asking import asked
+from agent_memory.app.namespaces.asking import Moments, asked
 from agent_memory.app.operations import Namespace, Permission, operation
 from agent_memory.core.write.commit import SELF, Revision, commit, commit_after_reading
 from agent_memory.models.errors import NotFound
@@ -47,27 +48,27 @@ class Goals(Namespace):
         return changed[0]
 
     @operation("goals.get")
-    def get(self, id: str) -> Goal:
+    def get(self, id: str, **at: Unpack[Moments]) -> Goal:
         """One goal by its id."""
-        return Goal.of(self._record(id))
+        return Goal.of(self._record(id, at))
 
     @operation("goals.active")
-    def active(self) -> list[Goal]:
+    def active(self, **at: Unpack[Moments]) -> list[Goal]:
         """Active goals, the highest priority first, then the oldest."""
-        return self._sorted({"status": "active"})
+        return self._sorted({"status": "active"}, at)
 
     @operation("goals.children")
-    def children(self, id: str) -> list[Goal]:
+    def children(self, id: str, **at: Unpack[Moments]) -> list[Goal]:
         """The sub-goals of a goal."""
-        return self._sorted({"parent_goal_id": id})
+        return self._sorted({"parent_goal_id": id}, at)
 
-    def _sorted(self, fields: dict[str, str]) -> list[Goal]:
-        view, chosen = asked(self._client, {"kinds": ["goal"], "fields": dict(fields)})
+    def _sorted(self, fields: dict[str, str], at: Moments) -> list[Goal]:
+        view, chosen = asked(self._client, {"kinds": ["goal"], "fields": dict(fields)}, at)
         found = self._client.runtime.store.records.find(view, chosen, limit=MOST_GOALS)
         return sorted((Goal.of(record) for record in found), key=lambda goal: (-goal.priority, goal.created_at))
 
-    def _record(self, id: str) -> Record:
-        found = self._client.runtime.store.records.get(self._client.view(), [id])
+    def _record(self, id: str, at: Moments) -> Record:
+        found = self._client.runtime.store.records.get(self._client.view(**at), [id])
         if not found or found[0].kind != "goal":
             raise NotFound(f"no goal {id!r}", field="id")
         return found[0]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
 
-from agent_memory.app.namespaces.asking import asked
+from agent_memory.app.namespaces.asking import Moments, asked
 from agent_memory.app.operations import Namespace, Permission, operation
 from agent_memory.core.recall.recall import recall
 from agent_memory.core.recall.receipt import Question
@@ -91,19 +91,19 @@ class Procedural(Namespace):
         return self._tried(known, success, Strategy.of(known()[0]), None)
 
     @operation("procedural.find_strategies")
-    def find_strategies(self, task_description: str, top_k: int = 5) -> list[Strategy]:
+    def find_strategies(self, task_description: str, top_k: int = 5, **at: Unpack[Moments]) -> list[Strategy]:
         """Strategies that worked at least once, by likeness to the task and by success."""
-        view, chosen = asked(self._client, {"kinds": ["strategy"], "fields": {"worked": True}})
+        view, chosen = asked(self._client, {"kinds": ["strategy"], "fields": {"worked": True}}, at)
         found = recall(self._client.runtime.recalling, Question(task_description, view, chosen, 200, DEFAULT))
         ranked = [(hit.relevance, Strategy.of(hit.record)) for hit in found]
         ranked.sort(key=lambda pair: -(0.6 * pair[0] + 0.4 * _expected_success(pair[1])))
         return [strategy for _, strategy in ranked[:top_k]]
 
     @operation("procedural.get_tool_stats")
-    def get_tool_stats(self, task_type: str | None = None) -> list[dict[str, Any]]:
+    def get_tool_stats(self, task_type: str | None = None, **at: Unpack[Moments]) -> list[dict[str, Any]]:
         """Per tool: how often, how successful, how fast (milliseconds); most used first."""
         calls: dict[str, list[dict[str, Any]]] = {}
-        for call in self._calls(task_type):
+        for call in self._calls(task_type, at):
             calls.setdefault(call["tool_name"], []).append(call)
         rows = [_stats(tool, used, task_type is not None) for tool, used in calls.items()]
         return sorted(rows, key=lambda row: (-len(calls[row["tool"]]), row["tool"]))
@@ -152,9 +152,9 @@ class Procedural(Namespace):
         commit_after_reading(self._client.runtime.writing, read, self._client.now())
         return made[0]
 
-    def _calls(self, task_type: str | None) -> Iterator[dict[str, Any]]:
+    def _calls(self, task_type: str | None, at: Moments) -> Iterator[dict[str, Any]]:
         fields = {} if task_type is None else {"task_type": task_type}
-        view, chosen = asked(self._client, {"kinds": ["tool_call"], "fields": fields})
+        view, chosen = asked(self._client, {"kinds": ["tool_call"], "fields": fields}, at)
         last: str | None = None
         while page := self._client.runtime.store.records.find(view, chosen, limit=PAGE, after=last):
             yield from (record.payload for record in page)

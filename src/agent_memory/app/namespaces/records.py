@@ -209,9 +209,9 @@ class Records(Namespace):
         return self._relate(Disconnect(source_id, target_id, type), reason)
 
     @operation("records.links")
-    def links(self, id: str, as_of: Moment | None = None) -> list[Link]:
+    def links(self, id: str, as_of: Moment | None = None, valid_at: Moment | None = None) -> list[Link]:
         """Edges that start or end at a record."""
-        return self._client.runtime.store.records.links(self._client.view(as_of), [id])
+        return self._client.runtime.store.records.links(self._client.view(as_of, valid_at), [id])
 
     @operation("records.journal", command="journal")
     def journal(self, id: str | None = None, after: int = 0, limit: int = 100) -> list[JournalLine]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Unpack
 
-from agent_memory.app.namespaces.asking import Where, asked, fact_shown, turn_shown
+from agent_memory.app.namespaces.asking import Moments, Where, asked, fact_shown, turn_shown
 from agent_memory.app.namespaces.goals import Goals
 from agent_memory.app.namespaces.user import User
 from agent_memory.app.operations import Namespace, operation
@@ -71,11 +71,18 @@ class Retriever(Namespace):
         include_semantic: bool = True,
         include_procedural: bool = True,
         time_window_hours: float | None = None,
+        **at: Unpack[Moments],
     ) -> MemoryBundle:
         """What is known that helps with this: turns, facts, entities, strategies, goals and the user."""
         if not 1 <= top_k <= 200:
             raise InvalidInput(f"top_k: {top_k}; use 1 to 200", field="top_k")
-        window: Where = {} if time_window_hours is None else {"time_window_hours": time_window_hours}
+        window: Where = {}
+        if (as_of := at.get("as_of")) is not None:
+            window["as_of"] = as_of
+        if (valid_at := at.get("valid_at")) is not None:
+            window["valid_at"] = valid_at
+        if time_window_hours is not None:
+            window["time_window_hours"] = time_window_hours
         turns = self._group("turn", "episodic", query, top_k, window) if include_episodic else []
         facts = self._group("fact", "semantic_facts", query, top_k, window) if include_semantic else []
         entities = self._group("entity", "semantic_entities", query, top_k, window) if include_semantic else []
@@ -87,9 +94,9 @@ class Retriever(Namespace):
             strategies=[_strategy(hit) for hit, _ in strategies],
             active_goals=[
                 {"id": goal.id, "description": goal.description, "priority": goal.priority, "status": goal.status}
-                for goal in Goals(self._client).active()
+                for goal in Goals(self._client).active(**at)
             ],
-            user_context=User(self._client).context(),
+            user_context=User(self._client).context(**at),
         )
 
     def _group(self, kind: str, group: str, query: str, k: int, window: Where) -> list[tuple[Hit, float]]:

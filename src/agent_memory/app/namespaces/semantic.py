@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
 
-from agent_memory.app.namespaces.asking import Where, asked, fact_shown
+from agent_memory.app.namespaces.asking import Moments, Where, asked, fact_shown
 from agent_memory.app.operations import Namespace, Permission, operation
 from agent_memory.core.recall.recall import recall
 from agent_memory.core.recall.receipt import Question
@@ -89,27 +89,29 @@ class Semantic(Namespace):
 
     @operation("semantic.vector_search_facts")
     def vector_search_facts(
-        self, query_embedding: list[float], top_k: int = 10, min_confidence: float = 0.5
+        self, query_embedding: list[float], top_k: int = 10, min_confidence: float = 0.5, **at: Unpack[Moments]
     ) -> list[dict[str, Any]]:
         """Facts nearest to a vector, those at least this certain."""
-        found = self._near(query_embedding, top_k, {"kinds": ["fact"], "min_confidence": min_confidence})
+        found = self._near(query_embedding, top_k, {"kinds": ["fact"], "min_confidence": min_confidence}, at)
         return [
             {**fact_shown(hit.record), "score": hit.why.similarity} for hit in found if hit.why.similarity is not None
         ]
 
     @operation("semantic.vector_search_entities")
-    def vector_search_entities(self, query_embedding: list[float], top_k: int = 10) -> list[dict[str, Any]]:
+    def vector_search_entities(
+        self, query_embedding: list[float], top_k: int = 10, **at: Unpack[Moments]
+    ) -> list[dict[str, Any]]:
         """Entities nearest to a vector."""
         return [
             {**self._entity_shown(hit.record), "score": hit.why.similarity}
-            for hit in self._near(query_embedding, top_k, {"kinds": ["entity"]})
+            for hit in self._near(query_embedding, top_k, {"kinds": ["entity"]}, at)
             if hit.why.similarity is not None
         ]
 
     @operation("semantic.get_entity")
-    def get_entity(self, id: str) -> Entity:
+    def get_entity(self, id: str, **at: Unpack[Moments]) -> Entity:
         """One entity, with how often and when last it was recalled."""
-        view = self._client.view()
+        view = self._client.view(**at)
         found = self._client.runtime.store.records.get(view, [id])
         if not found or found[0].kind != "entity":
             raise NotFound(f"no entity {id!r}", field="id")
@@ -117,11 +119,11 @@ class Semantic(Namespace):
         return Entity.of(found[0], (count, from_micros(last)) if count else None)
 
     @operation("semantic.get_entity_graph")
-    def get_entity_graph(self, entity_ids: list[str], depth: int = 2) -> dict[str, Any]:
+    def get_entity_graph(self, entity_ids: list[str], depth: int = 2, **at: Unpack[Moments]) -> dict[str, Any]:
         """Entities around some entities, how they are related and how far, and the facts about all of them."""
         if not 1 <= depth <= DEEPEST:
             raise InvalidInput(f"depth: {depth}; use 1 to {DEEPEST}", field="depth")
-        view, records = self._client.view(), self._client.runtime.store.records
+        view, records = self._client.view(**at), self._client.runtime.store.records
         start = [record for record in records.get(view, entity_ids) if record.kind == "entity"]
         facts: dict[str, Record] = {}
         related: list[dict[str, Any]] = []
@@ -165,8 +167,8 @@ class Semantic(Namespace):
         client.runtime.store.records.apply([connect(link)], author=client.author(), now=client.now())
         return link
 
-    def _near(self, vector: list[float], k: int, where: Where) -> Recalled:
-        view, chosen = asked(self._client, where)
+    def _near(self, vector: list[float], k: int, where: Where, at: Moments) -> Recalled:
+        view, chosen = asked(self._client, where, at)
         return recall(self._client.runtime.recalling, Question("", view, chosen, k, MEANING, vector))
 
     def _same_claim(self, new: Fact, old: Record) -> Fact:

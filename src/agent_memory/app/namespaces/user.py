@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
+from typing import Any, Unpack
 
-from agent_memory.app.namespaces.asking import asked
+from agent_memory.app.namespaces.asking import Moments, asked
 from agent_memory.app.operations import Namespace, Permission, operation
 from agent_memory.core.write.commit import commit
 from agent_memory.models.draft import Draft
@@ -40,10 +40,10 @@ class User(Namespace):
         return None if found is None else found.payload["value"]
 
     @operation("user.preferences", command="preferences")
-    def preferences(self, domain: str | None = None) -> list[Preference]:
+    def preferences(self, domain: str | None = None, **at: Unpack[Moments]) -> list[Preference]:
         """All preferences, or those of one domain."""
         fields = {} if domain is None else {"domain": domain}
-        found = [Preference(**record.payload) for record in self._all("preference", fields)]
+        found = [Preference(**record.payload) for record in self._all("preference", fields, at)]
         return sorted(found, key=lambda one: (one.domain.casefold(), one.name.casefold()))
 
     @operation("user.set_expertise", permission=Permission.WRITE)
@@ -61,13 +61,13 @@ class User(Namespace):
         return interest
 
     @operation("user.context", command="whoami")
-    def context(self) -> dict[str, Any]:
+    def context(self, **at: Unpack[Moments]) -> dict[str, Any]:
         """Everything about the user in one dict: user, preferences, expertise, interests."""
         return {
             "user": {"id": self._client.scope.user},
-            "preferences": [one.model_dump() for one in self.preferences()],
-            "expertise": [record.payload for record in self._all("expertise", {})],
-            "interests": [record.payload["topic"] for record in self._all("interest", {})],
+            "preferences": [one.model_dump() for one in self.preferences(**at)],
+            "expertise": [record.payload for record in self._all("expertise", {}, at)],
+            "interests": [record.payload["topic"] for record in self._all("interest", {}, at)],
         }
 
     @operation("user.to_markdown")
@@ -94,8 +94,8 @@ class User(Namespace):
         self._write([_preference_draft(one, 1.0) for one in read])
         return read
 
-    def _all(self, kind: str, fields: dict[str, Any]) -> list[Record]:
-        view, chosen = asked(self._client, {"kinds": [kind], "fields": fields})
+    def _all(self, kind: str, fields: dict[str, Any], at: Moments) -> list[Record]:
+        view, chosen = asked(self._client, {"kinds": [kind], "fields": fields}, at)
         return self._client.runtime.store.records.find(view, chosen, limit=MOST, oldest_first=True)
 
     def _write(self, drafts: list[Draft]) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from agent_memory.models.errors import InvalidInput
 from agent_memory.ports.embedder import Passage, Space, split_text
-from agent_memory.ports.remote import Remote, sendable, unit_rows
+from agent_memory.ports.remote import Remote, in_batches, sendable, unit_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,12 +62,7 @@ class OpenAIEmbedder:
 
     def embed_many(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """One row per text, in order; a request for each 128 texts."""
-        if isinstance(texts, str):
-            raise InvalidInput("texts must be a list of texts", field="texts", hint="pass [text]")
-        import numpy as np
-
-        parts = [self._ask(texts[start : start + BATCH]) for start in range(0, len(texts), BATCH)]
-        return np.concatenate([np.empty((0, self._space.dimension), np.float32), *parts])
+        return in_batches(texts, BATCH, self._space.dimension, self._ask)
 
     def _ask(self, texts: Sequence[str]) -> NDArray[np.float32]:
         body = {**self._body, "input": [sendable(text[:LONGEST]) for text in texts]}
