@@ -4,11 +4,13 @@ from pathlib import Path
 from typing import Any, Self, Unpack
 
 from agent_memory.app.namespaces.asking import Moments, Where
+from agent_memory.app.namespaces.contexts import Bounds
 from agent_memory.app.namespaces.records import Fields, Forgotten, Written
 from agent_memory.app.namespaces.upkeep import Verification
 from agent_memory.app.namespaces.vectors import VectorMatch
 from agent_memory.models.answer import Recalled, Replay
 from agent_memory.models.bundle import MemoryBundle
+from agent_memory.models.context import Context, Counting, Format, Tier
 from agent_memory.models.kinds.conversation import Turn
 from agent_memory.models.kinds.experience import Strategy
 from agent_memory.models.kinds.knowledge import Entity, Fact, FactSource
@@ -19,6 +21,17 @@ from agent_memory.models.recipe import Recipe
 from agent_memory.models.record import JournalLine, Link, Record, Status
 from agent_memory.ports.clock import Clock
 from agent_memory.ports.embedder import Embedder
+
+class AsyncContexts:
+    async def assemble(
+        self,
+        task_description: str,
+        max_tokens: int = ...,
+        tiers: list[Tier] | None = ...,
+        counter: Counting = ...,
+        format: Format = ...,
+        **bounds: Unpack[Bounds],
+    ) -> Context: ...
 
 class AsyncEpisodic:
     async def get_conversation(self, conversation_id: str, **at: Unpack[Moments]) -> list[Turn]: ...
@@ -218,6 +231,7 @@ class AsyncTextEmbedder:
     async def embed_single(self, text: str) -> list[float]: ...
 
 class AsyncAgentMemory:
+    contexts: AsyncContexts
     episodic: AsyncEpisodic
     goals: AsyncGoals
     procedural: AsyncProcedural
@@ -247,6 +261,15 @@ class AsyncAgentMemory:
     async def __aenter__(self) -> Self: ...
     async def __aexit__(self, *error: object) -> None: ...
     async def add_goal(self, goal: Goal) -> Goal: ...
+    async def assemble_context(
+        self,
+        task_description: str,
+        max_tokens: int = ...,
+        tiers: list[Tier] | None = ...,
+        counter: Counting = ...,
+        format: Format = ...,
+        **bounds: Unpack[Bounds],
+    ) -> Context: ...
     async def close(self, *, clear: bool = ...) -> None: ...
     async def get_active_goals(self, **at: Unpack[Moments]) -> list[Goal]: ...
     async def get_user_context(self, **at: Unpack[Moments]) -> dict[str, Any]: ...

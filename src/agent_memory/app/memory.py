@@ -10,6 +10,7 @@ from typing import Any, Self, Unpack
 from agent_memory.app import config, wiring
 from agent_memory.app.client import Client, conversation
 from agent_memory.app.namespaces import (
+    Contexts,
     Episodic,
     Goals,
     Procedural,
@@ -23,10 +24,12 @@ from agent_memory.app.namespaces import (
     Working,
 )
 from agent_memory.app.namespaces.asking import Moments, Where
+from agent_memory.app.namespaces.contexts import Bounds
 from agent_memory.core.working.desk import LIST_SECONDS, WorkingSet
 from agent_memory.core.write.embed import Embedding
 from agent_memory.models.answer import Recalled
 from agent_memory.models.bundle import MemoryBundle
+from agent_memory.models.context import Context, Counting, Format, Tier
 from agent_memory.models.errors import InvalidInput
 from agent_memory.models.kinds.conversation import Turn
 from agent_memory.models.kinds.experience import Strategy
@@ -87,6 +90,7 @@ class AgentMemory:
         self.semantic = Semantic(client)
         self.procedural = Procedural(client)
         self.working = Working(client, desk)
+        self.contexts = Contexts(client, desk)
         self.goals = Goals(client)
         self.user = User(client)
         self.upkeep = Upkeep(client)
@@ -170,6 +174,18 @@ class AgentMemory:
         return self.retriever.remember(
             query, top_k, include_episodic, include_semantic, include_procedural, time_window_hours, **at
         )
+
+    def assemble_context(
+        self,
+        task_description: str,
+        max_tokens: int = 4000,
+        tiers: list[Tier] | None = None,
+        counter: Counting = "estimate",
+        format: Format = "markdown",
+        **bounds: Unpack[Bounds],
+    ) -> Context:
+        """What helps with a task, as one text that never has more tokens than asked for."""
+        return self.contexts.assemble(task_description, max_tokens, tiers, counter, format, **bounds)
 
     def get_active_goals(self, **at: Unpack[Moments]) -> list[Goal]:
         """Active goals, the highest priority first."""

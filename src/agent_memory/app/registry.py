@@ -10,6 +10,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 from agent_memory.app.config import Settings
+from agent_memory.core.context.tokens import Counter, estimate
 from agent_memory.models.errors import InvalidInput, PartMissing
 from agent_memory.models.kinds import BUILT_IN
 from agent_memory.models.kinds.kind import Kind
@@ -96,6 +97,20 @@ def open_embedder(settings: Settings) -> Embedder:
     key = settings.openai_api_key.get_secret_value() if settings.openai_api_key else None
     chosen = {name: value for name, value in {**given, "api_key": key}.items() if value is not None}
     return OpenAIEmbedder(**chosen)  # type: ignore[arg-type]
+
+
+def token_counter(name: str) -> Counter:
+    """`estimate`, or `wordpiece`: the tokenizer that comes with the local embedder."""
+    if name == "estimate":
+        return estimate
+    if name == "wordpiece":
+        from agent_memory.engines.onnx import vocabulary
+        from agent_memory.engines.onnx.wordpiece import WordPiece
+
+        return WordPiece(vocabulary.load()).count
+    raise InvalidInput(
+        f"counter: {name!r}", hint="use estimate, wordpiece, or a function from text to a number", field="counter"
+    )
 
 
 def embedder_settings(settings: Settings) -> tuple[object, ...]:

@@ -1,6 +1,7 @@
 """The nouns: what is stored, asked and answered. No I/O here."""
 
 from agent_memory.models.bundle import MemoryBundle
+from agent_memory.models.context import Chunk, Context
 from agent_memory.models.draft import Draft
 from agent_memory.models.kinds.conversation import Turn
 from agent_memory.models.kinds.experience import Strategy, ToolCall
@@ -11,6 +12,8 @@ from agent_memory.models.kinds.work import Goal
 from agent_memory.models.record import JournalLine, Link, Record, Scope, Status
 
 __all__ = [
+    "Chunk",
+    "Context",
     "Draft",
     "Entity",
     "Expertise",

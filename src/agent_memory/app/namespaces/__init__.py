@@ -1,5 +1,6 @@
 """The namespaces of a client, one per capability. Importing this fills the table of operations."""
 
+from agent_memory.app.namespaces.contexts import Contexts
 from agent_memory.app.namespaces.episodic import Episodic
 from agent_memory.app.namespaces.goals import Goals
 from agent_memory.app.namespaces.procedural import Procedural
@@ -13,6 +14,7 @@ from agent_memory.app.namespaces.vectors import Vectors
 from agent_memory.app.namespaces.working import Working
 
 __all__ = [
+    "Contexts",
     "Episodic",
     "Goals",
     "Procedural",

@@ -18,6 +18,7 @@ from agent_memory.models.model import clean_text, new_id
 from agent_memory.models.moment import from_micros
 from agent_memory.models.record import Record, Scope
 from agent_memory.ports.index import Index, Pool, Probe
+from agent_memory.ports.receipts import ReceiptLine
 
 CATCH_UP_SECONDS = 0.2
 LONGEST_QUERY = 20_000
@@ -34,6 +35,15 @@ class Recalling:
 
 
 def recall(recalling: Recalling, question: Question) -> Recalled:
+    """Answer, and leave a receipt unless it was asked only to compare."""
+    recalled, line = answer(recalling, question)
+    if not question.again:
+        recalling.receipts.add(line)
+    return recalled
+
+
+def answer(recalling: Recalling, question: Question) -> tuple[Recalled, ReceiptLine]:
+    """The answer, and the receipt that it should leave."""
     started = time.perf_counter()
     asked = read(_checked(question), from_micros(question.view.now))
     if question.speakers is None:
@@ -61,9 +71,7 @@ def recall(recalling: Recalling, question: Question) -> Recalled:
         pending=pool.pending,
         milliseconds=round((time.perf_counter() - started) * 1000, 3),
     )
-    if not question.again:
-        recalling.receipts.add(receipt_line(question, asked, recalled))
-    return recalled
+    return recalled, receipt_line(question, asked, recalled)
 
 
 def _checked(question: Question) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from agent_memory.core.recall.question import Asked
@@ -60,6 +60,13 @@ def receipt_line(question: Question, asked: Asked, recalled: Recalled) -> Receip
     text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
     terms = b"".join(term.to_bytes(8, "little") for term in asked.terms)
     return ReceiptLine(recalled.receipt_id, question.view, recalled.seq, text, handles, terms)
+
+
+def with_context(line: ReceiptLine, shown: tuple[int, ...], context: dict[str, Any]) -> ReceiptLine:
+    """The receipt of a recall that became a context: what was made of its hits, and what was really shown."""
+    body = {**json.loads(line.body), "context": context}
+    handles = tuple(dict.fromkeys((*line.handles, *shown)))
+    return replace(line, body=json.dumps(body, ensure_ascii=False, separators=(",", ":")), handles=handles)
 
 
 def question_of(body: dict[str, Any], scope: Scope, now: int | None) -> Question:

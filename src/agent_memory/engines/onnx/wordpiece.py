@@ -70,6 +70,10 @@ class WordPiece:
         ids.append(END)
         return ids
 
+    def count(self, text: str) -> int:
+        """How many pieces a text has, without the marks that frame it."""
+        return sum(len(unit.ids) for unit in self.units(text))
+
     def _pieces(self, unit: str) -> tuple[int, ...]:
         return tuple(number for word in _words(unit) for number in self._match(word))
 

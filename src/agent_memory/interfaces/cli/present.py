@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, get_type_hints
@@ -17,6 +18,7 @@ from agent_memory.interfaces.cli.cleaning import one_line
 from agent_memory.interfaces.cli.output import shown
 from agent_memory.models.answer import Recalled, Why
 from agent_memory.models.bundle import MemoryBundle
+from agent_memory.models.context import Context
 from agent_memory.models.record import JournalLine, Record, Status
 
 ID = Column("id", Under.NARROW, "cyan", whole=True, order=0)
@@ -32,6 +34,8 @@ def is_empty(result: Any) -> bool:
     """Whether there is nothing to show."""
     if isinstance(result, MemoryBundle):
         return not result.to_context_string()
+    if isinstance(result, Context):
+        return not result.text
     return result is None or (isinstance(result, list | Recalled) and len(result) == 0)
 
 
@@ -205,6 +209,14 @@ def bundle(one: MemoryBundle) -> list[Block]:
     return [Line(one.to_context_string())]
 
 
+def context(one: Context) -> list[Block]:
+    reasons = Counter(left.reason for left in one.left_out)
+    left = f", {len(one.left_out)} left out ({', '.join(f'{why} {n}' for why, n in sorted(reasons.items()))})"
+    counted = f"{one.total_tokens} of {one.max_tokens} tokens by {one.counter}"
+    said = f"{counted}: {len(one.preferences) + len(one.chunks)} shown{left if one.left_out else ''}"
+    return [Verbatim(one.text), Note(f"{said}, receipt {one.receipt_id}")]
+
+
 def listed(result: list[Any]) -> list[Block]:
     """A list of one kind of thing: its own table, or one made of its fields."""
     shape = LISTS.get(type(result[0]))
@@ -255,6 +267,7 @@ PRESENTERS: Mapping[type, Callable[[Any], list[Block]]] = {
     Forgotten: forgotten,
     Verification: verification,
     MemoryBundle: bundle,
+    Context: context,
     str: lambda text: [Verbatim(text)],
 }
 

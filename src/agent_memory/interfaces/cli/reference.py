@@ -16,6 +16,7 @@ EXAMPLES: Mapping[str, str] = MappingProxyType(
     {
         "add": "add 'Staging listens on port 5433' --id staging-port --importance 0.8",
         "amend": "amend staging-port --importance 0.9 --reason 'asked for twice'",
+        "context": "context 'move staging to another port' --max-tokens 500",
         "demo": "demo",
         "doctor": "doctor",
         "edit": "edit staging-port --text 'Staging listens on port 5434' --reason 'it moved'",

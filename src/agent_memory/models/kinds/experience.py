@@ -65,14 +65,23 @@ class ReflectionPayload(Model):
     state: Literal["queued", "done"] = "queued"
 
 
+def _strategy_shown(text: str, payload: dict[str, Any]) -> str:
+    tried = payload["success_count"] + payload["failure_count"]
+    tools = " → ".join(payload["tool_sequence"])
+    record = f"worked {payload['success_count']} of {tried} times"
+    return "\n".join([text, f"{record}: {tools}" if tools else record])
+
+
 KINDS = (
-    Kind("tool_call", "tool_calls", ToolCall, indexed=("tool_name", "task_type"), searchable=False),
+    Kind("tool_call", "tool_calls", ToolCall, indexed=("tool_name", "task_type"), searchable=False, tier="working"),
     Kind(
         "strategy",
         "strategies",
         StrategyPayload,
         key=lambda text, payload: joined_key(payload["description"]),
         indexed=("worked",),
+        tier="working",
+        shown=_strategy_shown,
     ),
     Kind("reflection", "reflections", ReflectionPayload, indexed=("type", "state")),
 )

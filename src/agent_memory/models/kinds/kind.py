@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import PydanticSerializationError
@@ -39,6 +39,8 @@ class Kind:
     needs_text     whether its text may not be empty
     sources        the sources it may have, the usual one first; any, where none are named
     searchable     whether recall looks at it when no kinds are named
+    tier           where a context shows it: working, longterm or knowledge; `user` stands before all of them
+    shown          (text, payload) -> what a context shows of it
     """
 
     name: str
@@ -52,6 +54,8 @@ class Kind:
     needs_text: bool = True
     sources: tuple[str, ...] = ()
     searchable: bool = True
+    tier: Literal["working", "longterm", "knowledge", "user"] = "longterm"
+    shown: Callable[[str, dict[str, Any]], str] = lambda text, payload: text
 
     def check(self, payload: dict[str, Any]) -> dict[str, Any]:
         """The payload as plain JSON values, validated; `InvalidInput` names the field that is wrong."""

@@ -113,6 +113,7 @@ KINDS = (
         key=lambda text, payload: joined_key(payload["name"], payload["type"]),
         succeeds=False,
         indexed=("name", "type"),
+        tier="knowledge",
     ),
     Kind(
         "fact",
@@ -121,6 +122,7 @@ KINDS = (
         key=fact_key,
         succeeds=True,
         indexed=("subject", "predicate"),
+        tier="knowledge",
         sources=("user_stated", "extraction", "inferred"),
     ),
 )

@@ -33,6 +33,7 @@ KINDS = (
         key=lambda text, payload: joined_key(payload["domain"], payload["name"]),
         succeeds=True,
         indexed=("domain", "name"),
+        tier="user",
     ),
     Kind(
         "expertise",
@@ -41,6 +42,7 @@ KINDS = (
         key=lambda text, payload: joined_key(payload["topic"]),
         succeeds=True,
         indexed=("topic",),
+        tier="user",
     ),
     Kind(
         "interest",
@@ -48,5 +50,6 @@ KINDS = (
         Interest,
         key=lambda text, payload: joined_key(payload["topic"]),
         indexed=("topic",),
+        tier="user",
     ),
 )

@@ -62,8 +62,31 @@ class DecisionPayload(Model):
     outcome: Text | None = None
 
 
+def _goal_shown(text: str, payload: dict[str, Any]) -> str:
+    return f"{text} (priority {payload['priority']}, {payload['status']})"
+
+
+def _decision_shown(text: str, payload: dict[str, Any]) -> str:
+    said = (("because", "reason"), ("outcome", "outcome"))
+    return "\n".join([text, *(f"{word}: {payload[field]}" for word, field in said if payload.get(field))])
+
+
 KINDS = (
-    Kind("goal", "goals", GoalPayload, indexed=("status", "priority", "parent_goal_id")),
-    Kind("task", "tasks", TaskPayload, indexed=("status", "goal_id")),
-    Kind("decision", "decisions", DecisionPayload, indexed=("decided_by",)),
+    Kind(
+        "goal",
+        "goals",
+        GoalPayload,
+        indexed=("status", "priority", "parent_goal_id"),
+        tier="working",
+        shown=_goal_shown,
+    ),
+    Kind(
+        "task",
+        "tasks",
+        TaskPayload,
+        indexed=("status", "goal_id"),
+        tier="working",
+        shown=lambda text, payload: f"{text} ({payload['status']})",
+    ),
+    Kind("decision", "decisions", DecisionPayload, indexed=("decided_by",), tier="working", shown=_decision_shown),
 )

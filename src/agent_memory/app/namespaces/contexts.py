@@ -1,0 +1,143 @@
+"""`memory.contexts`: what is known that helps with a task, within a budget of tokens. T5."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any, Unpack
+
+from agent_memory.app import registry
+from agent_memory.app.namespaces.asking import Moments, asked
+from agent_memory.app.operations import Namespace, operation
+from agent_memory.core.context import gather
+from agent_memory.core.context.assemble import SHARE, Assembled, Candidate, Limits, assemble
+from agent_memory.core.context.tokens import Counter, checked
+from agent_memory.core.recall.recall import answer
+from agent_memory.core.recall.receipt import Question, with_context
+from agent_memory.core.working.desk import WorkingSet
+from agent_memory.models.answer import Recalled
+from agent_memory.models.context import TIERS, Context, Counting, Format, Tier
+from agent_memory.models.errors import InvalidInput
+from agent_memory.models.recipe import DEFAULT
+from agent_memory.models.record import Record
+
+if TYPE_CHECKING:
+    from agent_memory.app.client import Client
+
+CANDIDATES = 60
+MOST_PREFERENCES = 200
+MOST_GOALS = 20
+MOST_TOKENS = 1_000_000
+RECIPE = DEFAULT.model_copy(update={"name": "context"})
+
+
+class Bounds(Moments, total=False):
+    """What a context may hold, beside its tokens."""
+
+    per_conversation: int
+    min_relevance: float
+    ids: bool
+
+
+class Contexts(Namespace):
+    """Prompts from memory, bounded."""
+
+    def __init__(self, client: Client, desk: WorkingSet) -> None:
+        super().__init__(client)
+        self._desk = desk
+
+    @operation("contexts.assemble", command="context")
+    def assemble(
+        self,
+        task_description: str,
+        max_tokens: int = 4000,
+        tiers: list[Tier] | None = None,
+        counter: Counting = "estimate",
+        format: Format = "markdown",
+        **bounds: Unpack[Bounds],
+    ) -> Context:
+        """What helps with a task, as one text that never has more tokens than asked for.
+
+        Preferences come first, then the tiers: operational (the desk), working (goals, tasks, decisions, strategies),
+        longterm (what happened) and knowledge (facts, entities). `counter` is `estimate` (safe for any model),
+        `wordpiece`, or a function of your own. At most three turns of one conversation, unless `per_conversation`
+        says otherwise (0: all). Without `ids` the text is shorter, and the `chunks` still have them. `left_out` says
+        what was considered, and why it is not there.
+        """
+        started = time.perf_counter()
+        limits = _limits(max_tokens, counter, format, bounds)
+        chosen = TIERS if tiers is None else tuple(tiers)
+        question = self._question(task_description, chosen, bounds)
+        recalled, line = answer(self._client.runtime.recalling, question)
+        candidates = self._candidates(recalled, chosen, bounds, limits)
+        made = assemble(task_description, candidates, limits)
+        context = made.context.model_copy(
+            update={
+                "receipt_id": recalled.receipt_id,
+                "counter": counter if isinstance(counter, str) else "function",
+                "milliseconds": round((time.perf_counter() - started) * 1000, 3),
+            }
+        )
+        self._client.runtime.receipts.add(with_context(line, made.shown, _told(made, context, chosen, format)))
+        return context
+
+    def _question(self, task: str, tiers: tuple[Tier, ...], at: Moments) -> Question:
+        kinds = [kind.name for kind in self._client.runtime.kinds.values() if kind.searchable and kind.tier in tiers]
+        view, where = asked(self._client, {"kinds": kinds}, at)
+        return Question(task, view, where, CANDIDATES, RECIPE)
+
+    def _candidates(self, recalled: Recalled, tiers: tuple[Tier, ...], at: Moments, limits: Limits) -> list[Candidate]:
+        kinds = self._client.runtime.kinds
+        found = gather.hits(recalled.hits, kinds)
+        if "working" in tiers:
+            active = self._all(["goal"], {"status": "active"}, at, MOST_GOALS)
+            found = gather.with_goals(found, active, kinds)
+        about = [kind.name for kind in kinds.values() if kind.tier == gather.USER]
+        first = gather.preferences(self._all(about, {}, at, MOST_PREFERENCES))
+        if "operational" in tiers:
+            now = gather.snapshot(self._desk.context(), limits.max_tokens // SHARE, limits.count)
+            first += [now] if now else []
+        return [*first, *found]
+
+    def _all(self, kinds: list[str], fields: dict[str, Any], at: Moments, limit: int) -> list[Record]:
+        view, where = asked(self._client, {"kinds": kinds, "fields": fields}, at)
+        return self._client.runtime.store.records.find(view, where, limit=limit)
+
+
+def _limits(max_tokens: int, counter: Counting, format: Format, bounds: Bounds) -> Limits:
+    if not 1 <= max_tokens <= MOST_TOKENS:
+        raise InvalidInput(f"max_tokens: {max_tokens}; use 1 to {MOST_TOKENS}", field="max_tokens")
+    per_conversation = bounds.get("per_conversation")
+    if per_conversation is not None and per_conversation < 0:
+        raise InvalidInput(f"per_conversation: {per_conversation}; use 0 or more", field="per_conversation")
+    floor = bounds.get("min_relevance")
+    if floor is not None and not 0 <= floor <= 1:
+        raise InvalidInput(f"min_relevance: {floor}; use 0 to 1", field="min_relevance")
+    return Limits(
+        max_tokens,
+        _counting(counter),
+        format,
+        Limits.per_conversation if per_conversation is None else per_conversation,
+        Limits.min_relevance if floor is None else floor,
+        bounds.get("ids") is not False,
+    )
+
+
+def _counting(counter: Counting) -> Counter:
+    return registry.token_counter(counter) if isinstance(counter, str) else checked(counter)
+
+
+def _told(made: Assembled, context: Context, tiers: tuple[Tier, ...], format: Format) -> dict[str, Any]:
+    """What a receipt keeps of a context: the account, without the text."""
+    return {
+        "max_tokens": context.max_tokens,
+        "total_tokens": context.total_tokens,
+        "counter": context.counter,
+        "format": format,
+        "tiers": list(tiers),
+        "shown": [
+            {"source": chunk.source, "id": chunk.id, "version": chunk.version, "tokens": chunk.tokens, "cut": chunk.cut}
+            for chunk in (*made.context.preferences, *made.context.chunks)
+        ],
+        "left_out": [one.model_dump(exclude={"relevance"}) for one in made.context.left_out],
+        "milliseconds": context.milliseconds,
+    }

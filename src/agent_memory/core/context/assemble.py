@@ -1,0 +1,188 @@
+"""Context, in order: leave out what does not belong → cut what is long → price → fill the budget → account for it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from agent_memory.core.context.excerpt import excerpt, task_words
+from agent_memory.core.context.fill import Filled, Priced, fill, priced
+from agent_memory.core.context.render import FORMS, Form, Item
+from agent_memory.core.context.tokens import Counter
+from agent_memory.models.context import TIERS, Chunk, Context, Format, LeftOut, Reason
+from agent_memory.models.kinds.kind import fold
+
+PREFERENCES = "preferences"
+SHARE = 4  # of the budget: preferences together, and any single item, may take one part in so many
+SMALLEST = 64  # tokens that a single item may always take
+_ORDER = {tier: place for place, tier in enumerate((PREFERENCES, *TIERS))}
+_LONG_AGO = datetime.min.replace(tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """Something worth showing. `value` orders all of them, 0 to 1; `relevance` is absolute. `must`: it is shown
+    before anything is weighed, if it fits. `floor`: it may be too far from the task to be shown. `covers` are records
+    that it shows, too: they need no place of their own."""
+
+    item: Item
+    value: float
+    relevance: float
+    version: int | None = None
+    handle: int | None = None
+    conversation: str | None = None
+    must: bool = False
+    floor: bool = True
+    covers: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What the caller allows."""
+
+    max_tokens: int
+    count: Counter
+    format: Format = "markdown"
+    per_conversation: int = 3
+    min_relevance: float = 0.0
+    ids: bool = True
+
+    @property
+    def form(self) -> Form:
+        return FORMS[self.format]
+
+    @property
+    def largest(self) -> int:
+        """Tokens of one item."""
+        return max(SMALLEST, self.max_tokens // SHARE)
+
+
+@dataclass(frozen=True)
+class Assembled:
+    """The context, and the versions behind what it shows."""
+
+    context: Context
+    shown: tuple[int, ...]
+
+
+def assemble(task: str, candidates: Sequence[Candidate], limits: Limits) -> Assembled:
+    """Candidates come best first. The text never has more tokens than allowed, by the caller's own count."""
+    kept, left_out = _belonging(candidates, limits)
+    sought = task_words(task)
+    offered: list[Candidate] = []
+    prices: list[Priced] = []
+    shortened: set[int] = set()
+    for one in _arranged(kept):
+        content, cut = excerpt(one.item.content, sought, limits.largest, limits.count)
+        item = replace(one.item, content=content, id=one.item.id if limits.ids else None)
+        price = priced(item, limits.form, limits.count)
+        if cut:
+            shortened.add(len(offered))
+        offered.append(one)
+        prices.append(price)
+    order = [place for place in _order(offered, prices, limits) if prices[place].item.content]
+    filled = fill(prices, order, limits.form, limits.count, limits.max_tokens)
+    chunks = {place: _chunk(offered[place], prices[place], place in shortened) for place in filled.chosen}
+    left_out += [_left(one, "budget", prices[place].tokens) for place, one in enumerate(offered) if place not in chunks]
+    return Assembled(
+        _context(filled, list(chunks.values()), left_out, limits),
+        tuple(handle for place in chunks if (handle := offered[place].handle) is not None),
+    )
+
+
+def _belonging(candidates: Sequence[Candidate], limits: Limits) -> tuple[list[Candidate], list[LeftOut]]:
+    """Without what is too far from the task, what another says already, and more of one conversation than asked."""
+    kept: list[Candidate] = []
+    left_out: list[LeftOut] = []
+    said: set[str] = set()
+    turns: dict[str, int] = {}
+    covered = {id for one in candidates for id in one.covers}
+    for one in candidates:
+        text = " ".join(fold(one.item.content).split())
+        talk = one.conversation
+        reason: Reason | None = None
+        if one.floor and one.relevance < limits.min_relevance:
+            reason = "relevance"
+        elif text in said or one.item.id in covered:
+            reason = "repeat"
+        elif talk and limits.per_conversation and turns.get(talk, 0) >= limits.per_conversation:
+            reason = "conversation"
+        if reason:
+            left_out.append(_left(one, reason))
+            continue
+        said.add(text)
+        if talk:
+            turns[talk] = turns.get(talk, 0) + 1
+        kept.append(one)
+    return kept, left_out
+
+
+def _arranged(kept: Sequence[Candidate]) -> list[Candidate]:
+    """As they are read: tier by tier, the best first, but what was said in one conversation together and in its
+    order."""
+    best: dict[str, float] = {}
+    for one in kept:
+        if one.conversation:
+            best[one.conversation] = max(best.get(one.conversation, 0.0), one.value)
+
+    def place(one: Candidate) -> tuple[int, float, str, datetime]:
+        tier = _ORDER[one.item.tier]
+        if one.conversation:
+            return tier, -best[one.conversation], one.conversation, one.item.at or _LONG_AGO
+        return tier, -one.value, "", _LONG_AGO
+
+    return sorted(kept, key=place)
+
+
+def _order(offered: Sequence[Candidate], prices: Sequence[Priced], limits: Limits) -> list[int]:
+    """In which order they are taken: preferences up to their share, what must be there, then the most valuable.
+
+    Value per token would fill the page with short remarks: measured, it finds less at every budget than taking the
+    best ones as they come, passing over what has no room, and cutting what is long (`benchmarks/context.py`).
+    """
+    first: list[int] = []
+    late: list[int] = []
+    rest: list[int] = []
+    share = limits.max_tokens // SHARE
+    for place, one in enumerate(offered):
+        if one.item.tier == PREFERENCES:
+            share -= prices[place].tokens
+            (first if share >= 0 else late).append(place)
+        elif one.must:
+            first.append(place)
+        else:
+            rest.append(place)
+    rest.sort(key=lambda place: (-offered[place].value, place))
+    return [*first, *rest, *late]
+
+
+def _chunk(one: Candidate, price: Priced, cut: bool) -> Chunk:
+    item = price.item
+    return Chunk(
+        source=item.tier,
+        content=item.content,
+        relevance=one.relevance,
+        id=one.item.id,
+        kind=item.kind,
+        version=one.version,
+        at=item.at,
+        by=item.by,
+        tokens=price.tokens,
+        cut=cut,
+    )
+
+
+def _left(one: Candidate, reason: Reason, tokens: int = 0) -> LeftOut:
+    return LeftOut(source=one.item.tier, id=one.item.id, reason=reason, relevance=one.relevance, tokens=tokens)
+
+
+def _context(filled: Filled, chunks: list[Chunk], left_out: list[LeftOut], limits: Limits) -> Context:
+    return Context(
+        text=filled.text,
+        total_tokens=filled.tokens,
+        max_tokens=limits.max_tokens,
+        chunks=[chunk for chunk in chunks if chunk.source != PREFERENCES],
+        preferences=[chunk for chunk in chunks if chunk.source == PREFERENCES],
+        left_out=left_out,
+    )

@@ -1,0 +1,111 @@
+"""What may go into a context: records as candidates, and the desk as a snapshot."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from agent_memory.core.context.assemble import PREFERENCES, Candidate
+from agent_memory.core.context.render import Item
+from agent_memory.core.context.tokens import Counter
+from agent_memory.core.working.desk import GOAL, THOUGHTS, TURNS
+from agent_memory.models.answer import Hit
+from agent_memory.models.kinds.kind import Kind
+from agent_memory.models.record import Record
+
+SNAPSHOT_TOKENS = 500
+USER = "user"  # the tier of what is known about the user: it comes first
+RECENT = 10
+
+
+def hits(found: Sequence[Hit], kinds: Mapping[str, Kind]) -> list[Candidate]:
+    """Hits of one recall, best first; their value is their share of the best score."""
+    best = max((hit.score for hit in found), default=0.0)
+    return [
+        _candidate(hit.record, kinds, value=max(hit.score / best, 0.0) if best > 0 else 0.0, relevance=hit.relevance)
+        for hit in found
+    ]
+
+
+def with_goals(found: Sequence[Candidate], active: Sequence[Record], kinds: Mapping[str, Kind]) -> list[Candidate]:
+    """Active goals say what the work is for: they count by their priority at least, however far from the task."""
+    worth = {goal.id: goal.payload["priority"] / 10 for goal in active}
+    known = [
+        replace(one, value=max(one.value, worth.pop(one.item.id)), floor=False) if one.item.id in worth else one
+        for one in found
+    ]
+    others = [
+        _candidate(goal, kinds, value=worth[goal.id], relevance=0.0, floor=False) for goal in active if goal.id in worth
+    ]
+    return [*known, *others]
+
+
+def preferences(found: Sequence[Record]) -> list[Candidate]:
+    """In an order that does not depend on the task, so that a prompt begins with the same words every time."""
+    return [
+        Candidate(
+            Item(PREFERENCES, record.text, record.id),
+            value=1.0,
+            relevance=1.0,
+            version=record.version,
+            handle=record.seq,
+            floor=False,
+        )
+        for record in sorted(found, key=lambda record: (record.kind != "preference", record.key or "", record.id))
+    ]
+
+
+def snapshot(desk: Mapping[str, Any], limit: int, count: Counter) -> Candidate | None:
+    """The desk in a few lines: what is worked on, the values at hand, the last thoughts and turns. Within `limit`
+    tokens, the least needed lines given up first."""
+    goal = desk.get(GOAL)
+    values = {key: value for key, value in desk.items() if key not in (GOAL, THOUGHTS, TURNS)}
+    lines = [f"goal: {_flat(goal['description'])}"] if goal else []
+    lines += [f"{_flat(key)}: {_flat(value)}" for key, value in values.items()]
+    turns = {turn["id"]: f"{turn['role']}: {_flat(turn['content'])}" for turn in desk[TURNS][:RECENT]}
+    thoughts = [f"thought: {_flat(one['thought'])}" for one in desk[THOUGHTS][:RECENT]]
+    chosen: list[str] = []
+    for line in (*lines, *_alternating(list(turns.values()), thoughts)):
+        if count("\n".join([*chosen, line])) <= min(limit, SNAPSHOT_TOKENS):
+            chosen.append(line)
+    if not chosen:
+        return None
+    order = {line: place for place, line in enumerate([*lines, *reversed(thoughts), *reversed(turns.values())])}
+    text = "\n".join(sorted(chosen, key=lambda line: order[line]))
+    covers = frozenset(id for id, line in turns.items() if line in chosen)
+    return Candidate(Item("operational", text), value=1.0, relevance=1.0, must=True, floor=False, covers=covers)
+
+
+def _candidate(
+    record: Record, kinds: Mapping[str, Kind], *, value: float, relevance: float, floor: bool = True
+) -> Candidate:
+    kind = kinds[record.kind]
+    return Candidate(
+        Item(
+            kind.tier, kind.shown(record.text, record.payload), record.id, record.kind, record.valid_from, _by(record)
+        ),
+        value=value,
+        relevance=relevance,
+        version=record.version,
+        handle=record.seq,
+        conversation=record.conversation_id if record.kind == "turn" else None,
+        floor=floor,
+    )
+
+
+def _by(record: Record) -> str:
+    """Who says so, and how certain it is."""
+    who = record.payload.get("speaker") or record.source
+    return str(who) if record.confidence == 1 else f"{who} {record.confidence:.0%}"
+
+
+def _flat(value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return " ".join(text.split())
+
+
+def _alternating(first: list[str], second: list[str]) -> list[str]:
+    longest = max(len(first), len(second))
+    return [line for place in range(longest) for lines in (first, second) for line in lines[place : place + 1]]
