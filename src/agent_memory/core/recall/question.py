@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import datetime
+from unicodedata import normalize
 
 from agent_memory.core.recall.dates import Period, periods
 from agent_memory.core.write.marks import NUMBER, QUESTION, TIME, mark_hash
@@ -64,6 +65,8 @@ class Asked:
 
 
 def read(text: str, now: datetime) -> Asked:
+    """Characters that only look different (full width, ligatures) are read as what they stand for."""
+    text = normalize("NFKC", text)
     terms = query_terms(text)
     named = {_mark(f"by {word}"): word for word in terms.values()}
     sides = {}

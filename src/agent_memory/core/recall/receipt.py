@@ -15,7 +15,7 @@ from agent_memory.models.record import Scope, Status
 from agent_memory.ports.receipts import ReceiptLine
 from agent_memory.ports.records import Filter, View
 
-PIPELINE = "recall-1"  # changes whenever the same question on the same rows would be answered differently
+PIPELINE = "recall-2"  # changes whenever the same question on the same rows would be answered differently
 SAME_SCORE = 1e-6
 
 
