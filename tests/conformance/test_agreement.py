@@ -149,8 +149,9 @@ def gathered(store: Store, view: View, where: Filter, pool: int) -> Any:
     """A pool without handles: (id, scope, version) -> evidence."""
     space = store.index.space()
     question = direction(*QUESTIONS[space]) if space else None
+    words = tuple(map(term, ("red", "unheard")))
     found = store.index.gather(
-        Probe(view, where, pool, terms=tuple(map(term, ("red", "unheard"))), vector=question, space=space, key="k1")
+        Probe(view, where, pool, terms=words, vector=question, space=space, key="k1", tell_hidden=True)
     )
     hits = store.index.hydrate(found.handles.tolist())
     assert len(hits) == len(found.handles)
@@ -173,6 +174,7 @@ def gathered(store: Store, view: View, where: Filter, pool: int) -> Any:
         found.pending,
         found.frequencies.tolist(),
         round(found.mean_length, 9),
+        found.hidden,
     )
 
 
@@ -302,17 +304,19 @@ class Agreement(RuleBasedStateMachine):
     @rule(seed=seeds)
     def recall(self, seed: int) -> None:
         pick = Random(seed)
-        view, shown = View(pick.choice(SCOPES), moment(pick)), pick.randrange(4)
+        view, shown, also = View(pick.choice(SCOPES), moment(pick)), pick.randrange(4), pick.choice((0, 0, 2))
         self.receipts += 1
         query = " ".join(pick.choices((*WORDS, "unheard"), k=pick.randrange(4)))
         seq = max(0, self.reference.records.stats(view)["seq"] - pick.choice((0, 0, 1, 9)))
 
         def act(store: Store) -> None:
-            hits = [one.seq for one in store.records.find(view, EVERYTHING, limit=shown)]
+            found = [one.seq for one in store.records.find(view, EVERYTHING, limit=shown + also)]
             handles = store.index.gather(Probe(view, EVERYTHING, pool=100)).handles.tolist()
-            asked = terms(query).hashes
-            chosen = tuple(handle for handle in handles if store.index.hydrate([handle])[0].seq in hits)
-            store.receipts.keep([ReceiptLine(f"r{self.receipts}", view, seq, f'{{"query":"{query}"}}', chosen, asked)])
+            numbers = {store.index.hydrate([handle])[0].seq: handle for handle in handles}
+            told = [numbers[one] for one in found]
+            body, asked = f'{{"query":"{query}"}}', terms(query).hashes
+            line = ReceiptLine(f"r{self.receipts}", view, seq, body, tuple(told[:shown]), asked, tuple(told[shown:]))
+            store.receipts.keep([line])
 
         self.both(act)
         self.compare(pick)

@@ -147,6 +147,7 @@ class AsyncRetriever:
         k: int | None = ...,
         recipe: Recipe | str = ...,
         min_relevance: float | None = ...,
+        trace: bool = ...,
         **where: Unpack[Where],
     ) -> Recalled: ...
     async def remember(
@@ -290,6 +291,7 @@ class AsyncAgentMemory:
         k: int | None = ...,
         recipe: Recipe | str = ...,
         min_relevance: float | None = ...,
+        trace: bool = ...,
         **where: Unpack[Where],
     ) -> Recalled: ...
     async def record_tool_usage(

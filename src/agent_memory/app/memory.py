@@ -155,10 +155,11 @@ class AgentMemory:
         k: int | None = None,
         recipe: Recipe | str = "default",
         min_relevance: float | None = None,
+        trace: bool = False,
         **where: Unpack[Where],
     ) -> Recalled:
         """Search memory; every hit says why it was found."""
-        return self.retriever.recall(query, k, recipe, min_relevance, **where)
+        return self.retriever.recall(query, k, recipe, min_relevance, trace, **where)
 
     def remember(
         self,

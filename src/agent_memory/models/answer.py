@@ -8,6 +8,7 @@ from pydantic import ConfigDict, Field
 
 from agent_memory.models.model import Model
 from agent_memory.models.record import Record
+from agent_memory.models.trace import Trace
 
 
 class Why(Model):
@@ -54,7 +55,7 @@ class Difference(Model):
 
 class Recalled(Model):
     """Hits, best first: iterate, index, or take `.hits`. `pending` texts had no vector yet and were found by
-    their words only."""
+    their words only. `trace` is there if it was asked for."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -65,6 +66,7 @@ class Recalled(Model):
     searched: int
     pending: int = 0
     milliseconds: float = 0.0
+    trace: Trace | None = None
 
     def __iter__(self) -> Iterator[Hit]:  # type: ignore[override]
         return iter(self.hits)

@@ -5,8 +5,8 @@ Scoring is core's, and so the same on every engine.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Protocol
 
 from agent_memory.models.record import Record, Scope
@@ -19,10 +19,15 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
+HIDDEN = ("recorded", "valid", *(one.name for one in fields(Filter)))
+"""What hides a version, in this order: the two clocks, then the parts of the filter."""
+
+
 @dataclass(frozen=True)
 class Probe:
     """`terms` are word hashes, `vector` a float unit vector in `space`, `key` a folded natural key.
-    `pool` bounds how many candidates similarity and recency may each bring; words bring all their matches."""
+    `pool` bounds how many candidates similarity and recency may each bring; words bring all their matches.
+    `tell_hidden` asks how many versions are no candidates, and why."""
 
     view: View
     where: Filter
@@ -31,6 +36,7 @@ class Probe:
     vector: NDArray[np.float32] | None = None
     space: Space | None = None
     key: str | None = None
+    tell_hidden: bool = False
 
 
 @dataclass(frozen=True)
@@ -40,7 +46,8 @@ class Pool:
 
     `similarity` is NaN where a candidate has no vector; `counts` is candidates x terms; `documents`,
     `mean_length` and `frequencies` (documents holding each term) describe all visible records, not the pool.
-    `pending` contents of this reader have no vectors yet.
+    `pending` contents of this reader have no vectors yet. `hidden`, if it was asked for, counts the versions in the
+    reader's scopes that were not visible, by the first of `HIDDEN` that hid them.
     """
 
     seq: int
@@ -56,6 +63,7 @@ class Pool:
     pending: int
     mean_length: float
     frequencies: NDArray[np.int64]
+    hidden: Mapping[str, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)

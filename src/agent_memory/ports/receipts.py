@@ -14,6 +14,7 @@ from agent_memory.ports.records import View
 class ReceiptLine:
     """One receipt: `body` is JSON; `handles` are the versions that were shown, and count as accessed. `terms` are the
     words of the query, hashed like those of contents (8 bytes each), so that an erasure finds who asked in its words.
+    `named` are versions that the body names without having shown them: no access, but erased with the record.
     """
 
     id: str
@@ -22,6 +23,7 @@ class ReceiptLine:
     body: str
     handles: tuple[int, ...]
     terms: bytes = b""
+    named: tuple[int, ...] = ()
 
     def without_query(self) -> ReceiptLine:
         """The same, but nobody can tell what was asked."""
@@ -32,13 +34,13 @@ class ReceiptLine:
 
 
 class ReceiptStore(Protocol):
-    """No receipt tells what was erased. `Erase` takes those that showed the record, and those of its readers whose
-    query has at least half of its words in one of the erased contents."""
+    """No receipt tells what was erased. `Erase` takes those that showed or named the record, and those of its readers
+    whose query has at least half of its words in one of the erased contents."""
 
     def keep(self, lines: Sequence[ReceiptLine]) -> None:
-        """Lines may come late. One that showed what is gone meanwhile is dropped. One whose reader saw a scope in which
-        something was erased after the line's `seq` is kept without its query: nobody can compare the words any more.
-        (So is a recall as of a moment before an erasure.)"""
+        """Lines may come late. One that tells of what is gone meanwhile is dropped. One whose reader saw a scope in
+        which something was erased after the line's `seq` is kept without its query: nobody can compare the words any
+        more. (So is a recall as of a moment before an erasure.)"""
         ...
 
     def receipt(self, view: View, id: str) -> str | None:

@@ -46,12 +46,14 @@ class Retriever(Namespace):
         k: int | None = None,
         recipe: Recipe | str = "default",
         min_relevance: float | None = None,
+        trace: bool = False,
         **where: Unpack[Where],
     ) -> Recalled:
         """Search memory by meaning, words, speaker, dates, recency and exact key; every hit says why it was found.
 
         `recipe` is a name (default, decay, meaning) or a `Recipe` of your own. `min_relevance` leaves out what is
         too far from the question (0 to 1; 0.4 is a good start): better nothing than something that does not fit.
+        With `trace`, the answer and its receipt also tell what each channel put first, and what was left out and why.
         """
         view, chosen = asked(self._client, where, searchable=True)
         top = self._client.runtime.settings.default_top_k if k is None else k
@@ -60,7 +62,7 @@ class Retriever(Namespace):
             if not 0 <= min_relevance <= 1:
                 raise InvalidInput(f"min_relevance: {min_relevance}; use 0 to 1", field="min_relevance")
             how = how.model_copy(update={"min_relevance": min_relevance})
-        return recall(self._client.runtime.recalling, Question(query, view, chosen, top, how))
+        return recall(self._client.runtime.recalling, Question(query, view, chosen, top, how, trace=trace))
 
     @operation("remember", command="remember")
     def remember(

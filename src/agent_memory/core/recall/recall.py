@@ -10,6 +10,7 @@ from agent_memory.core.recall.question import Asked, names, read, spoken
 from agent_memory.core.recall.receipt import Question, receipt_line
 from agent_memory.core.recall.score import Ranking, rank
 from agent_memory.core.recall.select import select
+from agent_memory.core.recall.trace import traced
 from agent_memory.core.write.embed import Embedding
 from agent_memory.models.answer import Hit, Recalled, Why
 from agent_memory.models.errors import InvalidInput, PartMissing
@@ -62,6 +63,7 @@ def answer(recalling: Recalling, question: Question) -> tuple[Recalled, ReceiptL
         for row in best
         if int(pool.handles[row]) in records
     ]
+    told = traced(recalling.index, pool, ranking, question, best) if question.trace else None
     recalled = Recalled.trusted(
         query=question.text,
         hits=hits,
@@ -70,8 +72,9 @@ def answer(recalling: Recalling, question: Question) -> tuple[Recalled, ReceiptL
         searched=pool.documents,
         pending=pool.pending,
         milliseconds=round((time.perf_counter() - started) * 1000, 3),
+        trace=told and told.trace,
     )
-    return recalled, receipt_line(question, asked, recalled)
+    return recalled, receipt_line(question, asked, recalled, told.named if told else ())
 
 
 def _checked(question: Question) -> str:
@@ -95,6 +98,7 @@ def _probe(recalling: Recalling, question: Question, asked: Asked) -> Probe:
         pool=question.recipe.pool,
         terms=asked.columns,
         key=fold(question.text),
+        tell_hidden=question.trace,
     )
     if not question.recipe.vectors:
         return probe

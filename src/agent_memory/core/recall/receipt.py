@@ -22,7 +22,8 @@ SAME_SCORE = 1e-6
 @dataclass(frozen=True)
 class Question:
     """`meaning` replaces the embedding of the text, for a caller who has a vector already. `speakers` are those whom
-    the question was found to name, where that is known. `again`: asked only to compare; it leaves no receipt."""
+    the question was found to name, where that is known. `again`: asked only to compare; it leaves no receipt. `trace`:
+    the receipt also tells what was considered and not shown."""
 
     text: str
     view: View
@@ -32,11 +33,13 @@ class Question:
     meaning: Sequence[float] | None = None
     speakers: frozenset[str] | None = None
     again: bool = False
+    trace: bool = False
 
 
-def receipt_line(question: Question, asked: Asked, recalled: Recalled) -> ReceiptLine:
-    """Everything that decided the answer, and the answer; what is as usual is left out."""
-    body = {
+def receipt_line(question: Question, asked: Asked, recalled: Recalled, named: tuple[int, ...] = ()) -> ReceiptLine:
+    """Everything that decided the answer, and the answer; what is as usual is left out. `named` are versions that its
+    trace names."""
+    body: dict[str, Any] = {
         "pipeline": PIPELINE,
         "query": question.text,
         "k": question.k,
@@ -56,10 +59,12 @@ def receipt_line(question: Question, asked: Asked, recalled: Recalled) -> Receip
             for hit in recalled.hits
         ],
     }
+    if recalled.trace is not None:
+        body["trace"] = recalled.trace.model_dump()
     handles = tuple(hit.record.seq for hit in recalled.hits)
     text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
     terms = b"".join(term.to_bytes(8, "little") for term in asked.terms)
-    return ReceiptLine(recalled.receipt_id, question.view, recalled.seq, text, handles, terms)
+    return ReceiptLine(recalled.receipt_id, question.view, recalled.seq, text, handles, terms, named)
 
 
 def with_context(line: ReceiptLine, shown: tuple[int, ...], context: dict[str, Any]) -> ReceiptLine:

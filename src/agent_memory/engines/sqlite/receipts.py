@@ -63,15 +63,20 @@ class SqliteReceipts:
 
 def _keep(connection: sqlite3.Connection, line: ReceiptLine) -> None:
     sql = "select record from versions where version = ?"
-    shown = [connection.execute(sql, (handle,)).fetchone() for handle in line.handles]
-    if None in shown:
-        return  # it showed what is erased
+    shown, named = (
+        [connection.execute(sql, (handle,)).fetchone() for handle in handles] for handles in (line.handles, line.named)
+    )
+    if None in shown or None in named:
+        return  # it tells of what is erased
     receipt = connection.execute(
         "insert into receipts (id, scope, at, seq, terms, body) values (?, ?, ?, ?, ?, ?) returning receipt",
         (line.id, scope_number(connection, line.view.scope), line.view.now, line.seq, line.terms, line.body),
     ).fetchone()[0]
+    connection.executemany(
+        "insert or ignore into shown (record, receipt) values (?, ?)",
+        [(record, receipt) for (record,) in (*shown, *named)],
+    )
     for (record,) in shown:
-        connection.execute("insert or ignore into shown (record, receipt) values (?, ?)", (record, receipt))
         connection.execute(
             "insert into accesses (record, count, last) values (?, 1, ?) on conflict do update "
             "set count = count + 1, last = max(last, excluded.last)",

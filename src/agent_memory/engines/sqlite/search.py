@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,6 +27,7 @@ class Search:
     probe: Probe
     seq: int
     parts: list[dict[str, NDArray[Any]]] = field(default_factory=list)
+    hidden: Counter[str] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
         asked = self.probe.view.seq
@@ -93,6 +96,7 @@ class Search:
             pending=pending,
             mean_length=float(lengths.mean()) if len(lengths) else 0.0,
             frequencies=present.sum(axis=0),
+            hidden=self.hidden if self.probe.tell_hidden else None,
         )
 
     def _exact(self) -> list[int]:
@@ -104,9 +108,20 @@ class Search:
 
     def _mask(self, columns: dict[str, NDArray[Any]]) -> NDArray[np.bool_]:
         """Which versions the view and the filter let through."""
+        left = int((columns["version"] <= self.seq).sum()) if self.probe.tell_hidden else 0
+        for reason, mask in self._narrowed(columns):
+            if self.probe.tell_hidden:
+                passed = int(mask.sum())
+                self.hidden[reason] += left - passed
+                left = passed
+        return mask
+
+    def _narrowed(self, columns: dict[str, NDArray[Any]]) -> Iterator[tuple[str, NDArray[np.bool_]]]:
+        """What is left after each step, in the order of `HIDDEN`."""
         view, where = self.probe.view, self.probe.where
         valid_from, valid_to = columns["valid_from"], columns["valid_to"]
         mask: NDArray[np.bool_] = (columns["version"] <= self.at) & (columns["to_seq"] > self.at)
+        yield "recorded", mask
         if view.valid_at is not None:
             mask &= (valid_from <= view.valid_at) & (valid_to > view.valid_at)
         else:
@@ -116,23 +131,30 @@ class Search:
                 mask &= ~later
                 coming = later & (valid_from < valid_to)  # what was cut to nothing never comes
                 mask |= _first_to_come(columns, mask, coming)
+        yield "valid", mask
         if where.kinds is not None:
             mask &= self._among(columns["kind"], where.kinds)
+            yield "kinds", mask
         mask &= self._among(columns["status"], where.statuses)
-        for column, text in (("conversation", where.conversation_id), ("repository", where.repository)):
-            if text is not None:
+        yield "statuses", mask
+        for name, column in (("conversation_id", "conversation"), ("repository", "repository")):
+            if (text := getattr(where, name)) is not None:
                 mask &= columns[column] == known_label(self.connection, text)
+                yield name, mask
         if where.after is not None:
             mask &= valid_from >= where.after
+            yield "after", mask
         if where.before is not None:
             mask &= valid_from < where.before
+            yield "before", mask
         if where.min_confidence is not None:
             mask &= columns["confidence"] >= where.min_confidence
+            yield "min_confidence", mask
         for name, value in where.fields:
             sql = "select content from fields where name = ? and value = ?"
             named = self.connection.execute(sql, (self.interning.known(self.connection, name), value)).fetchall()
             mask &= np.isin(columns["content"], [row[0] for row in named])
-        return mask
+            yield "fields", mask
 
     def _among(self, column: NDArray[Any], names: tuple[str, ...]) -> NDArray[np.bool_]:
         """Whether each row has one of these names: a table to look up, since names have small numbers."""

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from agent_memory.app.namespaces.records import Forgotten, Written
 from agent_memory.app.namespaces.upkeep import Verification
 from agent_memory.app.operations import Operation
-from agent_memory.interfaces.cli import PROGRAM
+from agent_memory.interfaces.cli import PROGRAM, tracing
 from agent_memory.interfaces.cli.blocks import Block, Card, Column, Interval, Line, Note, Table, Under, Verbatim
 from agent_memory.interfaces.cli.cleaning import one_line
 from agent_memory.interfaces.cli.output import shown
@@ -48,6 +48,8 @@ def present(operation: Operation, result: Any, *, why: bool = False, nothing: No
         return [nothing, *_searched(result)]
     if operation.name == "records.history":
         return history(result)
+    if operation.name == "receipts.get":
+        return receipt(result)
     if isinstance(result, Recalled):
         return recalled(result, why=why)
     if isinstance(result, list):
@@ -147,7 +149,12 @@ def _searched(found: Any) -> list[Block]:
     said = f"{len(found)} of {found.searched} memories, {found.milliseconds:.0f} ms, receipt {found.receipt_id}"
     if found.pending:
         said += f"; {found.pending} had no vector yet and were searched by their words only"
-    return [Note(said)]
+    return [Note(said), *(tracing.trace(found.trace) if found.trace else [])]
+
+
+def receipt(body: dict[str, Any]) -> list[Block]:
+    plain = {name: value for name, value in body.items() if name != "trace"}
+    return [*mapping(plain), *tracing.read(body.get("trace"))]
 
 
 def _cut(table: Table) -> list[Block]:

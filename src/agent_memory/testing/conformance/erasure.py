@@ -103,7 +103,7 @@ class ErasureConformance:
         stats = store.records.stats(view())
         assert (stats["records"], stats["versions"], stats["links"], stats["vectors"]) == (2, 2, 1, 2)
 
-    def test_receipts_that_showed_it_are_gone_and_the_others_stay(self, store: Store) -> None:
+    def test_receipts_that_showed_or_named_it_are_gone_and_the_others_stay(self, store: Store) -> None:
         full(store)
         by_id = {one.id: one.seq for one in store.records.get(view(), ["gone", "a"])}
         handles = store.index.gather(Probe(view(), EVERYTHING, pool=9)).handles.tolist()
@@ -112,10 +112,12 @@ class ErasureConformance:
             [
                 ReceiptLine("both", view(), 1, "{}", (handle["gone"], handle["a"])),
                 ReceiptLine("other", view(), 1, "{}", (handle["a"],)),
+                ReceiptLine("named", view(), 1, "{}", (), named=(handle["gone"],)),
             ]
         )
         write(store, Erase("gone"))
         assert store.receipts.receipt(view(), "both") is None
+        assert store.receipts.receipt(view(), "named") is None
         assert store.receipts.receipt(view(), "other") == "{}"
         assert store.receipts.accesses(view(), ["gone", "a"]) == {"a": (2, NOW)}
 

@@ -82,6 +82,14 @@ class ReceiptConformance:
         assert store.receipts.receipt(view(), "r2") == "{}"
         assert store.receipts.accesses(view(), ["a"]) == {"a": (1, NOW)}
 
+    def test_what_is_only_named_counts_as_no_access(self, store: Store) -> None:
+        write(store, put("one", id="a"), put("two", id="b"))
+        known = handles(store)
+        store.receipts.keep([ReceiptLine("r", view(), 2, "{}", (known["one"],), named=(known["one"], known["two"]))])
+        assert store.receipts.accesses(view(), ["a", "b"]) == {"a": (1, NOW)}
+        store.receipts.keep([ReceiptLine("s", view(), 2, "{}", (), named=(known["two"], 10**9))])
+        assert store.receipts.receipt(view(), "s") is None
+
     def test_a_line_that_comes_after_an_erasure_tells_no_query(self, store: Store) -> None:
         asked = terms("my secret").hashes
         before = write(store, put("my secret", id="a"), put("other", id="b")).seq

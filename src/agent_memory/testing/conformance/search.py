@@ -67,6 +67,21 @@ class WordsConformance:
         assert pool.counts.shape == (0, 2)
         assert len(pool.handles) == 0
 
+    def test_what_is_hidden_is_counted_by_what_hides_it(self, store: Store) -> None:
+        write(store, put("red", id="a"), put("old", id="b"), put("ended", id="c", valid_to=NOW + 1), put("x", id="d"))
+        write(store, put("new", id="b"), put("a fact", id="e", kind="fact"), put("held", id="f", status=Status.HELD))
+        write(store, put("his", id="g"), scope=BOB)
+        later, notes = view(now=NOW + 2), Filter(kinds=("note",))
+        pool = look(store, "red", later, notes, tell_hidden=True)
+        assert {name: count for name, count in (pool.hidden or {}).items() if count} == {
+            "recorded": 1,
+            "valid": 1,
+            "kinds": 1,
+            "statuses": 1,
+        }
+        assert pool.documents == 3
+        assert look(store, "red", later, notes).hidden is None
+
     def test_every_match_is_a_candidate_with_its_counts(self, store: Store) -> None:
         write(store, put("red red blue", id="a"), put("blue", id="b"), put("green", id="c"))
         pool = look(store, "red blue")

@@ -61,14 +61,15 @@ class MemoryReceipts:
     def keep(self, lines: Sequence[ReceiptLine]) -> None:
         with self._room.writing() as world:
             for given in lines:
-                if not set(given.handles) <= set(world.versions):
+                if not {*given.handles, *given.named} <= set(world.versions):
                     continue
                 seen = given.view.scope.readable()
                 late = any(one.operation == ERASE and one.scope in seen for one in world.lines[given.seq :])
                 line = given.without_query() if late else given
                 records = [world.versions[handle].record for handle in line.handles]
+                told = frozenset([*records, *(world.versions[handle].record for handle in line.named)])
                 asked = frozenset(words(Terms(line.terms, bytes(len(line.terms) // 8))))
-                world.receipts[line.id] = Slip(line.view.scope, line.body, frozenset(records), asked)
+                world.receipts[line.id] = Slip(line.view.scope, line.body, told, asked)
                 for record in records:
                     count, last = world.accesses.get(record, (0, line.view.now))
                     world.accesses[record] = (count + 1, max(last, line.view.now))

@@ -23,7 +23,7 @@ def erase(world: World, by: Signature, entry: Entry) -> None:
     world.receipts = {
         id: slip
         for id, slip in world.receipts.items()
-        if entry.number not in slip.shown and not (_reads(slip.scope, entry) and _asked(slip, said))
+        if entry.number not in slip.told and not (_reads(slip.scope, entry) and _asked(slip, said))
     }
     world.values = {
         place: one for place, one in world.values.items() if not (_reads(place[0].scope, entry) and _is(one[0], entry))

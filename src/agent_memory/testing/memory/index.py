@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isnan, nan
 from typing import TYPE_CHECKING
 
@@ -41,9 +41,11 @@ class MemoryIndex:
             active = world.spaces[0] if world.spaces else None
             if probe.vector is not None and probe.space != active:
                 raise SpaceMismatch(f"the store holds vectors of {active}, not of {probe.space}")
-            rows = [_row(world, probe, version) for version in Reader(world, probe.view).visible(probe.where)]
+            reader = Reader(world, probe.view)
+            rows = [_row(world, probe, version) for version in reader.visible(probe.where)]
             seq = world.seq if probe.view.seq is None else min(world.seq, probe.view.seq)
-            return _pool(rows, probe, seq, len(_lacking(world, active, probe.view)) if active else 0)
+            pool = _pool(rows, probe, seq, len(_lacking(world, active, probe.view)) if active else 0)
+            return replace(pool, hidden=reader.hidden(probe.where)) if probe.tell_hidden else pool
 
     def occurring(self, scope: Scope, terms: Sequence[int]) -> frozenset[int]:
         with self._room.reading() as world:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from math import inf
 
@@ -51,7 +52,21 @@ class Reader:
 
     def visible(self, where: Filter) -> list[Version]:
         versions = [version for entry in self.entries() if (version := self.shown(entry))]
-        return [version for version in versions if self._fits(version, where)]
+        return [version for version in versions if self._misfit(version, where) is None]
+
+    def hidden(self, where: Filter) -> Counter[str]:
+        """How many versions behind the reader's walls are not visible, by what hides them."""
+        return Counter(
+            reason
+            for version in self.world.versions.values()
+            if (entry := self.world.entries[version.record]).scope in self.scopes
+            and (reason := self._hiding(entry, version, where))
+        )
+
+    def _hiding(self, entry: Entry, version: Version, where: Filter) -> str | None:
+        if not self._stands(version.seq, version.ended):
+            return "recorded"
+        return "valid" if self.shown(entry) is not version else self._misfit(version, where)
 
     def get(self, ids: Sequence[str]) -> list[Record]:
         entries = [entry for id in ids if (entry := self.named(id))]
@@ -185,18 +200,20 @@ class Reader:
     def _stands(self, seq: int, ended: int | None) -> bool:
         return seq <= self.seq and (ended is None or ended > self.seq)
 
-    def _fits(self, version: Version, where: Filter) -> bool:
+    def _misfit(self, version: Version, where: Filter) -> str | None:
+        """The first part of the filter that does not let it through."""
         state, fields = version.state, self.world.bodies[version.body].fields
-        return (
-            (where.kinds is None or self.world.entries[version.record].kind in where.kinds)
-            and state.status in where.statuses
-            and (where.min_confidence is None or state.confidence >= where.min_confidence)
-            and (where.conversation_id is None or state.conversation_id == where.conversation_id)
-            and (where.repository is None or state.repository == where.repository)
-            and (where.after is None or state.valid_from >= where.after)
-            and (where.before is None or state.valid_from < where.before)
-            and all(wanted in fields for wanted in where.fields)
-        )
+        fits = {
+            "kinds": where.kinds is None or self.world.entries[version.record].kind in where.kinds,
+            "statuses": state.status in where.statuses,
+            "conversation_id": where.conversation_id is None or state.conversation_id == where.conversation_id,
+            "repository": where.repository is None or state.repository == where.repository,
+            "after": where.after is None or state.valid_from >= where.after,
+            "before": where.before is None or state.valid_from < where.before,
+            "min_confidence": where.min_confidence is None or state.confidence >= where.min_confidence,
+            "fields": all(wanted in fields for wanted in where.fields),
+        }
+        return next((name for name, fitting in fits.items() if not fitting), None)
 
 
 def _age(version: Version) -> tuple[int, int]:

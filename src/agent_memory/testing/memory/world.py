@@ -102,11 +102,11 @@ class Line:
 
 @dataclass(frozen=True)
 class Slip:
-    """A receipt, the records that it showed, and the words of its query."""
+    """A receipt, the records that it showed or named, and the words of its query."""
 
     scope: Scope
     body: str
-    shown: frozenset[int]
+    told: frozenset[int]
     terms: frozenset[int] = frozenset()
 
 

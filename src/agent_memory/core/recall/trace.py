@@ -1,0 +1,92 @@
+"""Tracing a recall: what each channel put first, and what was left out and why. Only for who asks for it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from agent_memory.core.recall.receipt import Question
+from agent_memory.core.recall.score import Ranking
+from agent_memory.models.trace import Candidate, LeftOut, Trace
+from agent_memory.ports.index import Index, Pool
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+MOST = 50  # candidates of each channel, and of those that were left out
+
+
+@dataclass(frozen=True)
+class Traced:
+    """A trace, and the handles of all versions that it names."""
+
+    trace: Trace
+    named: tuple[int, ...]
+
+
+def traced(index: Index, pool: Pool, ranking: Ranking, question: Question, chosen: Sequence[int]) -> Traced:
+    """`chosen` are the rows that are shown. What was forgotten meanwhile is not named."""
+    reasons = _reasons(pool, ranking, question, chosen)
+    first = {name: _first(added, ranking.rows) for name, added in ranking.channels.items()}
+    rows = list(dict.fromkeys([*(row for found in first.values() for row in found), *list(reasons)[:MOST]]))
+    handles = [int(pool.handles[row]) for row in rows]
+    records = {record.seq: record for record in index.hydrate(handles)}
+    known = {row: records[handle] for row, handle in zip(rows, handles, strict=True) if handle in records}
+    places = {row: place for place, row in enumerate(ranking.rows.tolist(), 1) if row in known}
+    channels = {
+        name: [
+            Candidate(
+                id=known[row].id,
+                version=known[row].version,
+                value=round(float(ranking.channels[name][row]), 4),
+                place=places[row],
+            )
+            for row in found
+            if row in known
+        ]
+        for name, found in first.items()
+        if found
+    }
+    left_out = [
+        LeftOut(
+            id=known[row].id,
+            version=known[row].version,
+            place=places[row],
+            score=round(float(ranking.scores[row]), 6),
+            relevance=round(float(ranking.relevance[row]), 4),
+            reason=reason,
+        )
+        for row, reason in list(reasons.items())[:MOST]
+        if row in known
+    ]
+    hidden = {name: count for name, count in (pool.hidden or {}).items() if count}
+    trace = Trace(channels=channels, left_out=left_out, reasons=dict(Counter(reasons.values())), hidden=hidden)
+    return Traced(trace, tuple(records))
+
+
+def _first(added: NDArray[np.float64], rows: NDArray[np.int64]) -> list[int]:
+    """The rows to which a channel added most, and something; of equals, those that came first in the end."""
+    import numpy as np
+
+    told = rows[added[rows] != 0]
+    best: list[int] = told[np.argsort(-added[told], kind="stable")][:MOST].tolist()
+    return best
+
+
+def _reasons(pool: Pool, ranking: Ranking, question: Question, chosen: Sequence[int]) -> dict[int, str]:
+    """Row -> the limit that kept it out, best first. `k` is what stood in the way once there were so many."""
+    shown, left = set(chosen), question.k
+    found: dict[int, str] = {}
+    for row in ranking.rows.tolist():
+        if row in shown:
+            left -= 1
+        elif left == 0:
+            found[row] = "k"
+        elif ranking.relevance[row] < question.recipe.min_relevance:
+            found[row] = "min_relevance"
+        else:
+            found[row] = "per_conversation"
+    return found
