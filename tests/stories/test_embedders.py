@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from agent_memory import AgentMemory
 from agent_memory.models.errors import InvalidInput, PartMissing, SpaceMismatch
 from agent_memory.ports.embedder import Passage, Space
+from agent_memory.testing.wire import FakeOpenAI
 
 
 class Hashed:
@@ -84,6 +85,68 @@ def test_bulk_writes_are_embedded_by_the_next_recall_newest_first() -> None:
         other.records.add_many([{"text": "hers"}])
         with AgentMemory(user_id="ada", embedder=Hashed()) as memory:
             assert memory.recall("note").pending == 0, "others' pending texts are not mine to embed"
+
+
+class Paid(Hashed):
+    """One that counts words, and has a price."""
+
+    price = 20.0
+
+    def embed_and_count(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], int | None]:
+        return self.embed_many(texts), sum(len(text.split()) for text in texts)
+
+
+@pytest.mark.requirement("P9")
+def test_a_receipt_tells_what_the_question_cost() -> None:
+    with AgentMemory(user_id="ada", embedder=Paid()) as memory:
+        memory.records.add("the red barn")
+        first, again = memory.recall("where is it?"), memory.recall("where is it?")
+        assert (first.tokens, first.money, first.space) == (3, pytest.approx(60e-6), "hashed@1/32")
+        assert (again.tokens, again.money) == (0, 0.0), "its vector was still known"
+        receipt = memory.receipts.get(first.receipt_id)
+        assert (receipt["tokens"], receipt["money"], receipt["space"]) == (3, first.money, "hashed@1/32")
+        assert (receipt["searched"], receipt["candidates"]) == (1, 1)
+
+
+@pytest.mark.requirement("P9")
+def test_a_cost_that_nobody_knows_is_none_and_never_a_guess() -> None:
+    embedder = Hashed()
+    with AgentMemory(user_id="ada", embedder=embedder) as memory:
+        memory.records.add("the red barn")
+        found = memory.recall("where is it?")
+        assert (found.tokens, found.money) == (None, None)
+        embedder.reachable = False
+        missed = memory.recall("where else is it?")
+        assert (missed.tokens, missed.money, missed.space) == (None, None, None)
+
+
+@pytest.mark.requirement("P9")
+@pytest.mark.parametrize(("price", "money"), [("", None), ("2.5", pytest.approx(2.5e-6)), ("0", 0.0)])
+def test_a_service_is_paid_by_the_price_that_is_set(
+    monkeypatch: pytest.MonkeyPatch, price: str, money: float | None
+) -> None:
+    with FakeOpenAI() as service:
+        monkeypatch.setenv("AGENT_MEMORY_EMBEDDING_PROVIDER", "openai")
+        monkeypatch.setenv("OPENAI_BASE_URL", service.url)
+        monkeypatch.setenv("AGENT_MEMORY_EMBEDDING_PRICE", price)
+        with AgentMemory(user_id="ada") as memory:
+            memory.records.add("the red barn")
+            found = memory.recall("where is it?")
+            assert (found.tokens, found.money) == (1, money)
+
+
+@pytest.mark.parametrize("price", ["-1", "nan", "inf", "two"])
+def test_a_price_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch, price: str) -> None:
+    monkeypatch.setenv("AGENT_MEMORY_EMBEDDING_PRICE", price)
+    with pytest.raises(InvalidInput, match="AGENT_MEMORY_EMBEDDING_PRICE"):
+        AgentMemory(user_id="ada")
+
+
+def test_the_local_embedder_costs_nothing(memory: AgentMemory) -> None:
+    memory.records.add("the red barn")
+    found = memory.recall("where?")
+    assert (found.tokens, found.money) == (4, 0.0), "where, ?, and two marks around them"
+    assert found.space == memory.upkeep.stats()["space"]
 
 
 @pytest.mark.requirement("L5")

@@ -33,6 +33,9 @@ class Settings(Model):
     embedding_model: str | None = Field(default=None, description="model of the openai or ollama provider")
     embedding_dimensions: int | None = Field(default=None, ge=1, description="its dimensions, if not the usual ones")
     embedding_url: str | None = Field(default=None, description="its endpoint, if not the usual one")
+    embedding_price: float | None = Field(
+        default=None, ge=0, allow_inf_nan=False, description="what a million of its tokens cost, for receipts"
+    )
     openai_api_key: SecretStr | None = Field(default=None, description="key of the openai provider")
     openai_base_url: str | None = Field(default=None, description="endpoint of the openai provider")
     max_working_memory_items: int = Field(default=50, ge=1, description="turns that a working set keeps")

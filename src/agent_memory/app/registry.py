@@ -25,6 +25,7 @@ _EMBEDDER = (
     "embedding_model",
     "embedding_dimensions",
     "embedding_url",
+    "embedding_price",
     "openai_api_key",
     "openai_base_url",
 )
@@ -114,7 +115,7 @@ def token_counter(name: str) -> Counter:
 
 
 def embedder_settings(settings: Settings) -> tuple[object, ...]:
-    """What decides which embedder `open_embedder` gives."""
+    """What decides which embedder `open_embedder` gives, and what it costs."""
     return tuple(getattr(settings, name) for name in _EMBEDDER)
 
 

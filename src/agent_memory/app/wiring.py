@@ -16,7 +16,7 @@ from agent_memory.core.recall.recall import Recalling
 from agent_memory.core.write.commit import Writing
 from agent_memory.core.write.embed import Embedding
 from agent_memory.models.kinds.kind import Kind
-from agent_memory.ports.embedder import Embedder, Passage, Space
+from agent_memory.ports.embedder import Embedder, Passage, Space, embed_and_count
 from agent_memory.ports.gate import FORK_SECONDS, Gate
 from agent_memory.ports.store import Store
 
@@ -41,8 +41,11 @@ class Gated:
             return self.embedder.passages(text)
 
     def embed_many(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        return self.embed_and_count(texts)[0]
+
+    def embed_and_count(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], int | None]:
         with self.gate.passing():
-            return self.embedder.embed_many(texts)
+            return embed_and_count(self.embedder, texts)
 
 
 @dataclass(eq=False)
@@ -63,7 +66,8 @@ class Runtime:
     receipts: ReceiptBook = field(init=False)
 
     def __post_init__(self) -> None:
-        self.embedding = Embedding(self.embedder, self.store.index)
+        price = getattr(self.embedder.embedder, "price", self.settings.embedding_price)
+        self.embedding = Embedding(self.embedder, self.store.index, price)
         self.receipts = ReceiptBook(self.store.receipts)
 
     @property

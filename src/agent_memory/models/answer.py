@@ -55,7 +55,9 @@ class Difference(Model):
 
 class Recalled(Model):
     """Hits, best first: iterate, index, or take `.hits`. `pending` texts had no vector yet and were found by
-    their words only. `trace` is there if it was asked for."""
+    their words only. `space` is the embedding space that meaning was compared in; None if it was not. `tokens` were
+    read to embed the question, for so much `money`; None where that is not known. `trace` is there if it was asked for.
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -64,8 +66,12 @@ class Recalled(Model):
     receipt_id: str
     seq: int
     searched: int
+    candidates: int = 0
     pending: int = 0
+    space: str | None = None
     milliseconds: float = 0.0
+    tokens: int | None = None
+    money: float | None = None
     trace: Trace | None = None
 
     def __iter__(self) -> Iterator[Hit]:  # type: ignore[override]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -34,7 +34,11 @@ class Passage:
 
 
 class Embedder(Protocol):
-    """Vectors are float32, L2-normalised, and depend on their own text alone (never on a batch)."""
+    """Vectors are float32, L2-normalised, and depend on their own text alone (never on a batch).
+
+    One that knows what it costs may say so: `embed_and_count(texts)` gives the rows and how many tokens were read (None
+    where a service did not tell), and `price` is that of a million tokens.
+    """
 
     @property
     def space(self) -> Space:
@@ -48,6 +52,13 @@ class Embedder(Protocol):
     def embed_many(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """One row per text, in order."""
         ...
+
+
+def embed_and_count(embedder: Embedder, texts: Sequence[str]) -> tuple[NDArray[np.float32], int | None]:
+    """The rows, and how many tokens were read for them; None from an embedder that does not count."""
+    counted: Callable[[Sequence[str]], tuple[NDArray[np.float32], int | None]] | None
+    counted = getattr(embedder, "embed_and_count", None)
+    return counted(texts) if counted else (embedder.embed_many(texts), None)
 
 
 def split_text(text: str, size: int = 2000, overlap: int = 200, limit: int = 512) -> list[Passage]:

@@ -200,12 +200,24 @@ def _is_loopback(url: str) -> bool:
 
 
 def in_batches(
-    texts: Sequence[str], size: int, dimension: int, ask: Callable[[Sequence[str]], NDArray[np.float32]]
-) -> NDArray[np.float32]:
-    """One row per text, in order, asked for so many at a time."""
+    texts: Sequence[str],
+    size: int,
+    dimension: int,
+    ask: Callable[[Sequence[str]], tuple[NDArray[np.float32], int | None]],
+) -> tuple[NDArray[np.float32], int | None]:
+    """One row per text, in order, asked for so many at a time; and the tokens of all, if each answer told them."""
     if isinstance(texts, str):
         raise InvalidInput("texts must be a list of texts", field="texts", hint="pass [text]")
     import numpy as np
 
     parts = [ask(texts[start : start + size]) for start in range(0, len(texts), size)]
-    return np.concatenate([np.empty((0, dimension), np.float32), *parts])
+    counts = [tokens for _, tokens in parts if tokens is not None]
+    rows = np.concatenate([np.empty((0, dimension), np.float32), *(part for part, _ in parts)])
+    return rows, sum(counts) if len(counts) == len(parts) else None
+
+
+def told(answer: Any, *path: str) -> int | None:
+    """The number of tokens at this place of an answer; None where there is no such number."""
+    for name in path:
+        answer = answer.get(name) if isinstance(answer, dict) else None
+    return answer if type(answer) is int and answer >= 0 else None

@@ -20,7 +20,7 @@ class Receipts(Namespace):
 
     @operation("receipts.get", command="receipt")
     def get(self, receipt_id: str) -> dict[str, Any]:
-        """What was asked, of which moment, with which recipe, what was shown and why, and how long it took."""
+        """What was asked, of which moment, with which recipe, what was shown and why, and what it cost."""
         body = self._body(receipt_id)
         return {**body, "now": from_micros(body["now"]).isoformat()}
 

@@ -50,7 +50,7 @@ def answer(recalling: Recalling, question: Question) -> tuple[Recalled, ReceiptL
     if question.speakers is None:
         question = replace(question, speakers=_speakers(recalling.index, question.view.scope, asked))
     recalling.embedding.agree()
-    probe = _probe(recalling, question, asked)
+    probe, tokens = _probe(recalling, question, asked)
     pool = recalling.index.gather(probe)
     if pool.pending and not question.again:  # bulk writes leave their vectors to whoever asks first, within bounds
         recalling.embedding.catch_up(question.view, seconds=CATCH_UP_SECONDS, now=question.view.now)
@@ -70,8 +70,12 @@ def answer(recalling: Recalling, question: Question) -> tuple[Recalled, ReceiptL
         receipt_id=new_id(),
         seq=pool.seq,
         searched=pool.documents,
+        candidates=len(pool.handles),
         pending=pool.pending,
+        space=probe.space.fingerprint if probe.space else None,
         milliseconds=round((time.perf_counter() - started) * 1000, 3),
+        tokens=tokens,
+        money=recalling.embedding.money(tokens),
         trace=told and told.trace,
     )
     return recalled, receipt_line(question, asked, recalled, told.named if told else ())
@@ -91,7 +95,8 @@ def _checked(question: Question) -> str:
     return text
 
 
-def _probe(recalling: Recalling, question: Question, asked: Asked) -> Probe:
+def _probe(recalling: Recalling, question: Question, asked: Asked) -> tuple[Probe, int | None]:
+    """What to look for, and how many tokens were read to embed it."""
     probe = Probe(
         view=question.view,
         where=question.where,
@@ -101,15 +106,15 @@ def _probe(recalling: Recalling, question: Question, asked: Asked) -> Probe:
         tell_hidden=question.trace,
     )
     if not question.recipe.vectors:
-        return probe
+        return probe, 0
     embedding = recalling.embedding
     if question.meaning is not None:
-        return replace(probe, vector=embedding.direction(question.meaning), space=embedding.space)
+        return replace(probe, vector=embedding.direction(question.meaning), space=embedding.space), 0
     try:
-        vector = embedding.embed(spoken(asked.text, question.speakers or frozenset())).mean(axis=0)
+        rows, tokens = embedding.embed_and_count(spoken(asked.text, question.speakers or frozenset()))
     except PartMissing:
-        return probe  # an embedder out of reach costs the vectors, not the answer
-    return replace(probe, vector=vector, space=embedding.space)
+        return probe, None  # an embedder out of reach costs the vectors, not the answer
+    return replace(probe, vector=rows.mean(axis=0), space=embedding.space), tokens
 
 
 def _speakers(index: Index, scope: Scope, asked: Asked) -> frozenset[str]:

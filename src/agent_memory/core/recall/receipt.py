@@ -52,8 +52,12 @@ def receipt_line(question: Question, asked: Asked, recalled: Recalled, named: tu
         "speakers": sorted(question.speakers or ()),
         "seq": recalled.seq,
         "searched": recalled.searched,
+        "candidates": recalled.candidates,
         "pending": recalled.pending,
+        "space": recalled.space,
         "milliseconds": recalled.milliseconds,
+        "tokens": recalled.tokens,
+        "money": recalled.money,
         "hits": [
             {"id": hit.id, "version": hit.record.version, "score": hit.score, "why": hit.why.channels}
             for hit in recalled.hits

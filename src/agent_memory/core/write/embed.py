@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from agent_memory.models.errors import InvalidInput, PartMissing, SpaceMismatch
 from agent_memory.ports.changes import Vector
-from agent_memory.ports.embedder import Embedder, Space
+from agent_memory.ports.embedder import Embedder, Space, embed_and_count
 from agent_memory.ports.index import Embedded, Index
 from agent_memory.ports.quantise import quantised, quantised_rows, unit
 from agent_memory.ports.records import View
@@ -21,13 +21,15 @@ AT_ONCE = 4  # passages that a single write embeds before it returns; the rest o
 RECENT = 256  # texts whose vectors are remembered: the same text is often written or asked again
 REMEMBERED = 2000  # characters of the longest of them
 BATCH = 16
+MILLION = 1_000_000
 
 
 class Embedding:
-    """An embedder together with the space that a store has agreed on."""
+    """An embedder together with the space that a store has agreed on. `price` is that of a million tokens, if known."""
 
-    def __init__(self, embedder: Embedder, index: Index) -> None:
+    def __init__(self, embedder: Embedder, index: Index, price: float | None = None) -> None:
         self.embedder = embedder
+        self._price = price
         self._index = index
         self._agreed = False
         self._recent: dict[str, NDArray[np.float32]] = {}
@@ -58,16 +60,26 @@ class Embedding:
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Unit vectors, one row per text."""
+        return self.embed_and_count(texts)[0]
+
+    def embed_and_count(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], int | None]:
+        """The same, and how many tokens were read for them, if the embedder counts."""
         recent = self._recent
         if len(texts) == 1 and (known := recent.get(texts[0])) is not None:
-            return known
-        rows = self.embedder.embed_many(texts)
+            return known, 0
+        rows, tokens = embed_and_count(self.embedder, texts)
         for place, text in enumerate(texts[-RECENT:], max(0, len(texts) - RECENT)):
             if len(text) <= REMEMBERED:
                 recent[text] = rows[place : place + 1]
         while len(recent) > RECENT:
             recent.pop(next(iter(recent)), None)
-        return rows
+        return rows, tokens
+
+    def money(self, tokens: int | None) -> float | None:
+        """What so many tokens cost; None where nobody knows."""
+        if tokens == 0 or self._price == 0:
+            return 0.0
+        return None if tokens is None or self._price is None else tokens * self._price / MILLION
 
     def vectors(self, texts: Sequence[str]) -> list[tuple[tuple[Vector, ...], bool]]:
         """Per text (vectors, complete): the first passages of each. An embedder out of reach leaves all for later."""

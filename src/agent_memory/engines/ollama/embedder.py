@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from agent_memory.models.errors import InvalidInput
 from agent_memory.ports.embedder import Passage, Space, split_text
-from agent_memory.ports.remote import Remote, in_batches, sendable, unit_rows
+from agent_memory.ports.remote import Remote, in_batches, sendable, told, unit_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,12 +55,16 @@ class OllamaEmbedder:
 
     def embed_many(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """One row per text, in order; a request for each 64 texts."""
+        return self.embed_and_count(texts)[0]
+
+    def embed_and_count(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], int | None]:
+        """The same, and the tokens that the service says it read."""
         return in_batches(texts, BATCH, self._space.dimension, self._ask)
 
-    def _ask(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    def _ask(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], int | None]:
         model = self._space.model
         body = {"model": model, "input": [sendable(text) for text in texts], "truncate": True}
         hint = f"start it with `ollama serve` and fetch the model with `ollama pull {model}`"
         answer = self._remote.post("/api/embed", body, hint=hint)
         rows = answer.get("embeddings") if isinstance(answer, dict) else None
-        return unit_rows(rows, len(texts), self._space, self._remote)
+        return unit_rows(rows, len(texts), self._space, self._remote), told(answer, "prompt_eval_count")

@@ -37,6 +37,8 @@ _readers: WeakValueDictionary[str, WordPiece] = WeakValueDictionary()
 class OnnxEmbedder:
     """Safe to share between threads. An empty text has a vector too; of a long one the first 256 pieces count."""
 
+    price = 0.0
+
     def __init__(self) -> None:
         self._reader: WordPiece | None = None
         self._encoder: Encoder | None = None
@@ -51,15 +53,22 @@ class OnnxEmbedder:
 
     def embed_many(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """One unit vector per text, each computed by itself."""
+        return self.embed_and_count(texts)[0]
+
+    def embed_and_count(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], int | None]:
+        """The same, and how many word pieces were read."""
         if isinstance(texts, str):
             raise InvalidInput("texts must be a list of texts", field="texts", hint="pass [text]")
         words, encode = self._words(), self._model()
         import numpy as np
 
         vectors = np.empty((len(texts), SPACE.dimension), np.float32)
+        pieces = 0
         for number, text in enumerate(texts):
-            vectors[number] = encode(words.encode(text, READABLE))
-        return vectors
+            ids = words.encode(text, READABLE)
+            pieces += len(ids)
+            vectors[number] = encode(ids)
+        return vectors, pieces
 
     def _words(self) -> WordPiece:
         if self._reader is None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from agent_memory.models.errors import InvalidInput
 from agent_memory.ports.embedder import Passage, Space, split_text
-from agent_memory.ports.remote import Remote, in_batches, sendable, unit_rows
+from agent_memory.ports.remote import Remote, in_batches, sendable, told, unit_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,9 +62,13 @@ class OpenAIEmbedder:
 
     def embed_many(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """One row per text, in order; a request for each 128 texts."""
+        return self.embed_and_count(texts)[0]
+
+    def embed_and_count(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], int | None]:
+        """The same, and the tokens that the service says it read."""
         return in_batches(texts, BATCH, self._space.dimension, self._ask)
 
-    def _ask(self, texts: Sequence[str]) -> NDArray[np.float32]:
+    def _ask(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], int | None]:
         body = {**self._body, "input": [sendable(text[:LONGEST]) for text in texts]}
         answer = self._remote.post("/embeddings", body, hint="check base_url, the model's name and the network")
         try:
@@ -72,4 +76,4 @@ class OpenAIEmbedder:
             ordered = [rows[number] for number in range(len(texts))]
         except (LookupError, TypeError) as error:
             raise self._remote.unreadable("it is not a list of numbered embeddings") from error
-        return unit_rows(ordered, len(texts), self._space, self._remote)
+        return unit_rows(ordered, len(texts), self._space, self._remote), told(answer, "usage", "total_tokens")

@@ -88,6 +88,10 @@ def test_odd_texts_are_sent_in_a_form_that_is_accepted(service: FakeOllama) -> N
     assert service.requests[0].body["input"] == [".", "?", "\x00"]
 
 
+def test_the_tokens_are_those_that_it_read(service: FakeOllama) -> None:
+    assert OllamaEmbedder(base_url=service.url).embed_and_count(["x", "y"])[1] == 2
+
+
 def test_no_texts_no_request(service: FakeOllama) -> None:
     assert OllamaEmbedder(base_url=service.url).embed_many([]).shape == (0, 768)
     assert service.requests == []

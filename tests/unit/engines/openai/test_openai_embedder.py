@@ -196,6 +196,19 @@ def test_a_key_that_no_header_can_hold_is_refused_without_showing_it(key: str) -
     assert key not in f"{caught.value!r}"
 
 
+def test_the_tokens_are_those_of_the_bill(service: FakeOpenAI) -> None:
+    assert embedder(service).embed_and_count(["x"] * (BATCH + 2))[1] == BATCH + 2
+    assert embedder(service).embed_and_count([])[1] == 0
+
+
+@pytest.mark.parametrize("usage", [None, {}, {"total_tokens": None}, {"total_tokens": -1}, {"total_tokens": "7"}, []])
+def test_a_server_that_tells_no_tokens_is_not_guessed_at(service: FakeOpenAI, usage: Any) -> None:
+    data = [{"index": 0, "embedding": vector("x", 1536)}]
+    service.troubles.append(Answer(200, {"data": data, "usage": usage}))
+    rows, tokens = embedder(service).embed_and_count(["x"])
+    assert rows.shape == (1, 1536) and tokens is None
+
+
 def test_white_space_around_a_key_does_not_matter(service: FakeOpenAI) -> None:
     assert embedder(service, api_key=f"{KEY}\n").embed_many(["x"]).shape == (1, 1536)
 
