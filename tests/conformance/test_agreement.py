@@ -145,14 +145,13 @@ def answer(ask: Callable[[], Any]) -> Any:
         return type(error).__name__
 
 
-def gathered(store: Store, view: View, where: Filter, pool: int) -> Any:
+def gathered(store: Store, view: View, where: Filter, pool: int, until: int | None = None) -> Any:
     """A pool without handles: (id, scope, version) -> evidence."""
     space = store.index.space()
     question = direction(*QUESTIONS[space]) if space else None
     words = tuple(map(term, ("red", "unheard")))
-    found = store.index.gather(
-        Probe(view, where, pool, terms=words, vector=question, space=space, key="k1", tell_hidden=True)
-    )
+    probe = Probe(view, where, pool, terms=words, vector=question, space=space, key="k1", tell_hidden=True)
+    found = store.index.gather(replace(probe, vectors_until=until))
     hits = store.index.hydrate(found.handles.tolist())
     assert len(hits) == len(found.handles)
     columns = (found.valid_from, found.importance, found.similarity, found.lengths, found.exact)
@@ -175,6 +174,7 @@ def gathered(store: Store, view: View, where: Filter, pool: int) -> Any:
         found.frequencies.tolist(),
         round(found.mean_length, 9),
         found.hidden,
+        found.head,
     )
 
 
@@ -215,7 +215,8 @@ def seen(store: Store, view: View, where: Filter) -> dict[str, Any]:
             for id in (None, "a")
             for one in records.journal(view, limit=500, id=id)
         ],
-        "pools": [gathered(store, view, where, pool) for pool in (0, 2, 100)],
+        "pools": [gathered(store, view, where, pool, until) for pool, until in ((0, None), (2, view.seq), (100, None))],
+        "adopted": [store.index.adopted(after) for after in range(0, 100, 10)],
         "accesses": store.receipts.accesses(view, everywhere),
         "receipts": [store.receipts.receipt(view, f"r{number}") for number in range(3)],
         "pending": [store.index.pending(space, one) for space in (SPACE, OTHER_SPACE) for one in (view, None)],

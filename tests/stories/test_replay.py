@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import sqlite3
+from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from agent_memory import AgentMemory
 from agent_memory.models import Entity, Turn
-from agent_memory.models.errors import NotFound
+from agent_memory.models.errors import NotFound, PartMissing
 from agent_memory.models.recipe import DEFAULT
+from agent_memory.ports.embedder import Passage, Space
 
 
 def fill(memory: AgentMemory) -> None:
@@ -58,6 +64,100 @@ def test_a_replay_is_identical_after_everything_changed(timed: AgentMemory, cloc
     assert [(hit.id, hit.score) for hit in replay.recalled] == [(hit.id, hit.score) for hit in first]
     again = timed.receipts.replay(first.receipt_id, now=True)
     assert not again.identical and again.differences
+
+
+class Choosy:
+    """An embedder that does not embed everything yet."""
+
+    def __init__(self, version: str = "1") -> None:
+        self.space = Space("choosy", version, 8)
+        self.refused = ""
+        self.reachable = True
+
+    def passages(self, text: str) -> list[Passage]:
+        return [Passage(start, start + 30) for start in range(0, max(len(text), 1), 30)]
+
+    def embed_many(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        if not self.reachable or (self.refused and any(self.refused in text for text in texts)):
+            raise PartMissing("not yet")
+        words = [[hash_of(self.space.version + word) for word in text.split()] or [0] for text in texts]
+        rows = np.array([[1 + sum(word >> place & 1 for word in found) for place in range(8)] for found in words])
+        unit: NDArray[np.float32] = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+        return unit
+
+
+def hash_of(word: str) -> int:
+    return hashlib.sha256(word.encode()).digest()[0]
+
+
+TEXTS = ["checkout runs on eu-1", "a late note on checkout", "late: checkout is slow", "nothing", "late " * 50]
+
+
+@pytest.mark.requirement("P9")
+def test_a_replay_is_identical_after_pending_texts_got_their_vectors(clock: object) -> None:
+    embedder = Choosy()
+    with AgentMemory(user_id="ada", embedder=embedder, clock=clock) as memory:
+        embedder.refused = "late"
+        written = clock.now()
+        for text in TEXTS:
+            memory.records.add(text)
+        clock.forward(hours=1)
+        first = memory.recall("where does checkout run?")
+        assert first.pending == 3
+        embedder.refused = ""
+        later = memory.recall("where does checkout run?")
+        assert later.pending == 0 and [hit.score for hit in later] != [hit.score for hit in first]
+        replay = memory.receipts.replay(first.receipt_id)
+        assert replay.identical and replay.pending == 3 and replay.same_space, replay.differences
+        assert not memory.receipts.replay(first.receipt_id, now=True).identical
+        past = memory.recall("where does checkout run?", as_of=written)
+        assert past.seq < memory.receipts.get(past.receipt_id)["head"], "as of then, with all vectors of now"
+        assert all(hit.why.similarity is not None for hit in past)
+        memory.records.add("checkout, again")
+        assert memory.receipts.replay(past.receipt_id).identical
+        assert memory.receipts.replay(later.receipt_id).identical
+
+
+@pytest.mark.requirement("P9")
+def test_what_was_answered_without_an_embedder_is_replayed_without_it() -> None:
+    embedder = Choosy()
+    with AgentMemory(user_id="ada", embedder=embedder) as memory:
+        for text in TEXTS:
+            memory.records.add(text)
+        embedder.reachable = False
+        blind = memory.recall("how is checkout?")
+        embedder.reachable = True
+        assert blind.space is None and memory.receipts.replay(blind.receipt_id).identical
+        seeing = memory.recall("how is checkout, then?")
+        embedder.reachable, memory._client.runtime.embedding._recent = False, {}
+        missing = memory.receipts.replay(seeing.receipt_id)
+        assert not missing.identical and not missing.same_space and missing.space == "choosy@1/8"
+
+
+@pytest.mark.requirement("P9", "L5")
+def test_another_embedding_space_is_named_as_the_reason() -> None:
+    with AgentMemory(user_id="ada", embedder=Choosy()) as memory:
+        for text in TEXTS:
+            memory.records.add(text)
+        memory.semantic.learn_fact("checkout runs on eu-1")
+        receipt = memory.recall("where does checkout run?").receipt_id
+        memory.semantic.vector_search_facts([1.0] * 8)
+        (own,) = {*receipts(memory)} - {receipt}
+    for version in ("2", "1"):  # another model, and then the first one again, with vectors made anew
+        with AgentMemory(user_id="ada", embedder=Choosy(version)) as memory:
+            memory.upkeep.rebuild(vectors=True)
+            replay = memory.receipts.replay(receipt)
+            assert not replay.same_space and replay.same_pipeline and replay.space == "choosy@1/8"
+            assert all(hit.why.similarity is not None for hit in replay.recalled)
+            for now in (False, True):
+                again = memory.receipts.replay(own, now=now)
+                assert not again.same_space, "a vector of the caller's own belongs to its space"
+
+
+def receipts(memory: AgentMemory) -> list[str]:
+    memory._client.runtime.receipts.flush()
+    with sqlite3.connect(memory._client.runtime.url.removeprefix("sqlite:///")) as connection:
+        return [row[0] for row in connection.execute("select id from receipts")]
 
 
 @pytest.mark.requirement("P9")

@@ -86,8 +86,9 @@ class Recalled(Model):
 
 class Replay(Model):
     """A recall, asked again. `identical`: the same records, versions, order and scores. `forgotten` records of this
-    reader's scopes went since, `pending` texts had no vector then, and another `pipeline` may answer differently:
-    these are the reasons for which a replay as of its own moment can differ."""
+    reader's scopes went since; meaning was compared in a `space` that is no longer there; another `pipeline` may
+    answer differently: these are the reasons for which a replay as of its own moment can differ. `pending` texts had
+    no vector then, and have none in the replay."""
 
     receipt_id: str
     identical: bool
@@ -95,5 +96,7 @@ class Replay(Model):
     recalled: Recalled
     forgotten: int
     pending: int
+    space: str | None
+    same_space: bool
     pipeline: str
     same_pipeline: bool

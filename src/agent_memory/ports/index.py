@@ -27,7 +27,8 @@ HIDDEN = ("recorded", "valid", *(one.name for one in fields(Filter)))
 class Probe:
     """`terms` are word hashes, `vector` a float unit vector in `space`, `key` a folded natural key.
     `pool` bounds how many candidates similarity and recency may each bring; words bring all their matches.
-    `tell_hidden` asks how many versions are no candidates, and why."""
+    `tell_hidden` asks how many versions are no candidates, and why. Vectors are derived, so that all of them answer
+    whatever the moment; only a replay leaves out those that came after the journal line `vectors_until`."""
 
     view: View
     where: Filter
@@ -37,6 +38,7 @@ class Probe:
     space: Space | None = None
     key: str | None = None
     tell_hidden: bool = False
+    vectors_until: int | None = None
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,8 @@ class Pool:
 
     `similarity` is NaN where a candidate has no vector; `counts` is candidates x terms; `documents`,
     `mean_length` and `frequencies` (documents holding each term) describe all visible records, not the pool.
-    `pending` contents of this reader have no vectors yet. `hidden`, if it was asked for, counts the versions in the
+    `pending` contents of this reader have no vectors yet; those that there were came until the journal line `head`, the
+    last of the snapshot. `hidden`, if it was asked for, counts the versions in the
     reader's scopes that were not visible, by the first of `HIDDEN` that hid them.
     """
 
@@ -64,6 +67,7 @@ class Pool:
     mean_length: float
     frequencies: NDArray[np.int64]
     hidden: Mapping[str, int] | None = None
+    head: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +105,10 @@ class Index(Protocol):
 
     def space(self) -> Space | None:
         """The active space; None before the first."""
+        ...
+
+    def adopted(self, after: int) -> bool:
+        """Whether the active space took its place after this journal line, be it for the first time or again."""
         ...
 
     def begin(self, space: Space) -> None:

@@ -28,11 +28,13 @@ class Receipts(Namespace):
     def replay(self, receipt_id: str, now: bool = False) -> Replay:
         """Ask a recall again as of its own moment, and prove that the answer is the same.
 
-        With `now` it is asked of today's state, and the differences show what changed since.
+        With `now` it is asked of today's state, and the differences show what changed since. `same_space` is false when
+        the embedding model was changed since: then the vectors of today are used.
         """
         client = self._client
-        body = self._body(receipt_id)
-        question = question_of(body, client.scope, client.now() if now else None)
+        body = {"space": None, "head": 0, **self._body(receipt_id)}  # the first receipts did not tell these
+        same_space = self._same_space(body)
+        question = question_of(body, client.scope, client.now() if now else None, same_space)
         recalled = recall(client.runtime.recalling, question)
         found = differences(body, recalled)
         lines = client.runtime.store.records.journal(client.view(), after=body["seq"], limit=MOST_LINES)
@@ -43,9 +45,19 @@ class Receipts(Namespace):
             recalled=recalled,
             forgotten=sum(line.operation == "erase" for line in lines),
             pending=body["pending"],
+            space=body["space"],
+            same_space=same_space and (now or recalled.space == body["space"]),  # an embedder may be out of reach
             pipeline=body["pipeline"],
             same_pipeline=body["pipeline"] == PIPELINE,
         )
+
+    def _same_space(self, body: dict[str, Any]) -> bool:
+        """Whether the vectors that answered then are still there; where none did, nothing is missing."""
+        if body["space"] is None:
+            return True
+        runtime = self._client.runtime
+        same: bool = body["space"] == runtime.embedding.space.fingerprint
+        return same and not runtime.store.index.adopted(body["head"])
 
     def _body(self, receipt_id: str) -> dict[str, Any]:
         self._client.runtime.receipts.flush()

@@ -78,7 +78,7 @@ def answer(recalling: Recalling, question: Question) -> tuple[Recalled, ReceiptL
         money=recalling.embedding.money(tokens),
         trace=told and told.trace,
     )
-    return recalled, receipt_line(question, asked, recalled, told.named if told else ())
+    return recalled, receipt_line(question, asked, pool, recalled, told.named if told else ())
 
 
 def _checked(question: Question) -> str:
@@ -104,8 +104,9 @@ def _probe(recalling: Recalling, question: Question, asked: Asked) -> tuple[Prob
         terms=asked.columns,
         key=fold(question.text),
         tell_hidden=question.trace,
+        vectors_until=question.vectors_until,
     )
-    if not question.recipe.vectors:
+    if not question.recipe.vectors or question.vectors_until == 0:
         return probe, 0
     embedding = recalling.embedding
     if question.meaning is not None:

@@ -12,6 +12,7 @@ from agent_memory.models.answer import Difference, Recalled
 from agent_memory.models.errors import NotFound
 from agent_memory.models.recipe import Recipe
 from agent_memory.models.record import Scope, Status
+from agent_memory.ports.index import Pool
 from agent_memory.ports.receipts import ReceiptLine
 from agent_memory.ports.records import Filter, View
 
@@ -23,7 +24,8 @@ SAME_SCORE = 1e-6
 class Question:
     """`meaning` replaces the embedding of the text, for a caller who has a vector already. `speakers` are those whom
     the question was found to name, where that is known. `again`: asked only to compare; it leaves no receipt. `trace`:
-    the receipt also tells what was considered and not shown."""
+    the receipt also tells what was considered and not shown. `vectors_until`: the journal line whose vectors, and those
+    before it, are used; 0 is none."""
 
     text: str
     view: View
@@ -34,9 +36,12 @@ class Question:
     speakers: frozenset[str] | None = None
     again: bool = False
     trace: bool = False
+    vectors_until: int | None = None
 
 
-def receipt_line(question: Question, asked: Asked, recalled: Recalled, named: tuple[int, ...] = ()) -> ReceiptLine:
+def receipt_line(
+    question: Question, asked: Asked, pool: Pool, recalled: Recalled, named: tuple[int, ...] = ()
+) -> ReceiptLine:
     """Everything that decided the answer, and the answer; what is as usual is left out. `named` are versions that its
     trace names."""
     body: dict[str, Any] = {
@@ -51,6 +56,7 @@ def receipt_line(question: Question, asked: Asked, recalled: Recalled, named: tu
         "meaning": None if question.meaning is None else list(question.meaning),
         "speakers": sorted(question.speakers or ()),
         "seq": recalled.seq,
+        "head": pool.head,
         "searched": recalled.searched,
         "candidates": recalled.candidates,
         "pending": recalled.pending,
@@ -78,7 +84,7 @@ def with_context(line: ReceiptLine, shown: tuple[int, ...], context: dict[str, A
     return replace(line, body=json.dumps(body, ensure_ascii=False, separators=(",", ":")), handles=handles)
 
 
-def question_of(body: dict[str, Any], scope: Scope, now: int | None) -> Question:
+def question_of(body: dict[str, Any], scope: Scope, now: int | None, same_space: bool) -> Question:
     """The question behind a receipt: as of its own moment, or of `now`."""
     if body["query"] is None:
         raise NotFound("what this receipt asked was forgotten", field="receipt_id")
@@ -98,7 +104,18 @@ def question_of(body: dict[str, Any], scope: Scope, now: int | None) -> Question
         body["meaning"],
         frozenset(body["speakers"]),
         again=True,
+        vectors_until=_vectors_until(body, now, same_space),
     )
+
+
+def _vectors_until(body: dict[str, Any], now: int | None, same_space: bool) -> int | None:
+    """A replay takes the vectors that there were; in another space, those of today. A vector of the caller's own means
+    nothing there."""
+    if not same_space:
+        return None if body["meaning"] is None else 0
+    if now is not None:
+        return None
+    return 0 if body["space"] is None else body["head"]
 
 
 def differences(body: dict[str, Any], recalled: Recalled) -> list[Difference]:

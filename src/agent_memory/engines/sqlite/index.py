@@ -72,6 +72,10 @@ class SqliteIndex:
         with self._connections.reading() as connection:
             return spaces.active(connection)[1]
 
+    def adopted(self, after: int) -> bool:
+        with self._connections.reading() as connection:
+            return spaces.adopted(connection, after)
+
     def begin(self, space: Space) -> None:
         with self._connections.writing() as connection:
             check_version(connection, self._connections.name)

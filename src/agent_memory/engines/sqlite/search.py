@@ -32,6 +32,8 @@ class Search:
     def __post_init__(self) -> None:
         asked = self.probe.view.seq
         self.at = self.seq if asked is None else min(self.seq, asked)
+        until = self.probe.vectors_until
+        self.until = self.seq if until is None else min(self.seq, until)
 
     def add(self, shelf: Shelf) -> None:
         """Collect the evidence of one shelf: a row per visible version."""
@@ -42,7 +44,8 @@ class Search:
             place, lengths, contents = shelf.place.rows, shelf.lengths.rows, shelf.contents.count
             found = [shelf.postings.find(term) for term in probe.terms]
             vectors = None if shelf.vectors is None else shelf.vectors.rows
-            scales, owners = shelf.scales.rows, shelf.owners.rows
+            scales, owners, lines = shelf.scales.rows, shelf.owners.rows, shelf.lines.rows
+            ahead = shelf.seq > self.until
         rows = order[self._mask(columns)[order]]
         at = place[rows]
         back = np.full(contents, -1, np.int64)
@@ -55,7 +58,10 @@ class Search:
         if probe.vector is None or vectors is None or not len(rows):
             similarity = np.full(len(rows), np.nan, np.float32)
         else:
-            similarity = _similarity(vectors, scales, back[owners], probe.vector, len(rows))
+            belonging = back[owners]
+            if ahead:  # of the snapshot, or of the moment that is replayed
+                belonging[lines > self.until] = -1
+            similarity = _similarity(vectors, scales, belonging, probe.vector, len(rows))
         self.parts.append(
             {
                 "handles": columns["version"][rows],
@@ -97,6 +103,7 @@ class Search:
             mean_length=float(lengths.mean()) if len(lengths) else 0.0,
             frequencies=present.sum(axis=0),
             hidden=self.hidden if self.probe.tell_hidden else None,
+            head=self.seq,
         )
 
     def _exact(self) -> list[int]:

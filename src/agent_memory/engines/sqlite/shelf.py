@@ -78,6 +78,7 @@ class Shelf:
         self.vectors: Growing | None = None
         self.scales = Growing(np.float32)
         self.owners = Growing(np.int64)  # of each vector: where its content stands
+        self.lines = Growing(np.int64)  # of each vector: the journal line that brought it
         self._order: NDArray[np.int64] | None = None
 
     def follow(self, connection: sqlite3.Connection, seq: int, space: tuple[int, int] | None) -> bool:
@@ -133,7 +134,8 @@ class Shelf:
         number, dimension = space
         if self.space != number or self.vectors is None:
             self.space, self.vectors = number, Growing(np.int8, dimension)
-            self.scales, self.owners, after = Growing(np.float32), Growing(np.int64), 0
+            self.scales, self.owners, self.lines = Growing(np.float32), Growing(np.int64), Growing(np.int64)
+            after = 0
         if after:
             first = (after + 1) * VECTORS_PER_LINE
             cursor = connection.execute(SQL["shelf_new_vectors"], (self.scope, number, first))
@@ -143,6 +145,7 @@ class Shelf:
             owners = np.searchsorted(self.contents.rows, np.array([row[0] for row in rows], np.int64))
             self.owners.extend(owners)
             self.scales.extend(np.array([row[1] for row in rows], np.float32))
+            self.lines.extend(np.array([row[3] for row in rows], np.int64) // VECTORS_PER_LINE)
             joined = b"".join(row[2] for row in rows)
             self.vectors.extend(np.frombuffer(joined, np.int8).reshape(-1, dimension))
 
@@ -159,6 +162,7 @@ class Shelf:
 
     @property
     def bytes(self) -> int:
-        arrays = [*self.columns.values(), self.place, self.contents, self.lengths, self.scales, self.owners]
+        beside = [self.place, self.contents, self.lengths, self.scales, self.owners, self.lines]
         vectors = 0 if self.vectors is None else self.vectors.rows.nbytes
+        arrays = [*self.columns.values(), *beside]
         return sum(array.rows.nbytes for array in arrays) + self.postings.bytes + vectors

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import count
 
 from agent_memory.engines.sqlite.interning import Naming
-from agent_memory.engines.sqlite.journal import ADOPT, EMBED, OURSELVES, Ledger
+from agent_memory.engines.sqlite.journal import ADOPT, EMBED, OPERATIONS, OURSELVES, Ledger
 from agent_memory.engines.sqlite.statements import SQL, VECTORS_PER_LINE
 from agent_memory.models.errors import Conflict, SpaceMismatch
 from agent_memory.ports.embedder import Space
@@ -27,6 +27,12 @@ def mismatch(given: Space | None, stored: Space | None) -> SpaceMismatch:
         f"the store holds {stored.fingerprint if stored else 'none'}",
         hint="configure the embedder that the store was built with, or run `agent-memory rebuild --vectors`",
     )
+
+
+def adopted(connection: sqlite3.Connection, after: int) -> bool:
+    space = active(connection)[1]
+    line = (after, OPERATIONS[ADOPT], space.fingerprint if space else None)
+    return bool(connection.execute(SQL["adopted"], line).fetchone()[0])
 
 
 def begin(connection: sqlite3.Connection, names: Naming, space: Space) -> None:

@@ -100,10 +100,10 @@ select w.content, w.length, w.terms from words w
 where w.content in (select content from versions where scope = ? and version > ? and content > ?) order by w.content
 
 -- name: shelf_vectors
-select content, scale, data from vectors where scope = ? and space = ?
+select content, scale, data, vector from vectors where scope = ? and space = ?
 
 -- name: shelf_new_vectors
-select content, scale, data from vectors where +scope = ? and +space = ? and vector >= ?
+select content, scale, data, vector from vectors where +scope = ? and +space = ? and vector >= ?
 
 -- name: shelf_changes
 select seq, operation, record from journal where seq > ? and scope in (?, 0)
@@ -113,6 +113,9 @@ select v.version, v.to_seq from versions v where (v.id, v.scope) = (select id, s
 
 -- name: spaces
 select space, model, version, dimension, active from spaces order by active desc
+
+-- name: adopted
+select exists (select 1 from journal where seq > ? and operation = ? and reason = ?)
 
 -- name: unembedded
 select p.content, c.text, p.part from pending p join contents c on c.content = p.content

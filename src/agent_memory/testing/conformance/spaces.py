@@ -30,9 +30,9 @@ from agent_memory.testing.builders import (
 FORWARD = {SPACE: (1.0, 0.0, 0.0, 0.0), OTHER_SPACE: (1.0, 0.0, 0.0)}
 
 
-def similar(store: Store, space: Space = SPACE) -> Pool:
+def similar(store: Store, space: Space = SPACE, until: int | None = None) -> Pool:
     question = direction(*FORWARD[space])
-    return store.index.gather(Probe(view(), EVERYTHING, pool=100, vector=question, space=space))
+    return store.index.gather(Probe(view(), EVERYTHING, pool=100, vector=question, space=space, vectors_until=until))
 
 
 class SpaceConformance:
@@ -80,6 +80,50 @@ class SpaceConformance:
         [line] = store.records.journal(view(), after=before)
         assert (line.operation, line.record_id) == ("embed", None)
         assert store.records.verify().problems == ()
+
+    def test_a_replay_leaves_out_vectors_that_came_later(self, store: Store) -> None:
+        store.index.begin(SPACE)
+        write(store, with_vectors(put("at once", id="a"), vector(1, 0, 0, 0)), put("later", id="b"))
+        long = with_vectors(put("long", id="c"), vector(0, 1, 0, 0), complete=False)
+        write(store, long)
+        before = similar(store)
+        assert np.isnan(before.similarity).sum() == 1
+        waiting = {one.text: one for one in store.index.unembedded(SPACE, None, 10)}
+        rest = Embedded(waiting["long"].handle, (vector(1, 0, 0, 0, part=1),), complete=True)
+        store.index.embedded(SPACE, [rest], now=NOW)
+        between = similar(store)
+        embed_all(store)
+        now = similar(store)
+        for pool in (before, between, now):
+            again = similar(store, until=pool.head)
+            assert again.handles.tolist() == pool.handles.tolist()
+            assert np.array_equal(again.similarity, pool.similarity, equal_nan=True)
+        assert before.head < between.head < now.head == store.records.stats(view())["seq"]
+        assert not np.array_equal(before.similarity, between.similarity, equal_nan=True)
+        assert np.isnan(similar(store, until=0).similarity).all()
+
+    def test_what_is_read_as_of_a_moment_uses_all_vectors(self, store: Store) -> None:
+        store.index.begin(SPACE)
+        seq = write(store, put("one", id="a")).seq
+        embed_all(store)
+        question = direction(*FORWARD[SPACE])
+        pool = store.index.gather(Probe(view(seq=seq), EVERYTHING, pool=9, vector=question, space=SPACE))
+        assert not np.isnan(pool.similarity).any()
+        assert pool.seq == seq < pool.head
+
+    def test_a_store_knows_since_when_its_space_answers(self, store: Store) -> None:
+        assert not store.index.adopted(0)
+        store.index.begin(SPACE)
+        write(store, put("one", id="a"))
+        embed_all(store)
+        seq = store.records.stats(view())["seq"]
+        assert store.index.adopted(0) and not store.index.adopted(seq)
+        for space in (OTHER_SPACE, SPACE):  # there, and back again
+            store.index.begin(space)
+            embed_all(store, space)
+            assert store.index.adopted(seq) == (space == SPACE), "the old one answers until the new one is complete"
+            store.index.switch(space)
+            assert store.index.adopted(seq)
 
     def test_each_scope_is_told_by_a_line_of_its_own(self, store: Store) -> None:
         store.index.begin(SPACE)

@@ -14,7 +14,7 @@ from agent_memory.ports.embedder import Space
 from agent_memory.ports.index import Embedded, Pool, Probe, Unembedded
 from agent_memory.ports.records import View
 from agent_memory.testing.memory.read import Reader
-from agent_memory.testing.memory.world import ADOPT, EMBED, OURSELVES, Body, Room, Signature, Version, World
+from agent_memory.testing.memory.world import ADOPT, EMBED, OURSELVES, Body, Made, Room, Signature, Version, World
 
 if TYPE_CHECKING:
     import numpy as np
@@ -45,7 +45,8 @@ class MemoryIndex:
             rows = [_row(world, probe, version) for version in reader.visible(probe.where)]
             seq = world.seq if probe.view.seq is None else min(world.seq, probe.view.seq)
             pool = _pool(rows, probe, seq, len(_lacking(world, active, probe.view)) if active else 0)
-            return replace(pool, hidden=reader.hidden(probe.where)) if probe.tell_hidden else pool
+            hidden = reader.hidden(probe.where) if probe.tell_hidden else None
+            return replace(pool, hidden=hidden, head=world.seq)
 
     def occurring(self, scope: Scope, terms: Sequence[int]) -> frozenset[int]:
         with self._room.reading() as world:
@@ -60,6 +61,11 @@ class MemoryIndex:
     def space(self) -> Space | None:
         with self._room.reading() as world:
             return world.spaces[0] if world.spaces else None
+
+    def adopted(self, after: int) -> bool:
+        with self._room.reading() as world:
+            name = world.spaces[0].fingerprint if world.spaces else None
+            return any(line.operation == ADOPT and line.reason == name for line in world.lines[after:])
 
     def begin(self, space: Space) -> None:
         with self._room.writing() as world:
@@ -93,18 +99,18 @@ class MemoryIndex:
 
     def embedded(self, space: Space, batch: Sequence[Embedded], *, now: int) -> None:
         with self._room.writing() as world:
-            told = set[Scope]()
+            lines = dict[Scope, int]()
             for one in batch:
                 place = (space, one.handle)
                 part = world.pending.get(place)
                 if part is None or (one.vectors and one.vectors[0].part != part):
                     continue
                 scope = world.scope_of(one.handle)
-                if scope not in told:
-                    told.add(scope)
-                    world.note(Signature(now, OURSELVES), EMBED, scope, None, b"")
+                if scope not in lines:
+                    lines[scope] = world.note(Signature(now, OURSELVES), EMBED, scope, None, b"")
                 if one.vectors:
-                    world.vectors[place] = (*world.vectors.get(place, ()), *one.vectors)
+                    made = (Made(lines[scope], vector) for vector in one.vectors)
+                    world.vectors[place] = (*world.vectors.get(place, ()), *made)
                 world.pending[place] = part + len(one.vectors)
                 if one.complete:
                     del world.pending[place]
@@ -123,8 +129,9 @@ def _row(world: World, probe: Probe, version: Version) -> _Row:
     body = world.bodies[version.body]
     similarity = nan
     if probe.vector is not None and probe.space is not None:
-        vectors = world.vectors.get((probe.space, body.number), ())
-        similarity = max((_score(vector, probe.vector) for vector in vectors), default=nan)
+        until = world.seq if probe.vectors_until is None else probe.vectors_until
+        made = [one.vector for one in world.vectors.get((probe.space, body.number), ()) if one.seq <= until]
+        similarity = max((_score(vector, probe.vector) for vector in made), default=nan)
     counts = [body.terms.get(term, 0) for term in probe.terms]
     return _Row(version, body, similarity, counts, probe.key is not None and version.state.key == probe.key)
 

@@ -70,6 +70,14 @@ class Version:
 
 
 @dataclass(frozen=True)
+class Made:
+    """A vector, and the line that brought it."""
+
+    seq: int
+    vector: Vector
+
+
+@dataclass(frozen=True)
 class Edge:
     """A link, believed from `seq` to `ended`."""
 
@@ -129,7 +137,7 @@ class World:
     edges: dict[int, Edge] = field(default_factory=dict)
     lines: list[Line] = field(default_factory=list)
     spaces: list[Space] = field(default_factory=list)  # the first is active
-    vectors: dict[tuple[Space, int], tuple[Vector, ...]] = field(default_factory=dict)  # by body
+    vectors: dict[tuple[Space, int], tuple[Made, ...]] = field(default_factory=dict)  # by body
     pending: dict[tuple[Space, int], int] = field(default_factory=dict)  # by body: the first part that lacks
     answers: dict[tuple[Scope, str], tuple[bytes, Applied] | None] = field(default_factory=dict)  # None: forgotten
     receipts: dict[str, Slip] = field(default_factory=dict)

@@ -36,6 +36,7 @@ from agent_memory.testing.memory.world import (
     Body,
     Edge,
     Entry,
+    Made,
     Signature,
     Version,
     World,
@@ -231,7 +232,7 @@ class Writer:
         for space in self.world.spaces:
             made = derived.vectors if space == derived.space else ()
             if made:
-                self.world.vectors[space, body.number] = made
+                self.world.vectors[space, body.number] = tuple(Made(body.number, one) for one in made)
             if not (made and derived.complete):
                 self.world.pending[space, body.number] = len(made)
 
