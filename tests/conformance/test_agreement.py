@@ -217,7 +217,9 @@ def seen(store: Store, view: View, where: Filter) -> dict[str, Any]:
         ],
         "pools": [gathered(store, view, where, pool, until) for pool, until in ((0, None), (2, view.seq), (100, None))],
         "adopted": [store.index.adopted(after) for after in range(0, 100, 10)],
-        "accesses": store.receipts.accesses(view, everywhere),
+        "accesses": [
+            store.receipts.accesses(view, everywhere, until=until) for until in (None, view.now, view.valid_at)
+        ],
         "receipts": [store.receipts.receipt(view, f"r{number}") for number in range(3)],
         "pending": [store.index.pending(space, one) for space in (SPACE, OTHER_SPACE) for one in (view, None)],
         "waiting": [(one.text, one.part) for one in store.index.unembedded(SPACE, view, 5)],

@@ -9,6 +9,7 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from agent_memory import AgentMemory
 from agent_memory.engines.sqlite import schema
 from agent_memory.engines.sqlite.connection import Connections
+from agent_memory.models import Entity
 from agent_memory.models.errors import AgentMemoryError, InvalidInput, PartMissing, StoreError, StoreNewer
 from agent_memory.ports.embedder import Passage, Space
 
@@ -404,6 +406,23 @@ def test_each_migration_is_one_step_and_keeps_the_data(tmp_path: Path) -> None:
     with connections.reading() as connection:
         assert connection.execute("select x from extra").fetchall() == [("written by the old version",)]
     connections.close()
+
+
+@pytest.mark.requirement("L10")
+def test_the_second_step_learns_from_receipts_when_records_were_recalled(timed: AgentMemory, clock: Any) -> None:
+    ada = timed.upsert_entity(Entity(name="Ada", type="Person"))
+    first = clock.forward(days=1)
+    timed.recall("Ada")
+    clock.forward(days=1)
+    timed.recall("Ada")
+    path = timed._client.runtime.url.removeprefix("sqlite:///")
+    timed.close()
+    old = sqlite3.connect(path)
+    old.executescript("drop table accessed; pragma user_version = 1;")
+    old.close()
+    with AgentMemory(user_id="ada", clock=clock) as memory:
+        assert memory.semantic.get_entity(ada.id).access_count == 2
+        assert memory.semantic.get_entity(ada.id, as_of=first).access_count == 1
 
 
 @pytest.mark.requirement("L10")

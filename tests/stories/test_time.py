@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
 from agent_memory import AgentMemory
@@ -169,3 +171,28 @@ def test_the_reads_by_name_travel_too(timed: AgentMemory, clock: object) -> None
     assert timed.what_worked_for("look", as_of=before)[0].success_count == 1
     bundle = timed.remember("first second", as_of=before)
     assert [one["content"] for one in bundle.relevant_turns] == ["first"] and bundle.active_goals[0]["id"] == goal.id
+
+
+def test_access_statistics_are_those_of_the_moment(timed: AgentMemory, clock: object) -> None:
+    from agent_memory.models import Entity
+
+    def asked(**moment: object) -> tuple[int | None, object]:
+        timed._client.runtime.receipts.flush()
+        found = timed.semantic.get_entity(ada.id, **moment)
+        return found.access_count, found.last_accessed
+
+    ada = timed.upsert_entity(Entity(name="Ada", type="Person", first_seen=clock.now()))
+    written = clock.now()
+    first = clock.forward(days=1)
+    timed.recall("Ada", kinds=["entity"])
+    second = clock.forward(days=1)
+    timed.recall("Ada", kinds=["entity"])
+    timed.recall("Ada", kinds=["entity"], as_of=written)  # of the past, but it happens now
+    assert asked() == asked(as_of=second) == (3, second)
+    assert asked(as_of=first) == asked(as_of=second - timedelta(seconds=1)) == (1, first)
+    assert asked(as_of=written) == (0, written), "never yet: as if accessed when it was recorded"
+    assert asked(valid_at=first) == (3, second), "valid time is about the world, not about us"
+    clock.forward(days=91, hours=1)
+    timed.recall("Ada", kinds=["entity"])
+    assert asked(as_of=first) == (None, None), "not known any more"
+    assert asked(as_of=clock.now()) == (4, clock.now())

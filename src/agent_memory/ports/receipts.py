@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from agent_memory.ports.records import View
+
+RETENTION = 90 * 86_400_000_000  # microseconds, before the newest receipt
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,13 @@ class ReceiptLine:
         return replace(self, body=json.dumps(body, ensure_ascii=False, separators=(",", ":")), terms=b"")
 
 
+class Accesses(NamedTuple):
+    """`times` is None when it is not known any more how many there were; `last`, when it is not known when that was."""
+
+    times: int | None
+    last: int | None
+
+
 class ReceiptStore(Protocol):
     """No receipt tells what was erased. `Erase` takes those that showed or named the record, and those of its readers
     whose query has at least half of its words in one of the erased contents."""
@@ -47,6 +56,8 @@ class ReceiptStore(Protocol):
         """The body; None when there is none for this reader, or its retention is over."""
         ...
 
-    def accesses(self, view: View, ids: Sequence[str]) -> Mapping[str, tuple[int, int]]:
-        """How often and when last each record was recalled: id -> (count, microseconds)."""
+    def accesses(self, view: View, ids: Sequence[str], *, until: int | None = None) -> Mapping[str, Accesses]:
+        """How often and when last each record was recalled, in all or until a moment (microseconds); records that never
+        were are left out. The total is known for ever, each single access for `RETENTION`: for so long, what came
+        later than a moment can be taken off the total."""
         ...

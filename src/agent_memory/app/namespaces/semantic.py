@@ -14,7 +14,7 @@ from agent_memory.models.answer import Recalled
 from agent_memory.models.errors import InvalidInput, NotFound
 from agent_memory.models.kinds.kind import joined_key
 from agent_memory.models.kinds.knowledge import Entity, Fact, FactPayload, FactSource, fact_key
-from agent_memory.models.moment import from_micros
+from agent_memory.models.moment import maybe_moment, to_micros
 from agent_memory.models.recipe import MEANING
 from agent_memory.models.record import Link, Record
 from agent_memory.ports.changes import DERIVED_FROM, Expect
@@ -110,13 +110,15 @@ class Semantic(Namespace):
 
     @operation("semantic.get_entity")
     def get_entity(self, id: str, **at: Unpack[Moments]) -> Entity:
-        """One entity, with how often and when last it was recalled."""
+        """One entity, with how often and when last it was recalled, until `as_of` if that is given."""
         view = self._client.view(**at)
         found = self._client.runtime.store.records.get(view, [id])
         if not found or found[0].kind != "entity":
             raise NotFound(f"no entity {id!r}", field="id")
-        count, last = self._client.runtime.store.receipts.accesses(view, [id]).get(id, (0, 0))
-        return Entity.of(found[0], (count, from_micros(last)) if count else None)
+        as_of = at.get("as_of")
+        until = None if as_of is None else to_micros(as_of)
+        told = self._client.runtime.store.receipts.accesses(view, [id], until=until).get(id)
+        return Entity.of(found[0], told and (told.times, maybe_moment(told.last)))
 
     @operation("semantic.get_entity_graph")
     def get_entity_graph(self, entity_ids: list[str], depth: int = 2, **at: Unpack[Moments]) -> dict[str, Any]:

@@ -62,7 +62,8 @@ class Erasing:
         )
         connection.execute("delete from versions where id = ? and scope = ?", (id, scope))
         connection.execute("delete from links where source = ? or target = ?", (record, record))
-        connection.execute("delete from accesses where record = ?", (record,))
+        for table in ("accesses", "accessed"):
+            connection.execute(f"delete from {table} where record = ?", (record,))
         _drop(connection, connection.execute("select receipt from shown where record = ?", (record,)).fetchall())
         seq = self.ledger.append(ERASE, scope, record, None, tombstone_seal(id))
         connection.execute(

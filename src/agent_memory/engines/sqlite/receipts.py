@@ -13,10 +13,8 @@ from agent_memory.engines.sqlite import erase
 from agent_memory.engines.sqlite.connection import Connections
 from agent_memory.engines.sqlite.interning import Interning, known_scope, scope_number
 from agent_memory.models.record import Scope
-from agent_memory.ports.receipts import ReceiptLine
+from agent_memory.ports.receipts import RETENTION, Accesses, ReceiptLine
 from agent_memory.ports.records import View
-
-RETENTION = 90 * 86_400_000_000
 
 
 class SqliteReceipts:
@@ -31,9 +29,7 @@ class SqliteReceipts:
             last = {scope: _last_erasure(connection, scope) for scope in {line.view.scope for line in lines}}
             for line in lines:
                 _keep(connection, line if line.seq >= last[line.view.scope] else line.without_query())
-            oldest = max((line.view.now for line in lines), default=0) - RETENTION
-            if connection.execute("delete from receipts where at < ?", (oldest,)).rowcount:
-                connection.execute("delete from shown where receipt not in (select receipt from receipts)")
+            _expire(connection, max((line.view.now for line in lines), default=0) - RETENTION)
             debt = erase.owed(connection)
         if debt is not None:
             erase.scrub(self._connections, debt)
@@ -47,18 +43,25 @@ class SqliteReceipts:
             ).fetchone()
         return None if row is None else row[0]
 
-    def accesses(self, view: View, ids: Sequence[str]) -> Mapping[str, tuple[int, int]]:
+    def accesses(self, view: View, ids: Sequence[str], *, until: int | None = None) -> Mapping[str, Accesses]:
         with self._connections.reading() as connection:
             sql = (
-                "select a.count, a.last from versions v left join accesses a on a.record = v.record "
+                "select v.record, a.count, a.last from versions v left join accesses a on a.record = v.record "
                 "where v.id = ? and v.scope = ? limit 1"
             )
-            found: dict[str, tuple[int | None, int | None]] = {}
+            found: dict[str, tuple[int, int | None, int | None]] = {}
             scopes = list(self._interning.readable(connection, view.scope))
             for scope in reversed(scopes):  # the narrowest comes last, and stays
                 rows = ((id, connection.execute(sql, (id, scope)).fetchone()) for id in ids)
                 found |= {id: row for id, row in rows if row is not None}
-        return {id: (count, last) for id, (count, last) in found.items() if count is not None and last is not None}
+            told = {
+                id: Accesses(count, last)
+                if until is None or last <= until
+                else _until(connection, record, count, until)
+                for id, (record, count, last) in found.items()
+                if count is not None and last is not None
+            }
+        return {id: one for id, one in told.items() if one.times != 0}
 
 
 def _keep(connection: sqlite3.Connection, line: ReceiptLine) -> None:
@@ -82,6 +85,34 @@ def _keep(connection: sqlite3.Connection, line: ReceiptLine) -> None:
             "set count = count + 1, last = max(last, excluded.last)",
             (record, line.view.now),
         )
+        connection.execute(
+            "insert into accessed (record, at, times) values (?, ?, 1) on conflict do update set times = times + 1",
+            (record, line.view.now),
+        )
+
+
+def _expire(connection: sqlite3.Connection, oldest: int) -> None:
+    if connection.execute("delete from receipts where at < ?", (oldest,)).rowcount:
+        connection.execute("delete from shown where receipt not in (select receipt from receipts)")
+    if connection.execute("delete from accessed where at < ?", (oldest,)).rowcount:
+        since = max(oldest, _known_since(connection))
+        connection.execute("insert or replace into meta (name, value) values ('accessed', ?)", (str(since),))
+
+
+def _known_since(connection: sqlite3.Connection) -> int:
+    row = connection.execute("select value from meta where name = 'accessed'").fetchone()
+    return 0 if row is None else int(row[0])
+
+
+def _until(connection: sqlite3.Connection, record: int, count: int, until: int) -> Accesses:
+    """All that ever were, without those that came later; unless some of these may have expired."""
+    later, last = connection.execute(
+        "select coalesce(sum(times) filter (where at > :until), 0), max(at) filter (where at <= :until) "
+        "from accessed where record = :record",
+        {"record": record, "until": until},
+    ).fetchone()
+    known = until >= _known_since(connection) or later == count
+    return Accesses(count - later if known else None, last)
 
 
 def _last_erasure(connection: sqlite3.Connection, reader: Scope) -> int:

@@ -24,12 +24,13 @@ class EntityPayload(Model):
 
 
 class Entity(EntityPayload, Stored):
-    """Somebody or something. The same name and type is the same entity."""
+    """Somebody or something. The same name and type is the same entity. How often it was recalled until a moment long
+    ago may not be known any more: then `access_count` is None."""
 
     salience: Unit = 0.5
     first_seen: Moment = Field(default_factory=now_utc)
-    last_accessed: Moment = Field(default_factory=now_utc)
-    access_count: int = Field(default=0, ge=0)
+    last_accessed: Moment | None = Field(default_factory=now_utc)
+    access_count: int | None = Field(default=0, ge=0)
 
     def draft(self) -> Draft:
         names = ", ".join([self.name, *self.aliases])
@@ -44,7 +45,7 @@ class Entity(EntityPayload, Stored):
         )
 
     @classmethod
-    def of(cls, record: Record, accessed: tuple[int, Moment] | None = None) -> Entity:
+    def of(cls, record: Record, accessed: tuple[int | None, Moment | None] | None = None) -> Entity:
         count, last = accessed or (0, record.recorded_at)
         return cls(
             id=record.id,

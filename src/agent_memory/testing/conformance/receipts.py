@@ -11,6 +11,7 @@ from agent_memory.testing.builders import (
     ALICE,
     ALICES_BOT,
     BOB,
+    DAY,
     EVERYTHING,
     NOW,
     SHARED,
@@ -81,6 +82,46 @@ class ReceiptConformance:
         assert store.receipts.receipt(view(), "r1") is None
         assert store.receipts.receipt(view(), "r2") == "{}"
         assert store.receipts.accesses(view(), ["a"]) == {"a": (1, NOW)}
+
+    def test_accesses_until_a_moment(self, store: Store) -> None:
+        write(store, put("one", id="a"), put("two", id="b"))
+        known = handles(store)
+        for number, (name, at) in enumerate((("one", 1), ("one", 3), ("two", 3), ("one", 3), ("one", 7))):
+            store.receipts.keep([ReceiptLine(f"r{number}", view(now=NOW + at), 2, "{}", (known[name],))])
+        told = {
+            until: store.receipts.accesses(view(), ["a", "b"], until=NOW + until) for until in (0, 1, 2, 3, 6, 7, 9)
+        }
+        assert told == {
+            0: {},
+            1: {"a": (1, NOW + 1)},
+            2: {"a": (1, NOW + 1)},
+            3: {"a": (3, NOW + 3), "b": (1, NOW + 3)},
+            6: {"a": (3, NOW + 3), "b": (1, NOW + 3)},
+            7: {"a": (4, NOW + 7), "b": (1, NOW + 3)},
+            9: {"a": (4, NOW + 7), "b": (1, NOW + 3)},
+        }
+
+    def test_accesses_outlive_receipts_that_went_with_another_record(self, store: Store) -> None:
+        write(store, put("one", id="a"), put("two", id="b"))
+        known = handles(store)
+        store.receipts.keep([ReceiptLine("r", view(now=NOW + 5), 2, "{}", (known["one"], known["two"]))])
+        write(store, Erase("b"))
+        assert store.receipts.receipt(view(), "r") is None
+        assert store.receipts.accesses(view(), ["a", "b"], until=NOW + 4) == {}
+        assert store.receipts.accesses(view(), ["a", "b"], until=NOW + 5) == {"a": (1, NOW + 5)}
+
+    def test_beyond_the_retention_only_the_total_is_known(self, store: Store) -> None:
+        write(store, put("one", id="a"), put("two", id="b"), put("three", id="c"))
+        known = handles(store)
+        days = (("one", 0), ("one", 10), ("two", 0), ("one", 95), ("three", 95))
+        for number, (name, day) in enumerate(days):
+            store.receipts.keep([ReceiptLine(f"r{number}", view(now=NOW + day * DAY), 3, "{}", (known[name],))])
+        assert store.receipts.receipt(view(), "r0") is None and store.receipts.receipt(view(), "r1") == "{}"
+        told = {day: store.receipts.accesses(view(), ["a", "b", "c"], until=NOW + day * DAY) for day in (1, 6, 20, 95)}
+        assert told[95] == {"a": (3, NOW + 95 * DAY), "b": (1, NOW), "c": (1, NOW + 95 * DAY)}
+        assert told[20] == {"a": (2, NOW + 10 * DAY), "b": (1, NOW)}
+        assert told[6] == {"a": (1, None), "b": (1, NOW)}, "the first is known to be earlier, and not when"
+        assert told[1] == {"a": (None, None), "b": (1, NOW)}, "it may have been before or after"
 
     def test_what_is_only_named_counts_as_no_access(self, store: Store) -> None:
         write(store, put("one", id="a"), put("two", id="b"))

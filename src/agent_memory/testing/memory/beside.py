@@ -10,7 +10,7 @@ from agent_memory.models.errors import InvalidInput
 from agent_memory.models.kinds.kind import canonical_json
 from agent_memory.ports.changes import Terms
 from agent_memory.ports.quantise import quantised, unit
-from agent_memory.ports.receipts import ReceiptLine
+from agent_memory.ports.receipts import RETENTION, Accesses, ReceiptLine
 from agent_memory.ports.records import View
 from agent_memory.ports.vectors import Match
 from agent_memory.ports.working import Desk
@@ -69,23 +69,37 @@ class MemoryReceipts:
                 records = [world.versions[handle].record for handle in line.handles]
                 told = frozenset([*records, *(world.versions[handle].record for handle in line.named)])
                 asked = frozenset(words(Terms(line.terms, bytes(len(line.terms) // 8))))
-                world.receipts[line.id] = Slip(line.view.scope, line.body, told, asked)
+                world.receipts[line.id] = Slip(line.view.scope, line.body, told, line.view.now, asked)
                 for record in records:
-                    count, last = world.accesses.get(record, (0, line.view.now))
-                    world.accesses[record] = (count + 1, max(last, line.view.now))
+                    world.accesses[record] = (*world.accesses.get(record, ()), line.view.now)
+            oldest = max((line.view.now for line in lines), default=0) - RETENTION
+            world.receipts = {id: slip for id, slip in world.receipts.items() if slip.at >= oldest}
+            if any(world.accessed_since <= at < oldest for times in world.accesses.values() for at in times):
+                world.accessed_since = oldest
 
     def receipt(self, view: View, id: str) -> str | None:
         with self._room.reading() as world:
             slip = world.receipts.get(id)
             return slip.body if slip and slip.scope in view.scope.readable() else None
 
-    def accesses(self, view: View, ids: Sequence[str]) -> Mapping[str, tuple[int, int]]:
+    def accesses(self, view: View, ids: Sequence[str], *, until: int | None = None) -> Mapping[str, Accesses]:
         with self._room.reading() as world:
-            found: dict[str, tuple[int, int] | None] = {}
+            found: dict[str, tuple[int, ...]] = {}
             for scope in reversed(view.scope.readable()):  # the narrowest comes last, and stays
                 mine = {entry.id: entry.number for entry in world.entries.values() if entry.scope == scope}
-                found |= {id: world.accesses.get(mine[id]) for id in ids if id in mine}
-            return {id: one for id, one in found.items() if one is not None}
+                found |= {id: world.accesses.get(mine[id], ()) for id in ids if id in mine}
+            told = {id: _accesses(times, until, world.accessed_since) for id, times in found.items() if times}
+            return {id: one for id, one in told.items() if one.times != 0}
+
+
+def _accesses(times: tuple[int, ...], until: int | None, since: int) -> Accesses:
+    if until is None or max(times) <= until:
+        return Accesses(len(times), max(times))
+    later = sum(at > until and at >= since for at in times)
+    known = until >= since or later == len(times)
+    return Accesses(
+        len(times) - later if known else None, max((at for at in times if since <= at <= until), default=None)
+    )
 
 
 class MemoryVectors:

@@ -115,6 +115,7 @@ class Slip:
     scope: Scope
     body: str
     told: frozenset[int]
+    at: int
     terms: frozenset[int] = frozenset()
 
 
@@ -141,7 +142,8 @@ class World:
     pending: dict[tuple[Space, int], int] = field(default_factory=dict)  # by body: the first part that lacks
     answers: dict[tuple[Scope, str], tuple[bytes, Applied] | None] = field(default_factory=dict)  # None: forgotten
     receipts: dict[str, Slip] = field(default_factory=dict)
-    accesses: dict[int, tuple[int, int]] = field(default_factory=dict)  # by record
+    accesses: dict[int, tuple[int, ...]] = field(default_factory=dict)  # by record: when
+    accessed_since: int = 0  # earlier ones only count
     values: dict[tuple[Desk, str], tuple[str, int]] = field(default_factory=dict)
     lists: dict[tuple[Desk, str], tuple[tuple[str, int], ...]] = field(default_factory=dict)  # oldest first
     namespaces: dict[tuple[str, str], tuple[float, bytes, str]] = field(default_factory=dict)
