@@ -66,8 +66,16 @@ def test_recall_finds_it_and_says_why(here: Any, remembered: str) -> None:
     assert "similarity 0." in why
     found = here("recall", "which port is staging on?", "--k", "1", "--json").json
     assert found["hits"][0]["record"]["text"] == PORT
-    assert set(found["hits"][0]["why"]) == {"channels", "words", "similarity", "exact_key"}
+    assert set(found["hits"][0]["why"]) == {"channels", "words", "dates", "similarity", "exact_key"}
     assert datetime.fromisoformat(found["hits"][0]["record"]["recorded_at"]).tzinfo
+
+
+def test_why_tells_the_period_that_a_date_in_the_question_means(here: Any, terminal: Any) -> None:
+    here("add", PORT, "--id", "port", "--valid-from", "2026-02-20T10:00:00+00:00")
+    why = here("recall", "what was said on 20 February 2026?", "--why").out
+    assert "dates: 20 February 2026 (2026-02-20 00:00 to 2026-02-21 00:00 UTC)" in why and "date 0.40" in why
+    assert "meaning was compared in all-MiniLM-L6-v2@" in terminal("recall", "port", "--why").out
+    assert "dates:" not in here("recall", "what was said?", "--why").out
 
 
 def test_show_and_list(here: Any, remembered: str) -> None:

@@ -196,3 +196,27 @@ def test_access_statistics_are_those_of_the_moment(timed: AgentMemory, clock: ob
     timed.recall("Ada", kinds=["entity"])
     assert asked(as_of=first) == (None, None), "not known any more"
     assert asked(as_of=clock.now()) == (4, clock.now())
+
+
+@pytest.mark.requirement("C10")
+def test_a_hit_says_into_which_period_of_the_question_it_falls(timed: AgentMemory, clock: object) -> None:
+    from datetime import UTC, datetime
+
+    from agent_memory.models.recipe import DEFAULT
+
+    for day, text in ((3, "we moved the database"), (20, "we moved the cache"), (27, "we moved the queue")):
+        timed.records.add(text, valid_from=datetime(2026, 2, day, tzinfo=UTC))
+    question = "what was moved on February 20?"
+    found = {hit.text: hit.why for hit in timed.recall(question)}
+    (when,) = found["we moved the cache"].dates
+    assert (when.words, when.start, when.end) == (
+        "February 20",
+        datetime(2026, 2, 20, tzinfo=UTC),
+        datetime(2026, 2, 21, tzinfo=UTC),
+    )
+    assert found["we moved the cache"].channels["date"] == DEFAULT.date
+    for text in ("we moved the database", "we moved the queue"):
+        assert found[text].dates == [] and "date" not in found[text].channels
+    assert all(hit.why.dates == [] for hit in timed.recall(question, recipe="meaning"))
+    assert all(hit.why.dates == [] for hit in timed.recall("what was moved?"))
+    assert timed.recall(question).space == timed.upkeep.stats()["space"]

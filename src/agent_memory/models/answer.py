@@ -6,18 +6,30 @@ from collections.abc import Iterator
 
 from pydantic import ConfigDict, Field
 
-from agent_memory.models.model import Model
+from agent_memory.models.model import Model, Moment
 from agent_memory.models.record import Record
 from agent_memory.models.trace import Trace
 
 
+class When(Model):
+    """A period that the question names: its words, and what they mean, half open."""
+
+    model_config = ConfigDict(frozen=True)
+
+    words: str
+    start: Moment
+    end: Moment
+
+
 class Why(Model):
-    """`channels` is what each one added to the score; `words` are those of the question that the text has."""
+    """`channels` is what each one added to the score (`recency` is what time has left of it); `words` are those of the
+    question that the text has, and `dates` the periods of the question that it falls into, give or take the slack."""
 
     model_config = ConfigDict(frozen=True)
 
     channels: dict[str, float] = Field(default_factory=dict)
     words: list[str] = Field(default_factory=list)
+    dates: list[When] = Field(default_factory=list)
     similarity: float | None = None
     exact_key: bool = False
 

@@ -8,15 +8,16 @@ from dataclasses import dataclass, replace
 from agent_memory.core.govern.receipts import ReceiptBook
 from agent_memory.core.recall.question import Asked, names, read, spoken
 from agent_memory.core.recall.receipt import Question, receipt_line
-from agent_memory.core.recall.score import Ranking, rank
+from agent_memory.core.recall.score import Ranking, bounds, rank
 from agent_memory.core.recall.select import select
 from agent_memory.core.recall.trace import traced
 from agent_memory.core.write.embed import Embedding
-from agent_memory.models.answer import Hit, Recalled, Why
+from agent_memory.models.answer import Hit, Recalled, When, Why
 from agent_memory.models.errors import InvalidInput, PartMissing
 from agent_memory.models.kinds.kind import fold
 from agent_memory.models.model import clean_text, new_id
 from agent_memory.models.moment import from_micros
+from agent_memory.models.recipe import Recipe
 from agent_memory.models.record import Record, Scope
 from agent_memory.ports.index import Index, Pool, Probe
 from agent_memory.ports.receipts import ReceiptLine
@@ -59,7 +60,7 @@ def answer(recalling: Recalling, question: Question) -> tuple[Recalled, ReceiptL
     best = select(pool, ranking, question.recipe, question.k)
     records = {record.seq: record for record in recalling.index.hydrate([int(pool.handles[row]) for row in best])}
     hits = [
-        _explained(records[int(pool.handles[row])], row, pool, ranking, asked)
+        _explained(records[int(pool.handles[row])], row, pool, ranking, asked, question.recipe)
         for row in best
         if int(pool.handles[row]) in records
     ]
@@ -127,11 +128,12 @@ def _speakers(index: Index, scope: Scope, asked: Asked) -> frozenset[str]:
     return frozenset(marks[mark] for mark in index.occurring(scope, tuple(marks)))
 
 
-def _explained(record: Record, row: int, pool: Pool, ranking: Ranking, asked: Asked) -> Hit:
+def _explained(record: Record, row: int, pool: Pool, ranking: Ranking, asked: Asked, recipe: Recipe) -> Hit:
     similarity = float(pool.similarity[row])
     why = Why.trusted(
         channels={name: round(float(added[row]), 4) for name, added in ranking.channels.items() if added[row]},
         words=[word for word, count in zip(asked.terms.values(), pool.counts[row].tolist(), strict=False) if count],
+        dates=_dates(int(pool.valid_from[row]), asked, recipe) if asked.periods else [],
         similarity=None if similarity != similarity else round(similarity, 4),
         exact_key=bool(pool.exact[row]),
     )
@@ -141,3 +143,12 @@ def _explained(record: Record, row: int, pool: Pool, ranking: Ranking, asked: As
         relevance=round(float(ranking.relevance[row]), 4),
         why=why,
     )
+
+
+def _dates(begins: int, asked: Asked, recipe: Recipe) -> list[When]:
+    """The periods of the question that what begins then falls into, where the recipe counts them."""
+    named = asked.periods if recipe.formula == "fused" and recipe.date else ()
+    within = ((one, *bounds(one, recipe)) for one in named)
+    return [
+        When.trusted(words=one.text, start=one.start, end=one.end) for one, low, high in within if low <= begins < high
+    ]

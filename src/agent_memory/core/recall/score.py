@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from agent_memory.core.recall.dates import Period
 from agent_memory.core.recall.question import Asked
 from agent_memory.models.moment import to_micros
 from agent_memory.models.recipe import Recipe
@@ -130,11 +131,7 @@ class Evidence:
 
         inside = np.zeros(len(self.pool.handles))
         for period in self.asked.periods:
-            slack = timedelta(days=recipe.slack_days)
-            try:
-                start, end = to_micros(period.start - slack), to_micros(period.end + slack)
-            except OverflowError:
-                start, end = to_micros(period.start), to_micros(period.end)
+            start, end = bounds(period, recipe)
             within = (self.pool.valid_from >= start) & (self.pool.valid_from < end)
             inside = np.maximum(inside, within * (1.0 if period.exact else VAGUE))
         return inside
@@ -176,6 +173,15 @@ class Evidence:
         covered = (self.counts > 0) @ self.idf / total if total > 0 else np.zeros(len(near))
         combined: Numbers = np.where(self.pool.exact, 1.0, 1 - (1 - near) * (1 - 0.6 * covered))
         return combined
+
+
+def bounds(period: Period, recipe: Recipe) -> tuple[int, int]:
+    """From when to when something counts as of this period, in microseconds, half open."""
+    slack = timedelta(days=recipe.slack_days)
+    try:
+        return to_micros(period.start - slack), to_micros(period.end + slack)
+    except OverflowError:
+        return to_micros(period.start), to_micros(period.end)
 
 
 def beside(conversations: NDArray[np.int32], distance: int) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:

@@ -140,7 +140,8 @@ def recalled(found: Recalled, *, why: bool = False) -> list[Block]:
         )
         for hit in found
     ]
-    return [*_cut(Table(columns, rows, LONGEST)), *_searched(found)]
+    compared = [Note(f"meaning was compared in {found.space}")] if why and found.space else []
+    return [*_cut(Table(columns, rows, LONGEST)), *compared, *_searched(found)]
 
 
 def _searched(found: Any) -> list[Block]:
@@ -164,10 +165,13 @@ def _cut(table: Table) -> list[Block]:
 
 
 def reasons(why: Why) -> str:
-    """What each channel added to the score, the words that matched, how near the meaning is."""
+    """What each channel added to the score, the words and dates that matched, how near the meaning is."""
     parts = [" + ".join(f"{name} {added:.2f}" for name, added in why.channels.items())]
     if why.words:
         parts.append(f"words: {', '.join(why.words)}")
+    if why.dates:
+        named = (f"{one.words} ({one.start:%Y-%m-%d %H:%M} to {one.end:%Y-%m-%d %H:%M} UTC)" for one in why.dates)
+        parts.append(f"dates: {', '.join(named)}")
     if why.similarity is not None:
         parts.append(f"similarity {why.similarity:.2f}")
     if why.exact_key:
