@@ -78,6 +78,22 @@ def test_why_tells_the_period_that_a_date_in_the_question_means(here: Any, termi
     assert "dates:" not in here("recall", "what was said?", "--why").out
 
 
+def test_replay_says_whether_it_is_the_same_and_what_is_not(here: Any, remembered: str) -> None:
+    receipt = here("recall", "staging port", "--json").json["receipt_id"]
+    here("edit", "port", "--text", "Staging listens on port 5434")
+    here("add", "Another port of staging", "--id", "other")
+    same = here("replay", receipt).out.splitlines()
+    assert same[0] == "identical: the same records, versions, order and scores" and same[2].endswith(PORT)
+    today = here("replay", receipt, "--now").out.splitlines()
+    assert today[0] == "not identical" and today[1] == "before\tafter\tid"
+    moved = {line.split("\t")[2]: line.split("\t")[:2] for line in today[2:]}
+    assert "version 1" in moved["port"][0] and "version 2" in moved["port"][1] and moved["other"][0] == "–"
+    assert here("replay", receipt, "--json").json["identical"] is True
+    here("add", "gone soon", "--id", "gone")
+    here("forget", "gone", "--yes")
+    assert "1 records were forgotten since" in here("replay", receipt, "--now").out
+
+
 def test_show_and_list(here: Any, remembered: str) -> None:
     card = here("show", "port").out
     assert "kind: observation" in card

@@ -16,7 +16,7 @@ from agent_memory.interfaces.cli import PROGRAM, tracing
 from agent_memory.interfaces.cli.blocks import Block, Card, Column, Interval, Line, Note, Table, Under, Verbatim
 from agent_memory.interfaces.cli.cleaning import one_line
 from agent_memory.interfaces.cli.output import shown
-from agent_memory.models.answer import Recalled, Why
+from agent_memory.models.answer import Recalled, Replay, Why
 from agent_memory.models.bundle import MemoryBundle
 from agent_memory.models.context import Context
 from agent_memory.models.record import JournalLine, Record, Status
@@ -158,6 +158,24 @@ def receipt(body: dict[str, Any]) -> list[Block]:
     return [*mapping(plain), *tracing.read(body.get("trace"))]
 
 
+def replayed(one: Replay) -> list[Block]:
+    """Whether the answer is the same; if not, what could be the reason, and what is elsewhere."""
+    if one.identical:
+        return [Line("identical: the same records, versions, order and scores", "green"), *recalled(one.recalled)[:-1]]
+    reasons = [
+        *([f"{one.forgotten} records were forgotten since"] if one.forgotten else []),
+        *([] if one.same_space else [f"meaning was compared in {one.space}, whose vectors are not there any more"]),
+        *([] if one.same_pipeline else [f"it was answered by pipeline {one.pipeline}"]),
+    ]
+    columns = (Column("before", label=True), Column("after", label=True), ID)
+    rows: list[tuple[object, ...]] = [(_place(diff.before), _place(diff.after), diff.id) for diff in one.differences]
+    return [Line("not identical", "yellow"), *(Line(reason) for reason in reasons), Table(columns, rows)]
+
+
+def _place(where: tuple[int, int, float] | None) -> str:
+    return "–" if where is None else f"place {where[0]}, version {where[1]}, score {where[2]:.2f}"
+
+
 def _cut(table: Table) -> list[Block]:
     """With a hint, if any text is longer than is shown."""
     goes_on = any(len(one_line(shown(row[-1]))) > LONGEST for row in table.rows)
@@ -279,6 +297,7 @@ PRESENTERS: Mapping[type, Callable[[Any], list[Block]]] = {
     Verification: verification,
     MemoryBundle: bundle,
     Context: context,
+    Replay: replayed,
     str: lambda text: [Verbatim(text)],
 }
 
