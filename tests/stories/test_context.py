@@ -6,7 +6,7 @@ import pytest
 
 from agent_memory import AgentMemory
 from agent_memory.models import Entity, Goal, Turn
-from agent_memory.models.errors import InvalidInput
+from agent_memory.models.errors import InvalidInput, NotFound
 
 TASK = "why is checkout slow?"
 
@@ -116,6 +116,28 @@ def test_it_leaves_one_receipt_that_can_be_replayed(memory: AgentMemory) -> None
     assert {one["reason"] for one in receipt["left_out"]} >= {"budget", "conversation"}
     memory.learn_fact("checkout was slow because of the pool")
     assert memory.receipts.replay(context.receipt_id).identical
+
+
+@pytest.mark.requirement("E4", "T5")
+def test_only_what_is_shown_counts_as_accessed(memory: AgentMemory) -> None:
+    names = [f"service {number}" for number in range(12)]
+    ids = [memory.upsert_entity(Entity(name=name, type="Service", description="slow")).id for name in names]
+    context = memory.assemble_context("service 3 is slow", 200)
+    shown = {chunk.id for chunk in context.chunks}
+    assert 0 < len(shown) < len(ids)
+    memory.receipts.get(context.receipt_id)  # receipts, and the counts with them, may be a second late
+    counts = {id: memory.semantic.get_entity(id).access_count for id in ids}
+    assert counts == {id: int(id in shown) for id in ids}
+
+
+def test_a_receipt_that_only_considered_a_record_goes_with_it(memory: AgentMemory) -> None:
+    for number in range(12):
+        memory.records.add(f"checkout was slow on day {number}", id=f"r{number}")
+    context = memory.assemble_context("why was checkout slow?", 150)
+    left = next(one.id for one in context.left_out if one.reason == "budget")
+    memory.records.forget([left])
+    with pytest.raises(NotFound):
+        memory.receipts.get(context.receipt_id)
 
 
 @pytest.mark.requirement("T5")

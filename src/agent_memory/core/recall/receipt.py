@@ -78,10 +78,11 @@ def receipt_line(
 
 
 def with_context(line: ReceiptLine, shown: tuple[int, ...], context: dict[str, Any]) -> ReceiptLine:
-    """The receipt of a recall that became a context: what was made of its hits, and what was really shown."""
-    body = {**json.loads(line.body), "context": context}
-    handles = tuple(dict.fromkeys((*line.handles, *shown)))
-    return replace(line, body=json.dumps(body, ensure_ascii=False, separators=(",", ":")), handles=handles)
+    """The receipt of a recall that became a context: what was made of its hits. Only what is really shown counts as
+    accessed."""
+    body = json.dumps({**json.loads(line.body), "context": context}, ensure_ascii=False, separators=(",", ":"))
+    named = tuple(dict.fromkeys((*line.named, *(handle for handle in line.handles if handle not in shown))))
+    return replace(line, body=body, handles=shown, named=named)
 
 
 def question_of(body: dict[str, Any], scope: Scope, now: int | None, same_space: bool) -> Question:
