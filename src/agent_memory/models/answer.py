@@ -35,7 +35,8 @@ class Why(Model):
 
 
 class Hit(Model):
-    """`score` orders this recall; `relevance` is absolute, 0 to 1, and can be compared between recalls."""
+    """`score` orders this recall; `relevance` is absolute, 0 to 1, and can be compared between recalls. `repeats` are
+    the ids of other records that say the same, where the recipe collapses them."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -43,6 +44,7 @@ class Hit(Model):
     score: float
     relevance: float
     why: Why
+    repeats: list[str] = Field(default_factory=list)
 
     @property
     def id(self) -> str:

@@ -31,6 +31,9 @@ class Recipe(Model):
 
     `per_conversation` and `min_relevance` bound what is shown; 0 bounds nothing. `pool` bounds the candidates that
     similarity and recency bring, whatever `k` is, so that the first five of ten are the five.
+
+    `collapse`: records that say the same become one hit, the fullest of them (of equals the newest), at the place of
+    the best; the others are named in its `repeats`. For this the ranking is read, `head` candidates at a time.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -56,6 +59,8 @@ class Recipe(Model):
     per_conversation: int = Field(default=0, ge=0)
     min_relevance: float = Field(default=0.0, ge=0, le=1)
     pool: int = Field(default=100_000, ge=1)
+    collapse: bool = False
+    head: int = Field(default=50, ge=1, le=1000)
 
     @property
     def hash(self) -> str:
@@ -71,4 +76,5 @@ MEANING = Recipe(
     near_vectors=(),
     near_words=(),
 )
-RECIPES = {recipe.name: recipe for recipe in (DEFAULT, DECAY, MEANING)}
+BUNDLE = DEFAULT.model_copy(update={"name": "bundle", "recency": 0.0, "per_conversation": 3, "collapse": True})
+RECIPES = {recipe.name: recipe for recipe in (DEFAULT, DECAY, MEANING, BUNDLE)}

@@ -21,8 +21,8 @@ class Candidate(Model):
 
 
 class LeftOut(Model):
-    """A candidate that was not shown. `reason` is the limit that it ran into: `min_relevance`, `per_conversation` or
-    `k`."""
+    """A candidate that was not shown. `reason` is the limit that it ran into: `min_relevance`, `per_conversation`,
+    `k`, or `repeat`: a hit says the same."""
 
     model_config = ConfigDict(frozen=True)
 

@@ -15,7 +15,7 @@ from agent_memory.models.bundle import MemoryBundle
 from agent_memory.models.errors import InvalidInput
 from agent_memory.models.kinds.experience import Strategy
 from agent_memory.models.moment import to_micros
-from agent_memory.models.recipe import DEFAULT, RECIPES, Recipe
+from agent_memory.models.recipe import BUNDLE, DEFAULT, RECIPES, Recipe
 
 if TYPE_CHECKING:
     from agent_memory.app.client import Client
@@ -27,7 +27,6 @@ WEIGHTS = {
     "procedural": 0.15,
     "recency": 0.1,
 }
-BUNDLE = DEFAULT.model_copy(update={"name": "bundle", "recency": 0.0, "per_conversation": 3})
 
 
 class Retriever(Namespace):
@@ -51,8 +50,8 @@ class Retriever(Namespace):
     ) -> Recalled:
         """Search memory by meaning, words, speaker, dates, recency and exact key; every hit says why it was found.
 
-        `recipe` is a name (default, decay, meaning) or a `Recipe` of your own. `min_relevance` leaves out what is
-        too far from the question (0 to 1; 0.4 is a good start): better nothing than something that does not fit.
+        `recipe` is a name (default, decay, meaning, bundle) or a `Recipe` of your own. `min_relevance` leaves out
+        what is too far from the question (0 to 1; 0.4 is a good start): better nothing than what does not fit.
         With `trace`, the answer and its receipt also tell what each channel put first, and what was left out and why.
         """
         view, chosen = asked(self._client, where, searchable=True)
@@ -90,8 +89,10 @@ class Retriever(Namespace):
         entities = self._group("entity", "semantic_entities", query, top_k, window) if include_semantic else []
         strategies = self._group("strategy", "procedural", query, top_k, window) if include_procedural else []
         return MemoryBundle(
-            relevant_turns=[{**turn_shown(hit.record), "score": score} for hit, score in turns],
-            facts=[{**fact_shown(hit.record), "score": score} for hit, score in facts],
+            relevant_turns=[
+                {**turn_shown(hit.record), "score": score, "repeats": len(hit.repeats)} for hit, score in turns
+            ],
+            facts=[{**fact_shown(hit.record), "score": score, "repeats": len(hit.repeats)} for hit, score in facts],
             entities=[_entity(hit, score) for hit, score in entities],
             strategies=[_strategy(hit) for hit, _ in strategies],
             active_goals=[

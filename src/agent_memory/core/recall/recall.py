@@ -1,4 +1,4 @@
-"""Recall, in order: plan → gather → rank → hydrate → explain → receipt."""
+"""Recall, in order: plan → gather → rank → select → explain → receipt."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass, replace
 
 from agent_memory.core.govern.receipts import ReceiptBook
+from agent_memory.core.recall.chosen import Chosen
 from agent_memory.core.recall.question import Asked, names, read, spoken
 from agent_memory.core.recall.receipt import Question, receipt_line
 from agent_memory.core.recall.score import Ranking, bounds, rank
@@ -18,7 +19,7 @@ from agent_memory.models.kinds.kind import fold
 from agent_memory.models.model import clean_text, new_id
 from agent_memory.models.moment import from_micros
 from agent_memory.models.recipe import Recipe
-from agent_memory.models.record import Record, Scope
+from agent_memory.models.record import Scope
 from agent_memory.ports.index import Index, Pool, Probe
 from agent_memory.ports.receipts import ReceiptLine
 
@@ -57,13 +58,8 @@ def answer(recalling: Recalling, question: Question) -> tuple[Recalled, ReceiptL
         recalling.embedding.catch_up(question.view, seconds=CATCH_UP_SECONDS, now=question.view.now)
         pool = recalling.index.gather(probe)
     ranking = rank(pool, asked, question.recipe, question.view.now)
-    best = select(pool, ranking, question.recipe, question.k)
-    records = {record.seq: record for record in recalling.index.hydrate([int(pool.handles[row]) for row in best])}
-    hits = [
-        _explained(records[int(pool.handles[row])], row, pool, ranking, asked, question.recipe)
-        for row in best
-        if int(pool.handles[row]) in records
-    ]
+    best = select(pool, ranking, question.recipe, question.k, recalling.index.hydrate)
+    hits = [_explained(one, pool, ranking, asked, question.recipe) for one in best]
     told = traced(recalling.index, pool, ranking, question, best) if question.trace else None
     recalled = Recalled.trusted(
         query=question.text,
@@ -79,7 +75,8 @@ def answer(recalling: Recalling, question: Question) -> tuple[Recalled, ReceiptL
         money=recalling.embedding.money(tokens),
         trace=told and told.trace,
     )
-    return recalled, receipt_line(question, asked, pool, recalled, told.named if told else ())
+    named = (*(told.named if told else ()), *(other.record.seq for one in best for other in one.repeats))
+    return recalled, receipt_line(question, asked, pool, recalled, named)
 
 
 def _checked(question: Question) -> str:
@@ -128,20 +125,23 @@ def _speakers(index: Index, scope: Scope, asked: Asked) -> frozenset[str]:
     return frozenset(marks[mark] for mark in index.occurring(scope, tuple(marks)))
 
 
-def _explained(record: Record, row: int, pool: Pool, ranking: Ranking, asked: Asked, recipe: Recipe) -> Hit:
+def _explained(chosen: Chosen, pool: Pool, ranking: Ranking, asked: Asked, recipe: Recipe) -> Hit:
+    row = chosen.row
     similarity = float(pool.similarity[row])
+    added = {name: float(values[row]) for name, values in ranking.channels.items()} | dict(chosen.moves)
     why = Why.trusted(
-        channels={name: round(float(added[row]), 4) for name, added in ranking.channels.items() if added[row]},
+        channels={name: round(value, 4) for name, value in added.items() if value},
         words=[word for word, count in zip(asked.terms.values(), pool.counts[row].tolist(), strict=False) if count],
         dates=_dates(int(pool.valid_from[row]), asked, recipe) if asked.periods else [],
         similarity=None if similarity != similarity else round(similarity, 4),
         exact_key=bool(pool.exact[row]),
     )
     return Hit.trusted(
-        record=record,
-        score=round(float(ranking.scores[row]), 6),
+        record=chosen.record,
+        score=round(chosen.score, 6),
         relevance=round(float(ranking.relevance[row]), 4),
         why=why,
+        repeats=[other.record.id for other in chosen.repeats],
     )
 
 

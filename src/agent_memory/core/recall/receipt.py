@@ -42,8 +42,8 @@ class Question:
 def receipt_line(
     question: Question, asked: Asked, pool: Pool, recalled: Recalled, named: tuple[int, ...] = ()
 ) -> ReceiptLine:
-    """Everything that decided the answer, and the answer; what is as usual is left out. `named` are versions that its
-    trace names."""
+    """Everything that decided the answer, and the answer; what is as usual is left out. `named` are versions that it
+    or its answer names without having shown them."""
     body: dict[str, Any] = {
         "pipeline": PIPELINE,
         "query": question.text,

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from agent_memory.core.recall.chosen import Chosen
 from agent_memory.core.recall.receipt import Question
 from agent_memory.core.recall.score import Ranking
 from agent_memory.models.trace import Candidate, LeftOut, Trace
@@ -27,8 +28,8 @@ class Traced:
     named: tuple[int, ...]
 
 
-def traced(index: Index, pool: Pool, ranking: Ranking, question: Question, chosen: Sequence[int]) -> Traced:
-    """`chosen` are the rows that are shown. What was forgotten meanwhile is not named."""
+def traced(index: Index, pool: Pool, ranking: Ranking, question: Question, chosen: Sequence[Chosen]) -> Traced:
+    """`chosen` is what is shown. What was forgotten meanwhile is not named."""
     reasons = _reasons(pool, ranking, question, chosen)
     first = {name: _first(added, ranking.rows) for name, added in ranking.channels.items()}
     rows = list(dict.fromkeys([*(row for found in first.values() for row in found), *list(reasons)[:MOST]]))
@@ -76,17 +77,25 @@ def _first(added: NDArray[np.float64], rows: NDArray[np.int64]) -> list[int]:
     return best
 
 
-def _reasons(pool: Pool, ranking: Ranking, question: Question, chosen: Sequence[int]) -> dict[int, str]:
+def _reasons(pool: Pool, ranking: Ranking, question: Question, chosen: Sequence[Chosen]) -> dict[int, str]:
     """Row -> the limit that kept it out, best first. `k` is what stood in the way once there were so many."""
-    shown, left = set(chosen), question.k
+    recipe, left = question.recipe, question.k
+    shown = {one.row for one in chosen}
+    repeats = {other.row for one in chosen for other in one.repeats}
+    talks = Counter(int(pool.conversations[row]) for row in shown)
     found: dict[int, str] = {}
     for row in ranking.rows.tolist():
+        talk = int(pool.conversations[row])
         if row in shown:
             left -= 1
+        elif row in repeats:
+            found[row] = "repeat"
         elif left == 0:
             found[row] = "k"
-        elif ranking.relevance[row] < question.recipe.min_relevance:
+        elif ranking.relevance[row] < recipe.min_relevance:
             found[row] = "min_relevance"
-        else:
+        elif talk and recipe.per_conversation and talks[talk] >= recipe.per_conversation:
             found[row] = "per_conversation"
+        else:  # others were put before it, or it repeats what stands far above
+            found[row] = "k" if len(shown) == question.k else "repeat"
     return found

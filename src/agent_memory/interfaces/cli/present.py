@@ -16,7 +16,7 @@ from agent_memory.interfaces.cli import PROGRAM, tracing
 from agent_memory.interfaces.cli.blocks import Block, Card, Column, Interval, Line, Note, Table, Under, Verbatim
 from agent_memory.interfaces.cli.cleaning import one_line
 from agent_memory.interfaces.cli.output import shown
-from agent_memory.models.answer import Recalled, Replay, Why
+from agent_memory.models.answer import Hit, Recalled, Replay
 from agent_memory.models.bundle import MemoryBundle
 from agent_memory.models.context import Context
 from agent_memory.models.record import JournalLine, Record, Status
@@ -135,7 +135,7 @@ def recalled(found: Recalled, *, why: bool = False) -> list[Block]:
             hit.kind,
             hit.record.valid_from,
             hit.id,
-            *([reasons(hit.why)] if why else []),
+            *([reasons(hit)] if why else []),
             hit.text,
         )
         for hit in found
@@ -182,8 +182,10 @@ def _cut(table: Table) -> list[Block]:
     return [table, GOES_ON] if goes_on else [table]
 
 
-def reasons(why: Why) -> str:
-    """What each channel added to the score, the words and dates that matched, how near the meaning is."""
+def reasons(hit: Hit) -> str:
+    """What each channel added to the score, the words and dates that matched, how near the meaning is, who says the
+    same."""
+    why = hit.why
     parts = [" + ".join(f"{name} {added:.2f}" for name, added in why.channels.items())]
     if why.words:
         parts.append(f"words: {', '.join(why.words)}")
@@ -194,6 +196,8 @@ def reasons(why: Why) -> str:
         parts.append(f"similarity {why.similarity:.2f}")
     if why.exact_key:
         parts.append("exact key")
+    if hit.repeats:
+        parts.append(f"{len(hit.repeats)} more say the same")
     return " · ".join(parts)
 
 

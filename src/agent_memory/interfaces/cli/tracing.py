@@ -9,7 +9,12 @@ from agent_memory.models.trace import Trace
 
 FEW = 5  # candidates of a channel
 SOME = 10  # of those that were left out
-REASONS = {"k": "beyond k", "min_relevance": "below min_relevance", "per_conversation": "too many of one conversation"}
+REASONS = {
+    "k": "beyond k",
+    "min_relevance": "below min_relevance",
+    "per_conversation": "too many of one conversation",
+    "repeat": "saying what a hit says",
+}
 CLOCKS = {"recorded": "not known then, or replaced", "valid": "not true then"}
 
 

@@ -52,7 +52,7 @@ class Stage:
         ago = (self.present - hit.record.valid_from).days
         room = self.width - len(INDENT) - 7
         text = textwrap.wrap(cut(one_line(hit.text), 2 * room - 10), room)
-        why = textwrap.wrap(f"{hit.kind}, {ago} days ago · {reasons(hit.why)}", room)
+        why = textwrap.wrap(f"{hit.kind}, {ago} days ago · {reasons(hit)}", room)
         for number, line in enumerate(text):
             self.say((f"{hit.score:4.2f}  " if number == 0 else "      ", "green"), line)
         for line in why:
