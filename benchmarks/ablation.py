@@ -33,6 +33,8 @@ WITHOUT: dict[str, dict[str, Any]] = {
     "words alone": {"vectors": 0.0},
     "vectors alone": {"words": 0.0},
     "long neighbours count fully": {"long_turn": 1_000_000},
+    "with repeats collapsed": {"collapse": True},
+    "with diversity 0.3": {"diversity": 0.3},
 }
 
 

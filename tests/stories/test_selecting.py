@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from agent_memory import AgentMemory
 from agent_memory.models import Turn
 from agent_memory.models.errors import NotFound
-from agent_memory.models.recipe import BUNDLE, DEFAULT, Recipe
+from agent_memory.models.recipe import BUNDLE, CONTEXT, DEFAULT, Recipe
 
 COLLAPSE = Recipe(name="collapse", collapse=True)
 QUESTION = "which port does staging listen on?"
@@ -105,7 +105,9 @@ def test_a_trace_names_repeats_and_forgetting_one_takes_the_receipt(memory: Agen
 
 WORDS = st.sampled_from("the port of staging is 5432 5433 not Ann. Bob. restart? deploy failed".split())
 TEXTS = st.lists(st.lists(WORDS, min_size=1, max_size=4).map(" ".join), min_size=1, max_size=25)
-RECIPES = st.sampled_from([BUNDLE, COLLAPSE, Recipe(collapse=True, head=3), Recipe(collapse=True, head=7)])
+RECIPES = st.sampled_from(
+    [BUNDLE, CONTEXT, COLLAPSE, Recipe(collapse=True, head=3), Recipe(diversity=0.6, head=7), Recipe(diversity=0.2)]
+)
 
 
 @settings(max_examples=30, deadline=None)
@@ -123,3 +125,50 @@ def test_the_first_are_the_first_of_more(texts: list[str], recipe: Recipe, small
         assert len(told) == len(set(told)) and set(told) <= everything
         if recipe.head >= len(texts) and len(many) < large and not recipe.per_conversation:
             assert set(told) == everything, "nothing is lost"
+
+
+ROLLBACK = "the deploy of checkout failed and was rolled back by Ann"
+NEAR = [
+    ROLLBACK,
+    f"{ROLLBACK} again",
+    f"{ROLLBACK} on Friday",
+    f"{ROLLBACK} at noon",
+    "checkout was slow: pool exhausted",
+]
+
+
+@pytest.mark.requirement("C9")
+def test_diversity_brings_what_differs_forward(memory: AgentMemory) -> None:
+    for text in [*NEAR, "lunch is at one", "the coffee machine is broken"]:
+        memory.records.add(text)
+    plain = memory.recall("what happened to the deploy of checkout?", recipe=DEFAULT)
+    assert plain[4].text == NEAR[-1], "the same event four times before the other"
+    found = memory.recall("what happened to the deploy of checkout?", recipe=Recipe(diversity=0.5))
+    assert found[0].id == plain[0].id, "the best stays the best"
+    assert found[1].text == NEAR[-1]
+    assert sorted(ids(found)) == sorted(ids(plain)), "nothing is lost"
+    assert "diversity" not in found[0].why.channels and found[-1].why.channels["diversity"] < 0
+    for hit in found:
+        assert abs(sum(hit.why.channels.values()) - hit.score) < 1e-3
+    little = memory.recall("what happened to the deploy of checkout?", recipe=Recipe(diversity=0.001))
+    assert ids(little) == ids(plain)
+
+
+def test_what_is_not_shown_pushes_nobody_away(memory: AgentMemory) -> None:
+    for number, text in enumerate([ROLLBACK, f"{ROLLBACK} again", f"{ROLLBACK} by hand"]):
+        talk = "c1" if number < 2 else "c2"
+        memory.store_turn(Turn(conversation_id=talk, index=number, role="user", content=text))
+    one = memory.recall(ROLLBACK, recipe=Recipe(diversity=0.5, per_conversation=1))
+    assert len(one) == 2
+    memory.records.forget([hit.id for hit in memory.recall("again") if hit.text.endswith("again")])
+    two = memory.recall(ROLLBACK, recipe=Recipe(diversity=0.5, per_conversation=1))
+    assert ids(one) == ids(two)
+
+
+def test_a_replay_is_as_diverse_as_it_was(timed: AgentMemory, clock: object) -> None:
+    for text in NEAR:
+        timed.records.add(text)
+    found = timed.recall("deploy of checkout", recipe="context")
+    clock.forward(hours=1)
+    timed.records.add("the deploy of checkout is fine")
+    assert timed.receipts.replay(found.receipt_id).identical

@@ -33,7 +33,8 @@ class Recipe(Model):
     similarity and recency bring, whatever `k` is, so that the first five of ten are the five.
 
     `collapse`: records that say the same become one hit, the fullest of them (of equals the newest), at the place of
-    the best; the others are named in its `repeats`. For this the ranking is read, `head` candidates at a time.
+    the best; the others are named in its `repeats`. `diversity`: hits that differ come before those that are alike,
+    0 to 0.9 (maximal marginal relevance). For these the ranking is read, `head` candidates at a time.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -60,7 +61,13 @@ class Recipe(Model):
     min_relevance: float = Field(default=0.0, ge=0, le=1)
     pool: int = Field(default=100_000, ge=1)
     collapse: bool = False
+    diversity: float = Field(default=0.0, ge=0, le=0.9)
     head: int = Field(default=50, ge=1, le=1000)
+
+    @property
+    def reads_head(self) -> bool:
+        """Whether hits are selected by their texts, too."""
+        return self.collapse or self.diversity > 0
 
     @property
     def hash(self) -> str:
@@ -77,4 +84,5 @@ MEANING = Recipe(
     near_words=(),
 )
 BUNDLE = DEFAULT.model_copy(update={"name": "bundle", "recency": 0.0, "per_conversation": 3, "collapse": True})
-RECIPES = {recipe.name: recipe for recipe in (DEFAULT, DECAY, MEANING, BUNDLE)}
+CONTEXT = BUNDLE.model_copy(update={"name": "context", "diversity": 0.3})
+RECIPES = {recipe.name: recipe for recipe in (DEFAULT, DECAY, MEANING, BUNDLE, CONTEXT)}

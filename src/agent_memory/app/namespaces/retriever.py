@@ -50,8 +50,8 @@ class Retriever(Namespace):
     ) -> Recalled:
         """Search memory by meaning, words, speaker, dates, recency and exact key; every hit says why it was found.
 
-        `recipe` is a name (default, decay, meaning, bundle) or a `Recipe` of your own. `min_relevance` leaves out
-        what is too far from the question (0 to 1; 0.4 is a good start): better nothing than what does not fit.
+        `recipe` is a name (default, decay, meaning, bundle, context) or a `Recipe` of your own. `min_relevance` leaves
+        out what is too far from the question (0 to 1; 0.4 is a good start): better nothing than what does not fit.
         With `trace`, the answer and its receipt also tell what each channel put first, and what was left out and why.
         """
         view, chosen = asked(self._client, where, searchable=True)

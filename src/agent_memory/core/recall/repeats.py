@@ -21,6 +21,7 @@ from agent_memory.core.recall.chosen import Chosen
 from agent_memory.models.record import Record
 
 STANDING = frozenset(("index", "token_count", "metadata", "entity_ids", "source_turn_id"))
+LONGEST = 20_000  # characters; of two longer texts only those that are equal say the same
 _ARTICLES = frozenset(("a", "an", "the"))
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])|\n+")
 _OPENING, _CLOSING = "\"'“”‘«([{¿¡", ".,;:!?…\"'“”»)]}。、，！？"
@@ -37,6 +38,8 @@ class Saying:
 
     @classmethod
     def of(cls, text: str) -> Saying:
+        if len(text) > LONGEST:
+            return cls(frozenset([(text,)]), 1)
         folded = text.lower() if text.isascii() else unicodedata.normalize("NFC", text).casefold().replace("’", "'")
         sentences = frozenset(filter(None, map(_sentence, _SENTENCE.split(folded))))
         return cls(sentences, sum(map(len, sentences)))

@@ -1,16 +1,19 @@
 """Which of the ranked candidates are shown, and in which order.
 
 Nothing below the floor, no more of one conversation than asked. Where the recipe says so, the head of the ranking is
-read as well: records that say the same become one hit. The head is as long as the recipe says, whatever `k` is, and
-every step goes from the top downwards, so that the first five of ten are the five. Hits stay ordered by score.
+read as well: records that say the same become one hit, and hits that differ come before those that are alike. The
+head is as long as the recipe says, whatever `k` is, and every step goes from the top downwards, so that the first five
+of ten are the five. Hits stay ordered by score.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 
 from agent_memory.core.recall.chosen import Chosen
+from agent_memory.core.recall.diversity import diversified
 from agent_memory.core.recall.repeats import Repeats
 from agent_memory.core.recall.score import Ranking
 from agent_memory.models.recipe import Recipe
@@ -26,11 +29,12 @@ def select(pool: Pool, ranking: Ranking, recipe: Recipe, k: int, hydrate: Hydrat
     """The hits, best first; `hydrate` reads records by their handles."""
     rows = (row for row in ranking.rows.tolist() if ranking.relevance[row] >= recipe.min_relevance)
     room = Room(pool, recipe)
-    if not recipe.collapse:
-        shown = islice((row for row in rows if room.takes(row)), k)
-        return _records(pool, ranking, list(shown), hydrate)
-    pages = _pages(pool, ranking, recipe, rows, hydrate)
-    return list(islice((one for page in pages for one in page if room.takes(one.row)), k))
+    if not recipe.reads_head:
+        return _records(pool, ranking, list(islice((row for row in rows if room.takes(row)), k)), hydrate)
+    size = recipe.head
+    pages = (list(islice(rows, size)) for _ in range(0, LONGEST_WALK, size))
+    read = (_records(pool, ranking, page, hydrate) for page in pages if page)
+    return list(islice(_arranged(read, recipe, room), k))
 
 
 class Room:
@@ -49,16 +53,20 @@ class Room:
         return self._taken[conversation] <= self._most
 
 
-def _pages(
-    pool: Pool, ranking: Ranking, recipe: Recipe, rows: Iterator[int], hydrate: Hydrate
-) -> Iterator[list[Chosen]]:
-    """The ranking, read a head at a time."""
-    repeats = Repeats()
-    for _ in range(0, LONGEST_WALK, recipe.head):
-        page = list(islice(rows, recipe.head))
-        if not page:
-            return
-        yield repeats.collapse(_records(pool, ranking, page, hydrate))
+def _arranged(pages: Iterator[list[Chosen]], recipe: Recipe, room: Room) -> Iterator[Chosen]:
+    """The first page is the head. What ranks below it keeps its order, and no score above those of the head."""
+    repeats, lowest = Repeats(), math.inf
+    for page in pages:
+        if recipe.collapse:
+            page = repeats.collapse(page)
+        if recipe.diversity and lowest == math.inf:
+            found = diversified(page, recipe.diversity, room.takes)
+        else:
+            found = (one for one in page if room.takes(one.row))
+        for one in found:
+            shown = one if one.score <= lowest else one.moved("diversity", lowest)
+            lowest = shown.score
+            yield shown
 
 
 def _records(pool: Pool, ranking: Ranking, rows: Sequence[int], hydrate: Hydrate) -> list[Chosen]:
