@@ -85,7 +85,7 @@ def stub() -> str:
     classes.append(writer.mirrored("AsyncTextEmbedder", TextEmbedder))
     main = writer.mirrored("AsyncAgentMemory", AgentMemory)
     init = _shown(inspect.signature(AgentMemory.__init__))
-    for text in ("Embedder", "Clock"):
+    for text in ("Embedder", "Reranker", "Clock"):
         writer.need(text, AgentMemory.__init__.__globals__)
     fields = [f"    {name}: Async{sync.__name__}" for name, sync in PARTS.items()]
     fields += ["    embedder: AsyncTextEmbedder"]

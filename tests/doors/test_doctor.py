@@ -12,6 +12,7 @@ import pytest
 
 from agent_memory import AgentMemory
 from agent_memory.app.doctor import State, check_file_system, check_free_space, examine, file_system
+from agent_memory.testing.wire import FakeReranker
 
 
 @pytest.fixture
@@ -152,6 +153,15 @@ def test_another_embedder_and_vectors_that_wait(here: Any, filled: Path, monkeyp
     monkeypatch.setenv("AGENT_MEMORY_EMBEDDING_URL", "http://127.0.0.1:9")
     code, found, _ = look(here)
     assert (code, found["embedder"], found["space"]) == (1, "fail", "fail")
+
+
+def test_a_reranker_where_one_is_configured(here: Any, filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "reranker" not in look(here)[1]
+    with FakeReranker() as service:
+        monkeypatch.setenv("AGENT_MEMORY_RERANK_URL", service.url)
+        assert look(here)[1]["reranker"] == "ok"
+    code, found, named = look(here)
+    assert (code, found["reranker"]) == (0, "warn") and "fused order" in named["reranker"]["fix"]
 
 
 def test_settings_that_cannot_be_read(here: Any, monkeypatch: pytest.MonkeyPatch) -> None:

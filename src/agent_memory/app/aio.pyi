@@ -21,6 +21,7 @@ from agent_memory.models.recipe import Recipe
 from agent_memory.models.record import JournalLine, Link, Record, Status
 from agent_memory.ports.clock import Clock
 from agent_memory.ports.embedder import Embedder
+from agent_memory.ports.reranker import Reranker
 
 class AsyncContexts:
     async def assemble(
@@ -257,6 +258,7 @@ class AsyncAgentMemory:
         agent: str = ...,
         shared: bool = ...,
         embedder: Embedder | None = ...,
+        reranker: Reranker | None = ...,
         clock: Clock | None = ...,
     ) -> None: ...
     async def __aenter__(self) -> Self: ...

@@ -6,6 +6,7 @@ import threading
 from datetime import datetime
 from typing import Any
 
+from agent_memory.app.config import Settings
 from agent_memory.app.operations import Namespace, Operation
 from agent_memory.app.wiring import Runtime
 from agent_memory.models.errors import InvalidInput, StoreError
@@ -21,10 +22,18 @@ GLOBAL = "global"
 
 
 class Client:
-    """Local: operations run in this process."""
+    """Local: operations run in this process. `settings` are those of this client; a runtime is shared."""
 
-    def __init__(self, runtime: Runtime, scope: Scope, clock: Clock, conversation_id: str | None) -> None:
+    def __init__(
+        self,
+        runtime: Runtime,
+        scope: Scope,
+        clock: Clock,
+        conversation_id: str | None,
+        settings: Settings | None = None,
+    ) -> None:
         self.runtime = runtime
+        self.settings = settings or runtime.settings
         self.scope = scope
         self.clock = clock
         self.conversation_id = conversation_id

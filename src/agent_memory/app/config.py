@@ -38,6 +38,12 @@ class Settings(Model):
     )
     openai_api_key: SecretStr | None = Field(default=None, description="key of the openai provider")
     openai_base_url: str | None = Field(default=None, description="endpoint of the openai provider")
+    rerank_url: str | None = Field(default=None, description="what comes before `/rerank` at a reranker; none: no one")
+    rerank_model: str | None = Field(default=None, description="its model, where it has several")
+    rerank_api_key: SecretStr | None = Field(default=None, description="its key, where it wants one")
+    reranking_enabled: bool = Field(
+        default=True, description="select and reorder as recipes say; false: everything in fused order"
+    )
     max_working_memory_items: int = Field(default=50, ge=1, description="turns that a working set keeps")
     default_top_k: int = Field(default=10, ge=1, le=1000, description="hits of a recall that names no k")
 

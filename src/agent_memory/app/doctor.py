@@ -1,6 +1,6 @@
 """Is this machine, this store and this embedder fit to work? Each question is a small function that looks and says;
-nothing is changed or created, and a store that cannot be opened is an answer like any other. (A remote embedder, where
-one is configured, is sent two short texts.)"""
+nothing is changed or created, and a store that cannot be opened is an answer like any other. (A remote embedder or
+reranker, where one is configured, is sent two short texts.)"""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ from agent_memory.ports.embedder import Embedder, Space
 OLDEST_PYTHON = (3, 11)
 MEGABYTE = 1 << 20
 LITTLE_SPACE, NO_SPACE = 1024 * MEGABYTE, 50 * MEGABYTE
+RERANK_SECONDS = 10.0
 LONG_LOG = 256 * MEGABYTE
 REMOTE = frozenset(["9p", "afs", "ceph", "cifs", "davfs", "gluster", "lustre", "ncpfs", "nfs", "nfs4", "smb3", "smbfs"])
 REMOTE_FUSE = ("fuse.sshfs", "fuse.rclone", "fuse.s3fs", "fuse.glusterfs", "fuse.ceph", "fuse.gcsfuse", "fuse.davfs")
@@ -66,6 +67,8 @@ def examine(store: str | None = None) -> list[Check]:
         checks.append(check_embedder(embedder))
     except AgentMemoryError as error:
         checks.append(Check("embedder", State.FAIL, error.message, error.hint))
+    if settings.rerank_url is not None:
+        checks.append(check_reranker(settings))
     return [*checks, *_store(settings.store_url, space), telemetry()]
 
 
@@ -97,6 +100,19 @@ def check_embedder(embedder: Embedder) -> Check:
         return Check("embedder", State.FAIL, f"{name}: {error.message}", f"{fix}; until then texts are found by words")
     spent = f"ready in {(loaded - started) * 1000:.0f} ms, {(done - loaded) * 1000:.1f} ms a text"
     return Check("embedder", State.OK, f"{name}: {spent}")
+
+
+def check_reranker(settings: config.Settings) -> Check:
+    """Ask it, and time the answer."""
+    try:
+        reranker = registry.open_reranker(settings)
+        assert reranker is not None
+        started = time.perf_counter()
+        reranker.score("is this machine fit to remember?", ["it is", "lunch is at one"], RERANK_SECONDS)
+    except AgentMemoryError as error:
+        fix = error.hint or "check the reranker's settings"
+        return Check("reranker", State.WARN, error.message, f"{fix}; until then hits keep their fused order")
+    return Check("reranker", State.OK, f"{reranker.name}: {(time.perf_counter() - started) * 1000:.0f} ms")
 
 
 def telemetry() -> Check:

@@ -39,6 +39,7 @@ from agent_memory.models.recipe import Recipe
 from agent_memory.models.record import SHARED, Scope
 from agent_memory.ports.clock import Clock, SystemClock
 from agent_memory.ports.embedder import Embedder
+from agent_memory.ports.reranker import Reranker
 
 
 class TextEmbedder:
@@ -75,13 +76,14 @@ class AgentMemory:
         agent: str = SHARED,
         shared: bool = False,
         embedder: Embedder | None = None,
+        reranker: Reranker | None = None,
         clock: Clock | None = None,
     ) -> None:
         settings = config.load(store=_text(store), tenant=tenant)
         scope = Scope(tenant=settings.tenant, user=_user(user_id, shared), agent=agent)
         talk = conversation(conversation_id)  # checked before there is a store to let go of
-        runtime = wiring.borrow(settings, embedder)
-        self._client = client = Client(runtime, scope, clock or SystemClock(), talk)
+        runtime = wiring.borrow(settings, embedder, reranker)
+        self._client = client = Client(runtime, scope, clock or SystemClock(), talk, settings)
         desk = WorkingSet(runtime.store.working, client.clock, client.desk, settings.max_working_memory_items)
         self._desk = desk
         self.records = Records(client)

@@ -1,4 +1,4 @@
-"""What can be plugged in: kinds by entry point, stores by URL scheme, embedders by name. P20."""
+"""What can be plugged in: kinds by entry point, stores by URL scheme, embedders by name, a reranker by address. P20."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from agent_memory.models.errors import InvalidInput, PartMissing
 from agent_memory.models.kinds import BUILT_IN
 from agent_memory.models.kinds.kind import Kind
 from agent_memory.ports.embedder import Embedder
+from agent_memory.ports.reranker import Reranker
 from agent_memory.ports.store import Store
 
 KINDS = "agent_memory.kinds"
@@ -29,6 +30,7 @@ _EMBEDDER = (
     "openai_api_key",
     "openai_base_url",
 )
+_RERANKER = ("rerank_url", "rerank_model", "rerank_api_key")
 
 
 @cache
@@ -114,9 +116,24 @@ def token_counter(name: str) -> Counter:
     )
 
 
+def open_reranker(settings: Settings) -> Reranker | None:
+    """The reranker that the settings name, if they name one; nothing is asked before it is used."""
+    if settings.rerank_url is None:
+        return None
+    from agent_memory.engines.http.reranker import HttpReranker
+
+    key = settings.rerank_api_key.get_secret_value() if settings.rerank_api_key else None
+    return HttpReranker(settings.rerank_url, model=settings.rerank_model, api_key=key)
+
+
 def embedder_settings(settings: Settings) -> tuple[object, ...]:
     """What decides which embedder `open_embedder` gives, and what it costs."""
     return tuple(getattr(settings, name) for name in _EMBEDDER)
+
+
+def reranker_settings(settings: Settings) -> tuple[object, ...]:
+    """What decides which reranker `open_reranker` gives."""
+    return tuple(getattr(settings, name) for name in _RERANKER)
 
 
 def sqlite_path(store: str) -> Path:

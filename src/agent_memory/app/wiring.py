@@ -18,6 +18,7 @@ from agent_memory.core.write.embed import Embedding
 from agent_memory.models.kinds.kind import Kind
 from agent_memory.ports.embedder import Embedder, Passage, Space, embed_and_count
 from agent_memory.ports.gate import FORK_SECONDS, Gate
+from agent_memory.ports.reranker import Reranker
 from agent_memory.ports.store import Store
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ class Gated:
 class Runtime:
     """One open store and what works on it. Counted: the last client to leave closes it.
 
-    `url` says where the store is, `given` which embedder a client brought along, if one did.
+    `url` says where the store is, `given` which embedder and reranker a client brought along, if one did.
     """
 
     settings: Settings
@@ -60,7 +61,8 @@ class Runtime:
     store: Store
     embedder: Gated
     kinds: Mapping[str, Kind]
-    given: Embedder | None = None
+    reranker: Reranker | None = None
+    given: tuple[Embedder | None, Reranker | None] = (None, None)
     clients: int = 0
     embedding: Embedding = field(init=False)
     receipts: ReceiptBook = field(init=False)
@@ -76,7 +78,7 @@ class Runtime:
 
     @property
     def recalling(self) -> Recalling:
-        return Recalling(self.store.index, self.embedding, self.receipts)
+        return Recalling(self.store.index, self.embedding, self.receipts, self.reranker)
 
     def before_fork(self) -> None:
         self.embedder.gate.before_fork()
@@ -94,23 +96,34 @@ _lock = threading.RLock()
 _watching = False
 
 
-def borrow(settings: Settings, embedder: Embedder | None = None) -> Runtime:
-    """The runtime for these settings: one per store and embedder, so that clients share caches and connections.
-    An embedder that a client brings along serves only those that bring the same."""
+def borrow(settings: Settings, embedder: Embedder | None = None, reranker: Reranker | None = None) -> Runtime:
+    """The runtime for these settings: one per store, embedder and reranker, so that clients share caches and
+    connections. What a client brings along serves only those that bring the same."""
     url = registry.locate(settings.store_url)
-    wanted = registry.embedder_settings(settings)
     with _lock:
         for runtime in _open:
-            same = embedder is not None or registry.embedder_settings(runtime.settings) == wanted
-            if runtime.url == url and runtime.given is embedder and same:
+            if runtime.url == url and _serves(runtime, settings, embedder, reranker):
                 break
         else:
             _watch_forks()
-            runtime = build(settings, registry.open_embedder(settings) if embedder is None else embedder)
-            runtime.given = embedder
+            embeds = registry.open_embedder(settings) if embedder is None else embedder
+            runtime = build(settings, embeds, registry.open_reranker(settings) if reranker is None else reranker)
+            runtime.given = (embedder, reranker)
             _open.append(runtime)
         runtime.clients += 1
         return runtime
+
+
+def _serves(runtime: Runtime, settings: Settings, embedder: Embedder | None, reranker: Reranker | None) -> bool:
+    """Whether it has the parts that were brought along and, for the others, what the settings name."""
+    embeds, reranks = runtime.given
+    had = runtime.settings
+    return (
+        embeds is embedder
+        and reranks is reranker
+        and (embedder is not None or registry.embedder_settings(had) == registry.embedder_settings(settings))
+        and (reranker is not None or registry.reranker_settings(had) == registry.reranker_settings(settings))
+    )
 
 
 def release(runtime: Runtime) -> None:
@@ -121,7 +134,7 @@ def release(runtime: Runtime) -> None:
             _close(runtime)
 
 
-def build(settings: Settings, embedder: Embedder) -> Runtime:
+def build(settings: Settings, embedder: Embedder, reranker: Reranker | None = None) -> Runtime:
     kinds = registry.installed_kinds()
     url = registry.locate(settings.store_url)
     store = registry.open_store(url)
@@ -131,7 +144,7 @@ def build(settings: Settings, embedder: Embedder) -> Runtime:
     except BaseException:
         store.close()
         raise
-    return Runtime(settings, url, store, Gated(embedder), kinds)
+    return Runtime(settings, url, store, Gated(embedder), kinds, reranker)
 
 
 def _close(runtime: Runtime) -> None:

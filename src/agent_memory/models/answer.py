@@ -67,11 +67,24 @@ class Difference(Model):
     after: tuple[int, int, float] | None
 
 
+class Reranked(Model):
+    """What a reranker said: `scores` by record id, for as many of the `candidates` as fitted into the time. `trouble`
+    tells why there are fewer, or none; those without a score kept their order."""
+
+    model_config = ConfigDict(frozen=True)
+
+    by: str
+    candidates: int
+    scores: dict[str, float] = Field(default_factory=dict)
+    milliseconds: float = 0.0
+    trouble: str | None = None
+
+
 class Recalled(Model):
     """Hits, best first: iterate, index, or take `.hits`. `pending` texts had no vector yet and were found by
     their words only. `space` is the embedding space that meaning was compared in; None if it was not. `tokens` were
-    read to embed the question, for so much `money`; None where that is not known. `trace` is there if it was asked for.
-    """
+    read to embed the question, for so much `money`; None where that is not known. `reranked` is there where the recipe
+    asks for a reranker, and `trace` if it was asked for."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -87,6 +100,7 @@ class Recalled(Model):
     tokens: int | None = None
     money: float | None = None
     trace: Trace | None = None
+    reranked: Reranked | None = None
 
     def __iter__(self) -> Iterator[Hit]:  # type: ignore[override]
         return iter(self.hits)

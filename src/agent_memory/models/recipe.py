@@ -35,6 +35,9 @@ class Recipe(Model):
     `collapse`: records that say the same become one hit, the fullest of them (of equals the newest), at the place of
     the best; the others are named in its `repeats`. `diversity`: hits that differ come before those that are alike,
     0 to 0.9 (maximal marginal relevance). For these the ranking is read, `head` candidates at a time.
+
+    `rerank`: so many of the head are put in order by the reranker, if there is one; 0 is none. It has `rerank_seconds`
+    for them: what does not fit keeps its order.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -62,12 +65,18 @@ class Recipe(Model):
     pool: int = Field(default=100_000, ge=1)
     collapse: bool = False
     diversity: float = Field(default=0.0, ge=0, le=0.9)
+    rerank: int = Field(default=0, ge=0, le=1000)
+    rerank_seconds: float = Field(default=1.0, gt=0, le=60)
     head: int = Field(default=50, ge=1, le=1000)
 
     @property
     def reads_head(self) -> bool:
         """Whether hits are selected by their texts, too."""
-        return self.collapse or self.diversity > 0
+        return self.collapse or self.diversity > 0 or self.rerank > 0
+
+    def in_fused_order(self) -> Recipe:
+        """The same without a word about which of the ranked are shown in which order."""
+        return self.model_copy(update={"collapse": False, "diversity": 0.0, "rerank": 0, "per_conversation": 0})
 
     @property
     def hash(self) -> str:

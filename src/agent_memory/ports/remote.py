@@ -7,6 +7,7 @@ through a proxy; redirections are not followed, so that a key stays with the hos
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 import time
@@ -50,30 +51,36 @@ class Remote:
     def __repr__(self) -> str:
         return f"Remote({self.service!r}, {self._shown!r})"
 
-    def post(self, path: str, body: dict[str, Any], hint: str) -> Any:
-        """The decoded answer. `hint` tells people what to do when there is none."""
+    def post(self, path: str, body: dict[str, Any], hint: str, seconds: float | None = None) -> Any:
+        """The decoded answer. `hint` tells people what to do when there is none. `seconds` is how long the caller has:
+        a service that is silent for so long is gone, and one that is busy for longer is not asked again."""
         client = self._connect()
         import httpx
 
+        deadline = math.inf if seconds is None else time.monotonic() + seconds
         for attempt in range(1, self._attempts + 1):
+            left = min(self._timeout, max(deadline - time.monotonic(), 0.001))
             try:
-                response = client.post(self._url + path, json=body)
+                response = client.post(self._url + path, json=body, timeout=left)
             except httpx.InvalidURL as error:
                 raise InvalidInput(f"base_url is not an address: {error}", field="base_url") from error
             except httpx.RequestError as error:
                 gone = isinstance(error, httpx.ConnectError | httpx.TimeoutException)
-                if gone or attempt == self._attempts:
+                wait = pause(attempt, None)
+                if gone or self._gives_up(attempt, wait, deadline):
                     reason = type(error).__name__
                     message = f"{self.service} cannot be reached at {self._shown} ({reason})"
                     raise PartMissing(message, hint=hint) from error
-                wait = pause(attempt, None)
             else:
                 wait = pause(attempt, response.headers.get("retry-after"))
                 passing = response.status_code == _BUSY or response.status_code >= 500
-                if not passing or attempt == self._attempts or wait > LONGEST_PAUSE:
+                if not passing or self._gives_up(attempt, wait, deadline):
                     return self._answer(response, hint)
             time.sleep(wait)
         raise AssertionError("unreachable")  # the last attempt returns or raises
+
+    def _gives_up(self, attempt: int, wait: float, deadline: float) -> bool:
+        return attempt == self._attempts or wait > min(LONGEST_PAUSE, deadline - time.monotonic())
 
     def unreadable(self, reason: str) -> PartMissing:
         """The error for an answer of the wrong shape."""

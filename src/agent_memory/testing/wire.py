@@ -12,7 +12,9 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
+import time
 from collections import deque
+from contextlib import suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
@@ -58,8 +60,9 @@ class Service:
                 for name, value in answer.headers.items():
                     self.send_header(name, value)
                 self.send_header("Content-Length", str(len(content)))
-                self.end_headers()
-                self.wfile.write(content)
+                with suppress(ConnectionError):  # who asked may have given up
+                    self.end_headers()
+                    self.wfile.write(content)
 
             def log_message(self, format: str, *args: object) -> None:
                 """Tests read `requests` instead."""
@@ -135,6 +138,42 @@ class FakeOllama(Service):
         texts = [body["input"]] if isinstance(body["input"], str) else body["input"]
         embeddings = [vector(text, size) for text in texts]
         return Answer(200, {"model": body["model"], "embeddings": embeddings, "prompt_eval_count": len(texts)})
+
+
+class FakeReranker(Service):
+    """`POST /rerank`: the share of a text's words that the question has. Answers come best first. With `texts=True` it
+    speaks as Text Embeddings Inference does: other names, a bare list, at most 32 texts, errors of its own."""
+
+    def __init__(self, *, key: str | None = None, texts: bool = False, seconds: float = 0.0) -> None:
+        super().__init__()
+        self.key = key
+        self.texts = texts
+        self.seconds = seconds  # how long an answer takes
+
+    def answer(self, request: Request) -> Answer:
+        time.sleep(self.seconds)
+        body = request.body
+        sent = request.headers.get("Authorization", "").removeprefix("Bearer ")
+        if self.key is not None and sent != self.key:
+            return _refusal(401, f"Incorrect API key provided: {sent}.", "invalid_api_key")
+        if request.path != "/rerank":
+            return _refusal(404, f"Invalid URL (POST {request.path})", None)
+        field = "texts" if self.texts else "documents"
+        if field not in body:
+            problem = f"missing field `{field}`"
+            return Answer(422, problem.encode()) if self.texts else Answer(400, {"message": problem})
+        if self.texts and len(body[field]) > 32:
+            return Answer(422, {"error": "batch size > maximum allowed batch size 32", "error_type": "Validation"})
+        name = "score" if self.texts else "relevance_score"
+        rows = [{"index": number, name: overlap(body["query"], text)} for number, text in enumerate(body[field])]
+        rows.sort(key=lambda row: -row[name])
+        return Answer(200, rows if self.texts else {"id": "1", "results": rows})
+
+
+def overlap(query: str, text: str) -> float:
+    """The share of a text's words that a question has."""
+    asked, said = set(query.lower().split()), text.lower().split()
+    return sum(word in asked for word in said) / max(len(said), 1)
 
 
 def _refusal(status: int, message: str, code: str | None) -> Answer:

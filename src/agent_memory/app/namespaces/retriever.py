@@ -55,8 +55,11 @@ class Retriever(Namespace):
         With `trace`, the answer and its receipt also tell what each channel put first, and what was left out and why.
         """
         view, chosen = asked(self._client, where, searchable=True)
-        top = self._client.runtime.settings.default_top_k if k is None else k
+        settings = self._client.settings
+        top = settings.default_top_k if k is None else k
         how = named_recipe(recipe)
+        if not settings.reranking_enabled:
+            how = how.in_fused_order()
         if min_relevance is not None:
             if not 0 <= min_relevance <= 1:
                 raise InvalidInput(f"min_relevance: {min_relevance}; use 0 to 1", field="min_relevance")

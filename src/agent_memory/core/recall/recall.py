@@ -9,6 +9,7 @@ from agent_memory.core.govern.receipts import ReceiptBook
 from agent_memory.core.recall.chosen import Chosen
 from agent_memory.core.recall.question import Asked, names, read, spoken
 from agent_memory.core.recall.receipt import Question, receipt_line
+from agent_memory.core.recall.rerank import Judge
 from agent_memory.core.recall.score import Ranking, bounds, rank
 from agent_memory.core.recall.select import select
 from agent_memory.core.recall.trace import traced
@@ -22,6 +23,7 @@ from agent_memory.models.recipe import Recipe
 from agent_memory.models.record import Scope
 from agent_memory.ports.index import Index, Pool, Probe
 from agent_memory.ports.receipts import ReceiptLine
+from agent_memory.ports.reranker import Reranker
 
 CATCH_UP_SECONDS = 0.2
 LONGEST_QUERY = 20_000
@@ -35,6 +37,7 @@ class Recalling:
     index: Index
     embedding: Embedding
     receipts: ReceiptBook
+    reranker: Reranker | None = None
 
 
 def recall(recalling: Recalling, question: Question) -> Recalled:
@@ -58,7 +61,8 @@ def answer(recalling: Recalling, question: Question) -> tuple[Recalled, ReceiptL
         recalling.embedding.catch_up(question.view, seconds=CATCH_UP_SECONDS, now=question.view.now)
         pool = recalling.index.gather(probe)
     ranking = rank(pool, asked, question.recipe, question.view.now)
-    best = select(pool, ranking, question.recipe, question.k, recalling.index.hydrate)
+    judge = Judge(recalling.reranker, question.text, question.reranked)
+    best = select(pool, ranking, question.recipe, question.k, recalling.index.hydrate, judge)
     hits = [_explained(one, pool, ranking, asked, question.recipe) for one in best]
     told = traced(recalling.index, pool, ranking, question, best) if question.trace else None
     recalled = Recalled.trusted(
@@ -74,8 +78,10 @@ def answer(recalling: Recalling, question: Question) -> tuple[Recalled, ReceiptL
         tokens=tokens,
         money=recalling.embedding.money(tokens),
         trace=told and told.trace,
+        reranked=judge.told,
     )
-    named = (*(told.named if told else ()), *(other.record.seq for one in best for other in one.repeats))
+    repeats = (other.record.seq for one in best for other in one.repeats)
+    named = (*(told.named if told else ()), *repeats, *judge.named)
     return recalled, receipt_line(question, asked, pool, recalled, named)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from agent_memory.core.recall.question import Asked
-from agent_memory.models.answer import Difference, Recalled
+from agent_memory.models.answer import Difference, Recalled, Reranked
 from agent_memory.models.errors import NotFound
 from agent_memory.models.recipe import Recipe
 from agent_memory.models.record import Scope, Status
@@ -23,9 +23,9 @@ SAME_SCORE = 1e-6
 @dataclass(frozen=True)
 class Question:
     """`meaning` replaces the embedding of the text, for a caller who has a vector already. `speakers` are those whom
-    the question was found to name, where that is known. `again`: asked only to compare; it leaves no receipt. `trace`:
-    the receipt also tells what was considered and not shown. `vectors_until`: the journal line whose vectors, and those
-    before it, are used; 0 is none."""
+    the question was found to name, where that is known; `reranked` what a reranker said when it was asked before.
+    `again`: asked only to compare; it leaves no receipt. `trace`: the receipt also tells what was considered and not
+    shown. `vectors_until`: the journal line whose vectors, and those before it, are used; 0 is none."""
 
     text: str
     view: View
@@ -37,6 +37,7 @@ class Question:
     again: bool = False
     trace: bool = False
     vectors_until: int | None = None
+    reranked: Reranked | None = None
 
 
 def receipt_line(
@@ -64,6 +65,7 @@ def receipt_line(
         "milliseconds": recalled.milliseconds,
         "tokens": recalled.tokens,
         "money": recalled.money,
+        "reranked": _told(recalled.reranked),
         "hits": [
             {"id": hit.id, "version": hit.record.version, "score": hit.score, "why": hit.why.channels}
             for hit in recalled.hits
@@ -106,6 +108,7 @@ def question_of(body: dict[str, Any], scope: Scope, now: int | None, same_space:
         frozenset(body["speakers"]),
         again=True,
         vectors_until=_vectors_until(body, now, same_space),
+        reranked=Reranked(**told) if now is None and (told := body.get("reranked")) else None,
     )
 
 
@@ -130,6 +133,14 @@ def differences(body: dict[str, Any], recalled: Recalled) -> list[Difference]:
             continue
         found.append(Difference(id=id, before=old, after=new))
     return found
+
+
+def _told(reranked: Reranked | None) -> dict[str, Any] | None:
+    """Without the words of its trouble: a service may have quoted a text in them."""
+    if reranked is None:
+        return None
+    trouble = "it did not answer" if reranked.trouble else None
+    return {**reranked.model_dump(), "trouble": trouble}
 
 
 def _said(where: Filter) -> dict[str, Any]:

@@ -1,9 +1,9 @@
 """Which of the ranked candidates are shown, and in which order.
 
 Nothing below the floor, no more of one conversation than asked. Where the recipe says so, the head of the ranking is
-read as well: records that say the same become one hit, and hits that differ come before those that are alike. The
-head is as long as the recipe says, whatever `k` is, and every step goes from the top downwards, so that the first five
-of ten are the five. Hits stay ordered by score.
+read as well: records that say the same become one hit, a reranker puts them in order, and hits that differ come
+before those that are alike. The head is as long as the recipe says, whatever `k` is, and every step goes from the top
+downwards, so that the first five of ten are the five. Hits stay ordered by score.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from itertools import islice
 from agent_memory.core.recall.chosen import Chosen
 from agent_memory.core.recall.diversity import diversified
 from agent_memory.core.recall.repeats import Repeats
+from agent_memory.core.recall.rerank import Judge
 from agent_memory.core.recall.score import Ranking
 from agent_memory.models.recipe import Recipe
 from agent_memory.models.record import Record
@@ -25,7 +26,7 @@ LONGEST_WALK = 2000  # candidates that are read to fill an answer, where many sa
 Hydrate = Callable[[Sequence[int]], list[Record]]
 
 
-def select(pool: Pool, ranking: Ranking, recipe: Recipe, k: int, hydrate: Hydrate) -> list[Chosen]:
+def select(pool: Pool, ranking: Ranking, recipe: Recipe, k: int, hydrate: Hydrate, judge: Judge) -> list[Chosen]:
     """The hits, best first; `hydrate` reads records by their handles."""
     rows = (row for row in ranking.rows.tolist() if ranking.relevance[row] >= recipe.min_relevance)
     room = Room(pool, recipe)
@@ -34,7 +35,7 @@ def select(pool: Pool, ranking: Ranking, recipe: Recipe, k: int, hydrate: Hydrat
     size = recipe.head
     pages = (list(islice(rows, size)) for _ in range(0, LONGEST_WALK, size))
     read = (_records(pool, ranking, page, hydrate) for page in pages if page)
-    return list(islice(_arranged(read, recipe, room), k))
+    return list(islice(_arranged(read, recipe, room, judge), k))
 
 
 class Room:
@@ -53,13 +54,15 @@ class Room:
         return self._taken[conversation] <= self._most
 
 
-def _arranged(pages: Iterator[list[Chosen]], recipe: Recipe, room: Room) -> Iterator[Chosen]:
+def _arranged(pages: Iterator[list[Chosen]], recipe: Recipe, room: Room, judge: Judge) -> Iterator[Chosen]:
     """The first page is the head. What ranks below it keeps its order, and no score above those of the head."""
     repeats, lowest = Repeats(), math.inf
-    for page in pages:
+    for number, page in enumerate(pages):
         if recipe.collapse:
             page = repeats.collapse(page)
-        if recipe.diversity and lowest == math.inf:
+        if number == 0 and recipe.rerank:
+            page = judge.reorder(page, recipe)
+        if number == 0 and recipe.diversity:
             found = diversified(page, recipe.diversity, room.takes)
         else:
             found = (one for one in page if room.takes(one.row))

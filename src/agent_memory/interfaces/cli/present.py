@@ -150,6 +150,10 @@ def _searched(found: Any) -> list[Block]:
     said = f"{len(found)} of {found.searched} memories, {found.milliseconds:.0f} ms, receipt {found.receipt_id}"
     if found.pending:
         said += f"; {found.pending} had no vector yet and were searched by their words only"
+    if found.reranked:
+        one = found.reranked
+        said += f"; {len(one.scores)} of {one.candidates} reranked{f' by {one.by}' if one.by else ''}"
+        said += f": {one.trouble}" if one.trouble else ""
     return [Note(said), *(tracing.trace(found.trace) if found.trace else [])]
 
 
