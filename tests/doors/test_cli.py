@@ -631,5 +631,5 @@ def test_a_command_loads_only_what_it_needs(words: list[str], heavy: set[str]) -
 def test_version_and_completion(process: Any) -> None:
     assert process("--version").out == f"agent-memory {agent_memory.__version__}\n"
     words = {"COMP_WORDS": "agent-memory rec", "COMP_CWORD": "1", "_AGENT_MEMORY_COMPLETE": "bash_complete"}
-    found = {"plain,recall", "plain,records", "plain,receipt", "plain,receipts"}
+    found = {f"plain,{name}" for name in ("recall", "records", "receipt", "receipts", "recipes")}
     assert set(process(**words).out.split()) == found

@@ -17,7 +17,7 @@ from agent_memory.models.kinds.knowledge import Entity, Fact, FactSource
 from agent_memory.models.kinds.person import Expertise, Interest, Preference
 from agent_memory.models.kinds.work import Goal, GoalStatus
 from agent_memory.models.model import Moment, Name
-from agent_memory.models.recipe import Recipe
+from agent_memory.models.recipe import Listed, Recipe
 from agent_memory.models.record import JournalLine, Link, Record, Status
 from agent_memory.ports.clock import Clock
 from agent_memory.ports.embedder import Embedder
@@ -151,6 +151,7 @@ class AsyncRetriever:
         trace: bool = ...,
         **where: Unpack[Where],
     ) -> Recalled: ...
+    async def recipes(self) -> list[Listed]: ...
     async def remember(
         self,
         query: str,

@@ -12,6 +12,7 @@ from pydantic import ConfigDict, Field, SecretStr
 
 from agent_memory.models.errors import InvalidInput
 from agent_memory.models.model import Model
+from agent_memory.models.recipe import RECIPES, Recipe, with_sections
 
 PREFIX = "AGENT_MEMORY_"
 UNPREFIXED = {"OPENAI_API_KEY", "OPENAI_BASE_URL"}
@@ -44,6 +45,7 @@ class Settings(Model):
     reranking_enabled: bool = Field(
         default=True, description="select and reorder as recipes say; false: everything in fused order"
     )
+    recipes: Path | None = Field(default=None, description="file of named recipes; default: `recipes.toml` in `home`")
     max_working_memory_items: int = Field(default=50, ge=1, description="turns that a working set keeps")
     default_top_k: int = Field(default=10, ge=1, le=1000, description="hits of a recall that names no k")
 
@@ -71,6 +73,32 @@ def load(environment: Mapping[str, str] | None = None, **overrides: object) -> S
             hint=error.hint,
             field=error.field,
         ) from None
+
+
+def read_recipes(settings: Settings) -> dict[str, Recipe]:
+    """The built-in recipes and those of the file, by name; `InvalidInput` names file, recipe and field.
+
+    Read anew each time, so that a change is seen by the next recall that names a recipe of the file.
+    """
+    import tomllib
+
+    path = settings.recipes or settings.home / "recipes.toml"
+    try:
+        sections = tomllib.loads(path.expanduser().read_text("utf-8"))
+    except FileNotFoundError as error:
+        if settings.recipes is None:
+            return dict(RECIPES)
+        raise _broken(path, f"cannot be read: {error.strerror}") from None
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise _broken(path, f"cannot be read: {error}") from None
+    try:
+        return with_sections(sections)
+    except InvalidInput as error:
+        raise _broken(path, error.message, error.hint) from None
+
+
+def _broken(path: Path, why: str, hint: str = "") -> InvalidInput:
+    return InvalidInput(f"{path}: {why}", hint=hint or "correct the file, or AGENT_MEMORY_RECIPES", field="recipe")
 
 
 def data_folder(environment: Mapping[str, str]) -> Path:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any, Literal
 
 from pydantic import ConfigDict, Field
 
+from agent_memory.models.errors import InvalidInput
 from agent_memory.models.model import Model, Name
 
 
@@ -95,3 +97,59 @@ MEANING = Recipe(
 BUNDLE = DEFAULT.model_copy(update={"name": "bundle", "recency": 0.0, "per_conversation": 3, "collapse": True})
 CONTEXT = BUNDLE.model_copy(update={"name": "context", "diversity": 0.3})
 RECIPES = {recipe.name: recipe for recipe in (DEFAULT, DECAY, MEANING, BUNDLE, CONTEXT)}
+
+
+class Listed(Model):
+    """A recipe that can be named: `differs` is what it has other than the default."""
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str
+    hash: str
+    built_in: bool
+    differs: dict[str, Any]
+
+    @classmethod
+    def of(cls, recipe: Recipe) -> Listed:
+        differs = recipe.model_dump(mode="json", exclude_defaults=True, exclude={"name"})
+        return cls(name=recipe.name, hash=recipe.hash, built_in=recipe.name in RECIPES, differs=differs)
+
+
+def with_sections(sections: Mapping[str, Any]) -> dict[str, Recipe]:
+    """The built-in recipes and those of a file: `[recipes.NAME]` with fields, and `extends` (default: "default")."""
+    given = sections.get("recipes", {})
+    if strange := sections.keys() - {"recipes"}:
+        raise InvalidInput(f"{sorted(strange)[0]}: is no section of recipes", hint="write [recipes.NAME]")
+    if not isinstance(given, Mapping) or not all(isinstance(fields, Mapping) for fields in given.values()):
+        raise InvalidInput("recipes: holds something else than sections", hint="write [recipes.NAME]")
+    known = dict(RECIPES)
+    for name in given:
+        _resolve(name, given, known, ())
+    return known
+
+
+def _resolve(name: str, given: Mapping[str, Any], known: dict[str, Recipe], on_the_way: tuple[str, ...]) -> Recipe:
+    """A recipe after the one that it extends, wherever that stands in the file."""
+    where = f"[recipes.{name}]"
+    if name in RECIPES and name in given:
+        raise InvalidInput(f"{where}: is built in", hint="give yours another name")
+    if name in known:
+        return known[name]
+    if name not in given:
+        raise InvalidInput(
+            f"[recipes.{on_the_way[-1]}] extends: there is no {name!r}", hint=f"one of {', '.join([*known, *given])}"
+        )
+    if name in on_the_way:
+        raise InvalidInput(f"{where} extends: it extends itself, through {' and '.join(on_the_way)}")
+    fields = dict(given[name])
+    extends = fields.pop("extends", DEFAULT.name)
+    if not isinstance(extends, str):
+        raise InvalidInput(f"{where} extends: is no name of a recipe")
+    if "name" in fields:
+        raise InvalidInput(f"{where} name: its name is that of its section", hint="remove it")
+    above = _resolve(extends, given, known, (*on_the_way, name))
+    try:
+        known[name] = Recipe(**{**above.model_dump(), **fields, "name": name})
+    except InvalidInput as error:
+        raise InvalidInput(f"{where} {error.message.removeprefix('Recipe.')}", hint=error.hint) from None
+    return known[name]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Unpack
 
+from agent_memory.app.config import Settings, read_recipes
 from agent_memory.app.namespaces.asking import Moments, Where, asked, fact_shown, turn_shown
 from agent_memory.app.namespaces.goals import Goals
 from agent_memory.app.namespaces.user import User
@@ -15,7 +16,7 @@ from agent_memory.models.bundle import MemoryBundle
 from agent_memory.models.errors import InvalidInput
 from agent_memory.models.kinds.experience import Strategy
 from agent_memory.models.moment import to_micros
-from agent_memory.models.recipe import BUNDLE, DEFAULT, RECIPES, Recipe
+from agent_memory.models.recipe import BUNDLE, DEFAULT, RECIPES, Listed, Recipe
 
 if TYPE_CHECKING:
     from agent_memory.app.client import Client
@@ -50,14 +51,14 @@ class Retriever(Namespace):
     ) -> Recalled:
         """Search memory by meaning, words, speaker, dates, recency and exact key; every hit says why it was found.
 
-        `recipe` is a name (default, decay, meaning, bundle, context) or a `Recipe` of your own. `min_relevance` leaves
-        out what is too far from the question (0 to 1; 0.4 is a good start): better nothing than what does not fit.
+        `recipe` is a name (see `recipes`) or a `Recipe` of your own. `min_relevance` leaves out what is too far from
+        the question (0 to 1; 0.4 is a good start): better nothing than something that does not fit.
         With `trace`, the answer and its receipt also tell what each channel put first, and what was left out and why.
         """
         view, chosen = asked(self._client, where, searchable=True)
         settings = self._client.settings
         top = settings.default_top_k if k is None else k
-        how = named_recipe(recipe)
+        how = named_recipe(recipe, settings)
         if not settings.reranking_enabled:
             how = how.in_fused_order()
         if min_relevance is not None:
@@ -105,6 +106,11 @@ class Retriever(Namespace):
             user_context=User(self._client).context(**at),
         )
 
+    @operation("retriever.recipes", command="recipes")
+    def recipes(self) -> list[Listed]:
+        """The recipes that a recall can name: built in, and those of the recipes file."""
+        return [Listed.of(recipe) for recipe in read_recipes(self._client.settings).values()]
+
     def _group(self, kind: str, group: str, query: str, k: int, window: Where) -> list[tuple[Hit, float]]:
         """Hits of one kind with their score in the bundle: the group's weight times the evidence, plus recency."""
         weight, recency = self.weights.get(group, WEIGHTS[group]), self.weights.get("recency", WEIGHTS["recency"])
@@ -119,13 +125,16 @@ class Retriever(Namespace):
         return sorted(found, key=lambda pair: -pair[1])
 
 
-def named_recipe(recipe: Recipe | str) -> Recipe:
+def named_recipe(recipe: Recipe | str, settings: Settings) -> Recipe:
+    """A recipe by its name. The file is read only for a name that is not built in."""
     if isinstance(recipe, Recipe):
         return recipe
-    try:
+    if recipe in RECIPES:
         return RECIPES[recipe]
-    except KeyError:
-        raise InvalidInput(f"recipe: {recipe!r}", hint=f"one of {', '.join(RECIPES)}", field="recipe") from None
+    known = read_recipes(settings)
+    if recipe not in known:
+        raise InvalidInput(f"recipe: there is no {recipe!r}", hint=f"one of {', '.join(known)}", field="recipe")
+    return known[recipe]
 
 
 def _recency(hit: Hit, now: int) -> float:

@@ -29,6 +29,7 @@ EXAMPLES: Mapping[str, str] = MappingProxyType(
         "preferences": "preferences --domain git",
         "rebuild": "rebuild",
         "receipt": "receipt RECEIPT",
+        "recipes": "recipes",
         "recall": "recall 'which port is staging on?' -k 3 --why",
         "remember": "remember 'deploy to staging'",
         "replay": "replay RECEIPT --now",

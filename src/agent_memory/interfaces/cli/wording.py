@@ -47,7 +47,7 @@ HELP: Mapping[str, str] = MappingProxyType(
         "predicate": "with a subject: what is said about it; a new claim takes the place of the old one",
         "properties": "structured data about it",
         "reason": "why, for the journal",
-        "recipe": "which channels count how much: default, decay, meaning, bundle, context, or a recipe of your own",
+        "recipe": "which channels count how much: a name that `recipes` lists, or a recipe of your own",
         "repository": "only of this repository",
         "source": "where it comes from",
         "source_turn_id": "the turn that it was said in",
