@@ -68,7 +68,7 @@ def test_three_turns_of_a_conversation_unless_asked(memory: AgentMemory) -> None
         talks = [record.conversation_id for record in records]
         return sorted(talks.count(talk) for talk in set(talks))
 
-    assert turns() == [3, 3]
+    assert max(turns()) == 3
     assert max(turns(per_conversation=0)) > 3
     assert turns(per_conversation=1) == [1, 1]
     left = memory.assemble_context(TASK, tiers=["longterm"]).left_out

@@ -80,6 +80,15 @@ def test_remember_shows_no_repeats(memory: AgentMemory) -> None:
     assert [fact["repeats"] for fact in bundle.facts] == [1]
 
 
+@pytest.mark.requirement("T5")
+def test_a_context_shows_no_repeats_and_says_so(memory: AgentMemory) -> None:
+    memory.records.add("Staging is on port 5433.", id="old", valid_from=datetime(2026, 1, 1, tzinfo=UTC))
+    memory.records.add("staging is on  port 5433", id="new")
+    context = memory.assemble_context("which port is staging on?")
+    assert [chunk.id for chunk in context.chunks] == ["new"]
+    assert [(one.id, one.reason) for one in context.left_out] == [("old", "repeat")]
+
+
 def test_a_replay_collapses_as_it_did(timed: AgentMemory, clock: object) -> None:
     for number in range(3):
         timed.records.add("staging listens on port 5433", id=f"r{number}")
@@ -168,7 +177,7 @@ def test_what_is_not_shown_pushes_nobody_away(memory: AgentMemory) -> None:
 def test_a_replay_is_as_diverse_as_it_was(timed: AgentMemory, clock: object) -> None:
     for text in NEAR:
         timed.records.add(text)
-    found = timed.recall("deploy of checkout", recipe="context")
+    found = timed.recall("deploy of checkout", recipe=Recipe(diversity=0.3))
     clock.forward(hours=1)
     timed.records.add("the deploy of checkout is fine")
     assert timed.receipts.replay(found.receipt_id).identical

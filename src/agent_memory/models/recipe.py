@@ -95,7 +95,7 @@ MEANING = Recipe(
     near_words=(),
 )
 BUNDLE = DEFAULT.model_copy(update={"name": "bundle", "recency": 0.0, "per_conversation": 3, "collapse": True})
-CONTEXT = BUNDLE.model_copy(update={"name": "context", "diversity": 0.3})
+CONTEXT = DEFAULT.model_copy(update={"name": "context", "collapse": True, "head": 60})
 RECIPES = {recipe.name: recipe for recipe in (DEFAULT, DECAY, MEANING, BUNDLE, CONTEXT)}
 
 

@@ -6,10 +6,12 @@ from datetime import timedelta
 from typing import Any, TypedDict
 
 from agent_memory.app.client import Client
+from agent_memory.app.config import read_recipes
 from agent_memory.core.write.normalise import known_kind
 from agent_memory.models.errors import InvalidInput
 from agent_memory.models.model import Moment, Name
 from agent_memory.models.moment import to_micros
+from agent_memory.models.recipe import RECIPES, Recipe
 from agent_memory.models.record import Record, Status
 from agent_memory.ports.records import Filter, View
 
@@ -61,6 +63,18 @@ def asked(client: Client, where: Where, at: Moments | None = None, *, searchable
         min_confidence=where.get("min_confidence"),
         fields=_fields(client, kinds, where.get("fields") or {}),
     )
+
+
+def chosen_recipe(client: Client, recipe: Recipe | str) -> Recipe:
+    """A recipe, by its name or as it is, as far as the settings let it select. The file of recipes is read only for a
+    name that is not built in."""
+    chosen = recipe if isinstance(recipe, Recipe) else RECIPES.get(recipe)
+    if chosen is None:
+        known = read_recipes(client.settings)
+        if recipe not in known:
+            raise InvalidInput(f"recipe: there is no {recipe!r}", hint=f"one of {', '.join(known)}", field="recipe")
+        chosen = known[str(recipe)]
+    return chosen if client.settings.reranking_enabled else chosen.in_fused_order()
 
 
 def fact_shown(record: Record) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING, Any, Unpack
 
 from agent_memory.app import registry
-from agent_memory.app.namespaces.asking import Moments, asked
+from agent_memory.app.namespaces.asking import Moments, asked, chosen_recipe
 from agent_memory.app.operations import Namespace, operation
 from agent_memory.core.context import gather
 from agent_memory.core.context.assemble import SHARE, Assembled, Candidate, Limits, assemble
@@ -17,7 +17,7 @@ from agent_memory.core.working.desk import WorkingSet
 from agent_memory.models.answer import Recalled
 from agent_memory.models.context import TIERS, Context, Counting, Format, Tier
 from agent_memory.models.errors import InvalidInput
-from agent_memory.models.recipe import DEFAULT
+from agent_memory.models.recipe import CONTEXT
 from agent_memory.models.record import Record
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ CANDIDATES = 60
 MOST_PREFERENCES = 200
 MOST_GOALS = 20
 MOST_TOKENS = 1_000_000
-RECIPE = DEFAULT.model_copy(update={"name": "context"})
 
 
 class Bounds(Moments, total=False):
@@ -83,7 +82,7 @@ class Contexts(Namespace):
     def _question(self, task: str, tiers: tuple[Tier, ...], at: Moments) -> Question:
         kinds = [kind.name for kind in self._client.runtime.kinds.values() if kind.searchable and kind.tier in tiers]
         view, where = asked(self._client, {"kinds": kinds}, at)
-        return Question(task, view, where, CANDIDATES, RECIPE)
+        return Question(task, view, where, CANDIDATES, chosen_recipe(self._client, CONTEXT))
 
     def _candidates(self, recalled: Recalled, tiers: tuple[Tier, ...], at: Moments, limits: Limits) -> list[Candidate]:
         kinds = self._client.runtime.kinds

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Unpack
 
-from agent_memory.app.config import Settings, read_recipes
-from agent_memory.app.namespaces.asking import Moments, Where, asked, fact_shown, turn_shown
+from agent_memory.app.config import read_recipes
+from agent_memory.app.namespaces.asking import Moments, Where, asked, chosen_recipe, fact_shown, turn_shown
 from agent_memory.app.namespaces.goals import Goals
 from agent_memory.app.namespaces.user import User
 from agent_memory.app.operations import Namespace, operation
@@ -16,7 +16,7 @@ from agent_memory.models.bundle import MemoryBundle
 from agent_memory.models.errors import InvalidInput
 from agent_memory.models.kinds.experience import Strategy
 from agent_memory.models.moment import to_micros
-from agent_memory.models.recipe import BUNDLE, DEFAULT, RECIPES, Listed, Recipe
+from agent_memory.models.recipe import BUNDLE, DEFAULT, Listed, Recipe
 
 if TYPE_CHECKING:
     from agent_memory.app.client import Client
@@ -56,11 +56,8 @@ class Retriever(Namespace):
         With `trace`, the answer and its receipt also tell what each channel put first, and what was left out and why.
         """
         view, chosen = asked(self._client, where, searchable=True)
-        settings = self._client.settings
-        top = settings.default_top_k if k is None else k
-        how = named_recipe(recipe, settings)
-        if not settings.reranking_enabled:
-            how = how.in_fused_order()
+        top = self._client.settings.default_top_k if k is None else k
+        how = chosen_recipe(self._client, recipe)
         if min_relevance is not None:
             if not 0 <= min_relevance <= 1:
                 raise InvalidInput(f"min_relevance: {min_relevance}; use 0 to 1", field="min_relevance")
@@ -123,18 +120,6 @@ class Retriever(Namespace):
             for hit in self.recall(query, k, BUNDLE, **where)
         ]
         return sorted(found, key=lambda pair: -pair[1])
-
-
-def named_recipe(recipe: Recipe | str, settings: Settings) -> Recipe:
-    """A recipe by its name. The file is read only for a name that is not built in."""
-    if isinstance(recipe, Recipe):
-        return recipe
-    if recipe in RECIPES:
-        return RECIPES[recipe]
-    known = read_recipes(settings)
-    if recipe not in known:
-        raise InvalidInput(f"recipe: there is no {recipe!r}", hint=f"one of {', '.join(known)}", field="recipe")
-    return known[recipe]
 
 
 def _recency(hit: Hit, now: int) -> float:

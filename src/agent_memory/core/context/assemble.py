@@ -24,7 +24,7 @@ _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 class Candidate:
     """Something worth showing. `value` orders all of them, 0 to 1; `relevance` is absolute. `must`: it is shown
     before anything is weighed, if it fits. `floor`: it may be too far from the task to be shown. `covers` are records
-    that it shows, too: they need no place of their own."""
+    that it shows, too: they need no place of their own. `repeats` are records that it stands for."""
 
     item: Item
     value: float
@@ -35,6 +35,7 @@ class Candidate:
     must: bool = False
     floor: bool = True
     covers: frozenset[str] = frozenset()
+    repeats: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,8 @@ def assemble(task: str, candidates: Sequence[Candidate], limits: Limits) -> Asse
     filled = fill(prices, order, limits.form, limits.count, limits.max_tokens)
     chunks = {place: _chunk(offered[place], prices[place], place in shortened) for place in filled.chosen}
     left_out += [_left(one, "budget", prices[place].tokens) for place, one in enumerate(offered) if place not in chunks]
+    for place, one in enumerate(offered):
+        left_out += _repeats(one, "repeat" if place in chunks else "budget")
     return Assembled(
         _context(filled, list(chunks.values()), left_out, limits),
         tuple(handle for place in chunks if (handle := offered[place].handle) is not None),
@@ -109,7 +112,7 @@ def _belonging(candidates: Sequence[Candidate], limits: Limits) -> tuple[list[Ca
         elif talk and limits.per_conversation and turns.get(talk, 0) >= limits.per_conversation:
             reason = "conversation"
         if reason:
-            left_out.append(_left(one, reason))
+            left_out += [_left(one, reason), *_repeats(one, reason)]
             continue
         said.add(text)
         if talk:
@@ -175,6 +178,11 @@ def _chunk(one: Candidate, price: Priced, cut: bool) -> Chunk:
 
 def _left(one: Candidate, reason: Reason, tokens: int = 0) -> LeftOut:
     return LeftOut(source=one.item.tier, id=one.item.id, reason=reason, relevance=one.relevance, tokens=tokens)
+
+
+def _repeats(one: Candidate, reason: Reason) -> list[LeftOut]:
+    """Those that it stands for: left out with it, or because it is there."""
+    return [_left(one, reason).model_copy(update={"id": id}) for id in one.repeats]
 
 
 def _context(filled: Filled, chunks: list[Chunk], left_out: list[LeftOut], limits: Limits) -> Context:

@@ -24,7 +24,12 @@ def hits(found: Sequence[Hit], kinds: Mapping[str, Kind]) -> list[Candidate]:
     """Hits of one recall, best first; their value is their share of the best score."""
     best = max((hit.score for hit in found), default=0.0)
     return [
-        _candidate(hit.record, kinds, value=max(hit.score / best, 0.0) if best > 0 else 0.0, relevance=hit.relevance)
+        replace(
+            _candidate(
+                hit.record, kinds, value=max(hit.score / best, 0.0) if best > 0 else 0.0, relevance=hit.relevance
+            ),
+            repeats=tuple(hit.repeats),
+        )
         for hit in found
     ]
 
