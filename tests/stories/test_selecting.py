@@ -163,6 +163,16 @@ def test_diversity_brings_what_differs_forward(memory: AgentMemory) -> None:
     assert ids(little) == ids(plain)
 
 
+def test_what_ranks_below_the_head_stays_below(memory: AgentMemory) -> None:
+    for text in [*NEAR, "lunch is at one"]:
+        memory.records.add(text)
+    plain = memory.recall("the deploy of checkout was rolled back by Ann", recipe=DEFAULT)
+    found = memory.recall("the deploy of checkout was rolled back by Ann", recipe=Recipe(diversity=0.9, head=3))
+    assert ids(found)[3:] == ids(plain)[3:]
+    scores = [hit.score for hit in found]
+    assert scores == sorted(scores, reverse=True) and scores[3] < plain[3].score
+
+
 def test_what_is_not_shown_pushes_nobody_away(memory: AgentMemory) -> None:
     for number, text in enumerate([ROLLBACK, f"{ROLLBACK} again", f"{ROLLBACK} by hand"]):
         talk = "c1" if number < 2 else "c2"
