@@ -23,8 +23,9 @@ def fill(memory: AgentMemory) -> None:
         "checkout is fine",
     ]
     for number in range(2):
-        for index, text in enumerate([*lines, f"checkout slow, day {number}"]):
-            memory.store_turn(Turn(conversation_id=f"inc-{number}", index=index, role="user", content=text))
+        for index, text in enumerate(lines):
+            said = f"{text}, day {number}"
+            memory.store_turn(Turn(conversation_id=f"inc-{number}", index=index, role="user", content=said))
     memory.learn_fact("checkout waits for pg-main", confidence=0.7)
     memory.upsert_entity(Entity(name="checkout", type="Service", description="takes orders"))
     memory.records.add("use a bigger pool for checkout", kind="decision", payload={"reason": "it was exhausted"})
@@ -68,11 +69,11 @@ def test_three_turns_of_a_conversation_unless_asked(memory: AgentMemory) -> None
         talks = [record.conversation_id for record in records]
         return sorted(talks.count(talk) for talk in set(talks))
 
-    assert max(turns()) == 3
+    assert turns() == [3, 3]
     assert max(turns(per_conversation=0)) > 3
     assert turns(per_conversation=1) == [1, 1]
     left = memory.assemble_context(TASK, tiers=["longterm"]).left_out
-    assert {"conversation", "repeat"} >= {one.reason for one in left} and left
+    assert {one.reason for one in left} == {"conversation"}
 
 
 @pytest.mark.requirement("T5")
