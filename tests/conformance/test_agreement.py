@@ -66,6 +66,8 @@ SCOPES = (ALICE, ALICES_BOT, BOT, SHARED, BOB, STRANGER)
 WRITERS = (*SCOPES, ALICE, ALICE, SHARED, ALICES_BOT)  # where most happens, most meets
 QUESTIONS = {SPACE: (1.0, 1.0, 1.0, 1.0), OTHER_SPACE: (1.0, 0.0, 0.0)}  # exact halves and ones: no rounding anywhere
 
+CALLING = {"note": lambda payload: [str(payload["n"]), "x"]}  # type: ignore[dict-item, return-value]
+
 NOTHING = (None, None)  # what is chosen from (*NOTHING, x) is mostly not x
 
 seeds = st.integers(0, 2**32 - 1)  # Hypothesis chooses what happens; the details follow from a seed
@@ -151,7 +153,7 @@ def gathered(store: Store, view: View, where: Filter, pool: int, until: int | No
     question = direction(*QUESTIONS[space]) if space else None
     words = tuple(map(term, ("red", "unheard")))
     probe = Probe(view, where, pool, terms=words, vector=question, space=space, key="k1", tell_hidden=True)
-    found = store.index.gather(replace(probe, vectors_until=until))
+    found = store.index.gather(replace(probe, vectors_until=until, also=(1, 2, 3)))
     hits = store.index.hydrate(found.handles.tolist())
     assert len(hits) == len(found.handles)
     columns = (found.valid_from, found.importance, found.similarity, found.lengths, found.exact)
@@ -176,6 +178,16 @@ def gathered(store: Store, view: View, where: Filter, pool: int, until: int | No
         found.hidden,
         found.head,
     )
+
+
+def stepped(store: Store, view: View, most: int) -> Any:
+    """Every link that leads from what somebody sees, without handles."""
+    everybody = (one for scope in SCOPES for one in store.records.find(View(scope, view.now), EVERYTHING, limit=100))
+    handles = sorted({record.seq for record in everybody})
+    steps = store.index.steps(view, handles, most=most)
+    ends = {handle: store.index.hydrate([handle])[0] for one in steps for handle in (one.here, one.there)}
+    named = {handle: (one.id, str(one.scope), one.version) for handle, one in ends.items()}
+    return [(named[one.here], named[one.there], one.type, one.weight, one.outward, one.status) for one in steps]
 
 
 def seen(store: Store, view: View, where: Filter) -> dict[str, Any]:
@@ -205,10 +217,11 @@ def seen(store: Store, view: View, where: Filter) -> dict[str, Any]:
         ],
         "links": [one.model_dump() for one in records.links(view, everywhere)],
         "some links": [one.model_dump() for one in records.links(view, IDS[:1])],
-        "walk": [
-            (public(one.record), one.link.model_dump(), one.distance)
-            for types in ((), TYPES[:1])
-            for one in records.walk(view, IDS[:1], depth=3, types=types, limit=4)
+        "steps": [stepped(store, view, most) for most in (1, 100)],
+        "called": [
+            (found.seq, [public(one) for one in found.records])
+            for most in (1, 100)
+            for found in (store.index.called(view, ("0", "2", "x"), CALLING, most=most),)
         ],
         "journal": [
             one.model_dump(exclude={"digest", "chain"})

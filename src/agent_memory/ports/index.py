@@ -5,11 +5,11 @@ Scoring is core's, and so the same on every engine.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from agent_memory.models.record import Record, Scope
+from agent_memory.models.record import Record, Scope, Status
 from agent_memory.ports.changes import Vector
 from agent_memory.ports.embedder import Space
 from agent_memory.ports.records import Filter, View
@@ -26,7 +26,8 @@ HIDDEN = ("recorded", "valid", *(one.name for one in fields(Filter)))
 @dataclass(frozen=True)
 class Probe:
     """`terms` are word hashes, `vector` a float unit vector in `space`, `key` a folded natural key.
-    `pool` bounds how many candidates similarity and recency may each bring; words bring all their matches.
+    `pool` bounds how many candidates similarity and recency may each bring; words bring all their matches, and
+    `also` are the handles of those that something else speaks for.
     `tell_hidden` asks how many versions are no candidates, and why. Vectors are derived, so that all of them answer
     whatever the moment; only a replay leaves out those that came after the journal line `vectors_until`."""
 
@@ -39,6 +40,7 @@ class Probe:
     key: str | None = None
     tell_hidden: bool = False
     vectors_until: int | None = None
+    also: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,31 @@ class Pool:
     head: int = 0
 
 
+Calling = Mapping[str, Callable[[dict[str, Any]], Sequence[str]]]
+"""kind -> (payload -> the names that it goes by), for the kinds that have names. The same at every call."""
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """Records that go by a name, and the journal line as of which they do."""
+
+    seq: int
+    records: Sequence[Record]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One link crossed: from the version `here` to the version `there` of its other end, with the link (`outward`)
+    or against it. `status` is that of `there`."""
+
+    here: int
+    there: int
+    type: str
+    weight: float
+    outward: bool
+    status: Status
+
+
 @dataclass(frozen=True, slots=True)
 class Unembedded:
     """A content that still lacks vectors from passage `part` on."""
@@ -97,6 +124,17 @@ class Index(Protocol):
 
     def occurring(self, scope: Scope, terms: Sequence[int]) -> frozenset[int]:
         """Which of these terms occur in anything that a reader of this scope may see, at whatever time."""
+        ...
+
+    def called(self, view: View, names: Collection[str], calling: Calling, *, most: int) -> Called:
+        """What this view shows under one of these names, the oldest record first. A name that more than `most`
+        records of this reader have had by then is nobody's."""
+        ...
+
+    def steps(self, view: View, handles: Sequence[int], *, most: int) -> list[Step]:
+        """One hop over links, in both directions, from these versions: whatever the view shows at the other end,
+        in the order in which the links came. Of a record with more than `most` links of one type and direction,
+        these are left out."""
         ...
 
     def hydrate(self, handles: Sequence[int]) -> list[Record]:

@@ -40,15 +40,6 @@ class Filter:
     fields: tuple[tuple[str, str | int | float], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Neighbour:
-    """Where a walk over links arrived: how, over which link, and how far from the start."""
-
-    record: Record
-    link: Link
-    distance: int
-
-
 Deriver = Callable[[str, str, str], Derived]
 """(kind, text, payload) -> what is derived from it, without vectors."""
 
@@ -95,13 +86,6 @@ class RecordStore(Protocol):
 
     def links(self, view: View, ids: Sequence[str]) -> list[Link]:
         """Links that start or end at these records, both ends visible."""
-        ...
-
-    def walk(
-        self, view: View, ids: Sequence[str], *, depth: int, types: Sequence[str] = (), limit: int = 1000
-    ) -> list[Neighbour]:
-        """Breadth first over links in both directions, nearest first, without the start.
-        Every hop stays in scope."""
         ...
 
     def seq_at(self, moment: int) -> int:

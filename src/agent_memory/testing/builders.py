@@ -27,7 +27,7 @@ from agent_memory.ports.changes import (
     Vector,
 )
 from agent_memory.ports.embedder import Space
-from agent_memory.ports.index import Embedded
+from agent_memory.ports.index import Calling, Embedded
 from agent_memory.ports.records import Filter, View
 from agent_memory.ports.store import Store
 
@@ -48,6 +48,7 @@ BOB = Scope(tenant="acme", user="bob")
 STRANGER = Scope(tenant="rival", user="alice")
 
 EVERYTHING = Filter(statuses=tuple(Status))
+CALLING: Calling = {"thing": lambda payload: [payload["name"], *payload.get("others", ())]}
 
 
 def term(word: str) -> int:
@@ -123,6 +124,14 @@ def write_one(store: Store, change: Change, scope: Scope = ALICE, now: int = NOW
 
 def ids(records: Iterable[Record]) -> list[str]:
     return [record.id for record in records]
+
+
+def beyond(store: Store, seen_by: View, *starts: str, most: int = 1000) -> list[Record]:
+    """What one hop over links leads to from these records, as the view shows it, in the order of the links."""
+    handles = [record.seq for record in store.records.get(seen_by, starts)]
+    steps = store.index.steps(seen_by, handles, most=most)
+    records = {record.seq: record for record in store.index.hydrate([step.there for step in steps])}
+    return [records[step.there] for step in steps]
 
 
 def embed_all(store: Store, space: Space = SPACE, seen_by: View | None = None, now: int = NOW) -> Sequence[str]:

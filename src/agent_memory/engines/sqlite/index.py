@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from agent_memory.engines.sqlite import spaces
@@ -15,7 +16,7 @@ from agent_memory.engines.sqlite.read import Reader
 from agent_memory.engines.sqlite.schema import check_version
 from agent_memory.models.record import Record, Scope
 from agent_memory.ports.embedder import Space
-from agent_memory.ports.index import Embedded, Pool, Probe, Unembedded
+from agent_memory.ports.index import Called, Calling, Embedded, Pool, Probe, Step, Unembedded
 from agent_memory.ports.records import View
 
 if TYPE_CHECKING:
@@ -39,30 +40,42 @@ class SqliteIndex:
         from agent_memory.engines.sqlite.search import Search
 
         with self._connections.reading() as connection:
-            seq = connection.execute("select coalesce(max(seq), 0) from journal").fetchone()[0]
+            seq = _seq(connection)
             number, space = spaces.active(connection)
             if probe.vector is not None and probe.space != space:
                 raise spaces.mismatch(probe.space, space)
             scopes = self._interning.readable(connection, probe.view.scope)
             search = Search(connection, self._interning, probe, seq)
-            for scope in scopes:
-                shelf = self._shelf(scope)
-                if shelf.follow(connection, seq, (number, space.dimension) if space else None):
-                    self._trim()
+            for shelf in self._followed(connection, scopes, seq, (number, space)):
                 search.add(shelf)
             return search.pool(spaces.pending(connection, space, scopes) if space else 0)
 
     def occurring(self, scope: Scope, terms: Sequence[int]) -> frozenset[int]:
         with self._connections.reading() as connection:
-            seq = connection.execute("select coalesce(max(seq), 0) from journal").fetchone()[0]
-            number, space = spaces.active(connection)
-            found: set[int] = set()
-            for one in self._interning.readable(connection, scope):
-                shelf = self._shelf(one)
-                if shelf.follow(connection, seq, (number, space.dimension) if space else None):
-                    self._trim()
-                found |= {term for term in terms if shelf.has(term)}
-            return frozenset(found)
+            scopes = self._interning.readable(connection, scope)
+            shelves = self._followed(connection, scopes, _seq(connection), spaces.active(connection))
+            return frozenset(term for shelf in shelves for term in terms if shelf.has(term))
+
+    def called(self, view: View, names: Collection[str], calling: Calling, *, most: int) -> Called:
+        with self._connections.reading() as connection:
+            seq = _seq(connection)
+            at = seq if view.seq is None else min(seq, view.seq)
+            kinds = {self._interning.known(connection, kind): named for kind, named in calling.items()}
+            scopes = self._interning.readable(connection, view.scope)
+            having: dict[str, list[int]] = {}
+            for shelf in self._followed(connection, scopes, seq, spaces.active(connection)):
+                for name, records in shelf.called(connection, seq, kinds, names).items():
+                    having.setdefault(name, []).extend(record for record, first in records.items() if first <= at)
+            telling = {name: records for name, records in having.items() if len(records) <= most}
+            numbers = sorted({record for records in telling.values() for record in records})
+            if not numbers:
+                return Called(at, [])
+            found = Reader(connection, self._interning, replace(view, seq=at)).standing(numbers)
+            return Called(at, [one for one in found if not telling.keys().isdisjoint(calling[one.kind](one.payload))])
+
+    def steps(self, view: View, handles: Sequence[int], *, most: int) -> list[Step]:
+        with self._connections.reading() as connection:
+            return Reader(connection, self._interning, view).steps(handles, most)
 
     def hydrate(self, handles: Sequence[int]) -> list[Record]:
         with self._connections.reading() as connection:
@@ -110,6 +123,17 @@ class SqliteIndex:
     def _scopes(self, connection: sqlite3.Connection, view: View | None) -> Iterable[int] | None:
         return None if view is None else self._interning.readable(connection, view.scope)
 
+    def _followed(
+        self, connection: sqlite3.Connection, scopes: Iterable[int], seq: int, active: tuple[int, Space | None]
+    ) -> Iterable[Shelf]:
+        """The shelves of these scopes, brought up to `seq`."""
+        number, space = active
+        for scope in scopes:
+            shelf = self._shelf(scope)
+            if shelf.follow(connection, seq, (number, space.dimension) if space else None):
+                self._trim()
+            yield shelf
+
     def _shelf(self, scope: int) -> Shelf:
         from agent_memory.engines.sqlite.shelf import Shelf
 
@@ -126,3 +150,8 @@ class SqliteIndex:
             while total > CACHE_BYTES and len(self._shelves) > 1:
                 _, oldest = self._shelves.popitem(last=False)
                 total -= oldest.bytes
+
+
+def _seq(connection: sqlite3.Connection) -> int:
+    seq: int = connection.execute("select coalesce(max(seq), 0) from journal").fetchone()[0]
+    return seq

@@ -14,7 +14,8 @@ from agent_memory.engines.sqlite.statements import SQL
 from agent_memory.models.errors import NotFound
 from agent_memory.models.moment import from_micros, maybe_moment
 from agent_memory.models.record import JournalLine, Link, Record, Scope, Status
-from agent_memory.ports.records import Filter, Neighbour, View
+from agent_memory.ports.index import Step
+from agent_memory.ports.records import Filter, View
 
 Row = tuple[Any, ...]
 LATEST = 2**63 - 1
@@ -109,6 +110,11 @@ class Reader:
                 return int(row[0])
         return None
 
+    def standing(self, records: Iterable[int]) -> list[Record]:
+        """What the view shows of the records with these numbers."""
+        found = (self._versions(OF_RECORD, record=record) for record in records)
+        return [self.record(rows[-1]) for rows in found if rows]
+
     def hydrate(self, handles: Sequence[int]) -> list[Record]:
         rows: dict[int, Row] = {}
         for chunk in _chunks(list(handles), 500):
@@ -148,43 +154,21 @@ class Reader:
         numbers = [number for id in ids if (number := self.number(id)) is not None]
         names: dict[int, str] = {}
         found = []
-        for _, source, target, kind, weight, properties in self.edges(numbers, ()):
+        for _, source, target, kind, weight, properties in self._edges(numbers):
             ends = [self._visible_id(number, names) for number in (source, target)]
             if all(ends):
                 found.append(self._link(ends, kind, weight, properties))
         return found
 
-    def walk(self, ids: Sequence[str], depth: int, types: Sequence[str], limit: int) -> list[Neighbour]:
-        names: dict[int, str] = {}
-        frontier = {number: id for id in ids if (number := self.number(id)) is not None}
-        seen, found = set(frontier), list[Neighbour]()
-        for distance in range(1, depth + 1):
-            reached: dict[int, str] = {}
-            for _, source, target, kind, weight, properties in self.edges(list(frontier), types):
-                other = target if source in frontier and target not in seen else source
-                if other in seen or len(found) >= limit:
-                    continue
-                ends = [self._visible_id(number, names) for number in (source, target)]
-                if not all(ends):
-                    continue
-                seen.add(other)
-                reached[other] = names[other]
-                record = self.record(self._versions(OF_RECORD, record=other)[-1])
-                found.append(Neighbour(record, self._link(ends, kind, weight, properties), distance))
-            frontier = reached
-        return found
-
-    def edges(self, records: Sequence[int], types: Sequence[str]) -> Iterable[Row]:
+    def _edges(self, records: Sequence[int]) -> Iterable[Row]:
         """Links at these records, believed at the view's moment and inside the reader's scopes."""
-        kinds = [self.interning.known(self.connection, name) for name in types]
         scopes = ",".join(map(str, self.scopes))
-        chosen = f" and type in ({','.join(map(str, kinds))})" if types else ""
         found: dict[int, Row] = {}  # a link whose ends are in two chunks comes twice
         for chunk in _chunks(list(records), 200):
             marks = ",".join("?" * len(chunk))
             sql = (
                 "select link, source, target, type, weight, properties from links "
-                f"where (source in ({marks}) or target in ({marks})) and scope in ({scopes}){chosen} "
+                f"where (source in ({marks}) or target in ({marks})) and scope in ({scopes}) "
                 "and link <= ? and (to_seq is null or to_seq > ?)"
             )
             seq = self.moment["seq"]
@@ -207,6 +191,18 @@ class Reader:
             rows = self._versions(OF_RECORD, record=record)
             known[record] = rows[-1][1] if rows and rows[-1][3] in self.scopes else ""
         return known[record]
+
+    def steps(self, handles: Sequence[int], most: int) -> list[Step]:
+        """Links at these versions, with what the view shows at their other ends."""
+        values = {**self.moment, "most": most, "handles": json.dumps(handles), "scopes": json.dumps(list(self.scopes))}
+        name = self.interning.text
+        found = []
+        for against, (near, far) in enumerate((("source", "target"), ("target", "source"))):
+            sql = SQL["steps"].format(near=near, far=far, visible=SQL["visible"])
+            for link, here, there, kind, weight, status in self.connection.execute(sql, values):
+                type, shown = name(self.connection, kind), Status(name(self.connection, status))
+                found.append((link, against, Step(here, there, type, weight, not against, shown)))
+        return [step for _, _, step in sorted(found, key=lambda one: one[:2])]
 
     # -- the journal
 

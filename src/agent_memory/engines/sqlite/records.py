@@ -14,7 +14,7 @@ from agent_memory.engines.sqlite.statements import SQL
 from agent_memory.models.kinds.kind import Kind
 from agent_memory.models.record import JournalLine, Link, Record, Scope
 from agent_memory.ports.changes import Applied, Author, Change, Expect, Once, Verified
-from agent_memory.ports.records import Checker, Deriver, Filter, Neighbour, View
+from agent_memory.ports.records import Checker, Deriver, Filter, View
 
 
 class SqliteRecords:
@@ -60,12 +60,6 @@ class SqliteRecords:
     def links(self, view: View, ids: Sequence[str]) -> list[Link]:
         with self._connections.reading() as connection:
             return Reader(connection, self._interning, view).links(ids)
-
-    def walk(
-        self, view: View, ids: Sequence[str], *, depth: int, types: Sequence[str] = (), limit: int = 1000
-    ) -> list[Neighbour]:
-        with self._connections.reading() as connection:
-            return Reader(connection, self._interning, view).walk(ids, depth, types, limit)
 
     def seq_at(self, moment: int) -> int:
         with self._connections.reading() as connection:

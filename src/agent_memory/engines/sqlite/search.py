@@ -83,6 +83,8 @@ class Search:
         present = counts > 0
         matches = np.isin(handles, self._exact())
         chosen = present.any(axis=1) | matches
+        if self.probe.also:
+            chosen |= np.isin(handles, self.probe.also)
         for column in ("similarity", "valid_from"):
             chosen[_top(joined[column], handles, self.probe.pool)] = True
         rows = np.flatnonzero(chosen)

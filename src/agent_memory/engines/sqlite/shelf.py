@@ -7,8 +7,10 @@ somebody's snapshot still answers as of that snapshot.
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import threading
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +21,7 @@ from agent_memory.engines.sqlite.postings import Postings
 from agent_memory.engines.sqlite.statements import SQL, VECTORS_PER_LINE
 
 FAR_BEHIND = 20_000  # journal lines; beyond it, loading afresh is cheaper than following
+NAME = 400  # bytes that a name takes in memory, about
 
 _COLUMNS = {
     "version": np.int64,
@@ -80,6 +83,8 @@ class Shelf:
         self.owners = Growing(np.int64)  # of each vector: where its content stands
         self.lines = Growing(np.int64)  # of each vector: the journal line that brought it
         self._order: NDArray[np.int64] | None = None
+        self.names: dict[str, dict[int, int]] = {}  # name -> record -> its first version that goes by it
+        self.named = 0  # how many versions were asked for their names
 
     def follow(self, connection: sqlite3.Connection, seq: int, space: tuple[int, int] | None) -> bool:
         """Bring the shelf up to `seq`, and say whether that was needed; `space` is the active one and its dimension."""
@@ -153,6 +158,33 @@ class Shelf:
         with self.lock:
             return len(self.postings.find(term)[0]) > 0
 
+    def called(
+        self,
+        connection: sqlite3.Connection,
+        seq: int,
+        kinds: Mapping[int, Callable[[dict[str, Any]], Sequence[str]]],
+        names: Collection[str],
+    ) -> dict[str, dict[int, int]]:
+        """Of these names, which records ever had them, each from which version on."""
+        with self.lock:
+            known = int(np.searchsorted(self.columns["version"].rows, seq, "right"))
+            if known > self.named:
+                self._read_names(connection, known, kinds)
+            return {name: dict(self.names[name]) for name in names if name in self.names} if self.names else {}
+
+    def _read_names(
+        self, connection: sqlite3.Connection, known: int, kinds: Mapping[int, Callable[[dict[str, Any]], Sequence[str]]]
+    ) -> None:
+        columns = [self.columns[name].rows[self.named : known] for name in ("version", "record", "content", "kind")]
+        new = np.flatnonzero(np.isin(columns[3], list(kinds)))
+        if len(new):
+            contents = json.dumps(columns[2][new].tolist())
+            payloads = dict(connection.execute(SQL["shelf_payloads"], (contents,)).fetchall())
+            for version, record, content, kind in zip(*(column[new].tolist() for column in columns), strict=True):
+                for name in kinds[kind](json.loads(payloads[content])):
+                    self.names.setdefault(name, {}).setdefault(record, version)
+        self.named = known
+
     def order(self) -> NDArray[np.int64]:
         """The versions so that those of one conversation stand together, in order."""
         if self._order is None or len(self._order) != self.columns["version"].count:
@@ -165,4 +197,5 @@ class Shelf:
         beside = [self.place, self.contents, self.lengths, self.scales, self.owners, self.lines]
         vectors = 0 if self.vectors is None else self.vectors.rows.nbytes
         arrays = [*self.columns.values(), *beside]
-        return sum(array.rows.nbytes for array in arrays) + self.postings.bytes + vectors
+        names = NAME * len(self.names)
+        return sum(array.rows.nbytes for array in arrays) + self.postings.bytes + vectors + names

@@ -89,6 +89,34 @@ and case when :valid_at is null
     else v.valid_from <= :valid_at and (v.valid_to is null or v.valid_to > :valid_at)
     end
 
+-- name: steps
+-- One direction. `relation` is each type of link at each record, found by hopping over the index, so that a record
+-- with very many links of a type costs no more than `most` of them.
+with recursive here (version, record) as (
+    select v.version, v.record from versions v
+    where v.version in (select value from json_each(:handles)) and v.scope in (select value from json_each(:scopes))
+    and {visible}
+), relation (version, record, type) as (
+    select version, record, (select min(type) from links where {near} = record) from here
+    union all
+    select r.version, r.record, (select min(type) from links where {near} = r.record and type > r.type)
+    from relation r where r.type is not null
+)
+select l.link, r.version, v.version, l.type, l.weight, v.status
+from relation r
+cross join links l on l.{near} = r.record and l.type = r.type
+cross join versions f on f.version = l.{far}
+cross join versions v on v.id = f.id and v.scope = f.scope
+where r.type is not null and not exists (
+    select 1 from links m where m.{near} = r.record and m.type = r.type
+    and m.scope in (select value from json_each(:scopes)) and m.link <= :seq and (m.to_seq is null or m.to_seq > :seq)
+    limit 1 offset :most)
+and l.scope in (select value from json_each(:scopes)) and l.link <= :seq and (l.to_seq is null or l.to_seq > :seq)
+and v.scope in (select value from json_each(:scopes)) and {visible}
+
+-- name: shelf_payloads
+select content, payload from contents where content in (select value from json_each(?))
+
 -- name: shelf_versions
 select version, record, content, kind, status, coalesce(conversation, 0), coalesce(position, 0),
     coalesce(repository, 0), importance, confidence,

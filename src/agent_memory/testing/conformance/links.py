@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 
 from agent_memory.models.errors import NotFound
-from agent_memory.models.record import Link
+from agent_memory.models.record import Link, Status
 from agent_memory.ports.changes import Disconnect, Effect, Key
+from agent_memory.ports.index import Step
 from agent_memory.ports.store import Store
 from agent_memory.testing.builders import (
     ALICE,
@@ -17,6 +18,8 @@ from agent_memory.testing.builders import (
     BOT,
     SHARED,
     STRANGER,
+    beyond,
+    ids,
     link,
     put,
     view,
@@ -31,11 +34,6 @@ def people(store: Store, *names: str) -> None:
 
 def ends(links: list[Link]) -> list[str]:
     return [f"{one.source_id}>{one.target_id}" for one in links]
-
-
-def walked(store: Store, start: str, depth: int, *types: str, limit: int = 1000) -> list[tuple[str, int]]:
-    found = store.records.walk(view(), [start], depth=depth, types=types, limit=limit)
-    return [(one.record.id, one.distance) for one in found]
 
 
 class LinkConformance:
@@ -67,8 +65,7 @@ class LinkConformance:
         write(store, *(link(names[number], names[-1 - number]) for number in range(225)))
         found = ends(store.records.links(view(), names))
         assert found == [f"{names[number]}>{names[-1 - number]}" for number in range(225)]
-        walked = store.records.walk(view(), names[:225], depth=1)
-        assert [one.record.id for one in walked] == names[:224:-1]
+        assert ids(beyond(store, view(), *names[:225])) == names[:224:-1]
 
     def test_the_same_link_again_changes_nothing(self, store: Store) -> None:
         people(store, "a", "b")
@@ -103,38 +100,40 @@ class LinkConformance:
     def test_a_link_belongs_to_the_record_and_not_to_a_version(self, store: Store) -> None:
         people(store, "a", "b")
         write(store, link("a", "b"), put("another text", id="b"))
-        [neighbour] = store.records.walk(view(), ["a"], depth=1)
-        assert neighbour.record.text == "another text"
+        assert [record.text for record in beyond(store, view(), "a")] == ["another text"]
+        [old] = store.records.history(view(), "b")[:1]
+        assert store.index.steps(view(), [old.seq], most=10) == []  # what is not believed leads nowhere
 
-    def test_a_walk_goes_breadth_first_in_both_directions(self, store: Store) -> None:
+    def test_a_step_goes_over_links_in_both_directions_in_their_order(self, store: Store) -> None:
         people(store, "a", "b", "c", "d", "e")
         write(store, link("b", "c"), link("a", "b"), link("d", "a"), link("c", "e"), link("e", "a"))
-        assert walked(store, "a", 1) == [("b", 1), ("d", 1), ("e", 1)]
-        assert walked(store, "a", 2) == [("b", 1), ("d", 1), ("e", 1), ("c", 2)]
-        assert walked(store, "a", 0) == walked(store, "nobody", 2) == []
+        assert ids(beyond(store, view(), "a")) == ["b", "d", "e"]
+        assert ids(beyond(store, view(), "b", "e")) == ["c", "a", "c", "a"]
+        assert beyond(store, view(), "nobody") == beyond(store, view()) == []
 
-    def test_a_walk_knows_how_it_came(self, store: Store) -> None:
-        people(store, "a", "b", "c")
-        write(store, link("a", "b", "knows", 0.5), link("c", "b", "likes", 0.25))
-        found = store.records.walk(view(), ["a"], depth=5)
-        assert [(one.record.id, one.link.type, one.link.weight, one.distance) for one in found] == [
-            ("b", "knows", 0.5, 1),
-            ("c", "likes", 0.25, 2),
-        ]
+    def test_a_step_says_how_it_went(self, store: Store) -> None:
+        write(store, put("x", id="a"), put("x", id="b", status=Status.ARCHIVED), link("a", "b", "knows", 0.5))
+        a, b = (record.seq for record in store.records.get(view(), ["a", "b"]))
+        [there] = store.index.steps(view(), [a], most=10)
+        assert there == Step(a, b, "knows", 0.5, outward=True, status=Status.ARCHIVED)
+        [back] = store.index.steps(view(), [b], most=10)
+        assert back == Step(b, a, "knows", 0.5, outward=False, status=Status.ACTIVE)
 
-    def test_a_walk_keeps_to_its_types_and_its_limit(self, store: Store) -> None:
-        people(store, "a", "b", "c", "d")
-        write(store, link("a", "b", "knows"), link("b", "c", "likes"), link("a", "d", "likes"))
-        assert walked(store, "a", 3, "knows") == [("b", 1)]
-        assert walked(store, "a", 3, "likes", "knows") == [("b", 1), ("d", 1), ("c", 2)]
-        assert walked(store, "a", 3, "unheard") == []
-        assert walked(store, "a", 3, limit=2) == [("b", 1), ("d", 1)]
+    def test_a_link_to_itself_goes_both_ways(self, store: Store) -> None:
+        people(store, "a")
+        write(store, link("a", "a"))
+        [a] = [record.seq for record in store.records.get(view(), ["a"])]
+        assert [(one.there, one.outward) for one in store.index.steps(view(), [a], most=10)] == [(a, True), (a, False)]
 
-    def test_a_walk_leaves_out_where_it_started(self, store: Store) -> None:
-        people(store, "a", "b", "c")
-        write(store, link("a", "b"), link("b", "c"), link("c", "a"))
-        found = store.records.walk(view(), ["a", "b"], depth=3)
-        assert [one.record.id for one in found] == ["c"]
+    def test_a_relation_with_too_many_ends_is_left_out_and_the_others_stay(self, store: Store) -> None:
+        people(store, "hub", "a", "b", "c", "boss")
+        write(store, *(link(one, "hub", "part_of") for one in "abc"), link("hub", "boss", "part_of"))
+        write(store, link("boss", "hub", "knows"))
+        assert ids(beyond(store, view(), "hub", most=3)) == ["a", "b", "c", "boss", "boss"]
+        assert ids(beyond(store, view(), "hub", most=2)) == ["boss", "boss"]
+        assert ids(beyond(store, view(), "a", most=1)) == ["hub"]
+        write(store, Disconnect("a", "hub", "part_of"))
+        assert ids(beyond(store, view(), "hub", most=2)) == ["b", "c", "boss", "boss"]
 
 
 class LinkWallConformance:
@@ -146,15 +145,15 @@ class LinkWallConformance:
         assert ends(store.records.links(view(ALICE), ["shared"])) == ["shared>private", "shared>common"]
         for other in (BOB, SHARED, BOT):  # what alice links is hers, whoever sees its ends
             assert store.records.links(view(other), ["shared"]) == []
-            assert store.records.walk(view(other), ["shared"], depth=3) == []
+            assert beyond(store, view(other), "shared") == []
         assert store.records.links(view(STRANGER), ["shared", "private"]) == []
 
-    def test_a_walk_does_not_go_through_a_private_record(self, store: Store) -> None:
+    def test_no_step_leads_to_a_private_record(self, store: Store) -> None:
         write(store, put("x", id="here"), put("x", id="there"), scope=SHARED)
         write(store, put("x", id="tunnel"), link("here", "tunnel"), link("tunnel", "there"), scope=ALICE)
-        found = store.records.walk(view(ALICE), ["here"], depth=2)
-        assert [one.record.id for one in found] == ["tunnel", "there"]
-        assert store.records.walk(view(BOB), ["here"], depth=2) == []
+        assert ids(beyond(store, view(ALICE), "here")) == ["tunnel"]
+        assert ids(beyond(store, view(ALICE), "tunnel")) == ["here", "there"]
+        assert beyond(store, view(BOB), "here", "tunnel", "there") == []
 
     def test_a_link_between_two_sorts_of_private_is_for_whoever_sees_both(self, store: Store) -> None:
         write(store, put("alice's", id="a"), scope=ALICE)

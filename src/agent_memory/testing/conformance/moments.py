@@ -16,6 +16,7 @@ from agent_memory.testing.builders import (
     EVERYTHING,
     NOW,
     SHARED,
+    beyond,
     ids,
     link,
     put,
@@ -46,7 +47,7 @@ class RecordedTimeConformance:
         assert store.records.by_key(then, "note", "k") is None
         assert store.records.find(then, EVERYTHING, limit=5) == []
         assert store.records.links(then, ["a"]) == []
-        assert store.records.walk(then, ["a"], depth=3) == []
+        assert beyond(store, then, "a") == []
         assert store.records.journal(then) == []
 
     def test_history_ends_at_its_moment(self, store: Store) -> None:
@@ -80,8 +81,9 @@ class RecordedTimeConformance:
         write(store, Disconnect("a", "b", "about"))
         for seq, weights in ((bare, []), (linked, [0.3]), (heavier, [0.8]), (None, [])):
             assert [one.weight for one in store.records.links(view(seq=seq), ["b"])] == weights
-            walked = store.records.walk(view(seq=seq), ["a"], depth=1)
-            assert [one.link.weight for one in walked] == weights
+            [handle] = [record.seq for record in store.records.get(view(seq=seq), ["a"])]
+            steps = store.index.steps(view(seq=seq), [handle], most=10)
+            assert [one.weight for one in steps] == weights
 
     def test_a_narrower_record_hides_a_wider_one_only_from_when_it_came(self, store: Store) -> None:
         before = write(store, put("for all", id="a"), scope=SHARED).seq
@@ -161,9 +163,9 @@ class ValidTimeConformance:
     def test_links_need_both_ends_to_hold(self, store: Store) -> None:
         write(store, put("one", id="a"), put("two", id="b", valid_to=NOW + DAY), link("a", "b"))
         assert len(store.records.links(view(valid_at=NOW), ["a"])) == 1
-        assert len(store.records.walk(view(valid_at=NOW), ["a"], depth=1)) == 1
+        assert ids(beyond(store, view(valid_at=NOW), "a")) == ["b"]
         assert store.records.links(view(valid_at=NOW + DAY), ["a"]) == []
-        assert store.records.walk(view(now=NOW + DAY), ["a"], depth=1) == []
+        assert beyond(store, view(now=NOW + DAY), "a") == []
 
     def test_both_clocks_at_once(self, store: Store) -> None:
         knew = write(store, put("Berlin", id="a", valid_from=NOW - 9 * DAY)).seq

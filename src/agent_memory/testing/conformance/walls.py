@@ -15,11 +15,13 @@ from agent_memory.testing.builders import (
     ALICES_BOT,
     BOB,
     BOT,
+    CALLING,
     EVERYTHING,
     NOW,
     SHARED,
     SPACE,
     STRANGER,
+    beyond,
     direction,
     ids,
     link,
@@ -103,7 +105,17 @@ class WallConformance:
         starts = [name(scope) for scope in SEES]
         expected = {name(scope) for scope in SEES[reader]}
         assert {one.source_id for one in store.records.links(view(reader), starts)} == expected
-        assert {one.record.scope for one in store.records.walk(view(reader), starts, depth=2)} == SEES[reader]
+        assert {one.scope for one in beyond(store, view(reader), *starts)} == SEES[reader]
+        everything = store.records.find(view(ALICES_BOT), EVERYTHING, limit=100)
+        foreign = [one.seq for one in everything if one.scope not in SEES[reader]]
+        assert store.index.steps(view(reader), foreign, most=1000) == []
+
+    @pytest.mark.parametrize("reader", SEES, ids=name)
+    def test_names(self, store: Store, reader: Scope) -> None:
+        for scope in SEES:
+            write(store, put("x", id=name(scope), kind="thing", payload={"name": "pump"}), scope=scope)
+        found = store.index.called(view(reader), ["pump"], CALLING, most=len(SEES[reader]))
+        assert {record.scope for record in found.records} == SEES[reader]
 
     @pytest.mark.parametrize("reader", SEES, ids=name)
     def test_the_journal(self, store: Store, reader: Scope) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from math import isnan, nan
 from typing import TYPE_CHECKING
@@ -11,7 +11,7 @@ from agent_memory.models.errors import Conflict, SpaceMismatch
 from agent_memory.models.record import Record, Scope
 from agent_memory.ports.changes import Vector
 from agent_memory.ports.embedder import Space
-from agent_memory.ports.index import Embedded, Pool, Probe, Unembedded
+from agent_memory.ports.index import Called, Calling, Embedded, Pool, Probe, Step, Unembedded
 from agent_memory.ports.records import View
 from agent_memory.testing.memory.read import Reader
 from agent_memory.testing.memory.world import ADOPT, EMBED, OURSELVES, Body, Made, Room, Signature, Version, World
@@ -52,6 +52,15 @@ class MemoryIndex:
         with self._room.reading() as world:
             bodies = [body for body in world.bodies.values() if world.scope_of(body.number) in scope.readable()]
             return frozenset(term for term in terms if any(term in body.terms for body in bodies))
+
+    def called(self, view: View, names: Collection[str], calling: Calling, *, most: int) -> Called:
+        with self._room.reading() as world:
+            seq = world.seq if view.seq is None else min(world.seq, view.seq)
+            return Called(seq, Reader(world, view).called(names, calling, most))
+
+    def steps(self, view: View, handles: Sequence[int], *, most: int) -> list[Step]:
+        with self._room.reading() as world:
+            return Reader(world, view).steps(handles, most)
 
     def hydrate(self, handles: Sequence[int]) -> list[Record]:
         with self._room.reading() as world:
@@ -160,7 +169,11 @@ def _pool(rows: list[_Row], probe: Probe, seq: int, pending: int) -> Pool:
     near = sorted(known, key=lambda place: (-rows[place].similarity, rows[place].version.seq))
     recent = sorted(places, key=lambda place: (-rows[place].version.state.valid_from, rows[place].version.seq))
     chosen = {*near[: probe.pool], *recent[: probe.pool]}
-    kept = [row for place, row in enumerate(rows) if place in chosen or any(row.counts) or row.exact]
+    kept = [
+        row
+        for place, row in enumerate(rows)
+        if place in chosen or any(row.counts) or row.exact or row.version.seq in probe.also
+    ]
     lengths = [row.body.length for row in rows]
     holding = [sum(row.counts[term] > 0 for row in rows) for term in range(len(probe.terms))]
     return Pool(

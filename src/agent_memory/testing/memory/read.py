@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from math import inf
 
 from agent_memory.models.errors import NotFound
 from agent_memory.models.moment import from_micros, maybe_moment
 from agent_memory.models.record import JournalLine, Link, Record, Scope
 from agent_memory.ports.changes import State
-from agent_memory.ports.records import Filter, Neighbour, View
+from agent_memory.ports.index import Calling, Step
+from agent_memory.ports.records import Filter, View
 from agent_memory.testing.memory.world import Edge, Entry, Version, World
 
 
@@ -135,33 +136,45 @@ class Reader:
         wanted = {entry.number for id in ids if (entry := self.named(id))}
         return [self._link(edge) for edge in self._edges() if wanted & {edge.source, edge.target}]
 
-    def walk(self, ids: Sequence[str], depth: int, types: Sequence[str], limit: int) -> list[Neighbour]:
-        frontier = {entry.number for id in ids if (entry := self.named(id))}
-        seen, found = set(frontier), list[Neighbour]()
-        for distance in range(1, depth + 1):
-            reached = set[int]()
-            for edge in self._edges():
-                if types and edge.type not in types:
-                    continue
-                for here, there in ((edge.source, edge.target), (edge.target, edge.source)):
-                    if here in frontier and there not in seen and len(found) < limit:
-                        seen.add(there)
-                        reached.add(there)
-                        version = self.shown(self.world.entries[there])
-                        assert version is not None  # an edge has two visible ends
-                        found.append(Neighbour(self.record(version), self._link(edge), distance))
-            frontier = reached
+    def steps(self, handles: Sequence[int], most: int) -> list[Step]:
+        seen = [version for entry in self.entries() if (version := self.shown(entry))]
+        starts = {version.record: version for version in seen if version.seq in handles}
+        shown = {version.record: version for version in seen}
+        edges = [one for one in self.world.edges.values() if self._believed(one)]
+        found = []
+        for edge in edges:
+            for near, far, outward in ((edge.source, edge.target, True), (edge.target, edge.source, False)):
+                same = [one for one in edges if one.type == edge.type and (one.source, one.target)[not outward] == near]
+                if near in starts and far in shown and len(same) <= most:
+                    there = shown[far]
+                    found.append(Step(starts[near].seq, there.seq, edge.type, edge.weight, outward, there.state.status))
         return found
+
+    def called(self, names: Collection[str], calling: Calling, most: int) -> list[Record]:
+        having: dict[str, set[int]] = {}
+        for entry in self.entries():
+            for version in self.world.versions.values():
+                if version.record == entry.number and version.seq <= self.seq:
+                    for name in self._names(version, calling):
+                        having.setdefault(name, set()).add(entry.number)
+        telling = {name for name in names if 0 < len(having.get(name, ())) <= most}
+        shown = [
+            one for entry in self.entries() if (one := self.shown(entry)) and telling & set(self._names(one, calling))
+        ]
+        return [self.record(one) for one in sorted(shown, key=lambda one: one.record)]
+
+    def _names(self, version: Version, calling: Calling) -> Sequence[str]:
+        naming = calling.get(self.world.entries[version.record].kind)
+        return () if naming is None else naming(json.loads(self.world.bodies[version.body].payload))
+
+    def _believed(self, edge: Edge) -> bool:
+        return self._stands(edge.seq, edge.ended) and edge.scope in self.scopes
 
     def _edges(self) -> Iterable[Edge]:
         """Believed at the view's moment, inside the walls, both ends shown."""
         for edge in self.world.edges.values():
             ends = (self.world.entries[edge.source], self.world.entries[edge.target])
-            if (
-                self._stands(edge.seq, edge.ended)
-                and edge.scope in self.scopes
-                and all(end.scope in self.scopes and self.shown(end) for end in ends)
-            ):
+            if self._believed(edge) and all(end.scope in self.scopes and self.shown(end) for end in ends):
                 yield edge
 
     def _link(self, edge: Edge) -> Link:

@@ -11,7 +11,7 @@ from typing import Any
 from agent_memory.models.kinds.kind import Kind
 from agent_memory.models.record import JournalLine, Link, Record, Scope
 from agent_memory.ports.changes import Applied, Author, Change, Expect, Once, Verified
-from agent_memory.ports.records import Checker, Deriver, Filter, Neighbour, View
+from agent_memory.ports.records import Checker, Deriver, Filter, View
 from agent_memory.testing.memory.read import Reader
 from agent_memory.testing.memory.world import (
     ADOPT,
@@ -73,12 +73,6 @@ class MemoryRecords:
     def links(self, view: View, ids: Sequence[str]) -> list[Link]:
         with self._room.reading() as world:
             return Reader(world, view).links(ids)
-
-    def walk(
-        self, view: View, ids: Sequence[str], *, depth: int, types: Sequence[str] = (), limit: int = 1000
-    ) -> list[Neighbour]:
-        with self._room.reading() as world:
-            return Reader(world, view).walk(ids, depth, types, limit)
 
     def seq_at(self, moment: int) -> int:
         with self._room.reading() as world:
