@@ -437,6 +437,8 @@ def test_stores_of_every_released_version_open(dump: Path, tmp_path: Path) -> No
         assert proof.ok, proof.problems
         assert memory.user.get_preference("git", "merge style") == "rebase"
         assert memory.recall("which port does staging listen on?", k=1)[0].text == "staging listens on port 5433"
+        ways = {hit.text: hit.why.entities for hit in memory.recall("what about ADA?")}
+        assert ways["Ada is on call"] == ["Ada ← ABOUT"]
         memory.records.add("written by the new version")
         assert memory.upkeep.verify().ok
 

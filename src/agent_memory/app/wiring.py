@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING
 from agent_memory.app import registry
 from agent_memory.app.config import Settings
 from agent_memory.core.govern.receipts import ReceiptBook
+from agent_memory.core.recall.entities import calling
 from agent_memory.core.recall.recall import Recalling
 from agent_memory.core.write.commit import Writing
 from agent_memory.core.write.embed import Embedding
 from agent_memory.models.kinds.kind import Kind
 from agent_memory.ports.embedder import Embedder, Passage, Space, embed_and_count
 from agent_memory.ports.gate import FORK_SECONDS, Gate
+from agent_memory.ports.index import Calling
 from agent_memory.ports.reranker import Reranker
 from agent_memory.ports.store import Store
 
@@ -66,11 +68,13 @@ class Runtime:
     clients: int = 0
     embedding: Embedding = field(init=False)
     receipts: ReceiptBook = field(init=False)
+    calling: Calling = field(init=False)
 
     def __post_init__(self) -> None:
         price = getattr(self.embedder.embedder, "price", self.settings.embedding_price)
         self.embedding = Embedding(self.embedder, self.store.index, price)
         self.receipts = ReceiptBook(self.store.receipts)
+        self.calling = calling(self.kinds)
 
     @property
     def writing(self) -> Writing:
@@ -78,7 +82,7 @@ class Runtime:
 
     @property
     def recalling(self) -> Recalling:
-        return Recalling(self.store.index, self.embedding, self.receipts, self.reranker)
+        return Recalling(self.store.index, self.embedding, self.receipts, self.calling, self.reranker)
 
     def before_fork(self) -> None:
         self.embedder.gate.before_fork()

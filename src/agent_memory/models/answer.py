@@ -23,13 +23,15 @@ class When(Model):
 
 class Why(Model):
     """`channels` is what each one added to the score (`recency` is what time has left of it); `words` are those of the
-    question that the text has, and `dates` the periods of the question that it falls into, give or take the slack."""
+    question that the text has, and `dates` the periods of the question that it falls into, give or take the slack;
+    `entities` tell how it hangs together with what the question names."""
 
     model_config = ConfigDict(frozen=True)
 
     channels: dict[str, float] = Field(default_factory=dict)
     words: list[str] = Field(default_factory=list)
     dates: list[When] = Field(default_factory=list)
+    entities: list[str] = Field(default_factory=list)
     similarity: float | None = None
     exact_key: bool = False
 

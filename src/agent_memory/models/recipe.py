@@ -25,6 +25,7 @@ class Recipe(Model):
     | date | inside a period that the question names, give or take `slack_days` |
     | answer | holds what the question asks for: a time for "when", a number for "how many" |
     | question | taken off a text that is a question itself: it asks, and seldom answers |
+    | entities | linked with what the question names, within `depth` links; relations of more than `fan` count less |
     | conversation | a share of the best score in the same conversation |
     | recency | fades by half every `half_life_days` |
     | key | the question is the natural key of the record |
@@ -52,6 +53,7 @@ class Recipe(Model):
     date: float = Field(default=0.4, ge=0, le=10)
     answer: float = Field(default=0.1, ge=0, le=10)
     question: float = Field(default=0.1, ge=0, le=10)
+    entities: float = Field(default=0.4, ge=0, le=10)
     conversation: float = Field(default=0.3, ge=0, le=10)
     recency: float = Field(default=0.01, ge=0, le=10)
     importance: float = Field(default=0.0, ge=0, le=10)
@@ -59,6 +61,8 @@ class Recipe(Model):
     near_vectors: tuple[float, ...] = (0.25,)
     near_words: tuple[float, ...] = (0.5, 0.25)
     long_turn: int = Field(default=30, ge=1)
+    depth: int = Field(default=3, ge=0, le=6)
+    fan: int = Field(default=10, ge=1)
     slack_days: float = Field(default=2.0, ge=0)
     half_life_days: float = Field(default=30.0, gt=0)
     time_weight: float = Field(default=0.1, ge=0)
@@ -90,7 +94,9 @@ DECAY = Recipe(name="decay", formula="decay", vectors=0.5, recency=0.3, importan
 MEANING = Recipe(
     name="meaning",
     vectors=1.0,
-    **dict.fromkeys(("words", "speaker", "date", "answer", "question", "conversation", "recency", "key"), 0.0),
+    **dict.fromkeys(
+        ("words", "speaker", "date", "answer", "question", "entities", "conversation", "recency", "key"), 0.0
+    ),
     near_vectors=(),
     near_words=(),
 )

@@ -49,7 +49,7 @@ class Retriever(Namespace):
         trace: bool = False,
         **where: Unpack[Where],
     ) -> Recalled:
-        """Search memory by meaning, words, speaker, dates, recency and exact key; every hit says why it was found.
+        """Search memory by meaning, words, speaker, dates, links, recency and exact key; every hit says why.
 
         `recipe` is a name (see `recipes`) or a `Recipe` of your own. `min_relevance` leaves out what is too far from
         the question (0 to 1; 0.4 is a good start): better nothing than something that does not fit.

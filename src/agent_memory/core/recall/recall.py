@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from agent_memory.core.govern.receipts import ReceiptBook
 from agent_memory.core.recall.chosen import Chosen
+from agent_memory.core.recall.entities import Reached, reach, ways
 from agent_memory.core.recall.question import Asked, names, read, spoken
 from agent_memory.core.recall.receipt import Question, receipt_line
 from agent_memory.core.recall.rerank import Judge
@@ -21,7 +22,7 @@ from agent_memory.models.model import clean_text, new_id
 from agent_memory.models.moment import from_micros
 from agent_memory.models.recipe import Recipe
 from agent_memory.models.record import Scope
-from agent_memory.ports.index import Index, Pool, Probe
+from agent_memory.ports.index import Calling, Index, Pool, Probe
 from agent_memory.ports.receipts import ReceiptLine
 from agent_memory.ports.reranker import Reranker
 
@@ -37,6 +38,7 @@ class Recalling:
     index: Index
     embedding: Embedding
     receipts: ReceiptBook
+    calling: Calling
     reranker: Reranker | None = None
 
 
@@ -55,15 +57,20 @@ def answer(recalling: Recalling, question: Question) -> tuple[Recalled, ReceiptL
     if question.speakers is None:
         question = replace(question, speakers=_speakers(recalling.index, question.view.scope, asked))
     recalling.embedding.agree()
-    probe, tokens = _probe(recalling, question, asked)
+    reached = reach(recalling.index, recalling.calling, asked.text, question.view, question.recipe)
+    probe, tokens = _probe(recalling, question, asked, reached)
     pool = recalling.index.gather(probe)
     if pool.pending and not question.again:  # bulk writes leave their vectors to whoever asks first, within bounds
         recalling.embedding.catch_up(question.view, seconds=CATCH_UP_SECONDS, now=question.view.now)
         pool = recalling.index.gather(probe)
-    ranking = rank(pool, asked, question.recipe, question.view.now)
+    ranking = rank(pool, asked, question.recipe, question.view.now, reached.evidence)
     judge = Judge(recalling.reranker, question.text, question.reranked)
     best = select(pool, ranking, question.recipe, question.k, recalling.index.hydrate, judge)
-    hits = [_explained(one, pool, ranking, asked, question.recipe) for one in best]
+    entities = ways(recalling.index, reached, [one.record.seq for one in best])
+    hits = [
+        _hit(one, ranking, _why(one, pool, ranking, asked, question.recipe, entities.get(one.record.seq, [])))
+        for one in best
+    ]
     told = traced(recalling.index, pool, ranking, question, best) if question.trace else None
     recalled = Recalled.trusted(
         query=question.text,
@@ -99,16 +106,17 @@ def _checked(question: Question) -> str:
     return text
 
 
-def _probe(recalling: Recalling, question: Question, asked: Asked) -> tuple[Probe, int | None]:
+def _probe(recalling: Recalling, question: Question, asked: Asked, reached: Reached) -> tuple[Probe, int | None]:
     """What to look for, and how many tokens were read to embed it."""
     probe = Probe(
-        view=question.view,
+        view=question.view if reached.seq is None else replace(question.view, seq=reached.seq),
         where=question.where,
         pool=question.recipe.pool,
         terms=asked.columns,
         key=fold(question.text),
         tell_hidden=question.trace,
         vectors_until=question.vectors_until,
+        also=tuple(reached.evidence),
     )
     if not question.recipe.vectors or question.vectors_until == 0:
         return probe, 0
@@ -131,23 +139,27 @@ def _speakers(index: Index, scope: Scope, asked: Asked) -> frozenset[str]:
     return frozenset(marks[mark] for mark in index.occurring(scope, tuple(marks)))
 
 
-def _explained(chosen: Chosen, pool: Pool, ranking: Ranking, asked: Asked, recipe: Recipe) -> Hit:
-    row = chosen.row
-    similarity = float(pool.similarity[row])
-    added = {name: float(values[row]) for name, values in ranking.channels.items()} | dict(chosen.moves)
-    why = Why.trusted(
-        channels={name: round(value, 4) for name, value in added.items() if value},
-        words=[word for word, count in zip(asked.terms.values(), pool.counts[row].tolist(), strict=False) if count],
-        dates=_dates(int(pool.valid_from[row]), asked, recipe) if asked.periods else [],
-        similarity=None if similarity != similarity else round(similarity, 4),
-        exact_key=bool(pool.exact[row]),
-    )
+def _hit(chosen: Chosen, ranking: Ranking, why: Why) -> Hit:
     return Hit.trusted(
         record=chosen.record,
         score=round(chosen.score, 6),
-        relevance=round(float(ranking.relevance[row]), 4),
+        relevance=round(float(ranking.relevance[chosen.row]), 4),
         why=why,
         repeats=[other.record.id for other in chosen.repeats],
+    )
+
+
+def _why(chosen: Chosen, pool: Pool, ranking: Ranking, asked: Asked, recipe: Recipe, entities: list[str]) -> Why:
+    row = chosen.row
+    similarity = float(pool.similarity[row])
+    added = {name: float(values[row]) for name, values in ranking.channels.items()} | dict(chosen.moves)
+    return Why.trusted(
+        channels={name: round(value, 4) for name, value in added.items() if value},
+        words=[word for word, count in zip(asked.terms.values(), pool.counts[row].tolist(), strict=False) if count],
+        dates=_dates(int(pool.valid_from[row]), asked, recipe) if asked.periods else [],
+        entities=entities,
+        similarity=None if similarity != similarity else round(similarity, 4),
+        exact_key=bool(pool.exact[row]),
     )
 
 

@@ -3,8 +3,10 @@ every engine. Each channel is a function from the evidence to one number per can
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from agent_memory.core.recall.dates import Period
@@ -24,6 +26,7 @@ OWN = 2.0  # how much a text's own words count; a neighbour's count `near_words`
 UNRELATED, SAME = 0.10, 0.75  # cosine similarities of MiniLM at which two texts have nothing, or all, in common
 VAGUE = 0.5  # what a vague period ("recently") counts of an exact one
 DAY = 86_400_000_000
+NOTHING: Mapping[int, float] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -36,11 +39,11 @@ class Ranking:
     channels: dict[str, Numbers]
 
 
-def rank(pool: Pool, asked: Asked, recipe: Recipe, now: int) -> Ranking:
-    """Score every candidate; ties go to the newer record."""
+def rank(pool: Pool, asked: Asked, recipe: Recipe, now: int, reached: Mapping[int, float] = NOTHING) -> Ranking:
+    """Score every candidate; ties go to the newer record. `reached` is what links lead to, by handle."""
     import numpy as np
 
-    evidence = Evidence(pool, asked)
+    evidence = Evidence(pool, asked, reached)
     channels = decayed(evidence, recipe, now) if recipe.formula == "decay" else fused(evidence, recipe, now)
     scores = np.sum(list(channels.values()), axis=0)
     rows = np.lexsort((-pool.handles, -scores))
@@ -57,6 +60,7 @@ def fused(evidence: Evidence, recipe: Recipe, now: int) -> dict[str, Numbers]:
         "date": recipe.date * evidence.dates(recipe),
         "answer": recipe.answer * evidence.marked(tuple(evidence.asked.wanted)),
         "question": -recipe.question * evidence.marked((evidence.asked.asking,)),
+        "entities": recipe.entities * evidence.linked(),
         "recency": recipe.recency * evidence.recency(recipe, now),
         "importance": recipe.importance * pool.importance.astype(float),
         "key": recipe.key * pool.exact.astype(float),
@@ -81,11 +85,12 @@ def decayed(evidence: Evidence, recipe: Recipe, now: int) -> dict[str, Numbers]:
 class Evidence:
     """A pool, split into the words of a question and the marks it asks for."""
 
-    def __init__(self, pool: Pool, asked: Asked) -> None:
+    def __init__(self, pool: Pool, asked: Asked, reached: Mapping[int, float] = NOTHING) -> None:
         import numpy as np
 
         self.pool = pool
         self.asked = asked
+        self.reached = reached
         self.counts = pool.counts[:, : len(asked.terms)].astype(np.float32)
         self.column = {mark: place for place, mark in enumerate(asked.columns)}
         self.embedded = np.isfinite(pool.similarity)
@@ -144,6 +149,16 @@ class Evidence:
             return np.zeros(len(self.pool.handles))
         columns = [self.column[mark] for mark in marks]
         return np.asarray(self.pool.counts[:, columns].max(axis=1) > 0, np.float64)
+
+    def linked(self) -> Numbers:
+        """How near links are to what the question names."""
+        import numpy as np
+
+        near = np.zeros(len(self.pool.handles))
+        if self.reached:
+            rows = np.flatnonzero(np.isin(self.pool.handles, list(self.reached)))
+            near[rows] = [self.reached[handle] for handle in self.pool.handles[rows].tolist()]
+        return near
 
     def recency(self, recipe: Recipe, now: int) -> Numbers:
         import numpy as np

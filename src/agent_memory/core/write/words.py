@@ -51,6 +51,11 @@ def words(text: str) -> list[str]:
     return found
 
 
+def spelled(text: str) -> list[str]:
+    """A text word by word, as it is read: compounds in their parts, capitals kept."""
+    return [part for word in _WORD.findall(unicodedata.normalize("NFKC", text)) for part in _parts(word)]
+
+
 @lru_cache(maxsize=30_000)
 def word_hash(word: str) -> bytes:
     """Eight bytes that stand for a word and everything that has the same stem; none for a stop word."""

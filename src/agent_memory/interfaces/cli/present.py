@@ -196,6 +196,8 @@ def reasons(hit: Hit) -> str:
     if why.dates:
         named = (f"{one.words} ({one.start:%Y-%m-%d %H:%M} to {one.end:%Y-%m-%d %H:%M} UTC)" for one in why.dates)
         parts.append(f"dates: {', '.join(named)}")
+    if why.entities:
+        parts.append(f"entities: {', '.join(why.entities)}")
     if why.similarity is not None:
         parts.append(f"similarity {why.similarity:.2f}")
     if why.exact_key:

@@ -36,6 +36,7 @@ class Kind:
     indexed        payload fields that lists can filter by
     position       the payload field that orders a conversation, where there is one
     said_by        payload -> names of who said it
+    called         payload -> names by which a question may call it; None: it has none
     needs_text     whether its text may not be empty
     sources        the sources it may have, the usual one first; any, where none are named
     searchable     whether recall looks at it when no kinds are named
@@ -51,6 +52,7 @@ class Kind:
     indexed: tuple[str, ...] = ()
     position: str | None = None
     said_by: Callable[[dict[str, Any]], tuple[str, ...]] = lambda payload: ()
+    called: Callable[[dict[str, Any]], tuple[str, ...]] | None = None
     needs_text: bool = True
     sources: tuple[str, ...] = ()
     searchable: bool = True

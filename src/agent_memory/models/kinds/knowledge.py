@@ -115,6 +115,7 @@ KINDS = (
         succeeds=False,
         indexed=("name", "type"),
         tier="knowledge",
+        called=lambda payload: (payload["name"], *payload.get("aliases", ())),
     ),
     Kind(
         "fact",
