@@ -77,6 +77,8 @@ SAID = [
     ("the last weekend of May 2023", "2023-05-27", "2023-05-29"),
     ("the second Tuesday of May", "2023-05-09", "2023-05-10"),
     ("second half of 2022", "2022-07-01", "2023-01-01"),
+    ("the first half of September 2022", "2022-09-01", "2022-09-16"),
+    ("the second half of June 2022", "2022-06-16", "2022-07-01"),
     ("the last day of 2022", "2022-12-31", "2023-01-01"),
     ("the week before 9 June 2023", "2023-06-02", "2023-06-09"),
     ("the Sunday before 25 May 2023", "2023-05-21", "2023-05-22"),

@@ -204,8 +204,11 @@ def _nth(m: Match, span: Span) -> Span:
     """The first week, second Tuesday or last day of a longer period; nothing where that is not inside it."""
     n, thing = ORDINALS[m["nth"].lower()], m["thing"].lower()
     if thing in STEPS:
-        start = _shift(span.end, STEPS[thing], -1) if n < 0 else _shift(span.start, STEPS[thing], n)
-        end = _shift(start, STEPS[thing])
+        step = STEPS[thing]
+        if thing == "half" and span.end - span.start < 360 * DAY:  # of a month or a quarter
+            step = (0, (span.end - span.start) / 2)
+        start = _shift(span.end, step, -1) if n < 0 else _shift(span.start, step, n)
+        end = _shift(start, step)
     else:
         start, end, *_ = next(day for day in _recurring(thing, span.start) if day.start >= span.start)
         weeks = ((span.end - start).days - 1) // 7 if n < 0 else n
