@@ -136,16 +136,20 @@ def test_a_speaker_whom_the_question_names() -> None:
     question = asked("What did Ann buy?")
     (ann,) = (mark for mark, word in question.named.items() if word == "ann")
     counts = marked(question, ann, 1)
-    assert Evidence(pool(question, counts=counts), question).speaker().tolist() == [0, 1, 0]
+    assert Evidence(pool(question, counts=counts), question).speaker(DEFAULT).tolist() == [0, 1, 0]
     mine = asked("what did I say about the lamp?")
     (user,) = mine.sides
     counts = marked(mine, user, 0, 2)
-    assert Evidence(pool(mine, counts=counts), mine).speaker().tolist() == [1, 0, 1]
+    assert Evidence(pool(mine, counts=counts), mine).speaker(DEFAULT).tolist() == [1, 0, 1]
 
 
 def test_a_date_that_the_question_names() -> None:
     question = asked("what happened on 7 March 2026?")
-    assert Evidence(pool(question), question).dates(DEFAULT).tolist() == [0, 1, 0]
+    before, inside, after = Evidence(pool(question), question).dates(DEFAULT).tolist()
+    assert inside == 1
+    assert (before, after) == pytest.approx((2**-2.25, 2**-2.25)), "four and a half days off; half every two days"
+    exact = DEFAULT.model_copy(update={"slack_days": 0.0})
+    assert Evidence(pool(question), question).dates(exact).tolist() == [0, 1, 0]
 
 
 def test_the_answer_wanted_and_questions_themselves() -> None:

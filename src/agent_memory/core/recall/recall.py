@@ -154,7 +154,7 @@ def _why(chosen: Chosen, pool: Pool, ranking: Ranking, asked: Asked, recipe: Rec
     similarity = float(pool.similarity[row])
     added = {name: float(values[row]) for name, values in ranking.channels.items()} | dict(chosen.moves)
     return Why.trusted(
-        channels={name: round(value, 4) for name, value in added.items() if value},
+        channels={name: part for name, value in added.items() if (part := round(value, 4))},
         words=[word for word, count in zip(asked.terms.values(), pool.counts[row].tolist(), strict=False) if count],
         dates=_dates(int(pool.valid_from[row]), asked, recipe) if asked.periods else [],
         entities=entities,

@@ -27,6 +27,7 @@ UNRELATED, SAME = 0.10, 0.75  # cosine similarities of MiniLM at which two texts
 VAGUE = 0.5  # what a vague period ("recently") counts of an exact one
 DAY = 86_400_000_000
 NOTHING: Mapping[int, float] = MappingProxyType({})
+NOISE = 1e-6  # below it, similarities differ by arithmetic, not by meaning
 
 
 @dataclass(frozen=True)
@@ -56,11 +57,12 @@ def fused(evidence: Evidence, recipe: Recipe, now: int) -> dict[str, Numbers]:
     channels = {
         "vectors": recipe.vectors * evidence.nearness(recipe),
         "words": recipe.words * evidence.wording(recipe),
-        "speaker": recipe.speaker * evidence.speaker(),
+        "speaker": recipe.speaker * evidence.speaker(recipe),
         "date": recipe.date * evidence.dates(recipe),
         "answer": recipe.answer * evidence.marked(tuple(evidence.asked.wanted)),
         "question": -recipe.question * evidence.marked((evidence.asked.asking,)),
         "entities": recipe.entities * evidence.linked(),
+        "brief": -recipe.brief * evidence.brevity(recipe),
         "recency": recipe.recency * evidence.recency(recipe, now),
         "importance": recipe.importance * pool.importance.astype(float),
         "key": recipe.key * pool.exact.astype(float),
@@ -126,20 +128,40 @@ class Evidence:
         idf = inverse_frequencies(len(counts), present.sum(axis=0))
         return shared(bm25(counts, length, idf))
 
-    def speaker(self) -> Numbers:
-        """Said by whom the question names; where it names nobody who speaks here, by the side it is about."""
-        named = self.marked(tuple(self.asked.named))
-        return named if named.any() else self.marked(tuple(self.asked.sides))
-
-    def dates(self, recipe: Recipe) -> Numbers:
+    def speaker(self, recipe: Recipe) -> Numbers:
+        """Said by whom the question names, the first of them above all: "What did Ann tell Bob?" is about Ann's
+        words. Where it names nobody who speaks here, by the side it is about."""
         import numpy as np
 
-        inside = np.zeros(len(self.pool.handles))
+        columns = [self.column[mark] for mark in self.asked.named]
+        said = self.pool.counts[:, columns] > 0
+        speaking = np.flatnonzero(said.any(axis=0))
+        if not len(speaking):
+            return self.marked(tuple(self.asked.sides))
+        shares = np.where(speaking == speaking[0], 1.0, recipe.also_named)
+        by: Numbers = (said[:, speaking] * shares).max(axis=1)
+        return by
+
+    def dates(self, recipe: Recipe) -> Numbers:
+        """Inside a period that the question names; beside it, the less the farther: news is told days later."""
+        import numpy as np
+
+        near, at = np.zeros(len(self.pool.handles)), self.pool.valid_from
         for period in self.asked.periods:
-            start, end = bounds(period, recipe)
-            within = (self.pool.valid_from >= start) & (self.pool.valid_from < end)
-            inside = np.maximum(inside, within * (1.0 if period.exact else VAGUE))
-        return inside
+            start, end = to_micros(period.start), to_micros(period.end)
+            days = np.maximum(np.maximum(start - at, at - end + 1), 0) / DAY
+            faded = np.exp2(-days / recipe.slack_days) if recipe.slack_days else days == 0
+            near = np.maximum(near, faded * (1.0 if period.exact else VAGUE))
+        return near
+
+    def brevity(self, recipe: Recipe) -> Numbers:
+        """What a turn lacks to say something: "Thanks!" answers nothing. A text that stands alone was stored for
+        what it says, however short."""
+        import numpy as np
+
+        lacking = np.maximum(1 - self.pool.lengths / recipe.short_turn, 0.0)
+        short: Numbers = np.where(self.pool.conversations > 0, lacking, 0.0)
+        return short
 
     def marked(self, marks: tuple[int, ...]) -> Numbers:
         """1 where a candidate has any of these marks."""
@@ -246,5 +268,5 @@ def stretched(values: Numbers, present: NDArray[np.bool_]) -> Numbers:
     result = np.zeros(len(values))
     if present.any():
         low, high = values[present].min(), values[present].max()
-        result[present] = (values[present] - low) / (high - low) if high > low else 1.0
+        result[present] = (values[present] - low) / (high - low) if high - low > NOISE else 1.0
     return result
