@@ -2,7 +2,9 @@
 
     .venv/bin/python benchmarks/ablation.py [--test]      # dev halves, or the test halves
 
-Stores are built once; a row is a recipe. EVAL is found by AGENT_MEMORY_EVAL (default ../shared/benchmarks).
+Stores are built once; a row is a recipe: recall@5, @10 and @20, and by how much the mean of the three is below the
+default's, question by question, with a 95 % interval (1,000 draws of the questions). EVAL is found by
+AGENT_MEMORY_EVAL (default ../shared/benchmarks).
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import random
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -25,10 +28,13 @@ WITHOUT: dict[str, dict[str, Any]] = {
     "no windows for words": {"near_words": ()},
     "no windows for vectors": {"near_vectors": ()},
     "no speaker": {"speaker": 0.0},
+    "all named speakers alike": {"also_named": 1.0},
     "no date": {"date": 0.0},
+    "nothing beside a date": {"slack_days": 0.0},
     "no conversation": {"conversation": 0.0},
     "no answer type": {"answer": 0.0},
     "questions not lowered": {"question": 0.0},
+    "short turns not lowered": {"brief": 0.0},
     "no recency": {"recency": 0.0},
     "words alone": {"vectors": 0.0},
     "vectors alone": {"words": 0.0},
@@ -51,7 +57,7 @@ def recalls(found: list[str], gold: dict[str, float]) -> list[float]:
     return [sum(id in found[:k] for id in gold) / len(gold) for k in (5, 10, 20)]
 
 
-def run(collections: list[Any]) -> dict[str, list[float]]:
+def run(collections: list[Any]) -> dict[str, list[list[float]]]:
     rows: dict[str, list[list[float]]] = {name: [] for name in WITHOUT}
     for collection in collections:
         adapter = Adapter()
@@ -62,7 +68,16 @@ def run(collections: list[Any]) -> dict[str, list[float]]:
             for query in collection.queries:
                 if query.gold and not query.apart:
                     rows[name].append(recalls(adapter.search(query.text, 20, query.now), query.gold))
-    return {name: [sum(column) / len(found) for column in zip(*found, strict=True)] for name, found in rows.items()}
+    return rows
+
+
+def cells(found: list[list[float]], default: list[list[float]]) -> list[str]:
+    """The means, and the paired difference with its interval."""
+    means = [f"{100 * sum(column) / len(found):.1f}" for column in zip(*found, strict=True)]
+    apart = [100 * (sum(one) - sum(other)) / 3 for one, other in zip(found, default, strict=True)]
+    draw = random.Random(1)  # the same draws for every row
+    drawn = sorted(sum(draw.choices(apart, k=len(apart))) / len(apart) for _ in range(1000))
+    return [*means, f"{sum(apart) / len(apart):+.1f} ({drawn[25]:+.1f} to {drawn[974]:+.1f})"]
 
 
 def main() -> None:
@@ -71,9 +86,11 @@ def main() -> None:
     with (HERE / "operations" / "operations.jsonl").open(encoding="utf-8") as lines:
         operations = evaluation.load_collections(lines)
     tables = [run(locomo[5:] if half else locomo[:5]), run(operations[6:] if half else operations[:6])]
-    print("| recipe | LoCoMo @5 | @10 | @20 | operations @5 | @10 | @20 |\n|---|---|---|---|---|---|---|")
+    print("| recipe | LoCoMo @5 | @10 | @20 | to the default | operations @5 | @10 | @20 | to the default |")
+    print("|---|---|---|---|---|---|---|---|---|")
     for name in WITHOUT:
-        print(f"| {name} | " + " | ".join(f"{100 * value:.1f}" for table in tables for value in table[name]) + " |")
+        row = [cell for table in tables for cell in cells(table[name], table["default"])]
+        print(f"| {' | '.join([name, *row])} |")
 
 
 if __name__ == "__main__":
