@@ -213,7 +213,7 @@ class Evidence:
 
 
 def bounds(period: Period, recipe: Recipe) -> tuple[int, int]:
-    """From when to when something counts as of this period, in microseconds, half open."""
+    """From when to when a period is shown as met: where it counts half or more. In microseconds, half open."""
     slack = timedelta(days=recipe.slack_days)
     try:
         return to_micros(period.start - slack), to_micros(period.end + slack)
