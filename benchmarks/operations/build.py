@@ -12,7 +12,8 @@ A source is a text file:
     Name {key}: text           an item; indented lines continue it; its key is for the questions and not in the data
     - {key} text               an item without a speaker; "- {key} 2025-02-03 | text" has a time of its own
     ? category | now | keys | question
-    ! question                 nothing in the collection answers it
+    ! absent | question        nothing in the collection answers it; absent is the whole topic, or the entity that is asked
+                               about (its topic is there), or the attribute of an entity that is there
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 SOURCES = ["channel", "assistant", "runbooks", "notes", "reports", "languages"]
+ABSENT = ["topic", "entity", "attribute"]
 SPOKEN = re.compile(r"(?P<speaker>[^\W\d]\w*)(?: \{(?P<key>\w+)\})?: (?P<text>.+)")
 WRITTEN = re.compile(r"- (?:\{(?P<key>\w+)\} )?(?:(?P<date>\d{4}-\d\d-\d\d(?:T[\d:]+)?) \| )?(?P<text>.+)")
 
@@ -58,7 +60,9 @@ class Source:
             category, now, keys, text = (part.strip() for part in line[2:].split("|", 3))
             self._ask(text, category, now, [self._keys[key] for key in keys.split()])
         elif line.startswith("! "):
-            self._ask(line[2:].strip(), "unanswerable", "", [])
+            absent, text = (part.strip() for part in line[2:].split("|", 1))
+            self._ask(text, "unanswerable", "", [])
+            self.questions[-1]["absent"] = ABSENT[ABSENT.index(absent)]
         elif (setting := re.fullmatch(r"(now|speakers|sessions): (\S+)", line)) and not self.items:
             self._settings[setting[1]] = setting[2]
         elif found := (WRITTEN if line.startswith("- ") else SPOKEN).fullmatch(line):
