@@ -12,7 +12,7 @@ A source is a text file:
     Name {key}: text           an item; indented lines continue it; its key is for the questions and not in the data
     - {key} text               an item without a speaker; "- {key} 2025-02-03 | text" has a time of its own
     ? category | now | keys | question
-    ! absent | question        nothing in the collection answers it; absent is the whole topic, or the entity that is asked
+    ! absent | question        nothing in the collection answers it; absent is the whole topic, the entity that is asked
                                about (its topic is there), or the attribute of an entity that is there
 """
 

@@ -51,8 +51,8 @@ class Retriever(Namespace):
     ) -> Recalled:
         """Search memory by meaning, words, speaker, dates, links, recency and exact key; every hit says why.
 
-        `recipe` is a name (see `recipes`) or a `Recipe` of your own. `min_relevance` leaves out what is too far from
-        the question (0 to 1; 0.4 is a good start): better nothing than something that does not fit.
+        `recipe` is a name (see `recipes`) or a `Recipe` of your own. `min_relevance` leaves out what fits less (0 to 1;
+        0.4 is a good start, 0.2 a careful one): better nothing than something that does not fit.
         With `trace`, the answer and its receipt also tell what each channel put first, and what was left out and why.
         """
         view, chosen = asked(self._client, where, searchable=True)

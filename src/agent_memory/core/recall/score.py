@@ -1,4 +1,4 @@
-"""From evidence to a ranking: BM25 over windows, normalisation, fusion, relevance. Pure arithmetic, the same on
+"""From evidence to a ranking: BM25 over windows, normalisation, fusion. Pure arithmetic, the same on
 every engine. Each channel is a function from the evidence to one number per candidate."""
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from agent_memory.core.recall.dates import Period
 from agent_memory.core.recall.question import Asked
+from agent_memory.core.recall.relevance import relevance
 from agent_memory.models.moment import to_micros
 from agent_memory.models.recipe import Recipe
 from agent_memory.ports.index import Pool
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 K1, B = 1.2, 0.75
 OWN = 2.0  # how much a text's own words count; a neighbour's count `near_words` times that
-UNRELATED, SAME = 0.10, 0.75  # cosine similarities of MiniLM at which two texts have nothing, or all, in common
 VAGUE = 0.5  # what a vague period ("recently") counts of an exact one
 DAY = 86_400_000_000
 NOTHING: Mapping[int, float] = MappingProxyType({})
@@ -48,7 +48,7 @@ def rank(pool: Pool, asked: Asked, recipe: Recipe, now: int, reached: Mapping[in
     channels = decayed(evidence, recipe, now) if recipe.formula == "decay" else fused(evidence, recipe, now)
     scores = np.sum(list(channels.values()), axis=0)
     rows = np.lexsort((-pool.handles, -scores))
-    return Ranking(rows, scores, evidence.relevance(), channels)
+    return Ranking(rows, scores, relevance(evidence, recipe), channels)
 
 
 def fused(evidence: Evidence, recipe: Recipe, now: int) -> dict[str, Numbers]:
@@ -97,9 +97,11 @@ class Evidence:
         self.column = {mark: place for place, mark in enumerate(asked.columns)}
         self.embedded = np.isfinite(pool.similarity)
         self.similarity = np.where(self.embedded, pool.similarity, 0.0).astype(np.float64)
-        self.idf = inverse_frequencies(pool.documents, pool.frequencies[: len(asked.terms)])
 
     def nearness(self, recipe: Recipe) -> Numbers:
+        return stretched(self.similar(recipe), self.embedded)
+
+    def similar(self, recipe: Recipe) -> Numbers:
         """Similarity, with a little of what stands beside it in the conversation."""
         import numpy as np
 
@@ -110,7 +112,12 @@ class Evidence:
                 given = share * reach[there]
                 total[here] += given * self.similarity[there]
                 weight[here] += given
-        return stretched(total / weight, self.embedded)
+        mean: Numbers = total / weight
+        return mean
+
+    def telling(self, others: int) -> Numbers:
+        """How telling each word is here, if there were so many other texts without it."""
+        return inverse_frequencies(self.pool.documents + others, self.pool.frequencies[: len(self.asked.terms)])
 
     def wording(self, recipe: Recipe) -> Numbers:
         """BM25 over a window: a text's own words, and those of its neighbours by their distance."""
@@ -200,16 +207,6 @@ class Evidence:
 
         lengths = np.maximum(self.pool.lengths, 1)
         return np.minimum(1.0, recipe.long_turn / lengths).astype(np.float32)
-
-    def relevance(self) -> Numbers:
-        """Independent evidence: how near in meaning, and how much of the question's weight in words is there."""
-        import numpy as np
-
-        near = np.clip((np.where(self.embedded, self.similarity, -1.0) - UNRELATED) / (SAME - UNRELATED), 0, 1)
-        total = self.idf.sum()
-        covered = (self.counts > 0) @ self.idf / total if total > 0 else np.zeros(len(near))
-        combined: Numbers = np.where(self.pool.exact, 1.0, 1 - (1 - near) * (1 - 0.6 * covered))
-        return combined
 
 
 def bounds(period: Period, recipe: Recipe) -> tuple[int, int]:

@@ -39,7 +39,7 @@ HELP: Mapping[str, str] = MappingProxyType(
         "max_tokens": "never more than this",
         "metadata": "structured data beside the vector",
         "min_confidence": "leave out what is less certain",
-        "min_relevance": "leave out what fits less, 0 to 1; 0.4 is a good start",
+        "min_relevance": "leave out what fits less, 0 to 1; 0.4 is a good start, 0.2 a careful one",
         "now": "ask it of today's state, and show what changed since",
         "oldest_first": "turn the order round",
         "payload": "structured data beside the text",
