@@ -62,11 +62,16 @@ class Client:
     def author(self, reason: str | None = None) -> Author:
         return Author(self.scope, actor=self.scope.user, reason=reason)
 
-    def head(self, kind: str, *, key: str | None = None, id: str | None = None) -> tuple[Record | None, Author]:
-        """The record of this user's own with this key or id, and in whose name to write the next version of it."""
+    def own(self, kind: str, *, key: str | None = None, id: str | None = None) -> Record | None:
+        """The record of exactly this scope that says the same thing: what an agent of its own tells for itself never
+        becomes a version of what its user shares with all of them."""
+        return self.runtime.store.records.head(self.scope, kind, key=key, id=id)
+
+    def head(self, kind: str, id: str) -> tuple[Record | None, Author]:
+        """The record of this user's own that is to be changed, and in whose name to write the next version of it."""
         for scope in self.scope.readable():
             if scope.user == self.scope.user:
-                found = self.runtime.store.records.head(scope, kind, key=key, id=id)
+                found = self.runtime.store.records.head(scope, kind, id=id)
                 if found is not None:
                     return found, Author(scope, actor=self.scope.user)
         return None, self.author()

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
 from agent_memory.models.errors import InvalidInput
 from agent_memory.models.model import Model, Name
+
+Share = Annotated[float, Field(ge=0, le=10)]
 
 
 class Recipe(Model):
@@ -60,16 +62,16 @@ class Recipe(Model):
     recency: float = Field(default=0.01, ge=0, le=10)
     importance: float = Field(default=0.0, ge=0, le=10)
     key: float = Field(default=1.0, ge=0, le=10)
-    near_vectors: tuple[float, ...] = (0.25,)
-    near_words: tuple[float, ...] = (0.5, 0.25)
+    near_vectors: tuple[Share, ...] = (0.25,)
+    near_words: tuple[Share, ...] = (0.5, 0.25)
     also_named: float = Field(default=0.6, ge=0, le=1)
     short_turn: int = Field(default=20, ge=1)
     long_turn: int = Field(default=30, ge=1)
     depth: int = Field(default=3, ge=0, le=6)
     fan: int = Field(default=10, ge=1)
-    slack_days: float = Field(default=2.0, ge=0)
-    half_life_days: float = Field(default=30.0, gt=0)
-    time_weight: float = Field(default=0.1, ge=0)
+    slack_days: float = Field(default=2.0, ge=0, le=36_500)
+    half_life_days: float = Field(default=30.0, gt=0, allow_inf_nan=False)
+    time_weight: float = Field(default=0.1, ge=0, allow_inf_nan=False)
     per_conversation: int = Field(default=0, ge=0)
     min_relevance: float = Field(default=0.0, ge=0, le=1)
     pool: int = Field(default=100_000, ge=1)

@@ -36,7 +36,7 @@ class Goals(Namespace):
         changed: list[Goal] = []
 
         def read() -> Revision:
-            old, author = self._client.head("goal", id=id)
+            old, author = self._client.head("goal", id)
             if old is None:
                 raise NotFound(f"no goal {id!r} of this user's own", field="id")
             given = {"status": status, "priority": priority}

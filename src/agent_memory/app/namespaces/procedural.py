@@ -76,14 +76,17 @@ class Procedural(Namespace):
         """Remember a way of doing something. The same description again counts as another try of it."""
         fresh = Strategy(description=description, context_pattern=context_pattern, tool_sequence=tool_sequence)
         key = joined_key(description)
-        return self._tried(lambda: self._client.head("strategy", key=key), success, fresh, from_conversation_id)
+        client = self._client
+        return self._tried(
+            lambda: (client.own("strategy", key=key), client.author()), success, fresh, from_conversation_id
+        )
 
     @operation("procedural.reinforce_strategy", permission=Permission.WRITE)
     def reinforce_strategy(self, strategy_id: str, success: bool) -> Strategy:
         """Count one more outcome of a strategy."""
 
         def known() -> tuple[Record, Author]:
-            found, author = self._client.head("strategy", id=strategy_id)
+            found, author = self._client.head("strategy", strategy_id)
             if found is None:
                 raise NotFound(f"no strategy {strategy_id!r} of this user's own", field="strategy_id")
             return found, author

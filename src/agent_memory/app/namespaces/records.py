@@ -166,7 +166,7 @@ class Records(Namespace):
 
         def read() -> Revision:
             known = client.runtime.store.records.get(client.view(), [id])
-            old, author = client.head(known[0].kind, id=id) if known else (None, client.author())
+            old, author = client.head(known[0].kind, id) if known else (None, client.author())
             if old is None:
                 raise NotFound(f"no record {id!r} of this user's own", field="id")
             draft = Draft(

@@ -34,12 +34,10 @@ class Semantic(Namespace):
 
         def read() -> Revision:
             key = joined_key(entity.name, entity.type)
-            old, author = self._client.head("entity", id=entity.id)
-            if old is None:
-                old, author = self._client.head("entity", key=key)
+            old = self._client.own("entity", id=entity.id) or self._client.own("entity", key=key)
             merged[:] = [entity if old is None else _merged(entity, old)]
             expect = Expect(0, kind="entity", key=key) if old is None else Expect(old.version, id=old.id)
-            return Revision(merged[0].draft(), expect, author)
+            return Revision(merged[0].draft(), expect, self._client.author())
 
         commit_after_reading(self._client.runtime.writing, read, self._client.now())
         return merged[0]
@@ -79,10 +77,10 @@ class Semantic(Namespace):
 
         def read() -> Revision:
             key = fact_key(fact.claim, fact.part(FactPayload))
-            old, author = self._client.head("fact", key=key)
+            old = self._client.own("fact", key=key)
             stored[:] = [fact if old is None else self._same_claim(fact, old)]
             draft = replace(stored[0].draft(), links=tuple(_sources(fact)))
-            return Revision(draft, Expect(old.version if old else 0, kind="fact", key=key), author)
+            return Revision(draft, Expect(old.version if old else 0, kind="fact", key=key), self._client.author())
 
         commit_after_reading(self._client.runtime.writing, read, self._client.now())
         return stored[0]

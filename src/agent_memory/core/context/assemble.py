@@ -46,7 +46,7 @@ class Limits:
     count: Counter
     format: Format = "markdown"
     per_conversation: int = 3
-    min_relevance: float = 0.0
+    min_relevance: float = 0.1
     ids: bool = True
 
     @property

@@ -6,23 +6,22 @@ import time
 from dataclasses import dataclass, replace
 
 from agent_memory.core.govern.receipts import ReceiptBook
-from agent_memory.core.recall.chosen import Chosen
 from agent_memory.core.recall.entities import Reached, reach, ways
+from agent_memory.core.recall.explain import explained
 from agent_memory.core.recall.question import Asked, names, read, spoken
 from agent_memory.core.recall.receipt import Question, receipt_line
 from agent_memory.core.recall.rerank import Judge
-from agent_memory.core.recall.score import Ranking, bounds, rank
+from agent_memory.core.recall.score import rank
 from agent_memory.core.recall.select import select
 from agent_memory.core.recall.trace import traced
 from agent_memory.core.write.embed import Embedding
-from agent_memory.models.answer import Hit, Recalled, When, Why
+from agent_memory.models.answer import Recalled
 from agent_memory.models.errors import InvalidInput, PartMissing
 from agent_memory.models.kinds.kind import fold
 from agent_memory.models.model import clean_text, new_id
 from agent_memory.models.moment import from_micros
-from agent_memory.models.recipe import Recipe
 from agent_memory.models.record import Scope
-from agent_memory.ports.index import Calling, Index, Pool, Probe
+from agent_memory.ports.index import Calling, Index, Probe
 from agent_memory.ports.receipts import ReceiptLine
 from agent_memory.ports.reranker import Reranker
 
@@ -67,10 +66,7 @@ def answer(recalling: Recalling, question: Question) -> tuple[Recalled, ReceiptL
     judge = Judge(recalling.reranker, question.text, question.reranked)
     best = select(pool, ranking, question.recipe, question.k, recalling.index.hydrate, judge)
     entities = ways(recalling.index, reached, [one.record.seq for one in best])
-    hits = [
-        _hit(one, ranking, _why(one, pool, ranking, asked, question.recipe, entities.get(one.record.seq, [])))
-        for one in best
-    ]
+    hits = [explained(one, pool, ranking, asked, question.recipe, entities.get(one.record.seq, [])) for one in best]
     told = traced(recalling.index, pool, ranking, question, best) if question.trace else None
     recalled = Recalled.trusted(
         query=question.text,
@@ -137,36 +133,3 @@ def _speakers(index: Index, scope: Scope, asked: Asked) -> frozenset[str]:
     if not marks:
         return frozenset()
     return frozenset(marks[mark] for mark in index.occurring(scope, tuple(marks)))
-
-
-def _hit(chosen: Chosen, ranking: Ranking, why: Why) -> Hit:
-    return Hit.trusted(
-        record=chosen.record,
-        score=round(chosen.score, 6),
-        relevance=round(float(ranking.relevance[chosen.row]), 4),
-        why=why,
-        repeats=[other.record.id for other in chosen.repeats],
-    )
-
-
-def _why(chosen: Chosen, pool: Pool, ranking: Ranking, asked: Asked, recipe: Recipe, entities: list[str]) -> Why:
-    row = chosen.row
-    similarity = float(pool.similarity[row])
-    added = {name: float(values[row]) for name, values in ranking.channels.items()} | dict(chosen.moves)
-    return Why.trusted(
-        channels={name: part for name, value in added.items() if (part := round(value, 4))},
-        words=[word for word, count in zip(asked.terms.values(), pool.counts[row].tolist(), strict=False) if count],
-        dates=_dates(int(pool.valid_from[row]), asked, recipe) if asked.periods else [],
-        entities=entities,
-        similarity=None if similarity != similarity else round(similarity, 4),
-        exact_key=bool(pool.exact[row]),
-    )
-
-
-def _dates(begins: int, asked: Asked, recipe: Recipe) -> list[When]:
-    """The periods of the question that what begins then falls into, where the recipe counts them."""
-    named = asked.periods if recipe.formula == "fused" and recipe.date else ()
-    within = ((one, *bounds(one, recipe)) for one in named)
-    return [
-        When.trusted(words=one.text, start=one.start, end=one.end) for one, low, high in within if low <= begins < high
-    ]

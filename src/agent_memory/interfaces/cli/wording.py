@@ -64,6 +64,7 @@ HELP: Mapping[str, str] = MappingProxyType(
         "valid_at": "answer with what was true in the world then",
         "vectors": "build the vectors of the configured embedder beside the old ones, then switch",
         "where": "metadata that must be equal",
+        "contexts.assemble min_relevance": "leave out what fits less, 0 to 1  [default: 0.1]",
         "recall k": "how many hits  [default: AGENT_MEMORY_DEFAULT_TOP_K, or 10]",
         "goals.update status": "its new status",
         "goals.update priority": "its new priority: 1 to 5, the highest",
