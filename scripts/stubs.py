@@ -80,15 +80,11 @@ def _shown(signature: inspect.Signature) -> str:
 def stub() -> str:
     writer = Writer()
     classes = [writer.mirrored(f"Async{sync.__name__}", sync) for sync in PARTS.values()]
-    from agent_memory.app.memory import TextEmbedder
-
-    classes.append(writer.mirrored("AsyncTextEmbedder", TextEmbedder))
     main = writer.mirrored("AsyncAgentMemory", AgentMemory)
     init = _shown(inspect.signature(AgentMemory.__init__))
     for text in ("Embedder", "Reranker", "Clock"):
         writer.need(text, AgentMemory.__init__.__globals__)
     fields = [f"    {name}: Async{sync.__name__}" for name, sync in PARTS.items()]
-    fields += ["    embedder: AsyncTextEmbedder"]
     fields += ["    user_id: str", "    conversation_id: str | None", f"    def __init__{init}: ..."]
     fields += [
         "    async def __aenter__(self) -> Self: ...",

@@ -263,7 +263,7 @@ def test_options_come_from_types() -> None:
         """Do something new. And more."""
         raise NotImplementedError
 
-    made = Operation("records.made_up", made_up, Permission.READ, None)
+    made = Operation("records.made_up", made_up, "GET /made-up", Permission.READ, None)
     command = commands.command("made-up", made)
     kinds = {param.name: type(param).__name__ for param in command.params}
     assert [name for name, kind in kinds.items() if kind == "Argument"] == ["text", "ids", "goal"]

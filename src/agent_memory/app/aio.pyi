@@ -34,6 +34,10 @@ class AsyncContexts:
         **bounds: Unpack[Bounds],
     ) -> Context: ...
 
+class AsyncEmbedder:
+    async def embed(self, texts: str | list[str]) -> list[list[float]]: ...
+    async def embed_single(self, text: str) -> list[float]: ...
+
 class AsyncEpisodic:
     async def get_conversation(self, conversation_id: str, **at: Unpack[Moments]) -> list[Turn]: ...
     async def get_recent_turns(
@@ -229,12 +233,9 @@ class AsyncWorking:
     async def set(self, key: str, value: Any, ttl_seconds: float = ...) -> None: ...
     async def set_active_goal(self, goal_id: str, goal_description: str) -> None: ...
 
-class AsyncTextEmbedder:
-    async def embed(self, texts: str | list[str]) -> list[list[float]]: ...
-    async def embed_single(self, text: str) -> list[float]: ...
-
 class AsyncAgentMemory:
     contexts: AsyncContexts
+    embedder: AsyncEmbedder
     episodic: AsyncEpisodic
     goals: AsyncGoals
     procedural: AsyncProcedural
@@ -246,7 +247,6 @@ class AsyncAgentMemory:
     user: AsyncUser
     vectors: AsyncVectors
     working: AsyncWorking
-    embedder: AsyncTextEmbedder
     user_id: str
     conversation_id: str | None
     def __init__(

@@ -25,8 +25,8 @@ from agent_memory.app.namespaces import (
 )
 from agent_memory.app.namespaces.asking import Moments, Where
 from agent_memory.app.namespaces.contexts import Bounds
+from agent_memory.app.namespaces.embedder import Embedder as TextEmbedder
 from agent_memory.core.working.desk import LIST_SECONDS, WorkingSet
-from agent_memory.core.write.embed import Embedding
 from agent_memory.models.answer import Recalled
 from agent_memory.models.bundle import MemoryBundle
 from agent_memory.models.context import Context, Counting, Format, Tier
@@ -40,22 +40,6 @@ from agent_memory.models.record import SHARED, Scope
 from agent_memory.ports.clock import Clock, SystemClock
 from agent_memory.ports.embedder import Embedder
 from agent_memory.ports.reranker import Reranker
-
-
-class TextEmbedder:
-    """`memory.embedder`: vectors as plain lists."""
-
-    def __init__(self, embedding: Embedding) -> None:
-        self._embedding = embedding
-
-    def embed(self, texts: str | list[str]) -> list[list[float]]:
-        """One vector per text."""
-        given = [texts] if isinstance(texts, str) else list(texts)
-        vectors: list[list[float]] = self._embedding.embed(given).tolist()
-        return vectors
-
-    def embed_single(self, text: str) -> list[float]:
-        return self.embed(text)[0]
 
 
 class AgentMemory:
@@ -83,8 +67,21 @@ class AgentMemory:
         scope = Scope(tenant=settings.tenant, user=_user(user_id, shared), agent=agent)
         talk = conversation(conversation_id)  # checked before there is a store to let go of
         runtime = wiring.borrow(settings, embedder, reranker)
-        self._client = client = Client(runtime, scope, clock or SystemClock(), talk, settings)
-        desk = WorkingSet(runtime.store.working, client.clock, client.desk, settings.max_working_memory_items)
+        self._attach(Client(runtime, scope, clock or SystemClock(), talk, settings))
+
+    @classmethod
+    def within(
+        cls, runtime: wiring.Runtime, settings: config.Settings, scope: Scope, clock: Clock, talk: str | None
+    ) -> AgentMemory:
+        """A client of a store that is open already: what a door makes for each call."""
+        made = cls.__new__(cls)
+        made._attach(Client(wiring.share(runtime), scope, clock, talk, settings))
+        return made
+
+    def _attach(self, client: Client) -> None:
+        runtime = client.runtime
+        desk = WorkingSet(runtime.store.working, client.clock, client.desk, client.settings.max_working_memory_items)
+        self._client = client
         self._desk = desk
         self.records = Records(client)
         self.retriever = Retriever(client)
@@ -97,7 +94,7 @@ class AgentMemory:
         self.user = User(client)
         self.upkeep = Upkeep(client)
         self.receipts = Receipts(client)
-        self.embedder = TextEmbedder(runtime.embedding)
+        self.embedder = TextEmbedder(client)
         self.vectors = Vectors(client)
 
     @property

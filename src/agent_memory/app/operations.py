@@ -36,10 +36,12 @@ class Permission(StrEnum):
 
 @dataclass(frozen=True, eq=False)
 class Operation:
-    """`name` is namespace.method; `command` a short name on the command line, where there is one."""
+    """`name` is namespace.method; `route` is where REST has it, below its version; `command` is a short name on the
+    command line, where there is one."""
 
     name: str
     function: Callable[..., Any]
+    route: str
     permission: Permission
     command: str | None
 
@@ -130,12 +132,12 @@ TABLE: dict[str, Operation] = {}
 
 
 def operation(
-    name: str, *, permission: Permission = Permission.READ, command: str | None = None
+    name: str, route: str, *, permission: Permission = Permission.READ, command: str | None = None
 ) -> Callable[[Callable[Concatenate[N, P], R]], Callable[Concatenate[N, P], R]]:
     """Put a method into the table. Calling it dispatches the operation: here or, one day, somewhere else."""
 
     def mark(function: Callable[Concatenate[N, P], R]) -> Callable[Concatenate[N, P], R]:
-        declared = TABLE[name] = Operation(name, function, permission, command)
+        declared = TABLE[name] = Operation(name, function, route, permission, command)
 
         @functools.wraps(function)
         def call(self: N, *args: P.args, **kwargs: P.kwargs) -> R:

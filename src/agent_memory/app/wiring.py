@@ -130,6 +130,13 @@ def _serves(runtime: Runtime, settings: Settings, embedder: Embedder | None, rer
     )
 
 
+def share(runtime: Runtime) -> Runtime:
+    """One more client of an open runtime; `release` lets go of it again."""
+    with _lock:
+        runtime.clients += 1
+    return runtime
+
+
 def release(runtime: Runtime) -> None:
     with _lock:
         runtime.clients -= 1

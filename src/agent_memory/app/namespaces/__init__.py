@@ -1,6 +1,7 @@
 """The namespaces of a client, one per capability. Importing this fills the table of operations."""
 
 from agent_memory.app.namespaces.contexts import Contexts
+from agent_memory.app.namespaces.embedder import Embedder
 from agent_memory.app.namespaces.episodic import Episodic
 from agent_memory.app.namespaces.goals import Goals
 from agent_memory.app.namespaces.procedural import Procedural
@@ -15,6 +16,7 @@ from agent_memory.app.namespaces.working import Working
 
 __all__ = [
     "Contexts",
+    "Embedder",
     "Episodic",
     "Goals",
     "Procedural",

@@ -18,13 +18,13 @@ MOST_LINES = 100_000
 class Receipts(Namespace):
     """Every recall leaves a receipt for 90 days; forgetting takes those that told of what is gone."""
 
-    @operation("receipts.get", command="receipt")
+    @operation("receipts.get", "GET /receipts/{receipt_id}", command="receipt")
     def get(self, receipt_id: str) -> dict[str, Any]:
         """What was asked, of which moment, with which recipe, what was shown and why, and what it cost."""
         body = self._body(receipt_id)
         return {**body, "now": from_micros(body["now"]).isoformat()}
 
-    @operation("receipts.replay", command="replay")
+    @operation("receipts.replay", "POST /receipts/{receipt_id}/replay", command="replay")
     def replay(self, receipt_id: str, now: bool = False) -> Replay:
         """Ask a recall again as of its own moment, and prove that the answer is the same.
 

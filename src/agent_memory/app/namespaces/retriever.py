@@ -39,7 +39,7 @@ class Retriever(Namespace):
         super().__init__(client)
         self.weights = dict(WEIGHTS)
 
-    @operation("recall", command="recall")
+    @operation("recall", "POST /recall", command="recall")
     def recall(
         self,
         query: str,
@@ -64,7 +64,7 @@ class Retriever(Namespace):
             how = how.model_copy(update={"min_relevance": min_relevance})
         return recall(self._client.runtime.recalling, Question(query, view, chosen, top, how, trace=trace))
 
-    @operation("remember", command="remember")
+    @operation("remember", "POST /remember", command="remember")
     def remember(
         self,
         query: str,
@@ -103,7 +103,7 @@ class Retriever(Namespace):
             user_context=User(self._client).context(**at),
         )
 
-    @operation("retriever.recipes", command="recipes")
+    @operation("retriever.recipes", "GET /recipes", command="recipes")
     def recipes(self) -> list[Listed]:
         """The recipes that a recall can name: built in, and those of the recipes file."""
         return [Listed.of(recipe) for recipe in read_recipes(self._client.settings).values()]

@@ -26,7 +26,7 @@ DEEPEST = 6
 class Semantic(Namespace):
     """What is known: who and what there is, what is claimed of them, how they hang together."""
 
-    @operation("semantic.upsert_entity", permission=Permission.WRITE)
+    @operation("semantic.upsert_entity", "PUT /entities", permission=Permission.WRITE)
     def upsert_entity(self, entity: Entity) -> Entity:
         """Store an entity. The same id, or the same name and type, is updated: aliases and properties are merged,
         and a missing description erases nothing."""
@@ -42,7 +42,7 @@ class Semantic(Namespace):
         commit_after_reading(self._client.runtime.writing, read, self._client.now())
         return merged[0]
 
-    @operation("semantic.learn_fact", permission=Permission.WRITE, command="learn")
+    @operation("semantic.learn_fact", "POST /facts", permission=Permission.WRITE, command="learn")
     def learn_fact(
         self,
         claim: str,
@@ -69,7 +69,7 @@ class Semantic(Namespace):
         )
         return self.store_fact(fact)
 
-    @operation("semantic.store_fact", permission=Permission.WRITE)
+    @operation("semantic.store_fact", "PUT /facts", permission=Permission.WRITE)
     def store_fact(self, fact: Fact) -> Fact:
         """Store a claim. The same claim again is the same fact; a claim about the same subject and predicate
         supersedes the one before, which stays true for its own time."""
@@ -85,7 +85,7 @@ class Semantic(Namespace):
         commit_after_reading(self._client.runtime.writing, read, self._client.now())
         return stored[0]
 
-    @operation("semantic.vector_search_facts")
+    @operation("semantic.vector_search_facts", "POST /facts/near")
     def vector_search_facts(
         self, query_embedding: list[float], top_k: int = 10, min_confidence: float = 0.5, **at: Unpack[Moments]
     ) -> list[dict[str, Any]]:
@@ -95,7 +95,7 @@ class Semantic(Namespace):
             {**fact_shown(hit.record), "score": hit.why.similarity} for hit in found if hit.why.similarity is not None
         ]
 
-    @operation("semantic.vector_search_entities")
+    @operation("semantic.vector_search_entities", "POST /entities/near")
     def vector_search_entities(
         self, query_embedding: list[float], top_k: int = 10, **at: Unpack[Moments]
     ) -> list[dict[str, Any]]:
@@ -106,7 +106,7 @@ class Semantic(Namespace):
             if hit.why.similarity is not None
         ]
 
-    @operation("semantic.get_entity")
+    @operation("semantic.get_entity", "GET /entities/{id}")
     def get_entity(self, id: str, **at: Unpack[Moments]) -> Entity:
         """One entity, with how often and when last it was recalled, until `as_of` if that is given."""
         view = self._client.view(**at)
@@ -118,7 +118,7 @@ class Semantic(Namespace):
         told = self._client.runtime.store.receipts.accesses(view, [id], until=until).get(id)
         return Entity.of(found[0], told and (told.times, maybe_moment(told.last)))
 
-    @operation("semantic.get_entity_graph")
+    @operation("semantic.get_entity_graph", "POST /entities/graph")
     def get_entity_graph(self, entity_ids: list[str], depth: int = 2, **at: Unpack[Moments]) -> dict[str, Any]:
         """Entities around some entities, how they are related and how far, and the facts about all of them."""
         if not 1 <= depth <= DEEPEST:
@@ -151,7 +151,7 @@ class Semantic(Namespace):
             "facts": [fact_shown(fact) for fact in facts.values()],
         }
 
-    @operation("semantic.create_relationship", permission=Permission.WRITE)
+    @operation("semantic.create_relationship", "POST /relationships", permission=Permission.WRITE)
     def create_relationship(
         self, source_id: str, target_id: str, rel_type: str, properties: dict[str, Any] | None = None
     ) -> Link:

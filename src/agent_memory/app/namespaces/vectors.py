@@ -22,12 +22,12 @@ class VectorMatch(Model):
 class Vectors(Namespace):
     """Namespaces of vectors, of this user's own: nobody else reads or deletes them."""
 
-    @operation("vectors.upsert", permission=Permission.WRITE)
+    @operation("vectors.upsert", "PUT /vectors/{namespace}/{id}", permission=Permission.WRITE)
     def upsert(self, namespace: Name, id: Name, vector: list[float], metadata: dict[str, Any] | None = None) -> None:
         """Store a vector under an id; the same id again replaces it."""
         self._client.runtime.store.vectors.upsert(self._inside(namespace), id, vector, metadata or {})
 
-    @operation("vectors.query")
+    @operation("vectors.query", "POST /vectors/{namespace}/near")
     def query(
         self, namespace: Name, vector: list[float], k: int = 10, where: dict[str, Any] | None = None
     ) -> list[VectorMatch]:
@@ -37,7 +37,7 @@ class Vectors(Namespace):
         found = self._client.runtime.store.vectors.query(self._inside(namespace), vector, k, where)
         return [VectorMatch(id=match.id, score=match.score, metadata=dict(match.metadata)) for match in found]
 
-    @operation("vectors.delete", permission=Permission.WRITE)
+    @operation("vectors.delete", "POST /vectors/{namespace}/delete", permission=Permission.WRITE)
     def delete(self, namespace: Name, ids: list[Name]) -> int:
         """Delete vectors; says how many there were."""
         return self._client.runtime.store.vectors.delete(self._inside(namespace), ids)

@@ -1,0 +1,51 @@
+"""The REST application: routes, the guard before them, and one form for every error."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from fastapi import FastAPI, Request
+from starlette.responses import Response
+
+from agent_memory import __version__
+from agent_memory.app.service import Caller, Service
+from agent_memory.interfaces.rest import problems
+from agent_memory.interfaces.rest.call import call_router
+from agent_memory.interfaces.rest.compat import compat_router
+from agent_memory.interfaces.rest.guard import Guard
+from agent_memory.interfaces.rest.routes import answered, router
+
+HEADERS = {"user": "x-memory-user", "tenant": "x-memory-tenant", "agent": "x-memory-agent"}
+CONVERSATION = "x-memory-conversation"
+
+
+def create_app(service: Service, hosts: frozenset[str] = frozenset()) -> FastAPI:
+    """Everything that REST offers for one store."""
+
+    @asynccontextmanager
+    async def living(app: FastAPI) -> AsyncIterator[None]:
+        yield
+        service.close()
+
+    app = FastAPI(title="agent-memory", version=__version__, lifespan=living, redoc_url=None)
+    problems.install(app)
+
+    def identify(request: Request) -> Caller:
+        said = {name: request.headers.get(header) for name, header in HEADERS.items()}
+        return service.anonymous(**said, conversation=request.headers.get(CONVERSATION))
+
+    @app.get("/healthz", include_in_schema=False)
+    async def alive() -> Response:
+        return answered({"status": "ok"})
+
+    @app.get("/readyz", include_in_schema=False)
+    def ready() -> Response:
+        service.runtime.store.records.seq_at(0)
+        return answered({"status": "ready", "version": __version__})
+
+    app.include_router(compat_router(service, identify))
+    app.include_router(call_router(service, identify))
+    app.include_router(router(service, identify))
+    app.add_middleware(Guard, hosts=hosts)
+    return app

@@ -1,0 +1,90 @@
+"""Before any route: whom the request is for, where it comes from, how large it is. Also on loopback.
+
+A web page that somebody visits can make their browser send requests to this machine. It cannot choose the Host, cannot
+hide its Origin, and cannot send JSON without asking first (which is never allowed): so a page can neither read nor
+write a memory, whatever name it makes point here.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from starlette.responses import Response
+
+from agent_memory.interfaces.rest.problems import problem
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
+
+LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
+JSON_TYPES = ("application/json", "application/x-ndjson")
+READING = frozenset({"GET", "HEAD", "OPTIONS"})
+
+
+class Guard:
+    """ASGI middleware. `hosts` are the names under which this server may be called, beside the local ones."""
+
+    def __init__(self, app: App, hosts: frozenset[str] = frozenset(), most_bytes: int = 16 * 1024 * 1024) -> None:
+        self._app = app
+        self._hosts = LOCAL | hosts
+        self._most_bytes = most_bytes
+
+    async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in scope["headers"]}
+        refused = self._refused(scope["method"], headers)
+        if refused is not None:
+            await refused(scope, receive, send)
+            return
+        await self._app(scope, self._bounded(receive), send)
+
+    def _refused(self, method: str, headers: dict[str, str]) -> Response | None:
+        host = _name(headers.get("host", ""))
+        if host not in self._hosts:
+            return problem(421, f"this server is not called {host!r}", "wrong_host", hint="see --allow-host")
+        origin = headers.get("origin")
+        if origin is not None and (origin == "null" or _name(urlsplit(origin).netloc) not in self._hosts):
+            return problem(403, f"requests from {origin} are not answered", "wrong_origin")
+        length = headers.get("content-length", "0")
+        if not length.isdigit() or int(length) > self._most_bytes:
+            return problem(413, f"more than {self._most_bytes} bytes", "too_large", hint="send less at once")
+        has_body = int(length) > 0 or "transfer-encoding" in headers
+        kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+        if method not in READING and (has_body or kind) and kind not in JSON_TYPES:
+            return problem(415, f"{kind or 'no content type'}: send application/json", "only_json")
+        return None
+
+    def _bounded(self, receive: Receive) -> Receive:
+        """A body whose length is not told is counted as it comes."""
+        read = 0
+
+        async def bounded() -> Message:
+            nonlocal read
+            message = await receive()
+            read += len(message.get("body", b""))
+            if read > self._most_bytes:
+                return {"type": "http.disconnect"}
+            return message
+
+        return bounded
+
+
+def is_local(host: str) -> bool:
+    """Whether only this machine can reach what listens there."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _name(netloc: str) -> str:
+    """The host without its port, as it is compared."""
+    host = urlsplit(f"//{netloc}").hostname if netloc else ""
+    return (host or "").rstrip(".")

@@ -1,0 +1,101 @@
+"""Errors as `application/problem+json` (RFC 9457): the stable code, the field and the fix travel with the status."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from pydantic import ValidationError
+from starlette.exceptions import HTTPException
+
+from agent_memory.models.errors import AgentMemoryError
+from agent_memory.models.model import Model, invalid
+
+STATUS: Mapping[str, int] = MappingProxyType(
+    {
+        "invalid_input": 422,
+        "not_found": 404,
+        "conflict": 409,
+        "denied": 403,
+        "store_unavailable": 503,
+        "store_full": 507,
+        "store_newer": 503,
+        "space_mismatch": 409,
+        "part_missing": 501,
+        "corrupt": 500,
+    }
+)
+TITLES: Mapping[int, str] = MappingProxyType(
+    {
+        400: "Bad request",
+        401: "Who are you?",
+        403: "Not allowed",
+        404: "Not found",
+        405: "Method not allowed",
+        408: "Too slow",
+        409: "Conflict",
+        412: "Somebody else changed it",
+        413: "Too large",
+        415: "Only JSON",
+        421: "Wrong host",
+        422: "Invalid input",
+        429: "Too many requests",
+        500: "Something broke",
+        501: "A part is missing",
+        503: "The store is not available",
+        507: "No space left",
+    }
+)
+
+
+class Problem(Model):
+    """What went wrong: `code` for machines, `detail` and `hint` for people."""
+
+    type: str = "about:blank"
+    title: str
+    status: int
+    detail: str
+    code: str
+    hint: str | None = None
+    field: str | None = None
+
+
+def problem(status: int, detail: str, code: str, **more: Any) -> JSONResponse:
+    headers = more.pop("headers", None)
+    body = {"type": "about:blank", "title": TITLES.get(status, "Problem"), "status": status, "detail": detail}
+    body |= {"code": code, **{name: value for name, value in more.items() if value}}
+    return JSONResponse(body, status, headers, media_type="application/problem+json")
+
+
+def of_error(error: AgentMemoryError) -> JSONResponse:
+    return problem(STATUS.get(error.code, 500), error.message, error.code, hint=error.hint, field=error.field)
+
+
+def install(app: FastAPI) -> None:
+    """Whatever is raised is answered in this one form."""
+
+    @app.exception_handler(AgentMemoryError)
+    async def ours(request: Request, error: AgentMemoryError) -> JSONResponse:
+        return of_error(error)
+
+    @app.exception_handler(RequestValidationError)
+    async def unreadable(request: Request, error: RequestValidationError) -> JSONResponse:
+        first, *others = error.errors()
+        if first["type"] == "json_invalid":
+            return problem(400, "the body is no JSON", "invalid_json", hint=str(first.get("ctx", {}).get("error", "")))
+        field = ".".join(str(part) for part in first["loc"][1:]) or str(first["loc"][0])
+        hint = f"{len(others)} more" if others else None
+        return problem(422, f"{field}: {first['msg']}", "invalid_input", field=field, hint=hint)
+
+    @app.exception_handler(ValidationError)
+    async def unfit(request: Request, error: ValidationError) -> JSONResponse:
+        return of_error(invalid("request", error))
+
+    @app.exception_handler(HTTPException)
+    async def plain(request: Request, error: HTTPException) -> JSONResponse:
+        code = {404: "no_such_path", 405: "method_not_allowed"}.get(error.status_code, "bad_request")
+        return problem(error.status_code, str(error.detail), code, headers=error.headers)

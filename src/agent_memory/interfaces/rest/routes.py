@@ -1,0 +1,108 @@
+"""A route for every operation of the table: path, query or body from its declaration, nothing said twice."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+import typing
+from collections.abc import Callable
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Body, Path, Query, Request
+from pydantic import BeforeValidator, Field, WithJsonSchema, create_model
+from pydantic_core import to_json
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import Response
+
+from agent_memory.app.operations import TABLE, Operation, storable
+from agent_memory.app.service import Caller, Service
+from agent_memory.interfaces.rest.problems import Problem
+from agent_memory.models.model import Model
+
+_PATH = re.compile(r"{(\w+)}")
+_QUERY = frozenset({"GET", "DELETE"})
+ERRORS: dict[int | str, dict[str, Any]] = {
+    "4XX": {"model": Problem, "description": "a problem of the request"},
+    "5XX": {"model": Problem, "description": "a problem of the server"},
+}
+
+Identify = Callable[[Request], Caller]
+
+
+def router(service: Service, identify: Identify) -> APIRouter:
+    """Every operation as a resource."""
+    made = APIRouter(prefix="/v1")
+    for operation in sorted(TABLE.values(), key=lambda one: "{" in one.route.rpartition("/")[2]):
+        method, path = operation.route.split(" ")
+        made.add_api_route(
+            path,
+            _endpoint(operation, service, identify),
+            methods=[method],
+            operation_id=operation.name.replace(".", "_"),
+            summary=operation.summary,
+            description=inspect.getdoc(operation.function),
+            tags=[operation.name.rpartition(".")[0] or "retriever"],
+            responses={200: {"model": _answer(operation)}, **ERRORS},
+            response_model=None,
+        )
+    return made
+
+
+def answered(value: Any, status: int = 200) -> Response:
+    return Response(to_json(value, inf_nan_mode="constants"), status, media_type="application/json")
+
+
+def _answer(operation: Operation) -> Any:
+    gives = typing.get_type_hints(operation.function).get("return", Any)
+    return Any if gives is type(None) else gives
+
+
+def _endpoint(operation: Operation, service: Service, identify: Identify) -> Callable[..., Any]:
+    """A function with the signature that FastAPI reads: path parameters, and one model for the rest."""
+    method, path = operation.route.split(" ")
+    in_path = _PATH.findall(path)
+    rest = [name for name in operation.signature if name not in in_path]
+    parameters = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[str, Path()]) for name in in_path
+    ]
+    if rest:
+        where = Query() if method in _QUERY else Body()
+        shape = _shape(operation, rest, in_query=method in _QUERY)
+        required = any(operation.signature[name].default is inspect.Parameter.empty for name in rest)
+        default = inspect.Parameter.empty if required or method in _QUERY else shape()
+        given = inspect.Parameter(
+            "given", inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[shape, where]
+        )
+        parameters.append(given)
+    parameters.insert(0, inspect.Parameter("request", inspect.Parameter.KEYWORD_ONLY, annotation=Request))
+
+    async def endpoint(request: Request, given: Model | None = None, **named: str) -> Response:
+        said = {name: getattr(given, name) for name in given.model_fields_set} if given is not None else {}
+        return answered(await run_in_threadpool(service.call, operation, identify(request), {**named, **said}))
+
+    endpoint.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    endpoint.__name__ = operation.name.replace(".", "_")
+    return endpoint
+
+
+def _shape(operation: Operation, names: list[str], *, in_query: bool) -> type[Model]:
+    fields: dict[str, Any] = {}
+    for name in names:
+        parameter = operation.signature[name]
+        annotation = storable(parameter.annotation)
+        if in_query and _holds_dict(annotation):
+            annotation = Annotated[annotation, BeforeValidator(_from_json), WithJsonSchema({"type": "string"})]
+        missing = parameter.default is parameter.empty
+        fields[name] = (annotation, Field(... if missing else parameter.default))
+    return create_model(f"{operation.name.title().replace('.', '').replace('_', '')}Request", __base__=Model, **fields)
+
+
+def _holds_dict(annotation: Any) -> bool:
+    origin = typing.get_origin(annotation)
+    return origin is dict or any(_holds_dict(one) for one in typing.get_args(annotation) if one is not annotation)
+
+
+def _from_json(value: Any) -> Any:
+    """An object in a query is written as JSON."""
+    return json.loads(value) if isinstance(value, str) else value
