@@ -418,7 +418,7 @@ def test_the_second_step_learns_from_receipts_when_records_were_recalled(timed: 
     path = timed._client.runtime.url.removeprefix("sqlite:///")
     timed.close()
     old = sqlite3.connect(path)
-    old.executescript("drop table accessed; pragma user_version = 1;")
+    old.executescript("drop table accessed; drop table keys; drop table refusals; pragma user_version = 1;")
     old.close()
     with AgentMemory(user_id="ada", clock=clock) as memory:
         assert memory.semantic.get_entity(ada.id).access_count == 2

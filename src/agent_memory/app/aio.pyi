@@ -8,6 +8,7 @@ from agent_memory.app.namespaces.contexts import Bounds
 from agent_memory.app.namespaces.records import Fields, Forgotten, Written
 from agent_memory.app.namespaces.upkeep import Verification
 from agent_memory.app.namespaces.vectors import VectorMatch
+from agent_memory.models.access import ApiKey, Denial, NewKey, Permission
 from agent_memory.models.answer import Recalled, Replay
 from agent_memory.models.bundle import MemoryBundle
 from agent_memory.models.context import Context, Counting, Format, Tier
@@ -60,6 +61,19 @@ class AsyncGoals:
     async def children(self, id: str, **at: Unpack[Moments]) -> list[Goal]: ...
     async def get(self, id: str, **at: Unpack[Moments]) -> Goal: ...
     async def update(self, id: str, status: GoalStatus | None = ..., priority: int | None = ...) -> Goal: ...
+
+class AsyncKeys:
+    async def create(
+        self,
+        label: Name,
+        permissions: list[Permission] | None = ...,
+        for_user: Name | None = ...,
+        expires_days: float | None = ...,
+    ) -> NewKey: ...
+    async def denials(self, limit: int = ...) -> list[Denial]: ...
+    async def list(self) -> list[ApiKey]: ...
+    async def revoke(self, id: str) -> ApiKey: ...
+    async def rotate(self, id: str) -> NewKey: ...
 
 class AsyncProcedural:
     async def find_strategies(
@@ -238,6 +252,7 @@ class AsyncAgentMemory:
     embedder: AsyncEmbedder
     episodic: AsyncEpisodic
     goals: AsyncGoals
+    keys: AsyncKeys
     procedural: AsyncProcedural
     receipts: AsyncReceipts
     records: AsyncRecords

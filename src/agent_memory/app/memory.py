@@ -13,6 +13,7 @@ from agent_memory.app.namespaces import (
     Contexts,
     Episodic,
     Goals,
+    Keys,
     Procedural,
     Receipts,
     Records,
@@ -93,6 +94,7 @@ class AgentMemory:
         self.goals = Goals(client)
         self.user = User(client)
         self.upkeep = Upkeep(client)
+        self.keys = Keys(client)
         self.receipts = Receipts(client)
         self.embedder = TextEmbedder(client)
         self.vectors = Vectors(client)

@@ -9,12 +9,12 @@ import types
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, Concatenate, ParamSpec, TypeVar
 
 from pydantic import AfterValidator, Field, create_model
 from pydantic_core import to_jsonable_python
 
+from agent_memory.models.access import Permission as Permission
 from agent_memory.models.kinds.kind import canonical_json
 from agent_memory.models.model import Model, Text
 
@@ -25,13 +25,6 @@ Whole = Annotated[int, Field(ge=-(2**63), le=2**63 - 1)]
 P = ParamSpec("P")
 R = TypeVar("R")
 N = TypeVar("N", bound="Namespace")
-
-
-class Permission(StrEnum):
-    READ = "read"
-    WRITE = "write"
-    REVIEW = "review"
-    ADMIN = "admin"
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,6 +3,7 @@ the table that ends here, so what a caller may do is decided once."""
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
@@ -11,16 +12,32 @@ from agent_memory.app import config, wiring
 from agent_memory.app.client import conversation
 from agent_memory.app.memory import AgentMemory
 from agent_memory.app.operations import Operation, Permission
-from agent_memory.models.errors import Denied
+from agent_memory.core.govern.access import Meter, opened
+from agent_memory.models.errors import Denied, Unauthenticated
+from agent_memory.models.moment import to_micros
 from agent_memory.models.record import SHARED, Scope
+from agent_memory.ports.access import KeyRow, Refusal
 from agent_memory.ports.clock import Clock, SystemClock
 
 EVERYTHING = frozenset(Permission)
+LONGEST_WORD = 200  # of what a stranger says, in the list of refusals
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Who somebody says they are, and the API key that they show."""
+
+    token: str | None = None
+    tenant: str | None = None
+    user: str | None = None
+    agent: str | None = None
+    conversation: str | None = None
+    local: bool = True
 
 
 @dataclass(frozen=True)
 class Caller:
-    """Who calls, for whom, and what is allowed. `key` names the API key, where there is one."""
+    """Who calls, for whom, and what is allowed. `key` is the id of the API key, where there is one."""
 
     scope: Scope
     conversation_id: str | None = None
@@ -35,19 +52,44 @@ class Service:
         self.settings = settings or config.load()
         self.clock = clock or SystemClock()
         self.runtime = wiring.borrow(self.settings)
+        self._meter = Meter(self.settings.rate_limit)
+        self._guarded = False
+
+    def has_keys(self) -> bool:
+        """Whether calls need an API key: from the first one on that was ever made, also if it has ended."""
+        if not self._guarded:
+            self._guarded = bool(self.runtime.store.access.keys())
+        return self._guarded
+
+    def identify(self, claim: Claim, operation: str = "") -> Caller:
+        """Who this really is. `Unauthenticated` or `Denied` leaves a line in the list of refusals."""
+        try:
+            if claim.token is None and not self.has_keys():
+                return self._anonymous(claim)
+            key = opened(self.runtime.store.access, claim.token, to_micros(self.clock.now()))
+            self._meter.take(key.id, time.monotonic())
+            return _bound(key, claim, self.settings)
+        except Denied as error:
+            tenant, user = claim.tenant or self.settings.tenant, claim.user or ""
+            self._refuse(tenant, user, operation, error, None)
+            raise
 
     def call(self, operation: Operation, caller: Caller, arguments: dict[str, Any]) -> Any:
         """Run one operation in the caller's name. Arguments are checked there, as every caller's are."""
-        if operation.permission not in caller.permissions:
-            raise Denied(
-                f"{operation.name} needs the permission {operation.permission}",
-                hint=f"this key has {', '.join(sorted(caller.permissions)) or 'none'}",
-            )
-        memory = self.memory(caller)
         try:
-            return attrgetter(operation.name)(memory)(**arguments)
-        finally:
-            memory.close(clear=False)
+            if operation.permission not in caller.permissions:
+                raise Denied(
+                    f"{operation.name} needs the permission {operation.permission}",
+                    hint=f"this key has {', '.join(sorted(caller.permissions)) or 'none'}",
+                )
+            memory = self.memory(caller)
+            try:
+                return attrgetter(operation.name)(memory)(**arguments)
+            finally:
+                memory.close(clear=False)
+        except Denied as error:
+            self._refuse(caller.scope.tenant, caller.scope.user, operation.name, error, caller.key)
+            raise
 
     def memory(self, caller: Caller) -> AgentMemory:
         """A client in the caller's name; whoever asks closes it, without clearing its desk."""
@@ -55,14 +97,30 @@ class Service:
             self.runtime, self.settings, caller.scope, self.clock, conversation(caller.conversation_id)
         )
 
-    def anonymous(self, **said: str | None) -> Caller:
-        """Somebody on this machine who shows no key: whoever they say they are, `default` if they say nothing."""
-        scope = Scope(
-            tenant=said.get("tenant") or self.settings.tenant,
-            user=said.get("user") or self.settings.user,
-            agent=said.get("agent") or SHARED,
-        )
-        return Caller(scope, said.get("conversation"))
-
     def close(self) -> None:
         wiring.release(self.runtime)
+
+    def _anonymous(self, claim: Claim) -> Caller:
+        """Somebody on this machine who shows no key: whoever they say they are, `default` if they say nothing."""
+        if not claim.local:
+            raise Unauthenticated("only this machine may call without an API key", hint="`agent-memory keys create`")
+        scope = Scope(
+            tenant=claim.tenant or self.settings.tenant,
+            user=claim.user or self.settings.user,
+            agent=claim.agent or SHARED,
+        )
+        return Caller(scope, claim.conversation)
+
+    def _refuse(self, tenant: str, user: str, operation: str, error: Denied, key: str | None) -> None:
+        tenant, user, operation, reason = (word[:LONGEST_WORD] for word in (tenant, user, operation, error.message))
+        self.runtime.refusals.add(Refusal(to_micros(self.clock.now()), tenant, user, operation, reason, key))
+
+
+def _bound(key: KeyRow, claim: Claim, settings: config.Settings) -> Caller:
+    """A key speaks for its tenant alone, and for its user alone where it has one."""
+    if claim.tenant not in (None, key.tenant):
+        raise Denied(f"this key is not of the tenant {claim.tenant!r}", hint=f"it is of {key.tenant!r}")
+    if key.user is not None and claim.user not in (None, key.user):
+        raise Denied(f"this key does not speak for {claim.user!r}", hint=f"it speaks for {key.user!r}")
+    scope = Scope(tenant=key.tenant, user=key.user or claim.user or settings.user, agent=claim.agent or SHARED)
+    return Caller(scope, claim.conversation, frozenset(Permission(one) for one in key.permissions), key.id)

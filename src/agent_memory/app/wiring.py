@@ -11,15 +11,17 @@ from typing import TYPE_CHECKING
 
 from agent_memory.app import registry
 from agent_memory.app.config import Settings
-from agent_memory.core.govern.receipts import ReceiptBook
+from agent_memory.core.govern.book import Book
 from agent_memory.core.recall.entities import calling
 from agent_memory.core.recall.recall import Recalling
 from agent_memory.core.write.commit import Writing
 from agent_memory.core.write.embed import Embedding
 from agent_memory.models.kinds.kind import Kind
+from agent_memory.ports.access import Refusal
 from agent_memory.ports.embedder import Embedder, Passage, Space, embed_and_count
 from agent_memory.ports.gate import FORK_SECONDS, Gate
 from agent_memory.ports.index import Calling
+from agent_memory.ports.receipts import ReceiptLine
 from agent_memory.ports.reranker import Reranker
 from agent_memory.ports.store import Store
 
@@ -67,13 +69,15 @@ class Runtime:
     given: tuple[Embedder | None, Reranker | None] = (None, None)
     clients: int = 0
     embedding: Embedding = field(init=False)
-    receipts: ReceiptBook = field(init=False)
+    receipts: Book[ReceiptLine] = field(init=False)
+    refusals: Book[Refusal] = field(init=False)
     calling: Calling = field(init=False)
 
     def __post_init__(self) -> None:
         price = getattr(self.embedder.embedder, "price", self.settings.embedding_price)
         self.embedding = Embedding(self.embedder, self.store.index, price)
-        self.receipts = ReceiptBook(self.store.receipts)
+        self.receipts = Book(self.store.receipts.keep)
+        self.refusals = Book(self.store.access.refuse)
         self.calling = calling(self.kinds)
 
     @property
@@ -93,6 +97,7 @@ class Runtime:
         self.store.after_fork(child)
         if child:
             self.receipts.after_fork()
+            self.refusals.after_fork()
 
 
 _open: list[Runtime] = []
@@ -160,6 +165,7 @@ def build(settings: Settings, embedder: Embedder, reranker: Reranker | None = No
 
 def _close(runtime: Runtime) -> None:
     runtime.receipts.flush()
+    runtime.refusals.flush()
     runtime.store.close()
 
 

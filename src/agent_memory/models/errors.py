@@ -5,6 +5,8 @@
     ├── NotFound          no such record, key or kind for this reader     (also a LookupError)
     ├── Conflict          a precondition did not hold; nothing was written
     ├── Denied            not allowed for this caller                     (also a PermissionError)
+    │   ├── Unauthenticated  nobody knows who calls: no key, or none that opens
+    │   └── TooMany       more calls than this key may make
     ├── StoreError        the store cannot be opened, read or written
     │   ├── StoreFull     no space left; nothing was written
     │   └── StoreNewer    written by a newer agent-memory
@@ -52,6 +54,14 @@ class Conflict(AgentMemoryError):
 
 class Denied(AgentMemoryError, PermissionError):
     code = "denied"
+
+
+class Unauthenticated(Denied):
+    code = "unauthenticated"
+
+
+class TooMany(Denied):
+    code = "too_many"
 
 
 class StoreError(AgentMemoryError):

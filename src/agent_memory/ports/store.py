@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from agent_memory.ports.access import AccessStore
 from agent_memory.ports.index import Index
 from agent_memory.ports.receipts import ReceiptStore
 from agent_memory.ports.records import RecordStore
@@ -32,6 +33,7 @@ class Store:
     working: WorkingStore
     receipts: ReceiptStore
     vectors: VectorStore
+    access: AccessStore
     close: Callable[[], None]
     read_only: bool = False
     before_fork: Callable[[], None] = _nothing_before

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, replace
 
-from agent_memory.core.govern.receipts import ReceiptBook
+from agent_memory.core.govern.book import Book
 from agent_memory.core.recall.entities import Reached, reach, ways
 from agent_memory.core.recall.explain import explained
 from agent_memory.core.recall.question import Asked, names, read, spoken
@@ -36,7 +36,7 @@ class Recalling:
 
     index: Index
     embedding: Embedding
-    receipts: ReceiptBook
+    receipts: Book[ReceiptLine]
     calling: Calling
     reranker: Reranker | None = None
 

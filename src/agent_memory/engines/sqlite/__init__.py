@@ -9,6 +9,7 @@ from agent_memory.ports.store import Store
 
 def open_store(path: Path) -> Store:
     """Create or open the file; nothing else is written beside SQLite's own log. `path` is absolute."""
+    from agent_memory.engines.sqlite.access import SqliteAccess
     from agent_memory.engines.sqlite.desk import SqliteWorking
     from agent_memory.engines.sqlite.index import SqliteIndex
     from agent_memory.engines.sqlite.interning import Interning
@@ -33,6 +34,7 @@ def open_store(path: Path) -> Store:
         working=SqliteWorking(connections),
         receipts=SqliteReceipts(connections, interning),
         vectors=SqliteVectors(connections),
+        access=SqliteAccess(connections),
         close=connections.close,
         read_only=connections.read_only,
         before_fork=connections.before_fork,

@@ -27,6 +27,8 @@ STATUS = MappingProxyType(
         "not_found": 3,
         "conflict": 4,
         "denied": 5,
+        "unauthenticated": 5,
+        "too_many": 5,
         "store_unavailable": 6,
         "store_full": 6,
         "store_newer": 6,

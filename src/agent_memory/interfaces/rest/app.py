@@ -9,15 +9,27 @@ from fastapi import FastAPI, Request
 from starlette.responses import Response
 
 from agent_memory import __version__
-from agent_memory.app.service import Caller, Service
+from agent_memory.app.service import Caller, Claim, Service
 from agent_memory.interfaces.rest import problems
 from agent_memory.interfaces.rest.call import call_router
 from agent_memory.interfaces.rest.compat import compat_router
-from agent_memory.interfaces.rest.guard import Guard
+from agent_memory.interfaces.rest.guard import Guard, is_local
 from agent_memory.interfaces.rest.routes import answered, router
 
-HEADERS = {"user": "x-memory-user", "tenant": "x-memory-tenant", "agent": "x-memory-agent"}
-CONVERSATION = "x-memory-conversation"
+HEADERS = {
+    "tenant": "x-memory-tenant",
+    "user": "x-memory-user",
+    "agent": "x-memory-agent",
+    "conversation": "x-memory-conversation",
+}
+
+
+def claimed(request: Request) -> Claim:
+    """Who the headers say is calling."""
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+    said = {name: request.headers.get(header) or None for name, header in HEADERS.items()}
+    local = request.client is None or is_local(request.client.host)
+    return Claim(token=token.strip() if scheme.lower() == "bearer" else None, **said, local=local)
 
 
 def create_app(service: Service, hosts: frozenset[str] = frozenset()) -> FastAPI:
@@ -32,8 +44,7 @@ def create_app(service: Service, hosts: frozenset[str] = frozenset()) -> FastAPI
     problems.install(app)
 
     def identify(request: Request) -> Caller:
-        said = {name: request.headers.get(header) for name, header in HEADERS.items()}
-        return service.anonymous(**said, conversation=request.headers.get(CONVERSATION))
+        return service.identify(claimed(request), f"{request.method} {request.url.path}")
 
     @app.get("/healthz", include_in_schema=False)
     async def alive() -> Response:

@@ -11,13 +11,13 @@ from starlette.responses import Response
 
 from agent_memory.app.operations import TABLE
 from agent_memory.app.service import Caller, Service
-from agent_memory.interfaces.rest.routes import ERRORS, Identify, answered
-from agent_memory.models.model import Model, Text, Unit
+from agent_memory.interfaces.rest.routes import ERRORS, Given, Identify, answered
+from agent_memory.models.model import Text, Unit
 from agent_memory.models.moment import to_micros
 from agent_memory.models.recipe import DECAY
 
 
-class Store(Model):
+class Store(Given):
     """One memory: a text, how much it matters, and what else belongs to it."""
 
     context: Text = Field(min_length=1)

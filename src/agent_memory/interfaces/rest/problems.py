@@ -21,6 +21,8 @@ STATUS: Mapping[str, int] = MappingProxyType(
         "not_found": 404,
         "conflict": 409,
         "denied": 403,
+        "unauthenticated": 401,
+        "too_many": 429,
         "store_unavailable": 503,
         "store_full": 507,
         "store_newer": 503,

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Path, Query, Request
-from pydantic import BeforeValidator, Field, WithJsonSchema, create_model
+from pydantic import BeforeValidator, ConfigDict, Field, WithJsonSchema, create_model
 from pydantic_core import to_json
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
@@ -26,6 +26,13 @@ ERRORS: dict[int | str, dict[str, Any]] = {
     "4XX": {"model": Problem, "description": "a problem of the request"},
     "5XX": {"model": Problem, "description": "a problem of the server"},
 }
+
+
+class Given(Model):
+    """What a request holds. Built at once: FastAPI silences a warning of pydantic's only while it builds a route."""
+
+    model_config = ConfigDict(defer_build=False)
+
 
 Identify = Callable[[Request], Caller]
 
@@ -95,7 +102,7 @@ def _shape(operation: Operation, names: list[str], *, in_query: bool) -> type[Mo
             annotation = Annotated[annotation, BeforeValidator(_from_json), WithJsonSchema({"type": "string"})]
         missing = parameter.default is parameter.empty
         fields[name] = (annotation, Field(... if missing else parameter.default))
-    return create_model(f"{operation.name.title().replace('.', '').replace('_', '')}Request", __base__=Model, **fields)
+    return create_model(f"{operation.name.title().replace('.', '').replace('_', '')}Request", __base__=Given, **fields)
 
 
 def _holds_dict(annotation: Any) -> bool:

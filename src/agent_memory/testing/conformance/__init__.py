@@ -28,6 +28,7 @@ pytest.register_assert_rewrite(
 )
 
 from agent_memory.testing.conformance.store import (  # noqa: E402
+    AccessConformance,
     IndexConformance,
     LinkConformance,
     ReceiptConformance,
@@ -40,6 +41,7 @@ from agent_memory.testing.conformance.store import (  # noqa: E402
 )
 
 __all__ = [
+    "AccessConformance",
     "IndexConformance",
     "LinkConformance",
     "ReceiptConformance",

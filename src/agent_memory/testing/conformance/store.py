@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from agent_memory.testing.conformance.access import AccessConformance
 from agent_memory.testing.conformance.erasure import DerivedErasureConformance, ErasureConformance
 from agent_memory.testing.conformance.finding import FindConformance
 from agent_memory.testing.conformance.journal import JournalConformance
@@ -54,11 +55,13 @@ class StoreConformance(
     WorkingConformance,
     ReceiptConformance,
     VectorConformance,
+    AccessConformance,
 ):
     """Everything that a complete engine offers."""
 
 
 __all__ = [
+    "AccessConformance",
     "IndexConformance",
     "LinkConformance",
     "ReceiptConformance",

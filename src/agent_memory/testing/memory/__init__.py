@@ -7,6 +7,7 @@ indexed, cached or kept: each read looks at all rows.
 from __future__ import annotations
 
 from agent_memory.ports.store import Store
+from agent_memory.testing.memory.access import MemoryAccess
 from agent_memory.testing.memory.beside import MemoryReceipts, MemoryVectors, MemoryWorking
 from agent_memory.testing.memory.index import MemoryIndex
 from agent_memory.testing.memory.records import MemoryRecords
@@ -23,6 +24,7 @@ def open_store() -> Store:
         working=MemoryWorking(room),
         receipts=MemoryReceipts(room),
         vectors=MemoryVectors(room),
+        access=MemoryAccess(room),
         close=room.close,
         after_fork=room.after_fork,
     )

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, fields
 
 from agent_memory.models.errors import StoreError
 from agent_memory.models.record import Scope
+from agent_memory.ports.access import KeyRow, Refusal
 from agent_memory.ports.changes import Applied, State, Vector
 from agent_memory.ports.embedder import Space
 from agent_memory.ports.working import Desk
@@ -147,6 +148,8 @@ class World:
     values: dict[tuple[Desk, str], tuple[str, int]] = field(default_factory=dict)
     lists: dict[tuple[Desk, str], tuple[tuple[str, int], ...]] = field(default_factory=dict)  # oldest first
     namespaces: dict[tuple[str, str], tuple[float, bytes, str]] = field(default_factory=dict)
+    keys: dict[str, KeyRow] = field(default_factory=dict)
+    refusals: list[Refusal] = field(default_factory=list)
 
     def copy(self) -> World:
         return World(**{one.name: copy.copy(getattr(self, one.name)) for one in fields(self)})

@@ -1,28 +1,30 @@
-"""Receipts off the hot path: a read only appends to a list; a second later, at the latest, it is in the store."""
+"""Lines off the hot path: a call only appends to a list; a second later, at the latest, they are in the store."""
 
 from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Callable, Sequence
+from typing import Generic, TypeVar
 
 from agent_memory.models.errors import AgentMemoryError
-from agent_memory.ports.receipts import ReceiptLine, ReceiptStore
 
 FLUSH_SECONDS = 1.0
 FLUSH_LINES = 200
 _log = logging.getLogger(__name__)
+Line = TypeVar("Line")
 
 
-class ReceiptBook:
-    """Collects receipts and writes them in batches. A receipt that cannot be written is logged, never raised."""
+class Book(Generic[Line]):
+    """Collects lines and writes them in batches. What cannot be written is logged, never raised."""
 
-    def __init__(self, store: ReceiptStore) -> None:
-        self._store = store
-        self._lines: list[ReceiptLine] = []
+    def __init__(self, keep: Callable[[Sequence[Line]], None]) -> None:
+        self._keep = keep
+        self._lines: list[Line] = []
         self._timer: threading.Timer | None = None
         self._lock = threading.Lock()
 
-    def add(self, line: ReceiptLine) -> None:
+    def add(self, line: Line) -> None:
         with self._lock:
             self._lines.append(line)
             full = len(self._lines) >= FLUSH_LINES
@@ -41,9 +43,9 @@ class ReceiptBook:
             timer.cancel()
         if lines:
             try:
-                self._store.keep(lines)
+                self._keep(lines)
             except AgentMemoryError as error:
-                _log.warning("%d receipts were not kept: %s", len(lines), error)
+                _log.warning("%d lines were not kept: %s", len(lines), error)
 
     def after_fork(self) -> None:
         """In a child: the parent writes what waits; its timer does not run here, and its lock may be held."""

@@ -1,0 +1,80 @@
+"""API keys: made, checked and limited. A secret is 256 random bits, so a plain hash of it is enough.
+
+A key reads `am_ID_SECRET`: the id finds it, the secret opens it, and only the hash of the secret is kept.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+import secrets
+import threading
+from dataclasses import dataclass
+
+from agent_memory.models.access import Permission
+from agent_memory.models.errors import TooMany, Unauthenticated
+from agent_memory.ports.access import AccessStore, KeyRow
+
+_TOKEN = re.compile(r"am_([0-9a-f]{12})_([A-Za-z0-9_-]{43})")
+MOST_METERS = 10_000
+
+
+@dataclass(frozen=True)
+class Issued:
+    row: KeyRow
+    secret: str
+
+
+def issue(
+    label: str, tenant: str, user: str | None, permissions: tuple[Permission, ...], now: int, expires_at: int | None
+) -> Issued:
+    """A new key; nothing is stored yet."""
+    id, secret = secrets.token_hex(6), secrets.token_urlsafe(32)
+    row = KeyRow(id, _digest(secret), label, tenant, user, tuple(map(str, permissions)), now, expires_at)
+    return Issued(row, f"am_{id}_{secret}")
+
+
+def opened(store: AccessStore, token: str | None, now: int) -> KeyRow:
+    """The key behind a token; `Unauthenticated` says what is wrong, and nothing that helps to guess."""
+    if token is None:
+        raise Unauthenticated("no API key", hint="send it as `Authorization: Bearer am_…`")
+    shape = _TOKEN.fullmatch(token)
+    row = store.find(shape[1]) if shape else None
+    good = row is not None and shape is not None and hmac.compare_digest(row.digest, _digest(shape[2]))
+    if row is None or not good:
+        raise Unauthenticated("this API key is not known", hint="`agent-memory keys create` makes one")
+    if row.ended_at is not None:
+        raise Unauthenticated(f"the API key {row.id} was revoked", hint="ask for a new one")
+    if row.expires_at is not None and row.expires_at <= now:
+        raise Unauthenticated(f"the API key {row.id} has expired", hint="`agent-memory keys rotate` makes a new one")
+    return row
+
+
+class Meter:
+    """So many calls a second for each key, with as many at once: a bucket that fills steadily."""
+
+    def __init__(self, per_second: float) -> None:
+        self._rate = per_second
+        self._buckets: dict[str, tuple[float, float]] = {}
+        self._lock = threading.Lock()
+
+    def take(self, key: str, seconds: float) -> None:
+        """Count one call at this moment (of a clock that never goes back); `TooMany` when there are too many."""
+        if not self._rate:
+            return
+        most = max(self._rate, 1.0)
+        with self._lock:
+            left, before = self._buckets.pop(key, (most, seconds))
+            left = min(most, left + (seconds - before) * self._rate)
+            allowed = left >= 1.0
+            self._buckets[key] = (left - allowed, seconds)
+            if len(self._buckets) > MOST_METERS:
+                del self._buckets[next(iter(self._buckets))]
+        if not allowed:
+            wait = (1.0 - left) / self._rate
+            raise TooMany(f"more than {self._rate:g} calls a second", hint=f"wait {wait:.1f} seconds")
+
+
+def _digest(secret: str) -> bytes:
+    return hashlib.sha256(secret.encode()).digest()

@@ -1,0 +1,70 @@
+"""The `AccessStore` port on SQLite."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from agent_memory.engines.sqlite.connection import Connections
+from agent_memory.engines.sqlite.schema import check_version
+from agent_memory.ports.access import KeyRow, Refusal
+
+MOST_REFUSALS = 100_000
+_COLUMNS = "id, digest, label, tenant, user, permissions, created_at, expires_at, ended_at"
+
+
+class SqliteAccess:
+    def __init__(self, connections: Connections) -> None:
+        self._connections = connections
+
+    def add(self, key: KeyRow, *, instead: str | None = None) -> None:
+        with self._connections.writing() as connection:
+            check_version(connection, self._connections.name)
+            connection.execute(
+                f"insert into keys ({_COLUMNS}) values (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    *(key.id, key.digest, key.label, key.tenant, key.user, " ".join(key.permissions)),
+                    *(key.created_at, key.expires_at, key.ended_at),
+                ),
+            )
+            if instead is not None:
+                connection.execute(
+                    "update keys set ended_at = ? where id = ? and ended_at is null", (key.created_at, instead)
+                )
+
+    def find(self, id: str) -> KeyRow | None:
+        with self._connections.reading() as connection:
+            row = connection.execute(f"select {_COLUMNS} from keys where id = ?", (id,)).fetchone()
+        return None if row is None else _key(row)
+
+    def keys(self, tenant: str | None = None) -> list[KeyRow]:
+        sql = f"select {_COLUMNS} from keys where ? is null or tenant = ? order by created_at desc, id desc"
+        with self._connections.reading() as connection:
+            return [_key(row) for row in connection.execute(sql, (tenant, tenant)).fetchall()]
+
+    def end(self, id: str, at: int) -> bool:
+        with self._connections.writing() as connection:
+            sql = "update keys set ended_at = ? where id = ? and ended_at is null"
+            return connection.execute(sql, (at, id)).rowcount > 0
+
+    def refuse(self, lines: Sequence[Refusal]) -> None:
+        if self._connections.read_only:
+            return
+        with self._connections.writing(durable=False) as connection:
+            connection.executemany(
+                "insert into refusals (at, tenant, user, operation, reason, key) values (?, ?, ?, ?, ?, ?)",
+                [(one.at, one.tenant, one.user, one.operation, one.reason, one.key) for one in lines],
+            )
+            connection.execute(
+                "delete from refusals where number <= (select max(number) from refusals) - ?", (MOST_REFUSALS,)
+            )
+
+    def refused(self, tenant: str, limit: int) -> list[Refusal]:
+        columns = "at, tenant, user, operation, reason, key"
+        sql = f"select {columns} from refusals where tenant = ? order by number desc limit ?"
+        with self._connections.reading() as connection:
+            return [Refusal(*row) for row in connection.execute(sql, (tenant, limit)).fetchall()]
+
+
+def _key(row: tuple[object, ...]) -> KeyRow:
+    id, digest, label, tenant, user, permissions, *times = row
+    return KeyRow(id, digest, label, tenant, user, tuple(str(permissions).split()), *times)  # type: ignore[arg-type]

@@ -1,0 +1,56 @@
+"""Keys and refusals: what the network doors keep in the store. Neither is journalled."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRow:
+    """`digest` is a hash of the secret, which is nowhere. Times are microseconds; None is never."""
+
+    id: str
+    digest: bytes
+    label: str
+    tenant: str
+    user: str | None
+    permissions: tuple[str, ...]
+    created_at: int
+    expires_at: int | None = None
+    ended_at: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    at: int
+    tenant: str
+    user: str
+    operation: str
+    reason: str
+    key: str | None = None
+
+
+class AccessStore(Protocol):
+    def add(self, key: KeyRow, *, instead: str | None = None) -> None:
+        """Durable when it returns. `instead` is the key that it replaces, ended in the same transaction."""
+        ...
+
+    def find(self, id: str) -> KeyRow | None: ...
+
+    def keys(self, tenant: str | None = None) -> list[KeyRow]:
+        """The newest first: of one tenant, or of all."""
+        ...
+
+    def end(self, id: str, at: int) -> bool:
+        """From then on it opens nothing. Says whether it was still good."""
+        ...
+
+    def refuse(self, lines: Sequence[Refusal]) -> None:
+        """Remember refused calls. May be lost in a power cut; the oldest go when there are very many."""
+        ...
+
+    def refused(self, tenant: str, limit: int) -> list[Refusal]:
+        """The newest first."""
+        ...

@@ -1,0 +1,45 @@
+"""The `AccessStore` port on plain dicts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from agent_memory.ports.access import KeyRow, Refusal
+from agent_memory.testing.memory.world import Room
+
+
+class MemoryAccess:
+    def __init__(self, room: Room) -> None:
+        self._room = room
+
+    def add(self, key: KeyRow, *, instead: str | None = None) -> None:
+        with self._room.writing() as world:
+            world.keys[key.id] = key
+            if instead in world.keys and world.keys[instead].ended_at is None:
+                world.keys[instead] = replace(world.keys[instead], ended_at=key.created_at)
+
+    def find(self, id: str) -> KeyRow | None:
+        with self._room.reading() as world:
+            return world.keys.get(id)
+
+    def keys(self, tenant: str | None = None) -> list[KeyRow]:
+        with self._room.reading() as world:
+            found = [key for key in world.keys.values() if tenant in (None, key.tenant)]
+            return sorted(found, key=lambda key: (key.created_at, key.id), reverse=True)
+
+    def end(self, id: str, at: int) -> bool:
+        with self._room.writing() as world:
+            key = world.keys.get(id)
+            if key is None or key.ended_at is not None:
+                return False
+            world.keys[id] = replace(key, ended_at=at)
+            return True
+
+    def refuse(self, lines: Sequence[Refusal]) -> None:
+        with self._room.writing() as world:
+            world.refusals += lines
+
+    def refused(self, tenant: str, limit: int) -> list[Refusal]:
+        with self._room.reading() as world:
+            return [one for one in reversed(world.refusals) if one.tenant == tenant][:limit]
