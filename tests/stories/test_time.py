@@ -130,6 +130,7 @@ def test_links_have_a_time_too(timed: AgentMemory, clock: object) -> None:
 UNTIMED = {
     "records.history": "shows all moments",
     "records.journal": "is the recorded time itself",
+    "receipts.find": "is a list of moments",
     "receipts.get": "is of its own moment",
     "receipts.replay": "is of its own moment",
     "user.to_markdown": "is a page to edit now",

@@ -20,6 +20,7 @@ from agent_memory.models.kinds.work import Goal, GoalStatus
 from agent_memory.models.model import Moment, Name
 from agent_memory.models.recipe import Listed, Recipe
 from agent_memory.models.record import JournalLine, Link, Record, Status
+from agent_memory.models.told import By, Cost, Told
 from agent_memory.ports.clock import Clock
 from agent_memory.ports.embedder import Embedder
 from agent_memory.ports.reranker import Reranker
@@ -103,6 +104,8 @@ class AsyncProcedural:
     async def reinforce_strategy(self, strategy_id: str, success: bool) -> Strategy: ...
 
 class AsyncReceipts:
+    async def costs(self, since: Moment | None = ..., by: By = ...) -> list[Cost]: ...
+    async def find(self, since: Moment | None = ..., slower_than: float = ..., limit: int = ...) -> list[Told]: ...
     async def get(self, receipt_id: str) -> dict[str, Any]: ...
     async def replay(self, receipt_id: str, now: bool = ...) -> Replay: ...
 

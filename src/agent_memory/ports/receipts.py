@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
+from agent_memory.models.record import Scope
 from agent_memory.ports.records import View
 
 RETENTION = 90 * 86_400_000_000  # microseconds, before the newest receipt
@@ -42,6 +43,16 @@ class Accesses(NamedTuple):
     last: int | None
 
 
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A receipt that was kept, whose it is and when the recall was."""
+
+    id: str
+    scope: Scope
+    at: int
+    body: str
+
+
 class ReceiptStore(Protocol):
     """No receipt tells what was erased. `Erase` takes those that showed or named the record, and those of its readers
     whose query has at least half of its words in one of the erased contents."""
@@ -54,6 +65,10 @@ class ReceiptStore(Protocol):
 
     def receipt(self, view: View, id: str) -> str | None:
         """The body; None when there is none for this reader, or its retention is over."""
+        ...
+
+    def since(self, whose: View | str, moment: int, limit: int) -> list[Kept]:
+        """The newest first, none older than a moment: those that this reader may see, or all of a tenant."""
         ...
 
     def accesses(self, view: View, ids: Sequence[str], *, until: int | None = None) -> Mapping[str, Accesses]:

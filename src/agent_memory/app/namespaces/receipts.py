@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import json
+from itertools import islice
 from typing import Any
 
-from agent_memory.app.operations import Namespace, operation
+from agent_memory.app.operations import Namespace, Permission, operation
+from agent_memory.core.recall.costs import costs, told
 from agent_memory.core.recall.recall import recall
 from agent_memory.core.recall.receipt import PIPELINE, differences, question_of
 from agent_memory.models.answer import Replay
-from agent_memory.models.errors import NotFound
-from agent_memory.models.moment import from_micros
+from agent_memory.models.errors import InvalidInput, NotFound
+from agent_memory.models.model import Moment
+from agent_memory.models.moment import from_micros, to_micros
+from agent_memory.models.told import By, Cost, Told
+from agent_memory.ports.receipts import Kept
+from agent_memory.ports.records import View
 
 MOST_LINES = 100_000
+MOST_FOUND = 1000
+WEEK = 7 * 86_400_000_000
 
 
 class Receipts(Namespace):
@@ -23,6 +31,26 @@ class Receipts(Namespace):
         """What was asked, of which moment, with which recipe, what was shown and why, and what it cost."""
         body = self._body(receipt_id)
         return {**body, "now": from_micros(body["now"]).isoformat()}
+
+    @operation("receipts.find", "GET /receipts")
+    def find(self, since: Moment | None = None, slower_than: float = 0.0, limit: int = 50) -> list[Told]:
+        """Recalls of this reader, the newest first: of the last seven days, or since a moment; those that took at least
+        `slower_than` milliseconds."""
+        if not 1 <= limit <= MOST_FOUND:
+            raise InvalidInput(f"limit: {limit}; use 1 to {MOST_FOUND}", field="limit")
+        found = (told(one) for one in self._since(self._client.view(), since))
+        return list(islice((one for one in found if one.milliseconds >= slower_than), limit))
+
+    @operation("receipts.costs", "GET /receipts/costs", permission=Permission.ADMIN)
+    def costs(self, since: Moment | None = None, by: By = "day") -> list[Cost]:
+        """What the recalls of this tenant cost: how many, their tokens and money, and how long they took."""
+        return costs([told(one) for one in self._since(self._client.scope.tenant, since)], by)
+
+    def _since(self, whose: View | str, since: Moment | None) -> list[Kept]:
+        client = self._client
+        client.runtime.receipts.flush()
+        moment = client.now() - WEEK if since is None else to_micros(since)
+        return client.runtime.store.receipts.since(whose, moment, MOST_LINES)
 
     @operation("receipts.replay", "POST /receipts/{receipt_id}/replay", command="replay")
     def replay(self, receipt_id: str, now: bool = False) -> Replay:

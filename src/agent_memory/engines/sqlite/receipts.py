@@ -13,7 +13,7 @@ from agent_memory.engines.sqlite import erase
 from agent_memory.engines.sqlite.connection import Connections
 from agent_memory.engines.sqlite.interning import Interning, known_scope, scope_number
 from agent_memory.models.record import Scope
-from agent_memory.ports.receipts import RETENTION, Accesses, ReceiptLine
+from agent_memory.ports.receipts import RETENTION, Accesses, Kept, ReceiptLine
 from agent_memory.ports.records import View
 
 
@@ -42,6 +42,21 @@ class SqliteReceipts:
                 (id,),
             ).fetchone()
         return None if row is None else row[0]
+
+    def since(self, whose: View | str, moment: int, limit: int) -> list[Kept]:
+        with self._connections.reading() as connection:
+            if isinstance(whose, str):
+                sql, values = "s.tenant = ?", [whose]
+            else:
+                numbers = ",".join(map(str, self._interning.readable(connection, whose.scope)))
+                sql, values = f"r.scope in ({numbers})", []
+            rows = connection.execute(
+                "select r.id, s.tenant, s.user, s.agent, r.at, r.body "
+                "from receipts r join scopes s on s.scope = r.scope "
+                f"where {sql} and r.at >= ? order by r.at desc, r.receipt desc limit ?",
+                (*values, moment, limit),
+            ).fetchall()
+        return [Kept(id, Scope(tenant=t, user=u, agent=a), at, body) for id, t, u, a, at, body in rows]
 
     def accesses(self, view: View, ids: Sequence[str], *, until: int | None = None) -> Mapping[str, Accesses]:
         with self._connections.reading() as connection:

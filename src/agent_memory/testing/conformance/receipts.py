@@ -48,6 +48,19 @@ class ReceiptConformance:
         assert store.receipts.receipt(view(BOB), "s") == "{}"
         assert store.receipts.receipt(view(STRANGER), "s") is None
 
+    def test_receipts_since_a_moment(self, store: Store) -> None:
+        lines = [ReceiptLine(f"r{number}", view(now=NOW + number), 0, f"{number}", ()) for number in range(4)]
+        others = [ReceiptLine("bobs", view(BOB, now=NOW + 2), 0, "{}", ())]
+        store.receipts.keep([*lines, *others, ReceiptLine("far", view(STRANGER, now=NOW + 9), 0, "{}", ())])
+        mine = store.receipts.since(view(), NOW + 1, 10)
+        assert [(one.id, one.scope, one.at, one.body) for one in mine] == [
+            (f"r{number}", ALICE, NOW + number, f"{number}") for number in (3, 2, 1)
+        ]
+        assert [one.id for one in store.receipts.since(view(), NOW, 2)] == ["r3", "r2"]
+        all_of_them = store.receipts.since(ALICE.tenant, NOW + 2, 10)
+        assert sorted(one.id for one in all_of_them) == ["bobs", "r2", "r3"]
+        assert store.receipts.since("nobody", NOW, 10) == []
+
     def test_nothing_to_keep_is_fine(self, store: Store) -> None:
         store.receipts.keep([])
         assert store.receipts.accesses(view(), []) == {}

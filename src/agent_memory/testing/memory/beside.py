@@ -10,7 +10,7 @@ from agent_memory.models.errors import InvalidInput
 from agent_memory.models.kinds.kind import canonical_json
 from agent_memory.ports.changes import Terms
 from agent_memory.ports.quantise import quantised, unit
-from agent_memory.ports.receipts import RETENTION, Accesses, ReceiptLine
+from agent_memory.ports.receipts import RETENTION, Accesses, Kept, ReceiptLine
 from agent_memory.ports.records import View
 from agent_memory.ports.vectors import Match
 from agent_memory.ports.working import Desk
@@ -81,6 +81,16 @@ class MemoryReceipts:
         with self._room.reading() as world:
             slip = world.receipts.get(id)
             return slip.body if slip and slip.scope in view.scope.readable() else None
+
+    def since(self, whose: View | str, moment: int, limit: int) -> list[Kept]:
+        with self._room.reading() as world:
+            found = [
+                Kept(id, slip.scope, slip.at, slip.body)
+                for id, slip in reversed(world.receipts.items())
+                if slip.at >= moment
+                and (slip.scope.tenant == whose if isinstance(whose, str) else slip.scope in whose.scope.readable())
+            ]
+            return sorted(found, key=lambda one: -one.at)[:limit]
 
     def accesses(self, view: View, ids: Sequence[str], *, until: int | None = None) -> Mapping[str, Accesses]:
         with self._room.reading() as world:
