@@ -8,7 +8,6 @@ from pydantic import ConfigDict
 
 from agent_memory.models.model import Model, Moment
 
-
 By = Literal["day", "user", "agent"]
 
 
