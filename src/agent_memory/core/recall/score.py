@@ -62,7 +62,6 @@ def fused(evidence: Evidence, recipe: Recipe, now: int) -> dict[str, Numbers]:
         "answer": recipe.answer * evidence.marked(tuple(evidence.asked.wanted)),
         "question": -recipe.question * evidence.marked((evidence.asked.asking,)),
         "entities": recipe.entities * evidence.linked(),
-        "brief": -recipe.brief * evidence.brevity(recipe),
         "recency": recipe.recency * evidence.recency(recipe, now),
         "importance": recipe.importance * pool.importance.astype(float),
         "key": recipe.key * pool.exact.astype(float),
@@ -160,15 +159,6 @@ class Evidence:
             faded = np.exp2(-days / recipe.slack_days) if recipe.slack_days else days == 0
             near = np.maximum(near, faded * (1.0 if period.exact else VAGUE))
         return near
-
-    def brevity(self, recipe: Recipe) -> Numbers:
-        """What a turn lacks to say something: "Thanks!" answers nothing. A text that stands alone was stored for
-        what it says, however short."""
-        import numpy as np
-
-        lacking = np.maximum(1 - self.pool.lengths / recipe.short_turn, 0.0)
-        short: Numbers = np.where(self.pool.conversations > 0, lacking, 0.0)
-        return short
 
     def marked(self, marks: tuple[int, ...]) -> Numbers:
         """1 where a candidate has any of these marks."""
