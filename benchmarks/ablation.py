@@ -34,7 +34,6 @@ WITHOUT: dict[str, dict[str, Any]] = {
     "no conversation": {"conversation": 0.0},
     "no answer type": {"answer": 0.0},
     "questions not lowered": {"question": 0.0},
-    "short turns not lowered": {"brief": 0.0},
     "no recency": {"recency": 0.0},
     "words alone": {"vectors": 0.0},
     "vectors alone": {"words": 0.0},

@@ -62,11 +62,11 @@ class Watch:
     def __init__(self) -> None:
         self.rows: dict[int, np.ndarray] = {}
 
-    def __call__(self, evidence: score.Evidence, recipe: Any) -> np.ndarray:
-        found = weights.reasons(evidence, recipe)
+    def __call__(self, evidence: score.Evidence) -> np.ndarray:
+        found = weights.reasons(evidence)
         table = np.stack([found[name] / weight for name, weight in LEARNED.items()], axis=1)
         self.rows = dict(zip(evidence.pool.handles.tolist(), table, strict=True))
-        return weights.relevance(evidence, recipe)
+        return weights.relevance(evidence)
 
 
 def answers(collections: list[Any], absent: dict[str, str], watch: Watch) -> Iterator[Answer]:

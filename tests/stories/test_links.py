@@ -77,7 +77,7 @@ def test_turns_that_mention_an_entity_are_found_by_its_other_name(memory: AgentM
     turn = Turn(conversation_id="c1", index=0, role="user", content="the standby took over at noon")
     turn_id = memory.store_turn(turn).id
     memory.semantic.create_relationship(turn_id, ids["database"], "MENTIONS")
-    assert hit(memory.recall("what about PG Main?", 20), turn_id).why.entities == ["pg-main ← MENTIONS"]
+    assert hit(memory.recall("what about PG Main?"), turn_id).why.entities == ["pg-main ← MENTIONS"]
 
 
 def test_without_entities_nothing_is_different(memory: AgentMemory) -> None:

@@ -16,27 +16,6 @@ def told(memory: AgentMemory, lines: list[tuple[str, str]], conversation: str = 
         memory.store_turn(Turn(conversation_id=conversation, index=index, role="user", speaker=speaker, content=text))
 
 
-def test_a_turn_that_tells_comes_before_one_that_only_reacts(memory: AgentMemory) -> None:
-    news = (
-        "the billing backups moved to the vault in Madrid last night, because the old disk array was full twice in one "
-        "week and every restore took us several hours of waiting"
-    )
-    reaction = "great that the backups of billing moved"
-    told(memory, [("Ann", "good morning everybody"), ("Bob", news), ("Ann", reaction), ("Bob", "see you at lunch")])
-    question = "what happened to the billing backups?"
-    alike = DEFAULT.model_copy(update={"brief": 0.0})
-    assert memory.recall(question, recipe=alike)[0].text == reaction, "it is nearer in words and in meaning"
-    first, second, *_ = memory.recall(question)
-    assert (first.text, second.text) == (news, reaction)
-    assert second.why.channels["brief"] == pytest.approx(-0.08), "four words of twenty"
-    assert "brief" not in first.why.channels
-
-
-def test_a_short_note_that_stands_alone_is_not_lowered(memory: AgentMemory) -> None:
-    memory.records.add("door code 4711")
-    assert "brief" not in memory.recall("door code")[0].why.channels
-
-
 def test_the_speaker_named_first_counts_most(memory: AgentMemory) -> None:
     for speaker in ("Ann", "Bob", "Cy"):
         told(memory, [(speaker, "I will bring the ladder on Friday")], f"with {speaker}")

@@ -336,6 +336,20 @@ def test_an_interrupted_search_leaves_no_rows_twice(memory: AgentMemory) -> None
     assert broken >= 3
 
 
+def test_shelves_that_a_question_needs_stay_however_large(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("agent_memory.engines.sqlite.index.CACHE_BYTES", 1)
+    with AgentMemory("ann") as ann, AgentMemory("bob") as bob, AgentMemory("*", shared=True) as everyone:
+        for memory in (ann, bob, everyone):
+            memory.records.add("the lamp is broken")
+        index = ann._client.runtime.store.index
+        bob.recall("lamp")
+        assert len(ann.recall("lamp").hits) == 2
+        kept = dict(index._shelves)  # type: ignore[attr-defined]
+        assert len(kept) == 2, "Ann's own and the shared one, and no longer Bob's"
+        ann.recall("broken lamp")
+        assert index._shelves == kept, "they were not loaded again"  # type: ignore[attr-defined]
+
+
 class Twin:
     """Two of these claim one space, and are not the same."""
 

@@ -28,7 +28,6 @@ class Recipe(Model):
     | answer | holds what the question asks for: a time for "when", a number for "how many" |
     | question | taken off a text that is a question itself: it asks, and seldom answers |
     | entities | linked with what the question names, within `depth` links; relations of more than `fan` count less |
-    | brief | taken off a turn of fewer than `short_turn` words, by what it lacks: it reacts, and seldom tells |
     | conversation | a share of the best score in the same conversation |
     | recency | fades by half every `half_life_days` |
     | key | the question is the natural key of the record |
@@ -57,7 +56,6 @@ class Recipe(Model):
     answer: float = Field(default=0.1, ge=0, le=10)
     question: float = Field(default=0.1, ge=0, le=10)
     entities: float = Field(default=0.4, ge=0, le=10)
-    brief: float = Field(default=0.1, ge=0, le=10)
     conversation: float = Field(default=0.3, ge=0, le=10)
     recency: float = Field(default=0.01, ge=0, le=10)
     importance: float = Field(default=0.0, ge=0, le=10)
@@ -65,7 +63,6 @@ class Recipe(Model):
     near_vectors: tuple[Share, ...] = (0.25,)
     near_words: tuple[Share, ...] = (0.5, 0.25)
     also_named: float = Field(default=0.6, ge=0, le=1)
-    short_turn: int = Field(default=20, ge=1)
     long_turn: int = Field(default=30, ge=1)
     depth: int = Field(default=3, ge=0, le=6)
     fan: int = Field(default=10, ge=1)
@@ -101,7 +98,7 @@ MEANING = Recipe(
     name="meaning",
     vectors=1.0,
     **dict.fromkeys(
-        ("words", "speaker", "date", "answer", "question", "entities", "brief", "conversation", "recency", "key"), 0.0
+        ("words", "speaker", "date", "answer", "question", "entities", "conversation", "recency", "key"), 0.0
     ),
     near_vectors=(),
     near_words=(),

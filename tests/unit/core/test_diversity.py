@@ -22,6 +22,7 @@ def head(texts: list[str], scores: list[float]) -> list[Chosen]:
             row,
             Record(id=str(row), kind="observation", scope=Scope(), text=text, valid_from=DAY, recorded_at=DAY, seq=row),
             score,
+            0.5,
         )
         for row, (text, score) in enumerate(zip(texts, sorted(scores, reverse=True), strict=True))
     ]

@@ -160,4 +160,7 @@ def test_always_between_0_and_1(data: st.DataObject) -> None:
         similarity=np.array(data.draw(numbers), np.float32),
         conversations=np.array(talk, np.int32),
     )
-    relevance(question, gathered)
+    everywhere = relevance(question, gathered)
+    some = data.draw(st.lists(st.integers(0, rows - 1), unique=True))
+    found = rank(gathered, question, DEFAULT, to_micros(NOW)).relevance_of(some)
+    assert found == [everywhere[row] for row in some], "a few are told as they are among all"

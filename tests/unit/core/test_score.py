@@ -12,13 +12,15 @@ from hypothesis import strategies as st
 
 from agent_memory.core.recall.question import Asked, read, spoken
 from agent_memory.core.recall.score import (
+    HEAD,
     K1,
     B,
     Evidence,
     best_of_conversation,
-    bm25,
     inverse_frequencies,
+    length_norm,
     rank,
+    saturated,
     shared,
     stretched,
 )
@@ -68,7 +70,7 @@ def marked(question: Asked, mark: int, *rows: int) -> np.ndarray:
 def test_bm25_is_the_formula() -> None:
     counts, lengths = np.array([[1, 0], [2, 1]], np.float32), np.array([4, 8], np.float32)
     frequencies = np.array([2, 1])
-    found = bm25(counts, lengths, inverse_frequencies(10, frequencies))
+    found = saturated(counts, length_norm(lengths)[:, None]) @ inverse_frequencies(10, frequencies)
     for row in range(2):
         expected = 0.0
         for times, frequency in zip(counts[row].tolist(), frequencies.tolist(), strict=True):
@@ -125,31 +127,31 @@ def test_words_of_neighbours_count_by_their_distance() -> None:
         "exact": np.zeros(6, bool),
         "documents": 6,
     }
-    found = Evidence(pool(question, **five), question).wording(DEFAULT)
+    found = Evidence(pool(question, **five), question, DEFAULT).wording()
     assert found[2] == 1.0 and found[1] > found[0] > 0 and found[3] > 0
     assert found[4] == found[5] == 0, "another conversation, or none, is no neighbour"
     long = {**five, "lengths": np.array([10, 10, 300, 10, 10, 10], np.int32)}
-    assert Evidence(pool(question, **long), question).wording(DEFAULT)[1] < found[1], "a long turn speaks for itself"
+    assert Evidence(pool(question, **long), question, DEFAULT).wording()[1] < found[1], "a long turn speaks for itself"
 
 
 def test_a_speaker_whom_the_question_names() -> None:
     question = asked("What did Ann buy?")
     (ann,) = (mark for mark, word in question.named.items() if word == "ann")
     counts = marked(question, ann, 1)
-    assert Evidence(pool(question, counts=counts), question).speaker(DEFAULT).tolist() == [0, 1, 0]
+    assert Evidence(pool(question, counts=counts), question, DEFAULT).speaker().tolist() == [0, 1, 0]
     mine = asked("what did I say about the lamp?")
     (user,) = mine.sides
     counts = marked(mine, user, 0, 2)
-    assert Evidence(pool(mine, counts=counts), mine).speaker(DEFAULT).tolist() == [1, 0, 1]
+    assert Evidence(pool(mine, counts=counts), mine, DEFAULT).speaker().tolist() == [1, 0, 1]
 
 
 def test_a_date_that_the_question_names() -> None:
     question = asked("what happened on 7 March 2026?")
-    before, inside, after = Evidence(pool(question), question).dates(DEFAULT).tolist()
+    before, inside, after = Evidence(pool(question), question, DEFAULT).dates.tolist()
     assert inside == 1
     assert (before, after) == pytest.approx((2**-2.25, 2**-2.25)), "four and a half days off; half every two days"
     exact = DEFAULT.model_copy(update={"slack_days": 0.0})
-    assert Evidence(pool(question), question).dates(exact).tolist() == [0, 1, 0]
+    assert Evidence(pool(question), question, exact).dates.tolist() == [0, 1, 0]
 
 
 def test_the_answer_wanted_and_questions_themselves() -> None:
@@ -164,6 +166,7 @@ def test_the_answer_wanted_and_questions_themselves() -> None:
 def test_the_best_of_a_conversation_lifts_the_others() -> None:
     scores = np.array([0.1, 0.9, 0.3, 0.2])
     assert best_of_conversation(np.array([1, 1, 2, 0], np.int32), scores).tolist() == [0.9, 0.9, 0.3, 0.2]
+    assert best_of_conversation(np.array([0, 0, 3, 3], np.int32), scores).tolist() == [0.1, 0.9, 0.3, 0.3]
 
 
 @given(st.lists(st.floats(-1, 1, width=32), min_size=1, max_size=30))
@@ -173,6 +176,28 @@ def test_stretching_keeps_the_order_and_the_bounds(values: list[float]) -> None:
     assert result.min() >= 0 and result.max() == 1
     assert all((result[a] <= result[b]) for a in range(len(array)) for b in range(len(array)) if array[a] <= array[b])
     assert shared(np.abs(array)).max(initial=0) <= 1
+
+
+def test_the_head_is_the_head_of_the_whole_order() -> None:
+    question, rows = asked(), 3 * HEAD
+    chance = np.random.default_rng(7)
+    gathered = pool(
+        question,
+        handles=chance.permutation(rows),
+        valid_from=np.zeros(rows, np.int64),
+        importance=np.full(rows, 0.5, np.float32),
+        conversations=np.zeros(rows, np.int32),
+        similarity=chance.integers(0, 5, rows).astype(np.float32) / 5,  # many ties, also at the end of the head
+        counts=chance.integers(0, 2, (rows, len(question.columns))).astype(np.uint8),
+        lengths=np.full(rows, 10, np.int32),
+        exact=np.zeros(rows, bool),
+        documents=rows,
+    )
+    ranking = rank(gathered, question, DEFAULT, to_micros(NOW))
+    expected = sorted(range(rows), key=lambda row: (-ranking.scores[row], -gathered.handles[row]))
+    assert list(ranking.best()) == ranking.rows.tolist() == expected
+    floor = float(np.median(ranking.relevance))
+    assert list(ranking.best(floor)) == [row for row in expected if ranking.relevance[row] >= floor]
 
 
 def test_an_empty_pool_is_an_empty_ranking() -> None:

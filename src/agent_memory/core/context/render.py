@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
-from xml.sax.saxutils import escape, quoteattr
 
 from agent_memory.models.context import Format
 
@@ -26,6 +25,9 @@ TITLES = {
     "longterm": "What happened",
     "knowledge": "What is known",
 }
+# By hand: the standard library's own loads all of urllib, for whoever imports this.
+_ESCAPED = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
+_QUOTED = _ESCAPED | str.maketrans({'"': "&quot;", "\n": "&#10;", "\r": "&#13;", "\t": "&#9;"})
 _TICKS = re.compile(r"`+")
 _NOT_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -73,8 +75,8 @@ class Markdown:
 class Xml:
     def item(self, item: Item) -> str:
         known = (("id", item.id), ("kind", item.kind), ("at", _when(item.at)), ("by", item.by))
-        said = "".join(f" {name}={quoteattr(_xml(value))}" for name, value in known if value)
-        return f"<item{said}>{escape(_xml(item.content))}</item>"
+        said = "".join(f' {name}="{_xml(value, _QUOTED)}"' for name, value in known if value)
+        return f"<item{said}>{_xml(item.content, _ESCAPED)}</item>"
 
     def page(self, sections: Sequence[Section]) -> str:
         inside = "\n".join("\n".join([f"<{tier}>", *items, f"</{tier}>"]) for tier, items in sections)
@@ -105,6 +107,6 @@ def _flat(text: str) -> str:
     return " ".join(text.split()).replace("]", ")")
 
 
-def _xml(text: str) -> str:
+def _xml(text: str, escaped: Mapping[int, str]) -> str:
     """XML has no escape for most control characters: they go."""
-    return _NOT_XML.sub("\ufffd", text)
+    return _NOT_XML.sub("\ufffd", text).translate(escaped)

@@ -10,12 +10,13 @@ from agent_memory.models.record import Record
 
 @dataclass(frozen=True)
 class Chosen:
-    """A row of the pool, its record, and the score that it has by now. `moves` is what steps after the fusion added;
-    `repeats` are those that it stands for."""
+    """A row of the pool, its record, the score that it has by now, and how well it fits. `moves` is what steps after
+    the fusion added; `repeats` are those that it stands for."""
 
     row: int
     record: Record
     score: float
+    relevance: float
     moves: Mapping[str, float] = field(default_factory=dict)
     repeats: tuple[Chosen, ...] = ()
 

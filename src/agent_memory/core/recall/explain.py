@@ -26,7 +26,7 @@ def explained(chosen: Chosen, pool: Pool, ranking: Ranking, asked: Asked, recipe
     return Hit.trusted(
         record=chosen.record,
         score=round(chosen.score, 6),
-        relevance=round(float(ranking.relevance[row]), 4),
+        relevance=round(chosen.relevance, 4),
         why=why,
         repeats=[other.record.id for other in chosen.repeats],
     )

@@ -16,7 +16,7 @@ from agent_memory.ports.index import Pool
 from agent_memory.ports.receipts import ReceiptLine
 from agent_memory.ports.records import Filter, View
 
-PIPELINE = "recall-3"  # changes whenever the same question on the same rows would be answered differently
+PIPELINE = "recall-4"  # changes whenever the same question on the same rows would be answered differently
 SAME_SCORE = 1e-6
 
 

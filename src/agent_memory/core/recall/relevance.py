@@ -16,13 +16,13 @@ The weights were learned on the dev half of our own operations evaluation (bench
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Container
 from typing import TYPE_CHECKING
 
 from agent_memory.core.recall.question import Asked
 from agent_memory.core.write.words import words
-from agent_memory.models.recipe import Recipe
 
 if TYPE_CHECKING:
     import numpy as np
@@ -44,29 +44,29 @@ _INSIDE = re.compile(r"[^\s.?!:](?=\s{1,3}[\"'“(]{0,2}(\w+))")  # words that d
 _ENGLISH = re.compile(r"\b(?:what|which|who|whose|whom|where|when|why|how|did|does|is|are|the|and|of)\b", re.IGNORECASE)
 
 
-def relevance(evidence: Evidence, recipe: Recipe) -> Numbers:
+def relevance(evidence: Evidence) -> Numbers:
     """One number for each candidate. An exact key is all one can ask for."""
     import numpy as np
 
-    odds = NO_EVIDENCE + np.sum(list(reasons(evidence, recipe).values()), axis=0)
+    odds = NO_EVIDENCE + sum(reasons(evidence).values())
     fits: Numbers = np.where(evidence.pool.exact, 1.0, 1 / (1 + np.exp(-odds)))
     return fits
 
 
-def reasons(evidence: Evidence, recipe: Recipe) -> dict[str, Numbers]:
+def reasons(evidence: Evidence) -> dict[str, Numbers]:
     """What each piece of evidence adds to the log of the odds."""
     import numpy as np
 
     asked, pool = evidence.asked, evidence.pool
-    of_date = evidence.dates(recipe) >= HOLDS
+    of_date = evidence.dates >= HOLDS
     named = [mark for mark in asked.named if pool.frequencies[evidence.column[mark]]]
     dated = {word for period in asked.periods for word in words(period.text)}
     unwritten = {asked.named[mark]: evidence.marked((mark,)) > 0 for mark in named} | dict.fromkeys(dated, of_date)
-    names, places, telling = _names(asked, unwritten), _places(evidence, unwritten, recipe), evidence.telling(USUAL)
+    names, places, telling = _names(asked, unwritten), _places(evidence, unwritten), evidence.telling(USUAL)
     wrong_date = ~of_date & any(period.exact for period in asked.periods)
     by_another = (pool.conversations > 0) & (evidence.marked(tuple(named)) == 0) & bool(named)
     return {
-        "near": NEAR * _unusual(evidence.similar(recipe), evidence.embedded),
+        "near": NEAR * _unusual(evidence),
         "words": WORDS * _covered(places, telling),
         "names": NAMES * (1 - _covered(places, telling * names)) * bool(names.any()),
         "unseen": np.full(len(of_date), UNSEEN * _unseen(evidence, unwritten)),
@@ -76,15 +76,20 @@ def reasons(evidence: Evidence, recipe: Recipe) -> dict[str, Numbers]:
     }
 
 
-def _unusual(similarity: Numbers, embedded: Flags) -> Numbers:
+def usual(similarities: Numbers) -> tuple[float, float]:
+    """Mean and standard deviation."""
+    count = len(similarities) + USUAL
+    mean = (float(similarities.sum()) + USUAL * MEAN) / count
+    variance = (float(((similarities - mean) ** 2).sum()) + USUAL * (SPREAD**2 + (MEAN - mean) ** 2)) / count
+    return mean, math.sqrt(variance)
+
+
+def _unusual(evidence: Evidence) -> Numbers:
     """In standard deviations above the mean; nothing is known of what has no vector."""
     import numpy as np
 
-    seen = similarity[embedded]
-    count = len(seen) + USUAL
-    mean = (seen.sum() + USUAL * MEAN) / count
-    variance = (((seen - mean) ** 2).sum() + USUAL * (SPREAD**2 + (MEAN - mean) ** 2)) / count
-    return np.where(embedded, (similarity - mean) / np.sqrt(variance), 0.0)
+    mean, deviation = evidence.usual
+    return np.where(evidence.embedded, (evidence.similar - mean) / deviation, 0.0)
 
 
 def _names(asked: Asked, known: Container[str]) -> Flags:
@@ -106,19 +111,20 @@ def _unseen(evidence: Evidence, known: Container[str]) -> bool:
     )
 
 
-def _places(evidence: Evidence, unwritten: dict[str, Flags], recipe: Recipe) -> list[tuple[float, Sets]]:
+def _places(evidence: Evidence, unwritten: dict[str, Flags]) -> list[tuple[float, Sets]]:
     """Which words are in a text, then which others are beside it, place by place, with what a place counts.
     `unwritten` says where a word holds without being written."""
     import numpy as np
 
     terms, conversations = evidence.asked.terms, evidence.pool.conversations
-    present = evidence.pool.counts[:, : len(terms)].copy()
+    own = np.zeros((len(conversations), (len(terms) + 7) // 8), np.uint8, order="F")
     for column, word in enumerate(terms.values()):
+        held = evidence.pool.counts[:, column] > 0
         if word in unwritten:
-            present[:, column] |= unwritten[word]
-    own = np.packbits(present, axis=1, bitorder="little")
+            held |= unwritten[word]
+        own[:, column // 8] |= held.astype(np.uint8) << column % 8
     found, places = own.copy(), [(1.0, own)]
-    for distance, share in enumerate(recipe.near_words, 1):
+    for distance, share in enumerate(evidence.recipe.near_words, 1):
         beside = np.zeros_like(own)
         together = (conversations[distance:] == conversations[:-distance]) & (conversations[distance:] > 0)
         linked = together[:, None].astype(np.uint8) * np.uint8(255)

@@ -1,17 +1,21 @@
 """From evidence to a ranking: BM25 over windows, normalisation, fusion. Pure arithmetic, the same on
-every engine. Each channel is a function from the evidence to one number per candidate."""
+every engine. Each channel is a function from the evidence to one number per candidate.
+
+There may be a hundred thousand candidates, of which ten are shown. So windows are shifted columns, one word at a time;
+only the head is put in order; and how well a candidate fits is told for those that somebody asks about."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from agent_memory.core.recall.dates import Period
 from agent_memory.core.recall.question import Asked
-from agent_memory.core.recall.relevance import relevance
+from agent_memory.core.recall.relevance import relevance, usual
 from agent_memory.models.moment import to_micros
 from agent_memory.models.recipe import Recipe
 from agent_memory.ports.index import Pool
@@ -27,56 +31,88 @@ OWN = 2.0  # how much a text's own words count; a neighbour's count `near_words`
 VAGUE = 0.5  # what a vague period ("recently") counts of an exact one
 DAY = 86_400_000_000
 NOTHING: Mapping[int, float] = MappingProxyType({})
+HEAD = 1000  # rows that are put in order before anybody asks for more
 NOISE = 1e-6  # below it, similarities differ by arithmetic, not by meaning
 
 
 @dataclass(frozen=True)
 class Ranking:
-    """Rows of a pool, best first, with what each channel added."""
+    """What each channel added to each row of a pool, and their order: best first, ties to the newer record."""
 
-    rows: NDArray[np.int64]
-    scores: Numbers
-    relevance: Numbers
+    evidence: Evidence
     channels: dict[str, Numbers]
+    scores: Numbers
+
+    @cached_property
+    def rows(self) -> NDArray[np.int64]:
+        """All rows in order."""
+        import numpy as np
+
+        return self._ordered(np.arange(len(self.scores)))
+
+    @cached_property
+    def relevance(self) -> Numbers:
+        """Of all rows."""
+        return relevance(self.evidence)
+
+    def best(self, floor: float = 0.0) -> Iterator[int]:
+        """Rows in order that fit this well: the head at first, the others if one goes on."""
+        import numpy as np
+
+        rows = np.flatnonzero(self.relevance >= floor) if floor > 0 else np.arange(len(self.scores))
+        if len(rows) > HEAD:
+            scores = self.scores[rows]
+            least = np.partition(scores, -HEAD)[-HEAD]
+            yield from self._ordered(rows[scores >= least]).tolist()
+            rows = rows[scores < least]
+        yield from self._ordered(rows).tolist()
+
+    def relevance_of(self, rows: Sequence[int]) -> list[float]:
+        """How well these fit."""
+        if "relevance" in self.__dict__:
+            return [float(self.relevance[row]) for row in rows]
+        near, places = self.evidence.around(rows)
+        found: list[float] = relevance(near)[places].tolist()
+        return found
+
+    def _ordered(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        import numpy as np
+
+        return rows[np.lexsort((-self.evidence.pool.handles[rows], -self.scores[rows]))]
 
 
 def rank(pool: Pool, asked: Asked, recipe: Recipe, now: int, reached: Mapping[int, float] = NOTHING) -> Ranking:
-    """Score every candidate; ties go to the newer record. `reached` is what links lead to, by handle."""
-    import numpy as np
-
-    evidence = Evidence(pool, asked, reached)
-    channels = decayed(evidence, recipe, now) if recipe.formula == "decay" else fused(evidence, recipe, now)
-    scores = np.sum(list(channels.values()), axis=0)
-    rows = np.lexsort((-pool.handles, -scores))
-    return Ranking(rows, scores, relevance(evidence, recipe), channels)
+    """Score every candidate. `reached` is what links lead to, by handle."""
+    evidence = Evidence(pool, asked, recipe, reached)
+    channels = decayed(evidence, now) if recipe.formula == "decay" else fused(evidence, now)
+    return Ranking(evidence, channels, summed(channels))
 
 
-def fused(evidence: Evidence, recipe: Recipe, now: int) -> dict[str, Numbers]:
+def fused(evidence: Evidence, now: int) -> dict[str, Numbers]:
     """Every channel at its weight; the conversation's share comes from what the others add up to."""
-    pool = evidence.pool
+    pool, recipe = evidence.pool, evidence.recipe
     channels = {
-        "vectors": recipe.vectors * evidence.nearness(recipe),
-        "words": recipe.words * evidence.wording(recipe),
-        "speaker": recipe.speaker * evidence.speaker(recipe),
-        "date": recipe.date * evidence.dates(recipe),
+        "vectors": recipe.vectors * evidence.nearness(),
+        "words": recipe.words * evidence.wording(),
+        "speaker": recipe.speaker * evidence.speaker(),
+        "date": recipe.date * evidence.dates,
         "answer": recipe.answer * evidence.marked(tuple(evidence.asked.wanted)),
         "question": -recipe.question * evidence.marked((evidence.asked.asking,)),
         "entities": recipe.entities * evidence.linked(),
-        "brief": -recipe.brief * evidence.brevity(recipe),
-        "recency": recipe.recency * evidence.recency(recipe, now),
+        "recency": recipe.recency * evidence.recency(now),
         "importance": recipe.importance * pool.importance.astype(float),
         "key": recipe.key * pool.exact.astype(float),
     }
-    total = sum(channels.values())
-    channels["conversation"] = recipe.conversation * best_of_conversation(pool.conversations, total)  # type: ignore[arg-type]
+    best = best_of_conversation(pool.conversations, summed(channels))
+    channels["conversation"] = recipe.conversation * best
     return channels
 
 
-def decayed(evidence: Evidence, recipe: Recipe, now: int) -> dict[str, Numbers]:
+def decayed(evidence: Evidence, now: int) -> dict[str, Numbers]:
     """0.5 x similarity + 0.3 x e^(-time_weight x days) + 0.2 x importance x 0.95^days. E4."""
     import numpy as np
 
-    days = evidence.days(now)
+    recipe, days = evidence.recipe, evidence.days(now)
     return {
         "vectors": recipe.vectors * np.maximum(evidence.similarity, 0.0),
         "recency": recipe.recency * np.exp(-recipe.time_weight * days),
@@ -85,99 +121,116 @@ def decayed(evidence: Evidence, recipe: Recipe, now: int) -> dict[str, Numbers]:
 
 
 class Evidence:
-    """A pool, split into the words of a question and the marks it asks for."""
+    """A pool, split into the words of a question and the marks it asks for, as a recipe reads it."""
 
-    def __init__(self, pool: Pool, asked: Asked, reached: Mapping[int, float] = NOTHING) -> None:
+    def __init__(self, pool: Pool, asked: Asked, recipe: Recipe, reached: Mapping[int, float] = NOTHING) -> None:
         import numpy as np
 
         self.pool = pool
         self.asked = asked
+        self.recipe = recipe
         self.reached = reached
-        self.counts = pool.counts[:, : len(asked.terms)].astype(np.float32)
         self.column = {mark: place for place, mark in enumerate(asked.columns)}
         self.embedded = np.isfinite(pool.similarity)
         self.similarity = np.where(self.embedded, pool.similarity, 0.0).astype(np.float64)
 
-    def nearness(self, recipe: Recipe) -> Numbers:
-        return stretched(self.similar(recipe), self.embedded)
+    def around(self, rows: Sequence[int]) -> tuple[Evidence, NDArray[np.int64]]:
+        """The evidence of these rows and of all that stands in their windows, and where they are in it. What is usual
+        here stays what it is."""
+        import numpy as np
 
-    def similar(self, recipe: Recipe) -> Numbers:
+        chosen = np.asarray(rows, np.int64)
+        reach = max(len(self.recipe.near_vectors), len(self.recipe.near_words))
+        near = np.unique(chosen[:, None] + np.arange(-reach, reach + 1))
+        near = near[(near >= 0) & (near < len(self.similarity))]
+        names = ("handles", "valid_from", "importance", "conversations", "similarity", "counts", "lengths", "exact")
+        part = replace(self.pool, **{name: getattr(self.pool, name)[near] for name in names})
+        narrow = Evidence(part, self.asked, self.recipe, self.reached)
+        narrow.usual = self.usual
+        return narrow, np.searchsorted(near, chosen)
+
+    def nearness(self) -> Numbers:
+        return stretched(self.similar, self.embedded)
+
+    @cached_property
+    def similar(self) -> Numbers:
         """Similarity, with a little of what stands beside it in the conversation."""
         import numpy as np
 
         total, weight = self.similarity.copy(), np.ones(len(self.similarity))
-        reach = self.reach(recipe)
-        for distance, share in enumerate(recipe.near_vectors, 1):
-            for here, there in beside(self.pool.conversations, distance):
-                given = share * reach[there]
-                total[here] += given * self.similarity[there]
-                weight[here] += given
-        mean: Numbers = total / weight
-        return mean
+        for here, there, given in self.windows(self.recipe.near_vectors):
+            total[here] += given * self.similarity[there]
+            weight[here] += given
+        total /= weight
+        return total
+
+    @cached_property
+    def usual(self) -> tuple[float, float]:
+        """Mean and deviation of the similarities."""
+        return usual(self.similar[self.embedded])
 
     def telling(self, others: int) -> Numbers:
         """How telling each word is here, if there were so many other texts without it."""
         return inverse_frequencies(self.pool.documents + others, self.pool.frequencies[: len(self.asked.terms)])
 
-    def wording(self, recipe: Recipe) -> Numbers:
+    def wording(self) -> Numbers:
         """BM25 over a window: a text's own words, and those of its neighbours by their distance."""
         import numpy as np
 
-        lengths = self.pool.lengths.astype(np.float32)
-        counts, length = OWN * self.counts, OWN * lengths
-        reach = self.reach(recipe)
-        for distance, share in enumerate(recipe.near_words, 1):
-            for here, there in beside(self.pool.conversations, distance):
-                given = OWN * share * reach[there]
-                counts[here] += given[:, None] * self.counts[there]
-                length[here] += given * lengths[there]
-        present = counts > 0
-        idf = inverse_frequencies(len(counts), present.sum(axis=0))
-        return shared(bm25(counts, length, idf))
+        windows = [(here, there, OWN * given) for here, there, given in self.windows(self.recipe.near_words)]
 
-    def speaker(self, recipe: Recipe) -> Numbers:
+        def windowed(values: NDArray[np.float32]) -> NDArray[np.float32]:
+            total = OWN * values
+            for here, there, given in windows:
+                total[here] += given * values[there]
+            return total
+
+        norm = length_norm(windowed(self.pool.lengths.astype(np.float32)))
+        scores = np.zeros(len(norm))
+        for term in range(len(self.asked.terms)):
+            own = self.pool.counts[:, term]
+            if own.any():
+                counts = windowed(own.astype(np.float32))
+                idf = float(inverse_frequencies(len(counts), int(np.count_nonzero(counts > 0))))
+                scores += saturated(counts, norm).astype(np.float64) * idf
+        return shared(scores)
+
+    def speaker(self) -> Numbers:
         """Said by whom the question names, the first of them above all: "What did Ann tell Bob?" is about Ann's
         words. Where it names nobody who speaks here, by the side it is about."""
         import numpy as np
 
         columns = [self.column[mark] for mark in self.asked.named]
-        said = self.pool.counts[:, columns] > 0
-        speaking = np.flatnonzero(said.any(axis=0))
-        if not len(speaking):
+        speaking = [column for column in columns if self.pool.counts[:, column].any()]
+        if not speaking:
             return self.marked(tuple(self.asked.sides))
-        shares = np.where(speaking == speaking[0], 1.0, recipe.also_named)
-        by: Numbers = (said[:, speaking] * shares).max(axis=1)
+        by = np.zeros(len(self.similarity))
+        for column in speaking:
+            share = 1.0 if column == speaking[0] else self.recipe.also_named
+            by = np.maximum(by, share * (self.pool.counts[:, column] > 0))
         return by
 
-    def dates(self, recipe: Recipe) -> Numbers:
+    @cached_property
+    def dates(self) -> Numbers:
         """Inside a period that the question names; beside it, the less the farther: news is told days later."""
         import numpy as np
 
-        near, at = np.zeros(len(self.pool.handles)), self.pool.valid_from
+        near, at, slack = np.zeros(len(self.pool.handles)), self.pool.valid_from, self.recipe.slack_days
         for period in self.asked.periods:
             start, end = to_micros(period.start), to_micros(period.end)
             days = np.maximum(np.maximum(start - at, at - end + 1), 0) / DAY
-            faded = np.exp2(-days / recipe.slack_days) if recipe.slack_days else days == 0
+            faded = np.exp2(-days / slack) if slack else days == 0
             near = np.maximum(near, faded * (1.0 if period.exact else VAGUE))
         return near
-
-    def brevity(self, recipe: Recipe) -> Numbers:
-        """What a turn lacks to say something: "Thanks!" answers nothing. A text that stands alone was stored for
-        what it says, however short."""
-        import numpy as np
-
-        lacking = np.maximum(1 - self.pool.lengths / recipe.short_turn, 0.0)
-        short: Numbers = np.where(self.pool.conversations > 0, lacking, 0.0)
-        return short
 
     def marked(self, marks: tuple[int, ...]) -> Numbers:
         """1 where a candidate has any of these marks."""
         import numpy as np
 
-        if not marks:
-            return np.zeros(len(self.pool.handles))
-        columns = [self.column[mark] for mark in marks]
-        return np.asarray(self.pool.counts[:, columns].max(axis=1) > 0, np.float64)
+        having = np.zeros(len(self.pool.handles), np.bool_)
+        for mark in marks:
+            having |= self.pool.counts[:, self.column[mark]] > 0
+        return having.astype(np.float64)
 
     def linked(self) -> Numbers:
         """How near links are to what the question names."""
@@ -189,10 +242,10 @@ class Evidence:
             near[rows] = [self.reached[handle] for handle in self.pool.handles[rows].tolist()]
         return near
 
-    def recency(self, recipe: Recipe, now: int) -> Numbers:
+    def recency(self, now: int) -> Numbers:
         import numpy as np
 
-        faded: Numbers = np.exp2(-self.days(now) / recipe.half_life_days)
+        faded: Numbers = np.exp2(-self.days(now) / self.recipe.half_life_days)
         return faded
 
     def days(self, now: int) -> Numbers:
@@ -201,12 +254,22 @@ class Evidence:
         age: Numbers = np.maximum(now - self.pool.valid_from, 0) / DAY
         return age
 
-    def reach(self, recipe: Recipe) -> NDArray[np.float32]:
+    def windows(self, shares: Sequence[float]) -> Iterator[tuple[slice, slice, NDArray[np.float32]]]:
+        """For each distance and direction: who gets, from whom, and how much of it; nothing across conversations."""
+        for distance, share in enumerate(shares, 1):
+            together = beside(self.pool.conversations, distance)
+            if together.any():
+                left, right = slice(None, -distance), slice(distance, None)
+                yield left, right, share * self.reach[right] * together
+                yield right, left, share * self.reach[left] * together
+
+    @cached_property
+    def reach(self) -> NDArray[np.float32]:
         """How far a text speaks for its neighbours: a long one says many things that do not concern them."""
         import numpy as np
 
         lengths = np.maximum(self.pool.lengths, 1)
-        return np.minimum(1.0, recipe.long_turn / lengths).astype(np.float32)
+        return np.minimum(1.0, self.recipe.long_turn / lengths).astype(np.float32)
 
 
 def bounds(period: Period, recipe: Recipe) -> tuple[int, int]:
@@ -218,24 +281,26 @@ def bounds(period: Period, recipe: Recipe) -> tuple[int, int]:
         return to_micros(period.start), to_micros(period.end)
 
 
-def beside(conversations: NDArray[np.int32], distance: int) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Pairs (here, there) of places of one conversation that are so far apart, in both directions."""
-    import numpy as np
-
-    first = np.flatnonzero((conversations[distance:] == conversations[:-distance]) & (conversations[distance:] > 0))
-    return [(first, first + distance), (first + distance, first)]
+def beside(conversations: NDArray[np.int32], distance: int) -> NDArray[np.bool_]:
+    """Whether each one and the one so far behind it are of one conversation."""
+    behind = conversations[distance:]
+    together: NDArray[np.bool_] = (behind == conversations[:-distance]) & (behind > 0)
+    return together
 
 
 def best_of_conversation(conversations: NDArray[np.int32], scores: Numbers) -> Numbers:
-    """The best score of each one's conversation; what stands alone is its own."""
+    """The best score of each one's conversation, which stands together; what stands alone is its own."""
     import numpy as np
 
-    best = np.full(int(conversations.max(initial=0)) + 1, -np.inf)
-    np.maximum.at(best, conversations, scores)
-    return np.where(conversations > 0, best[conversations], scores)
+    first = np.ones(len(scores), np.bool_)
+    first[1:] = ~beside(conversations, 1)
+    if first.all():
+        return scores
+    starts = np.flatnonzero(first)
+    return np.repeat(np.maximum.reduceat(scores, starts), np.diff(starts, append=len(scores)))
 
 
-def inverse_frequencies(documents: int, frequencies: NDArray[np.int64]) -> Numbers:
+def inverse_frequencies(documents: int, frequencies: NDArray[np.int64] | int) -> Numbers:
     """How telling each term is among everything that this reader may see."""
     import numpy as np
 
@@ -243,13 +308,23 @@ def inverse_frequencies(documents: int, frequencies: NDArray[np.int64]) -> Numbe
     return weights
 
 
-def bm25(counts: NDArray[np.float32], lengths: NDArray[np.float32], idf: Numbers) -> Numbers:
-    import numpy as np
-
+def length_norm(lengths: NDArray[np.float32]) -> NDArray[np.float32]:
+    """BM25: what a long text's counts are lowered by."""
     relative = lengths / max(float(lengths.mean()) if len(lengths) else 0.0, 1e-9)
-    saturated = counts * (K1 + 1) / (counts + (K1 * (1 - B + B * relative))[:, None])
-    scores: Numbers = saturated.astype(np.float64) @ idf
-    return scores
+    return K1 * (1 - B + B * relative)
+
+
+def saturated(counts: NDArray[np.float32], norm: NDArray[np.float32]) -> NDArray[np.float32]:
+    """BM25: a word that occurs twice does not count twice."""
+    return counts * (K1 + 1) / (counts + norm)
+
+
+def summed(channels: Mapping[str, Numbers]) -> Numbers:
+    first, *others = channels.values()
+    total = first.copy()
+    for values in others:
+        total += values
+    return total
 
 
 def shared(values: Numbers) -> Numbers:
@@ -262,8 +337,10 @@ def stretched(values: Numbers, present: NDArray[np.bool_]) -> Numbers:
     """Min-max to 0..1 over the candidates that have this evidence; the others get 0."""
     import numpy as np
 
-    result = np.zeros(len(values))
-    if present.any():
-        low, high = values[present].min(), values[present].max()
-        result[present] = (values[present] - low) / (high - low) if high - low > NOISE else 1.0
-    return result
+    known = values if present.all() else values[present]
+    if not len(known):
+        return np.zeros(len(values))
+    low, high = known.min(), known.max()
+    if high - low <= NOISE:
+        return present.astype(np.float64)
+    return np.where(present, (values - low) / (high - low), 0.0)

@@ -28,7 +28,7 @@ Hydrate = Callable[[Sequence[int]], list[Record]]
 
 def select(pool: Pool, ranking: Ranking, recipe: Recipe, k: int, hydrate: Hydrate, judge: Judge) -> list[Chosen]:
     """The hits, best first; `hydrate` reads records by their handles."""
-    rows = (row for row in ranking.rows.tolist() if ranking.relevance[row] >= recipe.min_relevance)
+    rows = ranking.best(recipe.min_relevance)
     room = Room(pool, recipe)
     if not recipe.reads_head:
         return _records(pool, ranking, list(islice((row for row in rows if room.takes(row)), k)), hydrate)
@@ -74,6 +74,7 @@ def _arranged(pages: Iterator[list[Chosen]], recipe: Recipe, room: Room, judge: 
 
 def _records(pool: Pool, ranking: Ranking, rows: Sequence[int], hydrate: Hydrate) -> list[Chosen]:
     """What was forgotten meanwhile is left out."""
+    fitting = dict(zip(rows, ranking.relevance_of(rows), strict=True))
     handles = {int(pool.handles[row]): row for row in rows}
     found = hydrate(list(handles))
-    return [Chosen(row := handles[one.seq], one, float(ranking.scores[row])) for one in found]
+    return [Chosen(row := handles[one.seq], one, float(ranking.scores[row]), fitting[row]) for one in found]

@@ -128,11 +128,13 @@ class SqliteIndex:
     ) -> Iterable[Shelf]:
         """The shelves of these scopes, brought up to `seq`."""
         number, space = active
-        for scope in scopes:
+        needed, grown = tuple(scopes), False
+        for scope in needed:
             shelf = self._shelf(scope)
-            if shelf.follow(connection, seq, (number, space.dimension) if space else None):
-                self._trim()
+            grown |= shelf.follow(connection, seq, (number, space.dimension) if space else None)
             yield shelf
+        if grown:
+            self._trim(needed)
 
     def _shelf(self, scope: int) -> Shelf:
         from agent_memory.engines.sqlite.shelf import Shelf
@@ -144,12 +146,14 @@ class SqliteIndex:
             self._shelves.move_to_end(scope)
             return shelf
 
-    def _trim(self) -> None:
+    def _trim(self, needed: Collection[int]) -> None:
+        """What somebody just asked for stays, however large: it would be loaded again for the next question."""
         with self._guard:
             total = sum(shelf.bytes for shelf in self._shelves.values())
-            while total > CACHE_BYTES and len(self._shelves) > 1:
-                _, oldest = self._shelves.popitem(last=False)
-                total -= oldest.bytes
+            for scope in [scope for scope in self._shelves if scope not in needed]:
+                if total <= CACHE_BYTES:
+                    break
+                total -= self._shelves.pop(scope).bytes
 
 
 def _seq(connection: sqlite3.Connection) -> int:

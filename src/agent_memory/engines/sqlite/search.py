@@ -34,6 +34,7 @@ class Search:
         self.at = self.seq if asked is None else min(self.seq, asked)
         until = self.probe.vectors_until
         self.until = self.seq if until is None else min(self.seq, until)
+        self.frequencies = np.zeros(len(self.probe.terms), np.int64)
 
     def add(self, shelf: Shelf) -> None:
         """Collect the evidence of one shelf: a row per visible version."""
@@ -50,11 +51,15 @@ class Search:
         at = place[rows]
         back = np.full(contents, -1, np.int64)
         back[at] = np.arange(len(rows))
-        counts = np.zeros((len(rows), len(probe.terms)), np.uint8)
+        counts = np.zeros((len(rows), len(probe.terms)), np.uint8, order="F")  # core reads it word by word
+        matching = np.zeros(len(rows), np.bool_)
         for term, (places, times) in enumerate(found):
             here = back[places]
             shown = here >= 0
-            counts[here[shown], term] = times[shown]
+            here = here[shown]
+            counts[here, term] = times[shown]
+            matching[here] = True
+            self.frequencies[term] += len(here)
         if probe.vector is None or vectors is None or not len(rows):
             similarity = np.full(len(rows), np.nan, np.float32)
         else:
@@ -71,6 +76,7 @@ class Search:
                 "positions": columns["position"][rows],
                 "similarity": similarity,
                 "counts": counts,
+                "matching": matching,
                 "lengths": lengths[at],
             }
         )
@@ -79,34 +85,42 @@ class Search:
         """All shelves together: statistics over everything, rows only of the candidates."""
         parts = self.parts or [_nothing(len(self.probe.terms))]
         joined = parts[0] if len(parts) == 1 else {name: np.concatenate([p[name] for p in parts]) for name in parts[0]}
-        handles, counts, lengths = joined["handles"], joined["counts"], joined["lengths"]
-        present = counts > 0
-        matches = np.isin(handles, self._exact())
-        chosen = present.any(axis=1) | matches
+        handles, lengths = joined["handles"], joined["lengths"]
+        joined["exact"] = np.isin(handles, self._exact())
+        rows = self._candidates(joined)
+        if len(parts) > 1:  # each shelf is in order, but a conversation may be on several
+            rows = rows[np.lexsort((handles[rows], joined["positions"][rows], joined["conversations"][rows]))]
+        if len(parts) > 1 or len(rows) < len(handles):
+            joined = {name: column.T.take(rows, axis=-1).T for name, column in joined.items()}
+        return Pool(
+            seq=self.at,
+            handles=joined["handles"],
+            valid_from=joined["valid_from"],
+            importance=joined["importance"],
+            conversations=joined["conversations"],
+            similarity=joined["similarity"],
+            counts=joined["counts"],
+            lengths=joined["lengths"],
+            exact=joined["exact"],
+            documents=len(handles),
+            pending=pending,
+            mean_length=float(lengths.mean()) if len(lengths) else 0.0,
+            frequencies=self.frequencies,
+            hidden=self.hidden if self.probe.tell_hidden else None,
+            head=self.seq,
+        )
+
+    def _candidates(self, joined: dict[str, NDArray[Any]]) -> NDArray[np.int64]:
+        """The rows with a word or the key of the question, and the nearest and the newest."""
+        handles = joined["handles"]
+        if len(handles) <= self.probe.pool:
+            return np.arange(len(handles))
+        chosen = joined["matching"] | joined["exact"]
         if self.probe.also:
             chosen |= np.isin(handles, self.probe.also)
         for column in ("similarity", "valid_from"):
             chosen[_top(joined[column], handles, self.probe.pool)] = True
-        rows = np.flatnonzero(chosen)
-        if len(parts) > 1:  # each shelf is in order, but a conversation may be on several
-            rows = rows[np.lexsort((handles[rows], joined["positions"][rows], joined["conversations"][rows]))]
-        return Pool(
-            seq=self.at,
-            handles=handles[rows],
-            valid_from=joined["valid_from"][rows],
-            importance=joined["importance"][rows],
-            conversations=joined["conversations"][rows],
-            similarity=joined["similarity"][rows],
-            counts=counts[rows],
-            lengths=lengths[rows],
-            exact=matches[rows],
-            documents=len(handles),
-            pending=pending,
-            mean_length=float(lengths.mean()) if len(lengths) else 0.0,
-            frequencies=present.sum(axis=0),
-            hidden=self.hidden if self.probe.tell_hidden else None,
-            head=self.seq,
-        )
+        return np.flatnonzero(chosen)
 
     def _exact(self) -> list[int]:
         """Versions whose natural key is just what was asked for."""
@@ -183,7 +197,8 @@ def _first_to_come(
 ) -> NDArray[np.bool_]:
     """Of records that only begin in the future, the version that begins first."""
     first = np.zeros(len(held), np.bool_)
-    holding = set(columns["record"][held].tolist())
+    begins = columns["record"][coming]
+    holding = set(begins[np.isin(begins, columns["record"][held])].tolist())
     earliest: dict[int, int] = {}
     for row in np.flatnonzero(coming).tolist():
         record = int(columns["record"][row])
@@ -242,5 +257,6 @@ def _nothing(terms: int) -> dict[str, NDArray[Any]]:
         "positions": np.empty(0, np.int64),
         "similarity": np.empty(0, np.float32),
         "counts": np.empty((0, terms), np.uint8),
+        "matching": np.empty(0, np.bool_),
         "lengths": np.empty(0, np.int32),
     }
