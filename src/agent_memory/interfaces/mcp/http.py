@@ -1,0 +1,37 @@
+"""MCP over streamable HTTP, as a part of an application that has other doors, too.
+
+No sessions are kept: each request says who calls and is answered by itself, so a restart of the server is not noticed.
+The guard of the application (Host, Origin, JSON, size) stands before this as before everything else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from typing import Any
+
+from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
+from starlette.applications import Starlette
+from starlette.routing import Route
+
+from agent_memory.app.service import Service
+from agent_memory.interfaces.mcp.server import Door, Identify
+
+MOST_BYTES = 16 * 1024 * 1024
+
+
+def mount(
+    app: Starlette, service: Service, identify: Identify, *, toolsets: Iterable[str] = (), path: str = "/mcp"
+) -> None:
+    """Offer MCP at `path` of this application; it lives as long as the application does."""
+    server = Door(service, identify, toolsets).server()
+    manager = StreamableHTTPSessionManager(server, json_response=True, stateless=True, max_request_body_size=MOST_BYTES)
+    around = app.router.lifespan_context
+
+    @asynccontextmanager
+    async def living(inside: Any) -> AsyncIterator[Any]:
+        async with around(inside) as state, manager.run():
+            yield state
+
+    app.router.lifespan_context = living
+    app.router.routes.append(Route(path, endpoint=StreamableHTTPASGIApp(manager)))
