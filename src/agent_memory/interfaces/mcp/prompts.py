@@ -45,7 +45,7 @@ class Prompt:
 PROMPTS: dict[str, Prompt] = {}
 
 
-def prompt(name: str, title: str, **arguments: str) -> Callable[[Callable[..., str]], Callable[..., str]]:
+def prompt(name: str, title: str, /, **arguments: str) -> Callable[[Callable[..., str]], Callable[..., str]]:
     """Add a prompt. The function gets `ask` and its arguments as text, and gives what is said to the model."""
 
     def mark(write: Callable[..., str]) -> Callable[..., str]:

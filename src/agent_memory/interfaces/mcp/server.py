@@ -32,7 +32,7 @@ class Door:
         self._service = service
         self._identify = identify
         names = places.chosen(toolsets)
-        self._tools = places.tools(names)
+        self._tools = wording.ordered(places.tools(names))
         self._resources = places.resources(names)
         self.compat = places.COMPAT in names
 

@@ -47,7 +47,13 @@ WHEN: Mapping[str, str] = MappingProxyType(
         "receipts": "Use this to explain an earlier recall by its `receipt_id`, or to prove that it can be repeated.",
     }
 )
-"""Sentences that stand before what the docstring says."""
+"""Sentences that stand before what the docstring says. What is here comes first, in this order."""
+
+
+def ordered(tools: Mapping[str, Tool]) -> dict[str, Tool]:
+    """Those that an agent needs most at the top."""
+    first = [name for name in WHEN if name in tools]
+    return {name: tools[name] for name in dict.fromkeys([*first, *tools])}
 
 
 def described(tool: Tool) -> str:
