@@ -23,8 +23,8 @@ ADA = {"name": "Ada", "entityType": "person", "observations": ["likes tea", "liv
 ACME = {"name": "ACME", "entityType": "company", "observations": []}
 WORKS = {"from": "Ada", "to": "ACME", "relationType": "works_at"}
 
-# A session with the official server (2026.8.31): each call, its structured content, and its text where that is not the
-# JSON of it.
+# A session as the official server's source has it: each call, and its structured content. The release 2026.8.31
+# answered the same, except that it takes what is said twice in one call twice, and always says that all was deleted.
 SESSION: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("create_entities", {"entities": [ADA, ACME, ADA]}, {"entities": [ADA, ACME]}),
     ("create_entities", {"entities": [{**ADA, "observations": ["other"]}]}, {"entities": []}),

@@ -22,7 +22,9 @@ class Left:
 
 
 def written(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    """As JSON that can be sent: half a surrogate pair, which an error may quote, is spelled out."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return text.encode(errors="backslashreplace").decode()
 
 
 def size(value: Any) -> int:
