@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,7 @@ from agent_memory import AgentMemory
 from agent_memory.app.operations import TABLE, Namespace, Permission, operation
 from agent_memory.app.service import Caller, Service
 from agent_memory.core.context.tokens import estimate
-from agent_memory.interfaces.mcp import places, prompts, tools
+from agent_memory.interfaces.mcp import places, prompts
 from agent_memory.models.record import Scope
 
 ROOT = Path(__file__).parents[3]
@@ -290,7 +292,7 @@ def test_prompts(inside: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_guide_lists_every_toolset_and_tool() -> None:
     page = (ROOT / "docs/guides/mcp.md").read_text("utf-8")
-    rows = {tuple(row) for row in re.findall(r"^\| `(\w+)` \| `(\w+)` \| ([^|]*) \|", page, re.M)}
+    rows = {tuple(row) for row in re.findall(r"^\| `(\w+)` \| `(\w+)` \|([^|]*)\|", page, re.M)}
     known = {
         (tool.toolset, tool.name, ", ".join(f"`{one}`" for one in tool.actions if one))
         for name in places.toolsets()
@@ -305,4 +307,18 @@ def test_tools_of_one_name_are_in_one_toolset() -> None:
         homes.setdefault(place.tool, set()).add(place.toolset)
     assert {name: sets for name, sets in homes.items() if len(sets) > 1} == {}
     assert all(None not in tool.actions or len(tool.actions) == 1 for tool in places.tools(frozenset(homes)).values())
-    assert tools.announced
+
+
+def test_the_configurations_of_the_guide_start_a_command_that_there_is(here: Any) -> None:
+    page = (ROOT / "docs/guides/mcp.md").read_text("utf-8")
+    servers = []
+    for block in re.findall(r"^```json\n(.*?)^```", page, re.S | re.M):
+        (kind,) = (said := json.loads(block))
+        assert kind in ("mcpServers", "servers")
+        servers += said[kind].values()
+    for block in re.findall(r"^```toml\n(.*?)^```", page, re.S | re.M):
+        servers += tomllib.loads(block)["mcp_servers"].values()
+    assert len(servers) == 4
+    for server in servers:
+        assert server["command"] == "agent-memory"
+        assert here(*server["args"], "--help").code == 0

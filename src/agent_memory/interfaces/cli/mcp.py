@@ -19,7 +19,7 @@ def command(session: Session, toolsets: tuple[str, ...], compat: bool) -> int:
     """Serve this memory to an agent over MCP, on the standard input and output.
 
     An agent starts this by itself: `docs/guides/mcp.md` has the lines for its configuration. Toolsets are core (the
-    default), bulk, conversation, experience, knowledge, upkeep, working, and all. Several agents may serve one store.
+    default), conversation, experience, knowledge, upkeep, working, and all. Several agents may share one store.
     """
     from agent_memory.interfaces.cli import exits
     from agent_memory.models.errors import PartMissing
