@@ -89,7 +89,7 @@ def test_whatever_a_model_sends(shared: Service, call: tuple[Any, dict[str, Any]
 
 
 @pytest.mark.soak
-@settings(max_examples=20_000, deadline=None)
+@settings(max_examples=5_000, deadline=None)
 @given(call=calls())
 def test_whatever_many_models_send(shared: Service, call: tuple[Any, dict[str, Any]]) -> None:
     check(shared, *call)

@@ -153,6 +153,8 @@ def test_answers_keep_to_their_tokens_and_say_what_was_cut(inside: Any) -> None:
                 answer = told(result)
                 assert estimate(result.content[0].text) <= tokens, name  # type: ignore[union-attr]
                 assert name == "history" or "left out" in answer["cut"]
+        context = told(await client.call_tool("context", {"task_description": "staging", "ids": False}))
+        assert 2000 < context["total_tokens"] <= 4000 and "cut" not in context
         usual = await client.call_tool("recall", {"query": "staging", "k": 40})
         assert estimate(usual.content[0].text) <= 2000  # type: ignore[union-attr]
         few = told(await client.call_tool("recall", {"query": "staging", "max_tokens": 300}))

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import httpx2
 import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
-from mcp.shared._httpx_utils import create_mcp_http_client
 from talking import refused, told
 
 from agent_memory import AgentMemory
@@ -114,7 +114,7 @@ def test_over_http_beside_rest(url: str, mode: str) -> None:
     async def session() -> None:
         for user in ("ada", "bob"):
             async with (
-                create_mcp_http_client(headers={"x-memory-user": user}) as http,
+                httpx2.AsyncClient(headers={"x-memory-user": user}) as http,
                 Client(streamable_http_client(f"{url}/mcp", http_client=http), mode=mode) as client,
             ):
                 assert told(await client.call_tool("list", {}))["records"] == []

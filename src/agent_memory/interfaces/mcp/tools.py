@@ -67,19 +67,18 @@ def failed(problem: Mapping[str, str]) -> types.CallToolResult:
 
 def _asked(tool: Tool, given: dict[str, Any]) -> tuple[Operation, dict[str, Any], int]:
     """Which operation, with which arguments, and how many tokens its answer may have."""
-    tokens = schemas.USUAL
-    if schemas.takes_budget(tool):
-        tokens = given.pop(schemas.BUDGET, tokens)
-        if type(tokens) is not int or not schemas.LEAST <= tokens <= schemas.MOST:
-            raise InvalidInput(
-                f"{schemas.BUDGET}: {tokens!r}", hint=f"use {schemas.LEAST} to {schemas.MOST}", field=schemas.BUDGET
-            )
-    elif type(own := given.get(schemas.BUDGET)) is int:
-        tokens = max(own, 0) + schemas.USUAL  # it keeps to its own, and is framed by a few fields
-    if not tool.grouped:
-        return tool.actions[None], given, tokens
-    action = given.pop(schemas.ACTION, None)
-    if not isinstance(action, str) or action not in tool.actions:
+    action = given.pop(schemas.ACTION, None) if tool.grouped else None
+    if not isinstance(action, str | None) or action not in tool.actions:
         known = ", ".join(str(one) for one in tool.actions)
         raise InvalidInput(f"{schemas.ACTION}: {action!r}", hint=f"one of {known}", field=schemas.ACTION)
-    return tool.actions[action], given, tokens
+    operation = tool.actions[action]
+    if not schemas.takes_budget(tool):
+        own = operation.signature.get(schemas.BUDGET)
+        asked = given.get(schemas.BUDGET, own and own.default)
+        return operation, given, schemas.USUAL + (asked if type(asked) is int and asked > 0 else 0)
+    tokens = given.pop(schemas.BUDGET, schemas.USUAL)
+    if type(tokens) is not int or not schemas.LEAST <= tokens <= schemas.MOST:
+        raise InvalidInput(
+            f"{schemas.BUDGET}: {tokens!r}", hint=f"use {schemas.LEAST} to {schemas.MOST}", field=schemas.BUDGET
+        )
+    return operation, given, tokens
