@@ -14,14 +14,13 @@ import pytest
 import uvicorn
 from mcp import Client
 from mcp.client.stdio import stdio_client
-from starlette.requests import Request
 from talking import Talk, program
 
 from agent_memory.app import config
-from agent_memory.app.service import Caller, Service
+from agent_memory.app.service import Caller, Claim, Service
 from agent_memory.interfaces.mcp.http import mount
 from agent_memory.interfaces.mcp.server import Door
-from agent_memory.interfaces.rest.app import create_app
+from agent_memory.interfaces.rest.app import claimed, create_app
 
 
 @pytest.fixture
@@ -50,7 +49,7 @@ def inside(service: Service) -> Callable[..., Any]:
     """Talk to a server in this process: what is offered does not depend on the way to it."""
 
     def run(talk: Talk, *toolsets: str, caller: Caller | None = None) -> Any:
-        who = caller or service.anonymous(user="ada")
+        who = caller or service.identify(Claim(user="ada"))
 
         async def session() -> Any:
             async with Client(Door(service, lambda _: who, toolsets).server()) as client:
@@ -67,10 +66,7 @@ def url(home: Path) -> Iterator[str]:
     service = Service(config.load())
     app = create_app(service)
 
-    def identify(request: Request) -> Caller:
-        return service.anonymous(user=request.headers.get("x-memory-user"))
-
-    mount(app, service, identify)
+    mount(app, service, lambda request: service.identify(claimed(request)))
     free = socket.socket()
     free.bind(("127.0.0.1", 0))
     server = uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=5))

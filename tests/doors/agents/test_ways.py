@@ -18,6 +18,7 @@ from mcp.client.streamable_http import streamable_http_client
 from talking import refused, told
 
 from agent_memory import AgentMemory
+from agent_memory.app.operations import Permission
 
 PROGRAM = [sys.executable, "-m", "agent_memory.interfaces.cli"]
 HELLO = {
@@ -133,6 +134,25 @@ def test_the_guard_stands_before_mcp_as_well(url: str) -> None:
         ("content-type", "text/plain"): 415,
     }.items():
         assert httpx.post(f"{url}/mcp", json=HELLO, headers={**asked, more[0]: more[1]}).status_code == status
+
+
+def test_where_there_are_keys_mcp_needs_one_too(url: str, memory: AgentMemory) -> None:
+    secret = memory.keys.create("reader", permissions=[Permission.READ], for_user="ada").secret
+    memory.records.add("staging is on 5433")
+    asked = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
+    refusal = httpx.post(f"{url}/mcp", json=HELLO, headers=asked)
+    assert (refusal.status_code, refusal.json()["code"]) == (401, "unauthenticated")
+
+    async def session() -> None:
+        async with (
+            httpx2.AsyncClient(headers={"authorization": f"Bearer {secret}"}) as http,
+            Client(streamable_http_client(f"{url}/mcp", http_client=http)) as client,
+        ):
+            assert "add" not in [tool.name for tool in (await client.list_tools()).tools]
+            assert len(told(await client.call_tool("recall", {"query": "staging"}))["hits"]) == 1
+            assert refused(await client.call_tool("add", {"text": "x"}))["code"] == "denied"
+
+    asyncio.run(session())
 
 
 def test_bodies_that_are_no_messages(url: str) -> None:

@@ -61,14 +61,8 @@ class Door:
         if tool is None:
             raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name}")
 
-        def run() -> types.CallToolResult:
-            try:
-                caller = self._identify(context.request)
-            except AgentMemoryError as error:
-                return tools.failed(error.to_dict())
-            return tools.call(self._service, tool, caller, params.arguments or {})
-
-        return await anyio.to_thread.run_sync(run)
+        given = params.arguments or {}
+        return await self._answered(context, lambda caller: tools.call(self._service, tool, caller, given))
 
     async def resources(self, context: Context, params: Any) -> types.ListResourcesResult:
         return types.ListResourcesResult(resources=resources.listed(self._resources))
