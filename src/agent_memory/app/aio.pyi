@@ -12,6 +12,18 @@ from agent_memory.models.access import ApiKey, Denial, NewKey, Permission
 from agent_memory.models.answer import Recalled, Replay
 from agent_memory.models.bundle import MemoryBundle
 from agent_memory.models.context import Context, Counting, Format, Tier
+from agent_memory.models.graph import (
+    Deleted,
+    Edge,
+    Edges,
+    Imported,
+    KnowledgeGraph,
+    Node,
+    Nodes,
+    Observed,
+    Observing,
+    Unobserving,
+)
 from agent_memory.models.kinds.conversation import Turn
 from agent_memory.models.kinds.experience import Strategy
 from agent_memory.models.kinds.knowledge import Entity, Fact, FactSource
@@ -62,6 +74,18 @@ class AsyncGoals:
     async def children(self, id: str, **at: Unpack[Moments]) -> list[Goal]: ...
     async def get(self, id: str, **at: Unpack[Moments]) -> Goal: ...
     async def update(self, id: str, status: GoalStatus | None = ..., priority: int | None = ...) -> Goal: ...
+
+class AsyncGraph:
+    async def add_observations(self, observations: list[Observing]) -> Observed: ...
+    async def create_entities(self, entities: list[Node]) -> Nodes: ...
+    async def create_relations(self, relations: list[Edge]) -> Edges: ...
+    async def delete_entities(self, entity_names: list[str]) -> Deleted: ...
+    async def delete_observations(self, deletions: list[Unobserving]) -> Deleted: ...
+    async def delete_relations(self, relations: list[Edge]) -> Deleted: ...
+    async def load(self, text: str, skip_bad: bool = ...) -> Imported: ...
+    async def open(self, names: list[str]) -> KnowledgeGraph: ...
+    async def read(self) -> KnowledgeGraph: ...
+    async def search(self, query: str) -> KnowledgeGraph: ...
 
 class AsyncKeys:
     async def create(
@@ -255,6 +279,7 @@ class AsyncAgentMemory:
     embedder: AsyncEmbedder
     episodic: AsyncEpisodic
     goals: AsyncGoals
+    graph: AsyncGraph
     keys: AsyncKeys
     procedural: AsyncProcedural
     receipts: AsyncReceipts

@@ -13,6 +13,7 @@ from agent_memory.app.namespaces import (
     Contexts,
     Episodic,
     Goals,
+    Graph,
     Keys,
     Procedural,
     Receipts,
@@ -92,6 +93,7 @@ class AgentMemory:
         self.working = Working(client, desk)
         self.contexts = Contexts(client, desk)
         self.goals = Goals(client)
+        self.graph = Graph(client)
         self.user = User(client)
         self.upkeep = Upkeep(client)
         self.keys = Keys(client)

@@ -30,13 +30,17 @@ N = TypeVar("N", bound="Namespace")
 @dataclass(frozen=True, eq=False)
 class Operation:
     """`name` is namespace.method; `route` is where REST has it, below its version; `command` is a short name on the
-    command line, where there is one."""
+    command line, where there is one. `toolset` is where MCP has it: `core/get` is the tool `get` of the toolset `core`,
+    `core/goals/add` the action `add` of its tool `goals`, `memory://stats` a resource; blanks part several. `erases`:
+    it takes something away, and nothing that a caller can do brings it back."""
 
     name: str
     function: Callable[..., Any]
     route: str
     permission: Permission
     command: str | None
+    toolset: str | None = None
+    erases: bool = False
 
     @property
     def summary(self) -> str:
@@ -125,12 +129,18 @@ TABLE: dict[str, Operation] = {}
 
 
 def operation(
-    name: str, route: str, *, permission: Permission = Permission.READ, command: str | None = None
+    name: str,
+    route: str,
+    *,
+    permission: Permission = Permission.READ,
+    command: str | None = None,
+    toolset: str | None = None,
+    erases: bool = False,
 ) -> Callable[[Callable[Concatenate[N, P], R]], Callable[Concatenate[N, P], R]]:
     """Put a method into the table. Calling it dispatches the operation: here or, one day, somewhere else."""
 
     def mark(function: Callable[Concatenate[N, P], R]) -> Callable[Concatenate[N, P], R]:
-        declared = TABLE[name] = Operation(name, function, route, permission, command)
+        declared = TABLE[name] = Operation(name, function, route, permission, command, toolset, erases)
 
         @functools.wraps(function)
         def call(self: N, *args: P.args, **kwargs: P.kwargs) -> R:

@@ -75,16 +75,17 @@ class Service:
             raise
 
     def call(self, operation: Operation, caller: Caller, arguments: dict[str, Any]) -> Any:
-        """Run one operation in the caller's name. Arguments are checked there, as every caller's are."""
+        """Run one operation in the caller's name. `InvalidInput` names an argument that is wrong, or missing."""
         try:
             if operation.permission not in caller.permissions:
                 raise Denied(
                     f"{operation.name} needs the permission {operation.permission}",
                     hint=f"this key has {', '.join(sorted(caller.permissions)) or 'none'}",
                 )
+            checked = operation.bind((), arguments)
             memory = self.memory(caller)
             try:
-                return attrgetter(operation.name)(memory)(**arguments)
+                return attrgetter(operation.name)(memory)(**checked)
             finally:
                 memory.close(clear=False)
         except Denied as error:

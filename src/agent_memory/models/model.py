@@ -76,7 +76,7 @@ class Model(BaseModel):
 
     if not TYPE_CHECKING:
 
-        def __init__(self, **data: Any) -> None:
+        def __init__(self, /, **data: Any) -> None:
             try:
                 super().__init__(**data)
             except ValidationError as error:

@@ -4,6 +4,7 @@ from agent_memory.app.namespaces.contexts import Contexts
 from agent_memory.app.namespaces.embedder import Embedder
 from agent_memory.app.namespaces.episodic import Episodic
 from agent_memory.app.namespaces.goals import Goals
+from agent_memory.app.namespaces.graph import Graph
 from agent_memory.app.namespaces.keys import Keys
 from agent_memory.app.namespaces.procedural import Procedural
 from agent_memory.app.namespaces.receipts import Receipts
@@ -20,6 +21,7 @@ __all__ = [
     "Embedder",
     "Episodic",
     "Goals",
+    "Graph",
     "Keys",
     "Procedural",
     "Receipts",

@@ -44,7 +44,7 @@ class Contexts(Namespace):
         super().__init__(client)
         self._desk = desk
 
-    @operation("contexts.assemble", "POST /context", command="context")
+    @operation("contexts.assemble", "POST /context", command="context", toolset="core/context")
     def assemble(
         self,
         task_description: str,

@@ -27,7 +27,7 @@ class Episodic(Namespace):
         super().__init__(client)
         self._working = working
 
-    @operation("episodic.store_turn", "POST /turns", permission=Permission.WRITE)
+    @operation("episodic.store_turn", "POST /turns", permission=Permission.WRITE, toolset="conversation/turns/store")
     def store_turn(self, turn: Turn) -> Turn:
         """Store a turn; the same conversation and index again corrects it."""
         client = self._client
@@ -62,14 +62,18 @@ class Episodic(Namespace):
             {**turn_shown(hit.record), "score": hit.why.similarity} for hit in found if hit.why.similarity is not None
         ]
 
-    @operation("episodic.get_conversation", "GET /conversations/{conversation_id}")
+    @operation(
+        "episodic.get_conversation",
+        "GET /conversations/{conversation_id}",
+        toolset="conversation/turns/conversation memory://conversations/{conversation_id}",
+    )
     def get_conversation(self, conversation_id: str, **at: Unpack[Moments]) -> list[Turn]:
         """A whole conversation, in order."""
         view, chosen = asked(self._client, {"kinds": ["turn"], "conversation_id": conversation_id}, at)
         records = self._client.runtime.store.records.find(view, chosen, limit=MOST_TURNS, oldest_first=True)
         return sorted((Turn.of(record) for record in records), key=lambda turn: turn.index)
 
-    @operation("episodic.get_recent_turns", "GET /turns/recent")
+    @operation("episodic.get_recent_turns", "GET /turns/recent", toolset="conversation/turns/recent")
     def get_recent_turns(
         self, user_id: str | None = None, hours: float = 24, limit: int = 50, **at: Unpack[Moments]
     ) -> list[dict[str, Any]]:

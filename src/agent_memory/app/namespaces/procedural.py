@@ -27,7 +27,12 @@ SHOWN = 500
 class Procedural(Namespace):
     """An audit of tool calls, statistics over it, and strategies that are reinforced by their outcomes."""
 
-    @operation("procedural.record_invocation", "POST /tool-calls", permission=Permission.WRITE)
+    @operation(
+        "procedural.record_invocation",
+        "POST /tool-calls",
+        permission=Permission.WRITE,
+        toolset="experience/tools/record",
+    )
     def record_invocation(
         self,
         conversation_id: str | None,
@@ -64,7 +69,12 @@ class Procedural(Namespace):
         )
         return commit(client.runtime.writing, [draft], client.author(), client.now()).outcomes[0].id
 
-    @operation("procedural.learn_strategy", "POST /strategies", permission=Permission.WRITE)
+    @operation(
+        "procedural.learn_strategy",
+        "POST /strategies",
+        permission=Permission.WRITE,
+        toolset="experience/strategies/learn",
+    )
     def learn_strategy(
         self,
         description: str,
@@ -81,7 +91,12 @@ class Procedural(Namespace):
             lambda: (client.own("strategy", key=key), client.author()), success, fresh, from_conversation_id
         )
 
-    @operation("procedural.reinforce_strategy", "POST /strategies/{strategy_id}/outcomes", permission=Permission.WRITE)
+    @operation(
+        "procedural.reinforce_strategy",
+        "POST /strategies/{strategy_id}/outcomes",
+        permission=Permission.WRITE,
+        toolset="experience/strategies/reinforce",
+    )
     def reinforce_strategy(self, strategy_id: str, success: bool) -> Strategy:
         """Count one more outcome of a strategy."""
 
@@ -93,7 +108,7 @@ class Procedural(Namespace):
 
         return self._tried(known, success, Strategy.of(known()[0]), None)
 
-    @operation("procedural.find_strategies", "GET /strategies")
+    @operation("procedural.find_strategies", "GET /strategies", toolset="experience/strategies/find")
     def find_strategies(self, task_description: str, top_k: int = 5, **at: Unpack[Moments]) -> list[Strategy]:
         """Strategies that worked at least once, by likeness to the task and by success."""
         view, chosen = asked(self._client, {"kinds": ["strategy"], "fields": {"worked": True}}, at)
@@ -102,7 +117,7 @@ class Procedural(Namespace):
         ranked.sort(key=lambda pair: -(0.6 * pair[0] + 0.4 * _expected_success(pair[1])))
         return [strategy for _, strategy in ranked[:top_k]]
 
-    @operation("procedural.get_tool_stats", "GET /tools")
+    @operation("procedural.get_tool_stats", "GET /tools", toolset="experience/tools/stats")
     def get_tool_stats(self, task_type: str | None = None, **at: Unpack[Moments]) -> list[dict[str, Any]]:
         """Per tool: how often, how successful, how fast (milliseconds); most used first."""
         calls: dict[str, list[dict[str, Any]]] = {}
@@ -111,7 +126,7 @@ class Procedural(Namespace):
         rows = [_stats(tool, used, task_type is not None) for tool, used in calls.items()]
         return sorted(rows, key=lambda row: (-len(calls[row["tool"]]), row["tool"]))
 
-    @operation("procedural.reflect", "POST /reflections", permission=Permission.WRITE)
+    @operation("procedural.reflect", "POST /reflections", permission=Permission.WRITE, toolset="experience/reflect")
     def reflect(self, outcome: dict[str, Any]) -> str:
         """Queue an outcome (`success`, `task_type`, …) to be thought about; gives the id of the reflection."""
         success = outcome.get("success")

@@ -26,13 +26,18 @@ WEEK = 7 * 86_400_000_000
 class Receipts(Namespace):
     """Every recall leaves a receipt for 90 days; forgetting takes those that told of what is gone."""
 
-    @operation("receipts.get", "GET /receipts/{receipt_id}", command="receipt")
+    @operation(
+        "receipts.get",
+        "GET /receipts/{receipt_id}",
+        command="receipt",
+        toolset="core/receipts/get memory://receipts/{receipt_id}",
+    )
     def get(self, receipt_id: str) -> dict[str, Any]:
         """What was asked, of which moment, with which recipe, what was shown and why, and what it cost."""
         body = self._body(receipt_id)
         return {**body, "now": from_micros(body["now"]).isoformat()}
 
-    @operation("receipts.find", "GET /receipts")
+    @operation("receipts.find", "GET /receipts", toolset="core/receipts/find")
     def find(self, since: Moment | None = None, slower_than: float = 0.0, limit: int = 50) -> list[Told]:
         """Recalls of this reader, the newest first: of the last seven days, or since a moment; those that took at least
         `slower_than` milliseconds."""
@@ -52,7 +57,9 @@ class Receipts(Namespace):
         moment = client.now() - WEEK if since is None else to_micros(since)
         return client.runtime.store.receipts.since(whose, moment, MOST_LINES)
 
-    @operation("receipts.replay", "POST /receipts/{receipt_id}/replay", command="replay")
+    @operation(
+        "receipts.replay", "POST /receipts/{receipt_id}/replay", command="replay", toolset="core/receipts/replay"
+    )
     def replay(self, receipt_id: str, now: bool = False) -> Replay:
         """Ask a recall again as of its own moment, and prove that the answer is the same.
 

@@ -59,7 +59,7 @@ class Forgotten(Model):
 class Records(Namespace):
     """Write, read, list, relate and forget records of every kind."""
 
-    @operation("records.add", "POST /records", permission=Permission.WRITE, command="add")
+    @operation("records.add", "POST /records", permission=Permission.WRITE, command="add", toolset="core/add")
     def add(
         self,
         text: str,
@@ -90,7 +90,7 @@ class Records(Namespace):
         drafts = [_draft(**shape.bind((), one)) for one in records]
         return self._commit(drafts, reason, idempotency_key, embed=embed)
 
-    @operation("records.get", "GET /records/{id}", command="show")
+    @operation("records.get", "GET /records/{id}", command="show", toolset="core/get memory://records/{id}")
     def get(self, id: str, as_of: Moment | None = None, valid_at: Moment | None = None) -> Record:
         """One record by its id, as it is now or as of a moment."""
         found = self._client.runtime.store.records.get(self._client.view(as_of, valid_at), [id])
@@ -109,7 +109,7 @@ class Records(Namespace):
         records = self._client.runtime.store.records
         return records.by_key(view, kind, key) or records.by_key(view, kind, fold(key))
 
-    @operation("records.find", "GET /records", command="list")
+    @operation("records.find", "GET /records", command="list", toolset="core/list")
     def find(
         self,
         kind: str | None = None,
@@ -128,12 +128,18 @@ class Records(Namespace):
             view, chosen, limit=limit, after=after_id, oldest_first=oldest_first
         )
 
-    @operation("records.history", "GET /records/{id}/history", command="history")
+    @operation("records.history", "GET /records/{id}/history", command="history", toolset="core/history")
     def history(self, id: str) -> list[Record]:
         """Every version of a record, in the order the store came to believe them."""
         return self._client.runtime.store.records.history(self._client.view(), id)
 
-    @operation("records.amend", "PATCH /records/{id}", permission=Permission.WRITE, command="amend")
+    @operation(
+        "records.amend",
+        "PATCH /records/{id}",
+        permission=Permission.WRITE,
+        command="amend",
+        toolset="core/revise/amend",
+    )
     def amend(
         self,
         id: str,
@@ -153,7 +159,9 @@ class Records(Namespace):
         applied = client.runtime.store.records.apply([change], author=client.author(reason), now=client.now())
         return _written(applied.outcomes[0], applied)
 
-    @operation("records.edit", "PUT /records/{id}", permission=Permission.WRITE, command="edit")
+    @operation(
+        "records.edit", "PUT /records/{id}", permission=Permission.WRITE, command="edit", toolset="core/revise/edit"
+    )
     def edit(
         self,
         id: str,
@@ -190,7 +198,14 @@ class Records(Namespace):
         applied = commit_after_reading(client.runtime.writing, read, client.now())
         return _written(applied.outcomes[0], applied)
 
-    @operation("records.forget", "POST /records/forget", permission=Permission.WRITE, command="forget")
+    @operation(
+        "records.forget",
+        "POST /records/forget",
+        permission=Permission.WRITE,
+        command="forget",
+        toolset="core/forget",
+        erases=True,
+    )
     def forget(self, ids: list[str], reason: str | None = None) -> Forgotten:
         """Erase records for real, with what was derived from them alone: rows, words, vectors, links, receipts."""
         client = self._client
@@ -198,22 +213,22 @@ class Records(Namespace):
         applied = forget(client.runtime.store.records, ids, client.author(reason), client.now())
         return Forgotten(ids=list(applied.erased), seq=applied.seq, scrubbed=applied.scrubbed)
 
-    @operation("records.link", "POST /links", permission=Permission.WRITE)
+    @operation("records.link", "POST /links", permission=Permission.WRITE, toolset="knowledge/links/add")
     def link(self, link: Link, reason: str | None = None) -> str:
         """Connect two records by a typed edge; says whether it was created, updated or unchanged."""
         return self._relate(connect(link), reason)
 
-    @operation("records.unlink", "POST /links/end", permission=Permission.WRITE)
+    @operation("records.unlink", "POST /links/end", permission=Permission.WRITE, toolset="knowledge/links/end")
     def unlink(self, source_id: str, target_id: str, type: str, reason: str | None = None) -> str:
         """Take an edge away; its history stays."""
         return self._relate(Disconnect(source_id, target_id, type), reason)
 
-    @operation("records.links", "GET /records/{id}/links")
+    @operation("records.links", "GET /records/{id}/links", toolset="knowledge/links/list")
     def links(self, id: str, as_of: Moment | None = None, valid_at: Moment | None = None) -> list[Link]:
         """Edges that start or end at a record."""
         return self._client.runtime.store.records.links(self._client.view(as_of, valid_at), [id])
 
-    @operation("records.journal", "GET /journal", command="journal")
+    @operation("records.journal", "GET /journal", command="journal", toolset="upkeep/journal")
     def journal(self, id: str | None = None, after: int = 0, limit: int = 100) -> list[JournalLine]:
         """Who changed what, why and when: the lines that this reader may see."""
         return self._client.runtime.store.records.journal(self._client.view(), after=after, limit=limit, id=id)

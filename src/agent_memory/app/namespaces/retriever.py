@@ -39,7 +39,7 @@ class Retriever(Namespace):
         super().__init__(client)
         self.weights = dict(WEIGHTS)
 
-    @operation("recall", "POST /recall", command="recall")
+    @operation("recall", "POST /recall", command="recall", toolset="core/recall")
     def recall(
         self,
         query: str,
@@ -103,7 +103,7 @@ class Retriever(Namespace):
             user_context=User(self._client).context(**at),
         )
 
-    @operation("retriever.recipes", "GET /recipes", command="recipes")
+    @operation("retriever.recipes", "GET /recipes", command="recipes", toolset="upkeep/recipes memory://recipes")
     def recipes(self) -> list[Listed]:
         """The recipes that a recall can name: built in, and those of the recipes file."""
         return [Listed.of(recipe) for recipe in read_recipes(self._client.settings).values()]

@@ -26,7 +26,9 @@ DEEPEST = 6
 class Semantic(Namespace):
     """What is known: who and what there is, what is claimed of them, how they hang together."""
 
-    @operation("semantic.upsert_entity", "PUT /entities", permission=Permission.WRITE)
+    @operation(
+        "semantic.upsert_entity", "PUT /entities", permission=Permission.WRITE, toolset="knowledge/entities/upsert"
+    )
     def upsert_entity(self, entity: Entity) -> Entity:
         """Store an entity. The same id, or the same name and type, is updated: aliases and properties are merged,
         and a missing description erases nothing."""
@@ -42,7 +44,9 @@ class Semantic(Namespace):
         commit_after_reading(self._client.runtime.writing, read, self._client.now())
         return merged[0]
 
-    @operation("semantic.learn_fact", "POST /facts", permission=Permission.WRITE, command="learn")
+    @operation(
+        "semantic.learn_fact", "POST /facts", permission=Permission.WRITE, command="learn", toolset="core/learn_fact"
+    )
     def learn_fact(
         self,
         claim: str,
@@ -106,7 +110,7 @@ class Semantic(Namespace):
             if hit.why.similarity is not None
         ]
 
-    @operation("semantic.get_entity", "GET /entities/{id}")
+    @operation("semantic.get_entity", "GET /entities/{id}", toolset="knowledge/entities/get")
     def get_entity(self, id: str, **at: Unpack[Moments]) -> Entity:
         """One entity, with how often and when last it was recalled, until `as_of` if that is given."""
         view = self._client.view(**at)
@@ -118,7 +122,7 @@ class Semantic(Namespace):
         told = self._client.runtime.store.receipts.accesses(view, [id], until=until).get(id)
         return Entity.of(found[0], told and (told.times, maybe_moment(told.last)))
 
-    @operation("semantic.get_entity_graph", "POST /entities/graph")
+    @operation("semantic.get_entity_graph", "POST /entities/graph", toolset="knowledge/entities/graph")
     def get_entity_graph(self, entity_ids: list[str], depth: int = 2, **at: Unpack[Moments]) -> dict[str, Any]:
         """Entities around some entities, how they are related and how far, and the facts about all of them."""
         if not 1 <= depth <= DEEPEST:
@@ -151,7 +155,12 @@ class Semantic(Namespace):
             "facts": [fact_shown(fact) for fact in facts.values()],
         }
 
-    @operation("semantic.create_relationship", "POST /relationships", permission=Permission.WRITE)
+    @operation(
+        "semantic.create_relationship",
+        "POST /relationships",
+        permission=Permission.WRITE,
+        toolset="knowledge/entities/relate",
+    )
     def create_relationship(
         self, source_id: str, target_id: str, rel_type: str, properties: dict[str, Any] | None = None
     ) -> Link:

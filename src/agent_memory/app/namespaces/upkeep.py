@@ -23,13 +23,13 @@ class Verification(Model):
 class Upkeep(Namespace):
     """Numbers, proofs and repairs."""
 
-    @operation("upkeep.stats", "GET /stats", command="stats")
+    @operation("upkeep.stats", "GET /stats", command="stats", toolset="upkeep/stats memory://stats")
     def stats(self) -> dict[str, Any]:
         """How much there is, for this user, and how large the store is."""
         runtime = self._client.runtime
         return {"store": runtime.store.url, **runtime.store.records.stats(self._client.view())}
 
-    @operation("upkeep.verify", "POST /verify", permission=Permission.ADMIN, command="verify")
+    @operation("upkeep.verify", "POST /verify", permission=Permission.ADMIN, command="verify", toolset="upkeep/verify")
     def verify(self) -> Verification:
         """Prove the journal's hash chain and every record against it."""
         runtime = self._client.runtime
@@ -45,7 +45,9 @@ class Upkeep(Namespace):
             problems=list(found.problems),
         )
 
-    @operation("upkeep.rebuild", "POST /rebuild", permission=Permission.ADMIN, command="rebuild")
+    @operation(
+        "upkeep.rebuild", "POST /rebuild", permission=Permission.ADMIN, command="rebuild", toolset="upkeep/rebuild"
+    )
     def rebuild(self, vectors: bool = False) -> dict[str, Any]:
         """Make everything derived again: words, fields, views and missing vectors.
 

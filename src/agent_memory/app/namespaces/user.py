@@ -23,7 +23,13 @@ _LINE = re.compile(r"^[-*]\s+\*\*(?P<name>.+?)\*\*\s*:\s*(?P<value>.+?)\s*$")
 class User(Namespace):
     """Valid in every repository and conversation. A new value succeeds the old one; the old one stays in history."""
 
-    @operation("user.set_preference", "PUT /preferences", permission=Permission.WRITE, command="prefer")
+    @operation(
+        "user.set_preference",
+        "PUT /preferences",
+        permission=Permission.WRITE,
+        command="prefer",
+        toolset="core/preferences/set",
+    )
     def set_preference(self, domain: str, name: str, value: Any, confidence: float = 1.0) -> Preference:
         """Remember what the user wants: domain "git", name "merge style", value "rebase"."""
         preference = Preference(domain=domain, name=name, value=value)
@@ -39,28 +45,37 @@ class User(Namespace):
         found = self._client.runtime.store.records.by_key(view, "preference", joined_key(domain, name))
         return None if found is None else found.payload["value"]
 
-    @operation("user.preferences", "GET /preferences", command="preferences")
+    @operation(
+        "user.preferences",
+        "GET /preferences",
+        command="preferences",
+        toolset="core/preferences/list memory://preferences",
+    )
     def preferences(self, domain: str | None = None, **at: Unpack[Moments]) -> list[Preference]:
         """All preferences, or those of one domain."""
         fields = {} if domain is None else {"domain": domain}
         found = [Preference(**record.payload) for record in self._all("preference", fields, at)]
         return sorted(found, key=lambda one: (one.domain.casefold(), one.name.casefold()))
 
-    @operation("user.set_expertise", "PUT /expertise", permission=Permission.WRITE)
+    @operation(
+        "user.set_expertise", "PUT /expertise", permission=Permission.WRITE, toolset="knowledge/user/set_expertise"
+    )
     def set_expertise(self, topic: str, level: str) -> Expertise:
         """Remember how well the user knows a topic."""
         expertise = Expertise(topic=topic, level=level)
         self._write([Draft(kind="expertise", text=f"{topic}: {level}", payload=expertise.model_dump())])
         return expertise
 
-    @operation("user.add_interest", "POST /interests", permission=Permission.WRITE)
+    @operation(
+        "user.add_interest", "POST /interests", permission=Permission.WRITE, toolset="knowledge/user/add_interest"
+    )
     def add_interest(self, topic: str) -> Interest:
         """Remember what the user cares about."""
         interest = Interest(topic=topic)
         self._write([Draft(kind="interest", text=topic, payload=interest.model_dump())])
         return interest
 
-    @operation("user.context", "GET /user", command="whoami")
+    @operation("user.context", "GET /user", command="whoami", toolset="memory://user")
     def context(self, **at: Unpack[Moments]) -> dict[str, Any]:
         """Everything about the user in one dict: user, preferences, expertise, interests."""
         return {

@@ -29,32 +29,36 @@ class Working(Namespace):
         """The latest turns of this conversation, newest first."""
         return self._set.turns(limit)
 
-    @operation("working.set", "PUT /working/values/{key}", permission=Permission.WRITE)
+    @operation("working.set", "PUT /working/values/{key}", permission=Permission.WRITE, toolset="working/desk/set")
     def set(self, key: str, value: Any, ttl_seconds: float = LIST_SECONDS) -> None:
         """Keep a JSON value for a while."""
         self._set.set(key, value, ttl_seconds)
 
-    @operation("working.get", "GET /working/values/{key}")
+    @operation("working.get", "GET /working/values/{key}", toolset="working/desk/get")
     def get(self, key: str) -> Any:
         """A value that is still alive, else None."""
         return self._set.get(key)
 
-    @operation("working.delete", "DELETE /working/values/{key}", permission=Permission.WRITE)
+    @operation(
+        "working.delete", "DELETE /working/values/{key}", permission=Permission.WRITE, toolset="working/desk/delete"
+    )
     def delete(self, key: str) -> bool:
         """Drop a value; says whether there was one."""
         return self._set.delete(key)
 
-    @operation("working.get_context", "GET /working")
+    @operation("working.get_context", "GET /working", toolset="working/desk/show memory://working")
     def get_context(self) -> dict[str, Any]:
         """Everything on the desk."""
         return self._set.context()
 
-    @operation("working.clear_session", "DELETE /working", permission=Permission.WRITE)
+    @operation("working.clear_session", "DELETE /working", permission=Permission.WRITE, toolset="working/desk/clear")
     def clear_session(self) -> None:
         """Clear the desk of this conversation."""
         self._set.clear()
 
-    @operation("working.set_active_goal", "PUT /working/goal", permission=Permission.WRITE)
+    @operation(
+        "working.set_active_goal", "PUT /working/goal", permission=Permission.WRITE, toolset="working/desk/work_on"
+    )
     def set_active_goal(self, goal_id: str, goal_description: str) -> None:
         """Say what is being worked on."""
         self._set.set_active_goal(goal_id, goal_description)
@@ -64,7 +68,9 @@ class Working(Namespace):
         """What is being worked on: id, description, set_at."""
         return self._set.active_goal()
 
-    @operation("working.push_thought", "POST /working/thoughts", permission=Permission.WRITE)
+    @operation(
+        "working.push_thought", "POST /working/thoughts", permission=Permission.WRITE, toolset="working/desk/think"
+    )
     def push_thought(self, thought: str) -> None:
         """Note a thought; the last hundred are kept."""
         self._set.push_thought(thought)

@@ -8,6 +8,7 @@ import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from agent_memory.core.write.embed import Embedding
 from agent_memory.core.write.normalise import SALT_BYTES, normalise, unit_interval
@@ -19,6 +20,8 @@ from agent_memory.models.model import clean_name
 from agent_memory.models.record import Link
 from agent_memory.ports.changes import Applied, Author, Change, Connect, Derived, Expect, Key, Once, Put
 from agent_memory.ports.records import RecordStore
+
+T = TypeVar("T")
 
 SELF = "*self*"
 """As an end of a draft's link: the record that the draft becomes."""
@@ -40,11 +43,12 @@ class Writing:
 @dataclass(frozen=True)
 class How:
     """`embed`: make vectors before returning. `expect`: only if the store is still so. `once`: only if it was not
-    done before."""
+    done before. `links`: beside those of the drafts, in the same transaction."""
 
     embed: bool = True
     expect: Sequence[Expect] = ()
     once: Once | None = None
+    links: Sequence[Link] = ()
 
 
 def commit(writing: Writing, drafts: Sequence[Draft], author: Author, now: int, how: How = How()) -> Applied:  # noqa: B008
@@ -56,6 +60,7 @@ def commit(writing: Writing, drafts: Sequence[Draft], author: Author, now: int, 
         if len(draft.links) > MOST_LINKS:
             raise InvalidInput(f"links: {len(draft.links)}; the limit is {MOST_LINKS} a write", field="links")
         changes += [put, *(connect(_named(link, put.id)) for link in draft.links), *_neighbours(put)]
+    changes += [connect(link) for link in how.links]
     return writing.records.apply(changes, author=author, now=now, expect=how.expect, once=how.once)
 
 
@@ -69,14 +74,22 @@ class Revision:
 
 
 def commit_after_reading(writing: Writing, read: Callable[[], Revision], now: int) -> Applied:
-    """Write what `read` makes of the present, and only if it is still the present; otherwise read again, a little
-    later each time, so that many writers of one thing all get their turn."""
+    """Write what `read` makes of the present, and only if it is still the present; otherwise read again."""
+
+    def attempt() -> Applied:
+        revision = read()
+        return commit(writing, [revision.draft], revision.author, now, How(expect=(revision.expect,)))
+
+    return until_settled(attempt)
+
+
+def until_settled(attempt: Callable[[], T]) -> T:
+    """Try again after a conflict, a little later each time, so that many writers of one thing all get their turn."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     wait = 0.001
     while True:
-        revision = read()
         try:
-            return commit(writing, [revision.draft], revision.author, now, How(expect=(revision.expect,)))
+            return attempt()
         except Conflict:
             if time.monotonic() > deadline:
                 raise

@@ -16,6 +16,8 @@ OWN = MappingProxyType(
     {
         "demo": "agent_memory.interfaces.cli.demo",
         "doctor": "agent_memory.interfaces.cli.doctor",
+        "import-mcp": "agent_memory.interfaces.cli.importing",
+        "mcp": "agent_memory.interfaces.cli.mcp",
     }
 )
 """Commands that are no operation: each is the `command` of a module of ours."""

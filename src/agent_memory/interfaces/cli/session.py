@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from agent_memory.app.memory import AgentMemory
+    from agent_memory.app.service import Caller, Service
 
 
 @dataclass
@@ -43,3 +44,16 @@ class Session:
             yield memory
         finally:
             memory.close(clear=False)
+
+    def service(self) -> tuple[Service, Caller]:
+        """An open store for a door that stays, and whoever started it as its caller: no key is asked of somebody who
+        can open the file."""
+        from agent_memory.app import config
+        from agent_memory.app.client import conversation
+        from agent_memory.app.service import Caller, Service
+        from agent_memory.models.record import SHARED, Scope
+
+        settings = config.load(user=self.user, store=self.store, tenant=self.tenant)
+        scope = Scope(tenant=settings.tenant, user=settings.user, agent=self.agent or SHARED)
+        caller = Caller(scope, conversation(self.conversation))
+        return Service(settings), caller

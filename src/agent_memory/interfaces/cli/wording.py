@@ -54,6 +54,7 @@ HELP: Mapping[str, str] = MappingProxyType(
         "by": "what to add up by",
         "since": "only from then on  [default: the last seven days]",
         "slower_than": "only those that took so many milliseconds or more",
+        "skip_bad": "leave out lines that cannot be read, and take over the rest",
         "source": "where it comes from",
         "source_turn_id": "the turn that it was said in",
         "status": "only with this standing  [default: active]",

@@ -1,0 +1,56 @@
+"""The file of the official MCP memory server: a JSON object a line, an entity or a relation."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from agent_memory.models.errors import InvalidInput
+from agent_memory.models.graph import Edge, Node
+
+
+def parsed(text: str) -> tuple[dict[int, Node], dict[int, Edge], dict[int, str]]:
+    """Entities, relations, and what is wrong with the other lines, by the numbers of their lines."""
+    nodes: dict[int, Node] = {}
+    edges: dict[int, Edge] = {}
+    bad: dict[int, str] = {}
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            said = json.loads(line)
+            kind = said.get("type") if isinstance(said, dict) else None
+            if kind == "entity":
+                nodes[number] = _node(said)
+            elif kind == "relation":
+                edges[number] = _edge(said)
+            else:
+                bad[number] = "neither an entity nor a relation"
+        except InvalidInput as error:
+            bad[number] = error.message
+        except (ValueError, RecursionError):
+            bad[number] = "no JSON"
+    return nodes, edges, bad
+
+
+def merged(nodes: list[Node]) -> list[Node]:
+    """One entity per name: the type of the first, the observations of all, each once."""
+    found: dict[str, Node] = {}
+    for node in nodes:
+        before = found.get(node.name)
+        said = dict.fromkeys([*(before.observations if before else ()), *node.observations])
+        kept = before or node
+        found[node.name] = Node(name=kept.name, entity_type=kept.entity_type, observations=list(said))
+    return list(found.values())
+
+
+def _node(said: dict[str, Any]) -> Node:
+    return Node(**_given(said, name="name", entity_type="entityType", observations="observations"))
+
+
+def _edge(said: dict[str, Any]) -> Edge:
+    return Edge(**_given(said, source="from", target="to", relation_type="relationType"))
+
+
+def _given(said: dict[str, Any], **fields: str) -> dict[str, Any]:
+    return {ours: said[theirs] for ours, theirs in fields.items() if theirs in said}

@@ -1,0 +1,42 @@
+"""`agent-memory import-mcp FILE`: take over the memory file of the official MCP memory server."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from agent_memory.interfaces.cli import whose
+from agent_memory.interfaces.cli.session import Session
+
+
+@whose.anywhere
+@click.command("import-mcp", short_help="Take over the memory file of the official MCP memory server")
+@click.argument("file", metavar="FILE")
+@click.option("--skip-bad", is_flag=True, help="leave out lines that cannot be read, and take over the rest")
+@click.option("--json", "_json", is_flag=True, help="answer in JSON")
+@click.pass_obj
+def command(session: Session, file: str, skip_bad: bool, _json: bool) -> int:
+    """Take over the memory file of the official MCP memory server: all of it, or nothing.
+
+    Doing it twice changes nothing. Lines that cannot be read are named by number. `-` reads the standard input.
+    """
+    from agent_memory.interfaces.cli import exits, output
+    from agent_memory.interfaces.cli.blocks import Block, Line
+    from agent_memory.models.errors import InvalidInput
+
+    try:
+        data = sys.stdin.buffer.read() if file == "-" else Path(file).expanduser().read_bytes()
+    except OSError as error:
+        raise InvalidInput(f"{file}: cannot be read: {error.strerror}", hint="check the path", field="file") from error
+    with session.memory() as memory:
+        taken = memory.graph.load(data.decode("utf-8", errors="replace"), skip_bad)
+    if session.json or _json:
+        output.write_json(taken)
+        return exits.OK
+    counts = f"{taken.entities} entities, {taken.observations} observations, {taken.relations} relations"
+    lines: list[Block] = [Line(f"took over {counts}; {taken.known} were known")]
+    lines += [Line(f"left out {one}", "yellow") for one in taken.bad]
+    output.write(lines)
+    return exits.OK

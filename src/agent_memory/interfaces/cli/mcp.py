@@ -1,0 +1,38 @@
+"""`agent-memory mcp`: the memory as an MCP server on the standard streams. What a coding agent starts."""
+
+from __future__ import annotations
+
+import click
+
+from agent_memory.interfaces.cli import whose
+from agent_memory.interfaces.cli.session import Session
+
+INSTALL = "pip install 'agent-memory[mcp]'"
+
+
+@whose.anywhere
+@click.command("mcp", short_help="Serve this memory to an agent over MCP (standard input and output)")
+@click.option("--toolset", "toolsets", multiple=True, metavar="NAME", help="which tools (can be given several times)")
+@click.option("--compat", is_flag=True, help="the nine tools of the official memory server instead of ours")
+@click.pass_obj
+def command(session: Session, toolsets: tuple[str, ...], compat: bool) -> int:
+    """Serve this memory to an agent over MCP, on the standard input and output.
+
+    An agent starts this by itself: `docs/guides/mcp.md` has the lines for its configuration. Toolsets are core (the
+    default), conversation, experience, knowledge, upkeep, working, and all. Several agents may share one store.
+    """
+    from agent_memory.interfaces.cli import exits
+    from agent_memory.models.errors import PartMissing
+
+    if compat and toolsets:
+        raise click.UsageError("--compat has tools of its own: leave out --toolset")
+    try:
+        from agent_memory.interfaces.mcp import places, stdio
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] in ("mcp", "mcp_types"):
+            raise PartMissing("the package `mcp` is not installed", hint=INSTALL) from error
+        raise
+    names = places.chosen([places.COMPAT] if compat else toolsets)
+    service, caller = session.service()
+    stdio.serve(service, caller, names)
+    return exits.OK

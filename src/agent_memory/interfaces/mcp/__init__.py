@@ -1,0 +1,1 @@
+"""MCP: the operations that name a toolset, as tools, resources and prompts, over stdio and HTTP."""

@@ -1,0 +1,101 @@
+"""Which tools and resources there are: read from the declarations of the operations, and from nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+import agent_memory.app.namespaces  # noqa: F401 - fills the table
+from agent_memory.app.operations import TABLE, Operation, Permission
+from agent_memory.models.errors import InvalidInput
+
+DEFAULT = "core"
+COMPAT = "compat"
+ALL = "all"
+SCHEME = "memory://"
+_SAME_AGAIN = frozenset({"PUT", "PATCH", "DELETE"})
+
+
+@dataclass(frozen=True)
+class Place:
+    """One operation as a tool of its own, or as an action of one."""
+
+    toolset: str
+    tool: str
+    action: str | None
+    operation: Operation
+
+
+@dataclass(frozen=True)
+class Tool:
+    """What an agent can call: one operation, or several by the name of an action."""
+
+    name: str
+    toolset: str
+    actions: Mapping[str | None, Operation]
+
+    @property
+    def grouped(self) -> bool:
+        return None not in self.actions
+
+    @property
+    def reads_only(self) -> bool:
+        return all(one.permission is Permission.READ for one in self.actions.values())
+
+    @property
+    def erases(self) -> bool:
+        return any(one.erases or one.route.startswith("DELETE ") for one in self.actions.values())
+
+    @property
+    def idempotent(self) -> bool:
+        """Whether calling it again with the same arguments changes nothing more."""
+        return all(
+            one.permission is Permission.READ or one.erases or one.route.split()[0] in _SAME_AGAIN
+            for one in self.actions.values()
+        )
+
+
+def places() -> Iterator[Place]:
+    for operation in TABLE.values():
+        for place in (operation.toolset or "").split():
+            if not place.startswith(SCHEME):
+                toolset, _, rest = place.partition("/")
+                tool, _, action = rest.partition("/")
+                yield Place(toolset, tool or operation.name.replace(".", "_"), action or None, operation)
+
+
+def toolsets() -> list[str]:
+    """The default first."""
+    return sorted({place.toolset for place in places()}, key=lambda name: (name != DEFAULT, name))
+
+
+def chosen(names: Iterable[str]) -> frozenset[str]:
+    """The toolsets of these names; `all` is all of our own."""
+    known = toolsets()
+    asked = frozenset(names) or frozenset({DEFAULT})
+    if wrong := asked - {*known, ALL}:
+        raise InvalidInput(
+            f"toolset: there is no {min(wrong)!r}", hint=f"one of {', '.join([*known, ALL])}", field="toolset"
+        )
+    return asked - {ALL} | (frozenset(known) - {COMPAT} if ALL in asked else frozenset())
+
+
+def tools(names: frozenset[str]) -> dict[str, Tool]:
+    """The tools of these toolsets by name, in the order of their declarations."""
+    found: dict[str, Tool] = {}
+    for place in places():
+        if place.toolset in names:
+            known = found.get(place.tool, Tool(place.tool, place.toolset, {}))
+            found[place.tool] = Tool(place.tool, known.toolset, {**known.actions, place.action: place.operation})
+    return found
+
+
+def resources(names: frozenset[str]) -> dict[str, Operation]:
+    """Address -> operation. One that is a tool, too, is a resource where that tool is offered."""
+    found: dict[str, Operation] = {}
+    for operation in TABLE.values():
+        said = (operation.toolset or "").split()
+        homes = {one.partition("/")[0] for one in said if not one.startswith(SCHEME)}
+        if not homes or homes & names or (COMPAT not in names and COMPAT not in homes):
+            found |= {one: operation for one in said if one.startswith(SCHEME)}
+    return found

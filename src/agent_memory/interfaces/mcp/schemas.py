@@ -1,0 +1,149 @@
+"""JSON schemas of tools, from the arguments and answers of their operations: no callables, no vectors, no noise.
+
+An answer may be cut to its budget of tokens, so its schema demands no field and no length.
+"""
+
+from __future__ import annotations
+
+import functools
+import typing
+from typing import Any
+
+from pydantic import TypeAdapter
+from pydantic.json_schema import GenerateJsonSchema
+
+from agent_memory.app.operations import Operation
+from agent_memory.interfaces.cli.wording import explained
+from agent_memory.interfaces.mcp.places import Tool
+from agent_memory.models.recipe import Recipe
+
+Schema = dict[str, Any]
+
+ACTION = "action"
+BUDGET = "max_tokens"
+LEAST, USUAL, MOST = 300, 2000, 100_000
+VECTORS = frozenset({"embedding", "query_embedding", "vector"})
+_NOISE = frozenset({"title"})
+_DEMANDS = frozenset({"required", "minItems", "minLength", "maxLength", "format", "default", "description"})
+
+
+class _Plain(GenerateJsonSchema):
+    """Values that have no JSON schema are left out, without a word about it."""
+
+    ignored_warning_kinds = {"skipped-choice", "non-serializable-default"}  # noqa: RUF012 - as pydantic declares it
+
+
+def takes_budget(tool: Tool) -> bool:
+    """Tools that read take a number of tokens, unless an operation of theirs does so by itself."""
+    return any(one.permission == "read" for one in tool.actions.values()) and not any(
+        BUDGET in one.signature for one in tool.actions.values()
+    )
+
+
+def arguments(tool: Tool) -> Schema:
+    """What a call takes: the arguments of its operation, or of all its actions."""
+    each = [_arguments(one) for one in tool.actions.values()]
+    properties: Schema = {}
+    if tool.grouped:
+        properties[ACTION] = {"type": "string", "enum": list(tool.actions)}
+    for schema in each:
+        for name, one in schema["properties"].items():
+            properties[name] = _either(properties[name], one) if name in properties else one
+    if takes_budget(tool):
+        properties[BUDGET] = {
+            "type": "integer",
+            "minimum": LEAST,
+            "maximum": MOST,
+            "default": USUAL,
+            "description": "an answer of at most so many tokens; what is cut is said",
+        }
+    always = set.intersection(*(set(schema["required"]) for schema in each))
+    required = [*([ACTION] if tool.grouped else []), *(name for name in properties if name in always)]
+    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+
+
+@functools.cache
+def _arguments(operation: Operation) -> Schema:
+    schema = plain(operation.arguments.model_json_schema(schema_generator=_Plain))
+    required = set(schema.get("required", ()))
+    properties: Schema = {}
+    for name, one in schema.get("properties", {}).items():
+        if name in VECTORS:
+            continue
+        if _names_recipe(operation.signature[name].annotation):
+            one = {"type": "string", "default": one.get("default", "default")}
+        properties[name] = {**_without_null(one), "description": explained(operation.name, name)}
+    return {"properties": properties, "required": sorted(required & properties.keys())}
+
+
+@functools.cache
+def answer(operation: Operation) -> Schema:
+    """What an operation gives, as far as its type says; any JSON where it does not."""
+    return typing.cast(Schema, _loose(plain(given(operation))))
+
+
+def given(operation: Operation) -> Schema:
+    """The schema of the type that an operation gives."""
+    gives = typing.get_type_hints(operation.function, include_extras=True).get("return", Any)
+    return TypeAdapter(gives).json_schema(mode="serialization", schema_generator=_Plain)
+
+
+def plain(schema: Schema) -> Schema:
+    """Without `$defs`: many clients do not follow references. What holds itself is any object."""
+    known = schema.get("$defs", {})
+
+    def walk(node: Any, inside: tuple[str, ...] = ()) -> Any:
+        if isinstance(node, list):
+            return [walk(one, inside) for one in node]
+        if not isinstance(node, dict):
+            return node
+        if "$ref" in node:
+            name = node["$ref"].rpartition("/")[2]
+            return {"type": "object"} if name in inside else walk(known[name], (*inside, name))
+        return {
+            name: _properties(one, lambda part: walk(part, inside)) if name == "properties" else walk(one, inside)
+            for name, one in node.items()
+            if name != "$defs" and not (name in _NOISE and isinstance(one, str))
+        }
+
+    return typing.cast(Schema, walk(schema))
+
+
+def _properties(node: Schema, walk: typing.Callable[[Any], Any]) -> Schema:
+    return {name: walk(one) for name, one in node.items() if name not in VECTORS}
+
+
+def _loose(node: Any) -> Any:
+    if isinstance(node, list):
+        return [_loose(one) for one in node]
+    if not isinstance(node, dict):
+        return node
+    return {
+        name: {field: _loose(one) for field, one in part.items()} if name == "properties" else _loose(part)
+        for name, part in node.items()
+        if name not in _DEMANDS
+    }
+
+
+def _without_null(schema: Schema) -> Schema:
+    """An argument that may be left out need not say that it may be null."""
+    choices = [one for one in schema.get("anyOf", ()) if one != {"type": "null"}]
+    if not choices or ("default" in schema and schema["default"] is not None):
+        return schema
+    rest = {name: one for name, one in schema.items() if name not in ("anyOf", "default")}
+    return {**rest, **(choices[0] if len(choices) == 1 else {"anyOf": choices})}
+
+
+def _either(one: Schema, other: Schema) -> Schema:
+    """Two actions may want different things under one name."""
+    if one == other:
+        return one
+    bare = [{name: part for name, part in each.items() if name != "description"} for each in (one, other)]
+    said = list(dict.fromkeys(each["description"] for each in (one, other) if "description" in each))
+    shape = bare[0] if bare[0] == bare[1] else {"anyOf": bare}
+    return {**shape, "description": "; or: ".join(said)}
+
+
+def _names_recipe(annotation: Any) -> bool:
+    """A recipe can be given by its name; its two dozen numbers are for programs."""
+    return Recipe in typing.get_args(annotation)

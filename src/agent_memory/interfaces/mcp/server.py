@@ -1,0 +1,94 @@
+"""The MCP server of one store: the same for stdio and HTTP, which differ only in how they know who calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+import anyio.to_thread
+import mcp_types as types
+from mcp import MCPError
+from mcp.server import Server, ServerRequestContext
+
+from agent_memory import __version__
+from agent_memory.app.service import Caller, Service
+from agent_memory.interfaces.mcp import places, prompts, resources, tools, wording
+from agent_memory.models.errors import AgentMemoryError
+
+Identify = Callable[[Any], Caller]
+"""Who calls: given the HTTP request, or None over stdio."""
+
+Context = ServerRequestContext[Any, Any]
+R = TypeVar("R")
+
+NOT_FOUND = -32002
+CODES = {"not_found": NOT_FOUND, "invalid_input": types.INVALID_PARAMS}
+
+
+class Door:
+    """What is offered, and the handlers that the SDK calls."""
+
+    def __init__(self, service: Service, identify: Identify, toolsets: Iterable[str] = ()) -> None:
+        self._service = service
+        self._identify = identify
+        names = places.chosen(toolsets)
+        self._tools = wording.ordered(places.tools(names))
+        self._resources = places.resources(names)
+        self.compat = places.COMPAT in names
+
+    def server(self) -> Server[Any]:
+        offers: dict[str, Any] = {} if self.compat else {"on_list_prompts": self.prompts, "on_get_prompt": self.prompt}
+        return Server(
+            "agent-memory",
+            version=__version__,
+            title="Memory",
+            instructions=wording.GRAPH if self.compat else wording.INSTRUCTIONS,
+            on_list_tools=self.tools,
+            on_call_tool=self.call,
+            on_list_resources=self.resources,
+            on_list_resource_templates=self.templates,
+            on_read_resource=self.read,
+            **offers,
+        )
+
+    async def tools(self, context: Context, params: Any) -> types.ListToolsResult:
+        caller = await self._as_caller(context)
+        offered = [tools.announced(one) for one in self._tools.values() if tools.allowed(one, caller)]
+        return types.ListToolsResult(tools=offered)
+
+    async def call(self, context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+        tool = self._tools.get(params.name)
+        if tool is None:
+            raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name}")
+
+        given = params.arguments or {}
+        return await self._answered(context, lambda caller: tools.call(self._service, tool, caller, given))
+
+    async def resources(self, context: Context, params: Any) -> types.ListResourcesResult:
+        return types.ListResourcesResult(resources=resources.listed(self._resources))
+
+    async def templates(self, context: Context, params: Any) -> types.ListResourceTemplatesResult:
+        return types.ListResourceTemplatesResult(resource_templates=resources.templates(self._resources))
+
+    async def read(self, context: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
+        return await self._answered(
+            context, lambda caller: resources.read(self._service, self._resources, caller, str(params.uri))
+        )
+
+    async def prompts(self, context: Context, params: Any) -> types.ListPromptsResult:
+        return types.ListPromptsResult(prompts=[one.announced() for one in prompts.PROMPTS.values()])
+
+    async def prompt(self, context: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
+        return await self._answered(
+            context, lambda caller: prompts.made(self._service, caller, params.name, params.arguments or {})
+        )
+
+    async def _as_caller(self, context: Context) -> Caller:
+        return await self._answered(context, lambda caller: caller)
+
+    async def _answered(self, context: Context, work: Callable[[Caller], R]) -> R:
+        """Off the event loop; what is wrong becomes an error of the protocol, with our code and hint in its data."""
+        try:
+            return await anyio.to_thread.run_sync(lambda: work(self._identify(context.request)))
+        except AgentMemoryError as error:
+            raise MCPError(CODES.get(error.code, types.INTERNAL_ERROR), str(error), error.to_dict()) from error

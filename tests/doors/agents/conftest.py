@@ -1,0 +1,81 @@
+"""The SDK's own client for the tests of the MCP door: over stdio, over HTTP, and in this process."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import uvicorn
+from mcp import Client
+from mcp.client.stdio import stdio_client
+from talking import Talk, program
+
+from agent_memory.app import config
+from agent_memory.app.service import Caller, Claim, Service
+from agent_memory.interfaces.mcp.http import mount
+from agent_memory.interfaces.mcp.server import Door
+from agent_memory.interfaces.rest.app import claimed, create_app
+
+
+@pytest.fixture
+def stdio() -> Callable[..., Any]:
+    """Talk to a process of its own."""
+
+    def run(talk: Talk, *words: str, mode: str = "auto") -> Any:
+        async def session() -> Any:
+            async with Client(stdio_client(program(*words)), mode=mode) as client:
+                return await talk(client)
+
+        return asyncio.run(session())
+
+    return run
+
+
+@pytest.fixture
+def service(home: Path) -> Iterator[Service]:
+    opened = Service(config.load())
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def inside(service: Service) -> Callable[..., Any]:
+    """Talk to a server in this process: what is offered does not depend on the way to it."""
+
+    def run(talk: Talk, *toolsets: str, caller: Caller | None = None) -> Any:
+        who = caller or service.identify(Claim(user="ada"))
+
+        async def session() -> Any:
+            async with Client(Door(service, lambda _: who, toolsets).server()) as client:
+                return await talk(client)
+
+        return asyncio.run(session())
+
+    return run
+
+
+@pytest.fixture
+def url(home: Path) -> Iterator[str]:
+    """A server with REST and MCP, on a free port."""
+    service = Service(config.load())
+    app = create_app(service)
+
+    mount(app, service, lambda request: service.identify(claimed(request)))
+    free = socket.socket()
+    free.bind(("127.0.0.1", 0))
+    server = uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=5))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [free]})
+    thread.start()
+    while not server.started:
+        assert thread.is_alive()
+        time.sleep(0.01)
+    yield f"http://127.0.0.1:{free.getsockname()[1]}"
+    server.should_exit = True
+    thread.join(30)
+    assert not thread.is_alive()

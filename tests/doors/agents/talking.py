@@ -1,0 +1,34 @@
+"""What the tests of the MCP door say and hear."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from mcp import Client, StdioServerParameters
+
+Talk = Callable[[Client], Awaitable[Any]]
+
+
+def told(result: Any) -> Any:
+    """The structured answer of a tool, which says the same as its text."""
+    assert not result.is_error, result.content
+    assert json.loads(result.content[0].text) == result.structured_content
+    return result.structured_content
+
+
+def refused(result: Any) -> dict[str, str]:
+    assert result.is_error
+    error: dict[str, str] = json.loads(result.content[0].text)["error"]
+    return error
+
+
+def program(*words: str) -> StdioServerParameters:
+    """`agent-memory mcp` with these options, as a process."""
+    environment = {name: value for name, value in os.environ.items() if name.startswith(("AGENT_MEMORY", "PYTHON"))}
+    return StdioServerParameters(
+        command=sys.executable, args=["-m", "agent_memory.interfaces.cli", "mcp", *words], env=environment
+    )

@@ -1,0 +1,116 @@
+"""Foreign clients: the MCP inspector and the public conformance suite, where npm has installed them.
+
+npm install @modelcontextprotocol/conformance @modelcontextprotocol/inspector     (Node 24)
+MCP_CLIENTS=node_modules/.bin make soak
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from agent_memory import AgentMemory
+from agent_memory.app.operations import TABLE, Namespace, operation
+from agent_memory.interfaces.mcp import prompts
+
+pytestmark = pytest.mark.soak
+
+NOT_OURS = {
+    "logging-set-level": "deprecated by the protocol; our logs go to the standard error",
+    "completion-complete": "no argument has values to choose from",
+    "tools-call-image": "memories are text",
+    "tools-call-audio": "memories are text",
+    "tools-call-embedded-resource": "tools answer with JSON; resources are read by their address",
+    "tools-call-mixed-content": "memories are text",
+    "tools-call-with-logging": "deprecated by the protocol",
+    "tools-call-with-progress": "every call is short",
+    "tools-call-sampling": "the server asks no model of the client",
+    "tools-call-elicitation": "the server asks the user nothing",
+    "elicitation-sep1034-defaults": "the server asks the user nothing",
+    "elicitation-sep1330-enums": "the server asks the user nothing",
+    "resources-read-text": "wants an address of another scheme than memory://",
+    "resources-read-binary": "memories are text",
+    "resources-templates-read": "wants an address of another scheme than memory://",
+    "resources-subscribe": "no sessions are kept over HTTP; the journal can be followed over REST",
+    "resources-unsubscribe": "no sessions are kept over HTTP; the journal can be followed over REST",
+    "prompts-get-embedded-resource": "prompts are text",
+    "prompts-get-with-image": "prompts are text",
+}
+"""Scenarios of the conformance suite that do not apply, and why."""
+
+
+def client(name: str) -> str:
+    found = shutil.which(name, path=os.environ.get("MCP_CLIENTS") or os.environ["PATH"])
+    if found is None:
+        pytest.fail(
+            f"{name} is not installed: npm install @modelcontextprotocol/{name.removeprefix('mcp-')}, and say "
+            "in MCP_CLIENTS where its commands are"
+        )
+    return found
+
+
+def run(*command: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, capture_output=True, text=True, timeout=300)
+
+
+@pytest.fixture
+def fixtures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the suite wants to find: two tools and two prompts, which come from the registries like any other."""
+    names = ("tests.simple", "tests.error")
+    for name in names:
+        monkeypatch.setitem(TABLE, name, None)  # type: ignore[arg-type] # taken out again after the test
+
+    class Tests(Namespace):
+        @operation("tests.simple", "GET /tests/simple", toolset="core/test_simple_text")
+        def simple(self) -> str:
+            """A text."""
+            return "This is a simple text response for testing."
+
+        @operation("tests.error", "GET /tests/error", toolset="core/test_error_handling")
+        def error(self) -> str:
+            """An error."""
+            raise RuntimeError("This tool intentionally returns an error for testing")
+
+    monkeypatch.setattr(AgentMemory, "tests", property(lambda self: Tests(self._client)), raising=False)
+    monkeypatch.setattr(prompts, "PROMPTS", dict(prompts.PROMPTS))
+
+    @prompts.prompt("test_simple_prompt", "Simple")
+    def simple(ask: Any) -> str:
+        """A prompt."""
+        return "This is a simple prompt for testing."
+
+    @prompts.prompt("test_prompt_with_arguments", "With arguments", arg1="one", arg2="two")
+    def with_arguments(ask: Any, arg1: str, arg2: str) -> str:
+        """A prompt with arguments."""
+        return f"Prompt with arguments: arg1='{arg1}', arg2='{arg2}'"
+
+
+def test_the_public_conformance_suite(fixtures: None, url: str) -> None:
+    ran = run(client("conformance"), "server", "--url", f"{url}/mcp")
+    said = ran.stdout + ran.stderr
+    outcomes = dict(re.findall(r"^[✓✗] ([\w-]+): \d+ passed, (\d+) failed", said, re.M))
+    assert len(outcomes) >= 30, said
+    assert {name for name, failed in outcomes.items() if int(failed)} == set(NOT_OURS), said
+
+
+def test_the_inspector_over_stdio_and_http(url: str) -> None:
+    inspector = client("mcp-inspector")
+    ours = [sys.executable, "-m", "agent_memory.interfaces.cli", "mcp", "--user", "ada"]
+    environment = [f"{name}={os.environ[name]}" for name in ("AGENT_MEMORY_HOME", "PYTHONPATH") if name in os.environ]
+    flags = [part for pair in environment for part in ("-e", pair)]
+    for way in ([*flags, *ours], [f"{url}/mcp", "--transport", "http"]):
+        listed = json.loads(run(inspector, "--cli", *way, "--method", "tools/list").stdout)
+        assert "recall" in [tool["name"] for tool in listed["tools"]]
+        call = ["--method", "tools/call", "--tool-name", "add", "--tool-arg", "text=staging is on 5433"]
+        assert (
+            json.loads(run(inspector, "--cli", *way, *call).stdout)["structuredContent"]["result"]["effect"]
+            == "created"
+        )
+        assert "memory://stats" in run(inspector, "--cli", *way, "--method", "resources/list").stdout

@@ -1,0 +1,164 @@
+"""The ways to the MCP door: a process with standard streams, and HTTP. With the SDK's real client, old and new."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import httpx
+import httpx2
+import pytest
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+from talking import refused, told
+
+from agent_memory import AgentMemory
+from agent_memory.app.operations import Permission
+
+PROGRAM = [sys.executable, "-m", "agent_memory.interfaces.cli"]
+HELLO = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}},
+}
+
+
+async def an_exchange(client: Client) -> str:
+    """A write, a read, a resource, a prompt and a mistake; gives the id."""
+    id: str = told(await client.call_tool("add", {"text": "staging is on 5433"}))["result"]["id"]
+    assert told(await client.call_tool("recall", {"query": "staging"}))["hits"][0]["id"] == id
+    assert "5433" in (await client.read_resource(f"memory://records/{id}")).contents[0].text  # type: ignore[union-attr]
+    assert (await client.get_prompt("recall_first", {"question": "staging"})).messages
+    assert refused(await client.call_tool("get", {"id": "nope"}))["code"] == "not_found"
+    assert "data" in (client.instructions or "")
+    return id
+
+
+@pytest.mark.requirement("E8")
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_over_stdio_with_the_options_of_the_command_line(stdio: Any, tmp_path: Path, mode: str) -> None:
+    store = tmp_path / "other.db"
+    words = ["--user", "ada", "--tenant", "acme", "--agent", "coder", "--conversation", "c9", "--store", str(store)]
+    id = stdio(an_exchange, *words, mode=mode)
+    with AgentMemory("ada", tenant="acme", agent="coder", store=store) as memory:
+        assert memory.records.get(id).scope.agent == "coder"
+    with AgentMemory("bob", tenant="acme", store=store) as memory:
+        assert memory.records.find() == []
+
+
+def test_a_conversation_has_its_desk(stdio: Any) -> None:
+    async def think(client: Client) -> None:
+        told(await client.call_tool("desk", {"action": "think", "thought": "look at the logs"}))
+
+    async def thoughts(client: Client) -> Any:
+        return told(await client.call_tool("desk", {"action": "show"}))["result"]["thoughts"]
+
+    stdio(think, "--conversation", "c1", "--toolset", "working")
+    assert stdio(thoughts, "--conversation", "c1", "--toolset", "working")[0]["thought"] == "look at the logs"
+    assert stdio(thoughts, "--conversation", "c2", "--toolset", "working") == []
+
+
+def speak(*lines: object, words: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
+    """Write these lines to a server, close its input, and wait for its end."""
+    said = "".join((line if isinstance(line, str) else json.dumps(line)) + "\n" for line in lines)
+    return subprocess.run([*PROGRAM, "mcp", *words], input=said, capture_output=True, text=True, timeout=60)
+
+
+def test_the_standard_output_carries_the_protocol_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AGENT_MEMORY_DEBUG", "1")
+    call = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "get", "arguments": {"id": "nope"}}}
+    noise = ["no JSON", "[]", '{"jsonrpc": "2.0", "id": 3}', '{"jsonrpc":"2.0","id":4,"method":"no/such"}', "\x00\xff"]
+    ran = speak(HELLO, {"jsonrpc": "2.0", "method": "notifications/initialized"}, *noise, call)
+    assert ran.returncode == 0, ran.stderr
+    answers = [json.loads(line) for line in ran.stdout.splitlines()]
+    assert all(one["jsonrpc"] == "2.0" for one in answers)
+    assert {one.get("id") for one in answers} >= {1, 4}
+    assert "Traceback" not in ran.stderr
+
+
+def test_it_ends_when_the_input_does() -> None:
+    ran = speak()
+    assert (ran.returncode, ran.stdout) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--toolset", "nothing"), "there is no 'nothing'"),
+        (("--compat", "--toolset", "core"), "leave out --toolset"),
+        (("--store", "nowhere://x"), "no engine"),
+        (("--user", "\x01"), "control character"),
+    ],
+)
+def test_what_is_wrong_at_the_start_is_said_on_the_standard_error(words: tuple[str, ...], said: str) -> None:
+    ran = speak(HELLO, words=words)
+    assert ran.returncode != 0 and ran.stdout == "" and said in ran.stderr
+    assert "Traceback" not in ran.stderr
+
+
+def test_without_the_package_it_says_what_to_install(tmp_path: Path) -> None:
+    hidden = "import sys; sys.modules['mcp'] = sys.modules['mcp_types'] = None; "
+    code = f"{hidden}from agent_memory.interfaces.cli import main; sys.exit(main(['mcp']))"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ}, timeout=60)
+    assert ran.returncode == 7 and ran.stdout == ""
+    assert "pip install 'agent-memory[mcp]'" in ran.stderr
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_over_http_beside_rest(url: str, mode: str) -> None:
+    async def session() -> None:
+        for user in ("ada", "bob"):
+            async with (
+                httpx2.AsyncClient(headers={"x-memory-user": user}) as http,
+                Client(streamable_http_client(f"{url}/mcp", http_client=http), mode=mode) as client,
+            ):
+                assert told(await client.call_tool("list", {}))["records"] == []
+                await an_exchange(client)
+
+    asyncio.run(session())
+    assert httpx.get(f"{url}/v1/stats", headers={"x-memory-user": "ada"}).json()["records"] == 1
+
+
+def test_the_guard_stands_before_mcp_as_well(url: str) -> None:
+    asked = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
+    assert httpx.post(f"{url}/mcp", json=HELLO, headers=asked).status_code == 200
+    for more, status in {
+        ("host", "evil.example"): 421,
+        ("origin", "https://evil.example"): 403,
+        ("content-type", "text/plain"): 415,
+    }.items():
+        assert httpx.post(f"{url}/mcp", json=HELLO, headers={**asked, more[0]: more[1]}).status_code == status
+
+
+def test_where_there_are_keys_mcp_needs_one_too(url: str, memory: AgentMemory) -> None:
+    secret = memory.keys.create("reader", permissions=[Permission.READ], for_user="ada").secret
+    memory.records.add("staging is on 5433")
+    asked = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
+    refusal = httpx.post(f"{url}/mcp", json=HELLO, headers=asked)
+    assert (refusal.status_code, refusal.json()["code"]) == (401, "unauthenticated")
+
+    async def session() -> None:
+        async with (
+            httpx2.AsyncClient(headers={"authorization": f"Bearer {secret}"}) as http,
+            Client(streamable_http_client(f"{url}/mcp", http_client=http)) as client,
+        ):
+            assert "add" not in [tool.name for tool in (await client.list_tools()).tools]
+            assert len(told(await client.call_tool("recall", {"query": "staging"}))["hits"]) == 1
+            assert refused(await client.call_tool("add", {"text": "x"}))["code"] == "denied"
+
+    asyncio.run(session())
+
+
+def test_bodies_that_are_no_messages(url: str) -> None:
+    asked = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
+    for body in (b"", b"{", b"[]", b"null", b'{"jsonrpc":"2.0","id":1}', b"[" * 100_000, b'"\\ud800"'):
+        answer = httpx.post(f"{url}/mcp", content=body, headers=asked)
+        assert 400 <= answer.status_code < 500, body[:20]
+    assert httpx.post(f"{url}/mcp", content=b" " * (17 << 20), headers=asked).status_code == 413
+    assert httpx.get(f"{url}/healthz").status_code == 200
