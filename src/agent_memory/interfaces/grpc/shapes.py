@@ -101,9 +101,11 @@ class Field:
     def said(self, message: Any) -> bool:
         if self.label in ("repeated", "map"):
             return self.required or len(getattr(message, self.name)) > 0
-        if self.label == "optional" or self.oneof or isinstance(self.item, Part):
+        if isinstance(self.item, Part):
             return bool(message.HasField(self.name))
-        return True
+        if self.item.is_enum:
+            return bool(getattr(message, self.name) != 0)
+        return not (self.label or self.oneof) or bool(message.HasField(self.name))
 
     def take(self, message: Any) -> Any:
         found = getattr(message, self.name)
@@ -205,7 +207,7 @@ class Shapes:
         known = self.enums.setdefault(enum.name, enum)
         if home is not None and known not in home.enums:
             home.enums.append(known)
-        return Plain(known.name, known.number, known.word)
+        return Plain(known.name, known.number, known.word, is_enum=True)
 
     def _model(self, model: type[BaseModel]) -> Part:
         name = self._names[model]

@@ -21,11 +21,13 @@ DEEPEST = 24  # protobuf reads 100 messages inside each other, and a level of JS
 
 @dataclass(frozen=True)
 class Plain:
-    """A value that is set: a scalar, or one of an enum. `to` and `of` are its form on the wire and back."""
+    """A value that is set: a scalar, or one of an enum. `to` and `of` are its form on the wire and back. The zero of
+    an enum is `unspecified`: who sends it says nothing."""
 
     type: str
     to: Callable[[Any], Any] = lambda value: value
     of: Callable[[Any], Any] = lambda value: value
+    is_enum: bool = False
 
 
 @dataclass(frozen=True)
