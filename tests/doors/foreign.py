@@ -13,12 +13,14 @@ PACKAGE = "agent_memory.v1"
 
 
 class Foreign:
-    def __init__(self, port: int, user: str | None = "ada", **metadata: str) -> None:
+    def __init__(self, port: int, user: str | None = "ada", token: str | None = None, **metadata: str) -> None:
         self.channel = grpc.insecure_channel(f"127.0.0.1:{port}", [("grpc.max_receive_message_length", -1)])
         self.database = ProtoReflectionDescriptorDatabase(self.channel)
         self.pool = DescriptorPool(self.database)
         said = {"user": user, **metadata}
         self.metadata = [(f"x-memory-{name}", value) for name, value in said.items() if value is not None]
+        if token is not None:
+            self.metadata.append(("authorization", f"Bearer {token}"))
 
     def services(self) -> dict[str, Any]:
         names = [name for name in self.database.get_services() if name.startswith(PACKAGE)]

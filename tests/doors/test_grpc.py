@@ -17,14 +17,21 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from agent_memory.app.namespaces import Records
 from agent_memory.app.operations import TABLE, operation
-from agent_memory.app.service import Service
+from agent_memory.app.service import Claim, Service
+from agent_memory.interfaces.grpc import calls
+from agent_memory.interfaces.grpc import door as doors
 from agent_memory.interfaces.grpc.calls import MOST_STREAMS
 from agent_memory.interfaces.grpc.door import MOST_BYTES, Door
 from agent_memory.interfaces.grpc.schema import schema
 from agent_memory.interfaces.grpc.server import start
 from agent_memory.models.errors import InvalidInput
 
-WRONG = {grpc.StatusCode.INTERNAL, grpc.StatusCode.UNKNOWN, grpc.StatusCode.UNIMPLEMENTED}
+WRONG = {
+    grpc.StatusCode.INTERNAL,
+    grpc.StatusCode.UNKNOWN,
+    grpc.StatusCode.UNIMPLEMENTED,
+    grpc.StatusCode.UNAUTHENTICATED,
+}
 
 
 @pytest.fixture
@@ -206,7 +213,7 @@ def test_what_is_stored_through_python_is_told_exactly_or_as_text(service: Servi
     for _ in range(60):
         deep = {"down": deep}
     payload = {"large": 2**53 + 1, "whole": 7, "part": 0.1, "deep": deep, "empty": {}, "none": []}
-    caller = service.anonymous(user="ada")
+    caller = service.identify(Claim(user="ada"))
     id = service.call(TABLE["records.add"], caller, {"text": "numbers", "payload": payload}).id
     told = client.call("RecordsService/Get", {"id": id})["payload"]
     assert (told["large"], told["whole"], told["part"]) == (str(2**53 + 1), 7, 0.1)
@@ -310,6 +317,65 @@ def test_stopping_finishes_what_is_in_flight(service: Service) -> None:
         client.close()
 
 
+def test_a_call_that_waited_too_long_is_not_begun(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doors, "WORKERS", 1)
+    entered, leave = threading.Event(), threading.Event()
+    begun: list[str] = []
+
+    def slow(self: Records, words: str) -> None:
+        begun.append(words)
+        entered.set()
+        leave.wait(20)
+
+    with toy("slow", slow), start(service, port=0) as door:
+        client = Foreign(door.port)
+        client.methods()
+        asking = threading.Thread(target=lambda: client.call("RecordsService/Slow", {"words": "first"}))
+        asking.start()
+        assert entered.wait(10)
+        code, _, _ = refused(lambda: client.call("RecordsService/Slow", {"words": "second"}, timeout=0.3))
+        assert code is grpc.StatusCode.DEADLINE_EXCEEDED
+        leave.set()
+        asking.join()
+        assert client.call("RecordsService/Find") is None  # the one thread is past both
+        assert begun == ["first"]
+        client.close()
+
+
+@pytest.mark.requirement("P23")
+def test_from_the_first_key_on_a_key_is_asked_for(service: Service, door: Door, client: Foreign) -> None:
+    client.call("RecordsService/Add", {"text": "before"})
+    reading = client.call("KeysService/Create", {"label": "reader", "permissions": ["PERMISSION_READ"]})
+    code, _, told = refused(lambda: client.call("RecordsService/Find"))
+    assert (code, told["memory-code"]) == (grpc.StatusCode.UNAUTHENTICATED, "unauthenticated")
+    code, _, _ = refused(lambda: next(client.stream("StreamService/Export")[1]))
+    assert code is grpc.StatusCode.UNAUTHENTICATED
+    holder = Foreign(door.port, token=reading["secret"])
+    assert len(holder.call("RecordsService/Find")) == 1
+    assert len(list(holder.stream("StreamService/Export")[1])) == 1
+    assert refused(lambda: holder.call("RecordsService/Add", {"text": "x"}))[0] is grpc.StatusCode.PERMISSION_DENIED
+    assert refused(lambda: holder.send("StreamService/Import", [{"text": "x"}]))[0] is grpc.StatusCode.PERMISSION_DENIED
+    code, _, _ = refused(lambda: Foreign(door.port, token="am_wrong").call("RecordsService/Find"))
+    assert code is grpc.StatusCode.UNAUTHENTICATED
+    assert health_pb2_grpc.HealthStub(client.channel).Check(health_pb2.HealthCheckRequest(), timeout=10)
+
+
+@pytest.mark.requirement("P23")
+def test_a_key_that_ends_ends_its_streams(
+    service: Service, door: Door, client: Foreign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(calls, "RENEW_SECONDS", 0.1)
+    owner = service.identify(Claim(user="ada"))
+    client.call("RecordsService/Add", {"text": "a line to begin with"})
+    key = service.call(TABLE["keys.create"], owner, {"label": "reader"})
+    _, lines = Foreign(door.port, token=key.secret).stream("StreamService/Journal")
+    assert next(lines)
+    service.call(TABLE["keys.revoke"], owner, {"id": key.id})
+    with pytest.raises(grpc.RpcError) as raised:
+        list(lines)
+    assert raised.value.code() is grpc.StatusCode.UNAUTHENTICATED
+
+
 def test_health_is_told(door: Door) -> None:
     with grpc.insecure_channel(f"127.0.0.1:{door.port}") as channel:
         stub = health_pb2_grpc.HealthStub(channel)
@@ -321,7 +387,7 @@ def test_health_is_told(door: Door) -> None:
 def test_where_it_listens_is_checked(service: Service, door: Door) -> None:
     with pytest.raises(InvalidInput, match="port"):
         start(service, port=door.port)
-    with pytest.raises(InvalidInput, match="nobody is asked for a key"):
+    with pytest.raises(InvalidInput, match="no key is asked for"):
         start(service, host="0.0.0.0", port=0)
     with start(service, host="localhost", port=0) as other:
         assert other.port
@@ -331,7 +397,7 @@ def test_a_missing_part_is_named(home: object) -> None:
     code = """
 import sys
 sys.modules["grpc"] = None
-from agent_memory.app.service import Service
+from agent_memory.app.service import Claim, Service
 from agent_memory.interfaces.grpc.server import start
 from agent_memory.models.errors import PartMissing
 try:

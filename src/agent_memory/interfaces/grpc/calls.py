@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import unquote
 
 import grpc
 from google.protobuf.message import DecodeError
 
 from agent_memory.app.operations import TABLE
-from agent_memory.app.service import Caller, Service
+from agent_memory.app.service import Claim, Service
 from agent_memory.interfaces.grpc.schema import RESULT, Method
 from agent_memory.interfaces.grpc.status import abort
 from agent_memory.interfaces.grpc.streams import Session
-from agent_memory.models.errors import AgentMemoryError, InvalidInput, StoreError
+from agent_memory.interfaces.loopback import is_local
+from agent_memory.models.errors import AgentMemoryError, InvalidInput, StoreError, TooMany
 
-Identify = Callable[[Mapping[str, str], str], Caller]
-"""Who calls: from the metadata of a call (names in lower case) and the operation that is wanted."""
+SAID = ("tenant", "user", "agent", "conversation")
 MOST_STREAMS = 16
+RENEW_SECONDS = 10.0  # how long a stream goes on with a key before it is looked at again
 
 log = logging.getLogger("agent_memory.grpc")
 
@@ -31,7 +34,6 @@ class Desk:
     """What all calls of one server share."""
 
     service: Service
-    identify: Identify
     stopping: threading.Event
     slots: threading.BoundedSemaphore  # for streams, so that those who stay leave threads for those who do not
 
@@ -47,7 +49,7 @@ class Desk:
     @contextmanager
     def slot(self) -> Iterator[None]:
         if not self.slots.acquire(blocking=False):
-            raise _Busy(f"{MOST_STREAMS} streams are open", hint="end one, or try again later")
+            raise TooMany(f"{MOST_STREAMS} streams are open", hint="end one, or try again later")
         try:
             yield
         finally:
@@ -72,10 +74,6 @@ class Talks(grpc.ServerInterceptor):  # type: ignore[misc]
         return grpc.stream_stream_rpc_method_handler(talk, found.request_deserializer, found.response_serializer)
 
 
-class _Busy(AgentMemoryError):
-    code = "too_many"
-
-
 @dataclass(frozen=True)
 class _Route:
     desk: Desk
@@ -86,8 +84,8 @@ class _Route:
     def answer(self, raw: bytes, context: Any) -> bytes:
         assert self.method.operation is not None
         with _telling(context):
+            caller = self.desk.service.identify(claimed(context), self.method.operation.name)
             said = self._read(raw)
-            caller = self.desk.identify(metadata(context), self.method.operation.name)
             if not context.is_active():  # it waited for a thread longer than its caller did
                 return b""
             return self._written(self.desk.service.call(self.method.operation, caller, said))
@@ -95,8 +93,8 @@ class _Route:
     def stream(self, raw: bytes, context: Any) -> Iterator[bytes]:
         assert self.method.stream is not None
         with _telling(context), self.desk.slot():
-            said = self._read(raw)
-            for one in self.method.stream.run(self._session(context), said):
+            session = self._session(context)
+            for one in self.method.stream.run(session, self._read(raw)):
                 yield self._written(one)
 
     def take_in(self, messages: Iterator[bytes], context: Any) -> bytes:
@@ -106,14 +104,21 @@ class _Route:
             return self._written(self.method.stream.run(self._session(context), said))
 
     def _session(self, context: Any) -> Session:
-        desk, name = self.desk, f"stream.{self.method.name.lower()}"
-        caller = desk.identify(metadata(context), name)
+        desk, stream = self.desk, f"stream.{self.method.name.lower()}"
+        claim = claimed(context)
+        caller, known = desk.service.identify(claim, stream), time.monotonic()
+
+        def call(name: str, said: dict[str, Any]) -> Any:
+            nonlocal caller, known
+            if time.monotonic() - known > RENEW_SECONDS:
+                caller, known = desk.service.identify(claim, stream), time.monotonic()
+            return desk.service.call(TABLE[name], caller, said)
 
         def pause(seconds: float) -> None:
             if desk.stopping.wait(seconds):
                 raise StoreError("the server is stopping", hint="connect again, after the last line that you have")
 
-        return Session(lambda name, said: desk.service.call(TABLE[name], caller, said), context.is_active, pause)
+        return Session(call, context.is_active, pause)
 
     def _read(self, raw: bytes) -> dict[str, Any]:
         try:
@@ -128,16 +133,23 @@ class _Route:
         return bytes(message.SerializeToString())
 
 
-def metadata(context: Any) -> dict[str, str]:
-    """By name. Text beyond ASCII travels as bytes, under the same name with `-bin`."""
-    found: dict[str, str] = {}
+def claimed(context: Any) -> Claim:
+    """Who the metadata say is calling. Text beyond ASCII travels as bytes, under the same name with `-bin`."""
+    told: dict[str, str] = {}
     for name, value in context.invocation_metadata():
-        try:
-            found[name.removesuffix("-bin")] = value.decode() if isinstance(value, bytes) else value
-        except UnicodeDecodeError:
-            if name.startswith("x-memory-"):
+        if name.startswith(("x-memory-", "authorization")):
+            try:
+                told[name.removesuffix("-bin")] = value.decode() if isinstance(value, bytes) else value
+            except UnicodeDecodeError:
                 raise InvalidInput(f"{name}: is no UTF-8", field=name) from None
-    return found
+    scheme, _, token = told.get("authorization", "").partition(" ")
+    said = {name: told.get(f"x-memory-{name}") or None for name in SAID}
+    return Claim(token=token.strip() if scheme.lower() == "bearer" else None, **said, local=_near(context.peer()))
+
+
+def _near(peer: str) -> bool:
+    """`ipv4:127.0.0.1:40312`, `ipv6:%5B::1%5D:40312`"""
+    return is_local(unquote(peer).partition(":")[2].rpartition(":")[0].strip("[]"))
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from typing import Any
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory, struct_pb2, timestamp_pb2
 
 from agent_memory.interfaces.grpc.schema import FILE, PACKAGE, Schema
-from agent_memory.interfaces.grpc.shapes import Enum, Field, Message, snake
+from agent_memory.interfaces.grpc.shapes import Enum, Field, Message
 
 Proto = descriptor_pb2.FieldDescriptorProto
 SCALARS = {
@@ -31,7 +31,7 @@ def file_of(schema: Schema) -> Any:
         _describe(made.message_type.add(name=message.name), message, schema)
     for _, enum in sorted(enums.items()):
         if "." not in enum.name:
-            _describe_enum(made.enum_type.add(), enum, schema.lock["enums"][enum.name])
+            _describe_enum(made.enum_type.add(), enum, schema)
     for name, methods in schema.services.items():
         service = made.service.add(name=name)
         for method in methods:
@@ -57,14 +57,14 @@ def message_class(pool: descriptor_pool.DescriptorPool, name: str) -> Any:
 
 
 def _describe(made: Any, message: Message, schema: Schema) -> None:
-    known = schema.lock["messages"][message.name]
+    numbers = schema.numbers(message)
     enums = schema.shapes.enums
     for enum in message.enums:
-        _describe_enum(made.enum_type.add(), enum, schema.lock["enums"][enum.name])
+        _describe_enum(made.enum_type.add(), enum, schema)
     for name in dict.fromkeys(field.oneof for field in message.fields if field.oneof):
         made.oneof_decl.add(name=name)
     for field in message.fields:
-        added = made.field.add(name=field.name, number=known[field.name][0], json_name=_camel(field.name))
+        added = made.field.add(name=field.name, number=numbers[field.name], json_name=_camel(field.name))
         repeated = field.label in ("repeated", "map")
         added.label = Proto.LABEL_REPEATED if repeated else Proto.LABEL_OPTIONAL
         if field.label == "map":
@@ -81,7 +81,7 @@ def _describe(made: Any, message: Message, schema: Schema) -> None:
         if field.label == "optional":  # in proto3 a oneof of its own, after all others
             added.proto3_optional, added.oneof_index = True, len(made.oneof_decl)
             made.oneof_decl.add(name=f"_{field.name}")
-    gone = {name: number for name, (number, _) in known.items() if name not in {one.name for one in message.fields}}
+    gone = schema.gone(message)
     made.reserved_name.extend(sorted(gone))
     for number in sorted(gone.values()):
         made.reserved_range.add(start=number, end=number + 1)
@@ -95,16 +95,14 @@ def _describe_type(field: Any, kind: str, enums: dict[str, Enum]) -> None:
         field.type_name = f".{kind}" if kind.startswith("google.") else _full(kind)
 
 
-def _describe_enum(made: Any, enum: Enum, known: dict[str, int]) -> None:
+def _describe_enum(made: Any, enum: Enum, schema: Schema) -> None:
     made.name = enum.name.rpartition(".")[2]
-    made.value.add(name=f"{snake(made.name).upper()}_UNSPECIFIED", number=0)
-    kept = {enum.constant(value) for value in enum.values}
-    for constant, number in sorted(known.items(), key=lambda one: one[1]):
-        if constant in kept:
-            made.value.add(name=constant, number=number)
-        else:
-            made.reserved_name.append(constant)
-            made.reserved_range.add(start=number, end=number)
+    for constant, number in [(enum.zero, 0), *enum.constants]:
+        made.value.add(name=constant, number=number)
+    gone = schema.gone(enum)
+    made.reserved_name.extend(sorted(gone))
+    for number in sorted(gone.values()):
+        made.reserved_range.add(start=number, end=number)
 
 
 def _entry(field: Field) -> str:

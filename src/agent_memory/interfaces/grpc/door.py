@@ -12,7 +12,7 @@ from grpc_reflection.v1alpha import reflection, reflection_pb2
 
 from agent_memory.app.service import Service
 from agent_memory.interfaces.grpc import descriptor, status
-from agent_memory.interfaces.grpc.calls import MOST_STREAMS, Desk, Identify, Talks
+from agent_memory.interfaces.grpc.calls import MOST_STREAMS, Desk, Talks
 from agent_memory.interfaces.grpc.schema import PACKAGE, schema
 from agent_memory.models.errors import InvalidInput
 
@@ -29,10 +29,10 @@ OPTIONS = (
 class Door:
     """A running server. `port` is the one that it got."""
 
-    def __init__(self, service: Service, address: str, identify: Identify) -> None:
+    def __init__(self, service: Service, address: str) -> None:
         self._stopping = threading.Event()
         self._pool = ThreadPoolExecutor(WORKERS, thread_name_prefix="agent-memory-grpc")
-        self._desk = Desk(service, identify, self._stopping, threading.BoundedSemaphore(MOST_STREAMS))
+        self._desk = Desk(service, self._stopping, threading.BoundedSemaphore(MOST_STREAMS))
         self._health = health.HealthServicer(experimental_non_blocking=True, experimental_thread_pool=self._pool)
         self._server = grpc.server(
             self._pool, interceptors=[Talks(self._desk)], options=OPTIONS, maximum_concurrent_rpcs=MOST_CALLS

@@ -14,7 +14,7 @@ from typing import Any
 from agent_memory.app.operations import TABLE, Operation
 from agent_memory.interfaces.grpc import lock, streams
 from agent_memory.interfaces.grpc.lock import Lock
-from agent_memory.interfaces.grpc.shapes import REQUIRED, Message, Shapes, models, pascal
+from agent_memory.interfaces.grpc.shapes import REQUIRED, Enum, Message, Shapes, models, pascal
 
 PACKAGE = "agent_memory.v1"
 FILE = "agent_memory/v1/memory.proto"
@@ -44,6 +44,17 @@ class Schema:
     shapes: Shapes
     methods: list[Method]
     lock: Lock
+
+    def numbers(self, message: Message) -> dict[str, int]:
+        return {name: number for name, (number, _) in self.lock["messages"][message.name].items()}
+
+    def gone(self, thing: Message | Enum) -> dict[str, int]:
+        """Fields or constants that there were once, with the numbers that nobody gets again."""
+        if isinstance(thing, Enum):
+            kept = {thing.constant(value) for value in thing.values}
+            return {name: number for name, number in self.lock["enums"][thing.name].items() if name not in kept}
+        names = {one.name for one in thing.fields}
+        return {name: number for name, number in self.numbers(thing).items() if name not in names}
 
     @property
     def services(self) -> dict[str, list[Method]]:

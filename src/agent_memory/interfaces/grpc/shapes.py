@@ -53,6 +53,16 @@ class Enum:
                 return value
         raise ValueError(f"{number} is no value of {self.name}")
 
+    @property
+    def constants(self) -> list[tuple[str, int]]:
+        return [
+            (self.constant(value), number) for value, number in sorted(self.numbers.items(), key=lambda one: one[1])
+        ]
+
+    @property
+    def zero(self) -> str:
+        return self.constant("unspecified")
+
     def constant(self, value: str) -> str:
         return f"{snake(self.name.rpartition('.')[2])}_{re.sub(r'[^A-Za-z0-9]+', '_', value)}".upper()
 

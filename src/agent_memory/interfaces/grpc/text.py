@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from agent_memory.interfaces.grpc.schema import PACKAGE, Method, Schema
-from agent_memory.interfaces.grpc.shapes import Enum, Message, snake
+from agent_memory.interfaces.grpc.shapes import Enum, Message
 
 HEAD = f"""\
 // Made by scripts/proto.py from the table of operations: do not edit.
@@ -49,7 +48,7 @@ def _methods(methods: list[Method]) -> Iterable[str]:
 
 
 def _message(message: Message, schema: Schema) -> str:
-    known = schema.lock["messages"][message.name]
+    numbers = schema.numbers(message)
     lines = [f"  {line}" for enum in message.enums for line in _enum(enum, schema)]
     opened = ""
     for field in message.fields:
@@ -59,29 +58,23 @@ def _message(message: Message, schema: Schema) -> str:
             opened = field.oneof
         indent = "    " if opened else "  "
         kind = field.type.replace(f"{message.name}.", "")
-        lines += [*_comment(field.comment, indent), f"{indent}{kind} {field.name} = {known[field.name][0]};"]
+        lines += [*_comment(field.comment, indent), f"{indent}{kind} {field.name} = {numbers[field.name]};"]
     lines += ["  }"] if opened else []
-    gone = {name: number for name, (number, _) in known.items() if name not in {one.name for one in message.fields}}
-    body = [*_reserved(gone, "  "), *lines]
+    body = [*_reserved(schema.gone(message)), *lines]
     start = f"message {message.name} {{"
     return "\n".join([*_comment(message.comment), *([start, *body, "}"] if body else [start + "}"]), ""])
 
 
 def _enum(enum: Enum, schema: Schema) -> list[str]:
-    name = enum.name.rpartition(".")[2]
-    known = schema.lock["enums"][enum.name]
-    kept = {enum.constant(value): value for value in enum.values}
-    gone = {constant: number for constant, number in known.items() if constant not in kept}
-    lines = [f"  {snake(name).upper()}_UNSPECIFIED = 0;"]
-    lines += [f"  {constant} = {known[constant]};" for constant in sorted(kept, key=lambda one: known[one])]
-    return [f"enum {name} {{", *_reserved(gone, "  "), *lines, "}"]
+    lines = [f"  {constant} = {number};" for constant, number in [(enum.zero, 0), *enum.constants]]
+    return [f"enum {enum.name.rpartition('.')[2]} {{", *_reserved(schema.gone(enum)), *lines, "}"]
 
 
-def _reserved(gone: dict[str, Any], indent: str) -> list[str]:
+def _reserved(gone: dict[str, int]) -> list[str]:
     if not gone:
         return []
     names = ", ".join(f'"{name}"' for name in sorted(gone))
-    return [f"{indent}reserved {', '.join(map(str, sorted(gone.values())))};", f"{indent}reserved {names};"]
+    return [f"  reserved {', '.join(map(str, sorted(gone.values())))};", f"  reserved {names};"]
 
 
 def _comment(words: str, indent: str = "") -> list[str]:
