@@ -228,10 +228,22 @@ def test_much_goes_in_and_comes_out(client: Foreign) -> None:
     assert (done["received"], done["created"]) == ("1201", "1201")
     again = client.send("StreamService/Import", ({"text": text, "key": text} for text in texts[:3]))
     assert (again["received"], again["unchanged"]) == ("3", "3")
-    _, records = client.stream("StreamService/Export", {"oldest_first": True})
+    _, records = client.stream("StreamService/Export")
     assert [one["text"] for one in records] == texts
     _, lines = client.stream("StreamService/Journal", {"follow": False, "after": 1})
     assert len(list(lines)) == 1201
+
+
+def test_what_comes_out_goes_into_another_store(door: Door, client: Foreign) -> None:
+    made = {"text": "tea at five", "kind": "preference", "payload": {"domain": "d", "name": "n", "value": [1, None]}}
+    client.call("RecordsService/Add", {**made, "valid_from": "2026-01-01T00:00:00Z", "importance": 0.7})
+    client.call("RecordsService/Add", {"text": "put away", "status": "STATUS_ARCHIVED"})
+    taken = {one.name for one in client.method("StreamService/Import").input_type.fields}
+    out = [{name: one[name] for name in one if name in taken} for one in client.stream("StreamService/Export")[1]]
+    elsewhere = Foreign(door.port, tenant="elsewhere")
+    assert elsewhere.send("StreamService/Import", out)["created"] == "2"
+    again = [{name: one[name] for name in one if name in taken} for one in elsewhere.stream("StreamService/Export")[1]]
+    assert again == out
 
 
 def test_an_import_that_is_refused_says_what_is_kept(client: Foreign) -> None:
@@ -241,8 +253,8 @@ def test_an_import_that_is_refused_says_what_is_kept(client: Foreign) -> None:
 
     code, _, told = refused(lambda: client.send("StreamService/Import", records()))
     assert code is grpc.StatusCode.INVALID_ARGUMENT
-    assert "first 500 records are stored" in told["memory-hint"]
-    assert len(client.call("RecordsService/Find", {"limit": 1000})) == 500
+    assert "first 600 records are stored" in told["memory-hint"]
+    assert len(client.call("RecordsService/Find", {"limit": 1000})) == 600
 
 
 @pytest.mark.requirement("T8")

@@ -85,10 +85,7 @@ class _Route:
         assert self.method.operation is not None
         with _telling(context):
             caller = self.desk.service.identify(claimed(context), self.method.operation.name)
-            said = self._read(raw)
-            if not context.is_active():  # it waited for a thread longer than its caller did
-                return b""
-            return self._written(self.desk.service.call(self.method.operation, caller, said))
+            return self._written(self.desk.service.call(self.method.operation, caller, self._read(raw)))
 
     def stream(self, raw: bytes, context: Any) -> Iterator[bytes]:
         assert self.method.stream is not None
@@ -118,7 +115,7 @@ class _Route:
             if desk.stopping.wait(seconds):
                 raise StoreError("the server is stopping", hint="connect again, after the last line that you have")
 
-        return Session(call, context.is_active, pause)
+        return Session(caller.scope.user, call, context.is_active, pause)
 
     def _read(self, raw: bytes) -> dict[str, Any]:
         try:

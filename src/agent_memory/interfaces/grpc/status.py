@@ -18,6 +18,7 @@ CODES: Mapping[str, grpc.StatusCode] = MappingProxyType(
         "invalid_input": grpc.StatusCode.INVALID_ARGUMENT,
         "not_found": grpc.StatusCode.NOT_FOUND,
         "conflict": grpc.StatusCode.ABORTED,
+        "changed": grpc.StatusCode.ABORTED,
         "denied": grpc.StatusCode.PERMISSION_DENIED,
         "unauthenticated": grpc.StatusCode.UNAUTHENTICATED,
         "too_many": grpc.StatusCode.RESOURCE_EXHAUSTED,

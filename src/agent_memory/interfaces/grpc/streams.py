@@ -10,22 +10,23 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
+from pydantic_core import to_json
+
+from agent_memory.app.transfer import PAGE, Import, exported
 from agent_memory.models.errors import AgentMemoryError
 from agent_memory.models.model import Model
 from agent_memory.models.record import JournalLine, Record
 
-PAGE = 500
 LOOK_SECONDS = 0.2  # how often a follower looks for something new
 
 
 class Imported(Model):
-    """How many records came, and what became of them. `seq` is the last line of the journal."""
+    """How many records came, and what became of them."""
 
-    received: int = 0
-    created: int = 0
-    updated: int = 0
-    unchanged: int = 0
-    seq: int = 0
+    received: int
+    created: int
+    updated: int
+    unchanged: int
 
 
 @dataclass(frozen=True)
@@ -33,44 +34,38 @@ class Session:
     """The caller's side of a stream: run an operation by its name, see whether anybody still listens, and wait.
     `pause` raises when the server stops."""
 
+    user: str
     call: Callable[[str, dict[str, Any]], Any]
     alive: Callable[[], bool]
     pause: Callable[[float], None]
 
 
 def export(session: Session, said: dict[str, Any]) -> Iterator[Record]:
-    """Every record that `records.find` would list, one message each: the newest first unless told otherwise.
+    """Every record of the user's own, one message each: of every standing unless one is named, the oldest first.
 
-    Nothing is held back: a reader that is slow slows the stream down.
+    A reader that is slow slows the stream down; nothing is kept for it.
     """
-    said = {**said, "limit": PAGE}
-    while session.alive():
-        page = session.call("records.find", said)
-        yield from page
-        if len(page) < PAGE:
+    for page in exported(session.call, session.user, said):
+        if not session.alive():
             return
-        said["after_id"] = page[-1].id
+        yield from page
 
 
 def take_in(session: Session, records: Iterator[dict[str, Any]]) -> Imported:
-    """Store a stream of records, in transactions of 500: each all or none.
+    """Store a stream of records: what `records.add` takes, and what an export gave.
 
-    If a record is refused, those of the transactions before it stay; the error tells how many. Sending them again with
-    their ids or keys is harmless. Their vectors are made later.
+    If one is refused, those before it are stored, and the error says how many. Sending them again with their ids or
+    keys is harmless. Their vectors are made later.
     """
-    done = Imported()
-    while batch := list(islice(records, PAGE)):
-        try:
-            written = session.call("records.add_many", {"records": batch})
-        except AgentMemoryError as error:
-            kept = f"the first {done.received} records are stored" if done.received else "nothing was stored"
-            error.hint = f"{error.hint}; {kept}" if error.hint else kept
-            raise
-        done.received += len(batch)
-        for one in written:
-            setattr(done, one.effect, getattr(done, one.effect) + 1)
-            done.seq = one.seq
-    return done
+    taken = Import(session.call)
+    try:
+        while page := [to_json(one) for one in islice(records, PAGE)]:
+            taken.take(page)
+    except AgentMemoryError as error:
+        kept = f"the first {taken.lines} records are stored"
+        error.hint = f"{error.hint}; {kept}" if error.hint else kept
+        raise
+    return Imported(received=taken.lines, **taken.effects)
 
 
 def journal(session: Session, said: dict[str, Any]) -> Iterator[JournalLine]:
@@ -105,7 +100,7 @@ class Stream:
 
 
 STREAMS = (
-    Stream("Export", export, "records.find", frozenset({"limit", "after_id"}), Record),
+    Stream("Export", export, "records.find", frozenset({"limit", "after_id", "oldest_first"}), Record),
     Stream("Import", take_in, "records.add", frozenset({"reason", "idempotency_key"}), Imported, takes_many=True),
     Stream("Journal", journal, "records.journal", frozenset({"limit"}), JournalLine, {"follow": (bool, True)}),
 )
