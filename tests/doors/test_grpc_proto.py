@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +15,7 @@ from google.protobuf import descriptor_pb2
 from grpc_tools import protoc
 
 from agent_memory.app import memory
-from agent_memory.app.operations import TABLE, Operation, Permission
+from agent_memory.app.operations import TABLE
 from agent_memory.interfaces.grpc import descriptor, lock
 from agent_memory.interfaces.grpc.schema import FILE, Schema, schema
 from agent_memory.interfaces.grpc.text import text
@@ -86,9 +87,10 @@ def unplaced(field: Any) -> Any:
     return made
 
 
-def published(function: Any, **more: Any) -> tuple[Schema, dict[str, Operation]]:
-    table = {**TABLE, "records.toy": Operation("records.toy", function, "POST /toys", Permission.READ, None)}
-    return schema(table, **more), table
+def published(function: Any, pinned: lock.Lock | None = None) -> Schema:
+    """The schema of a table that has one operation more."""
+    toy = dataclasses.replace(TABLE["records.get"], name="records.toy", function=function)
+    return schema({**TABLE, toy.name: toy}, pinned)
 
 
 def test_an_operation_that_is_added_is_in_the_file_and_in_the_lock(tmp_path: Path) -> None:
@@ -96,7 +98,7 @@ def test_an_operation_that_is_added_is_in_the_file_and_in_the_lock(tmp_path: Pat
         """Say it again."""
         return [words] * times
 
-    made, _ = published(toy)
+    made = published(toy)
     said = text(made)
     assert "  // Say it again.\n  rpc Toy(RecordsServiceToyRequest) returns (RecordsServiceToyResponse);" in said
     assert (
@@ -116,8 +118,8 @@ def test_numbers_are_for_ever(tmp_path: Path) -> None:
 
     def second(self: Any, c: float, d: bool, a: str) -> str: ...
 
-    pinned = published(first)[0].lock
-    made, _ = published(second, pinned=pinned)
+    pinned = published(first).lock
+    made = published(second, pinned)
     fields = made.lock["messages"]["RecordsServiceToyRequest"]
     assert {name: number for name, (number, _) in fields.items()} == {"a": 1, "b": 2, "c": 3, "d": 4}
     said = text(made)
@@ -132,9 +134,9 @@ def test_another_type_is_refused() -> None:
 
     def second(self: Any, a: int) -> str: ...
 
-    pinned = published(first)[0].lock
+    pinned = published(first).lock
     with pytest.raises(lock.Breaking, match=r"RecordsServiceToyRequest\.a was `string` and is `int64`"):
-        published(second, pinned=pinned)
+        published(second, pinned)
 
 
 def test_the_lock_only_grows() -> None:
