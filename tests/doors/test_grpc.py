@@ -296,6 +296,27 @@ def test_streams_leave_room_for_others(client: Foreign) -> None:
     _until(open_again)
 
 
+def test_whoever_sends_nothing_holds_nobody_up(client: Foreign) -> None:
+    """Half of a call, a hundred times: begun, and never said."""
+    client.call("RecordsService/Add", {"text": "one"})
+    over = threading.Event()
+
+    def nothing() -> Iterator[bytes]:
+        over.wait(60)
+        yield from ()
+
+    paths = [f"/{PACKAGE}.RecordsService/Find", "/grpc.health.v1.Health/Check", f"/{PACKAGE}.StreamService/Export"]
+    halves = [client.channel.stream_unary(path).future(nothing()) for path in paths for _ in range(30)]
+    try:
+        time.sleep(0.5)
+        for _ in range(5):
+            assert len(client.call("RecordsService/Find", timeout=5)) == 1
+    finally:
+        over.set()
+        for half in halves:
+            half.cancel()
+
+
 def test_stopping_finishes_what_is_in_flight(service: Service) -> None:
     entered = threading.Event()
 
@@ -347,6 +368,7 @@ def test_a_call_that_waited_too_long_is_not_begun(service: Service, monkeypatch:
         assert entered.wait(10)
         code, _, _ = refused(lambda: client.call("RecordsService/Slow", {"words": "second"}, timeout=0.3))
         assert code is grpc.StatusCode.DEADLINE_EXCEEDED
+        time.sleep(0.3)  # until the server hears of it
         leave.set()
         asking.join()
         assert client.call("RecordsService/Find") is None  # the one thread is past both

@@ -1,30 +1,39 @@
-"""What happens to a call: message to arguments, the operation, its answer to a message. One function for all."""
+"""What happens to a call: message to arguments, the operation, its answer to a message. One function for all.
+
+Calls wait in one event loop, and work in a few threads: whoever is slow to send, to read or to leave holds no thread.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from concurrent.futures import Executor
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import unquote
 
 import grpc
 from google.protobuf.message import DecodeError
+from pydantic_core import to_json
 
 from agent_memory.app.operations import TABLE
 from agent_memory.app.service import Claim, Service
+from agent_memory.app.transfer import PAGE, Import
 from agent_memory.interfaces.grpc.schema import RESULT, Method
 from agent_memory.interfaces.grpc.status import abort
-from agent_memory.interfaces.grpc.streams import Session
+from agent_memory.interfaces.grpc.streams import Imported, Session
 from agent_memory.interfaces.loopback import is_local
 from agent_memory.models.errors import AgentMemoryError, InvalidInput, StoreError, TooMany
 
 SAID = ("tenant", "user", "agent", "conversation")
 MOST_STREAMS = 16
 RENEW_SECONDS = 10.0  # how long a stream goes on with a key before it is looked at again
+LOOK_SECONDS = 0.2  # how often a follower looks for something new
+T = TypeVar("T")
 
 log = logging.getLogger("agent_memory.grpc")
 
@@ -34,8 +43,9 @@ class Desk:
     """What all calls of one server share."""
 
     service: Service
+    threads: Executor
     stopping: threading.Event
-    slots: threading.BoundedSemaphore  # for streams, so that those who stay leave threads for those who do not
+    slots: threading.BoundedSemaphore  # for streams
 
     def handler(self, method: Method, takes: Any, gives: Any) -> Any:
         """Messages are read and written in here: what cannot be read is the caller's mistake, not an inner error."""
@@ -45,6 +55,10 @@ class Desk:
         if method.stream.takes_many:
             return grpc.stream_unary_rpc_method_handler(route.take_in)
         return grpc.unary_stream_rpc_method_handler(route.stream)
+
+    async def run(self, work: Callable[..., T], *given: Any) -> T:
+        """In a thread. A caller who hangs up before it began keeps it from beginning; what began is finished."""
+        return await asyncio.get_running_loop().run_in_executor(self.threads, work, *given)
 
     @contextmanager
     def slot(self) -> Iterator[None]:
@@ -56,24 +70,6 @@ class Desk:
             self.slots.release()
 
 
-class Talks(grpc.ServerInterceptor):  # type: ignore[misc]
-    """Whoever asks for reflection holds a thread for as long as they like: they take a slot as other streams do."""
-
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
-
-    def intercept_service(self, continuation: Callable[[Any], Any], details: Any) -> Any:
-        found = continuation(details)
-        if found is None or not (found.request_streaming and found.response_streaming):
-            return found
-
-        def talk(messages: Iterator[Any], context: Any) -> Iterator[Any]:
-            with _telling(context), self._desk.slot():
-                yield from found.stream_stream(messages, context)
-
-        return grpc.stream_stream_rpc_method_handler(talk, found.request_deserializer, found.response_serializer)
-
-
 @dataclass(frozen=True)
 class _Route:
     desk: Desk
@@ -81,41 +77,74 @@ class _Route:
     takes: Any
     gives: Any
 
-    def answer(self, raw: bytes, context: Any) -> bytes:
-        assert self.method.operation is not None
-        with _telling(context):
-            caller = self.desk.service.identify(claimed(context), self.method.operation.name)
-            return self._written(self.desk.service.call(self.method.operation, caller, self._read(raw)))
+    async def answer(self, raw: bytes, context: Any) -> bytes:
+        async with _telling(context):
+            return await self.desk.run(self._answered, claimed(context), raw)
+        raise AssertionError("a call that failed was aborted")
 
-    def stream(self, raw: bytes, context: Any) -> Iterator[bytes]:
+    def _answered(self, claim: Claim, raw: bytes) -> bytes:
+        operation, service = self.method.operation, self.desk.service
+        assert operation is not None
+        caller = service.identify(claim, operation.name)
+        return self._written(service.call(operation, caller, self._read(raw)))
+
+    async def stream(self, raw: bytes, context: Any) -> AsyncIterator[bytes]:
+        """A page at a time; after an empty one there is nothing new for a while."""
         assert self.method.stream is not None
-        with _telling(context), self.desk.slot():
-            session = self._session(context)
-            for one in self.method.stream.run(session, self._read(raw)):
-                yield self._written(one)
+        async with _telling(context):
+            with self.desk.slot():
+                session = await self.desk.run(self._session, claimed(context))
+                pages = self.method.stream.run(session, self._read(raw))
+                while (page := await self.desk.run(self._page, pages)) is not None:
+                    for one in page:
+                        yield one
+                    if not page:
+                        await self._look_again()
 
-    def take_in(self, messages: Iterator[bytes], context: Any) -> bytes:
+    def _page(self, pages: Iterator[list[Any]]) -> list[bytes] | None:
+        page = next(pages, None)
+        return None if page is None else [self._written(one) for one in page]
+
+    async def _look_again(self) -> None:
+        await asyncio.sleep(LOOK_SECONDS)
+        if self.desk.stopping.is_set():
+            raise StoreError("the server is stopping", hint="connect again, after the last line that you have")
+
+    async def take_in(self, messages: AsyncIterator[bytes], context: Any) -> bytes:
         assert self.method.stream is not None
-        with _telling(context), self.desk.slot():
-            said = (self._read(raw) for raw in messages)
-            return self._written(self.method.stream.run(self._session(context), said))
+        async with _telling(context):
+            with self.desk.slot():
+                session = await self.desk.run(self._session, claimed(context))
+                taken = self.method.stream.run(session)
+                page: list[bytes] = []
+                async for raw in messages:
+                    page.append(raw)
+                    if len(page) == PAGE:
+                        await self.desk.run(self._take, taken, page)
+                        page = []
+                await self.desk.run(self._take, taken, page)
+                return self._written(Imported(received=taken.lines, **taken.effects))
+        raise AssertionError("a call that failed was aborted")
 
-    def _session(self, context: Any) -> Session:
-        desk, stream = self.desk, f"stream.{self.method.name.lower()}"
-        claim = claimed(context)
-        caller, known = desk.service.identify(claim, stream), time.monotonic()
+    def _take(self, taken: Import, page: list[bytes]) -> None:
+        try:
+            taken.take([to_json(self._read(raw)) for raw in page])
+        except AgentMemoryError as error:
+            kept = f"the first {taken.lines} records are stored"
+            error.hint = f"{error.hint}; {kept}" if error.hint else kept
+            raise
+
+    def _session(self, claim: Claim) -> Session:
+        service, stream = self.desk.service, f"stream.{self.method.name.lower()}"
+        caller, known = service.identify(claim, stream), time.monotonic()
 
         def call(name: str, said: dict[str, Any]) -> Any:
             nonlocal caller, known
             if time.monotonic() - known > RENEW_SECONDS:
-                caller, known = desk.service.identify(claim, stream), time.monotonic()
-            return desk.service.call(TABLE[name], caller, said)
+                caller, known = service.identify(claim, stream), time.monotonic()
+            return service.call(TABLE[name], caller, said)
 
-        def pause(seconds: float) -> None:
-            if desk.stopping.wait(seconds):
-                raise StoreError("the server is stopping", hint="connect again, after the last line that you have")
-
-        return Session(caller.scope.user, call, context.is_active, pause)
+        return Session(caller.scope.user, call)
 
     def _read(self, raw: bytes) -> dict[str, Any]:
         try:
@@ -149,18 +178,16 @@ def _near(peer: str) -> bool:
     return is_local(unquote(peer).partition(":")[2].rpartition(":")[0].strip("[]"))
 
 
-@contextmanager
-def _telling(context: Any) -> Iterator[None]:
+@asynccontextmanager
+async def _telling(context: Any) -> AsyncIterator[None]:
     """Whatever goes wrong inside is told in one form. What nobody foresaw is logged, and not shown."""
-    told: AgentMemoryError | None = None
+    told: AgentMemoryError
     try:
         yield
+        return
     except AgentMemoryError as error:
         told = error
-    except (grpc.RpcError, GeneratorExit):  # the caller hung up
-        raise
     except Exception:
         log.exception("a call failed")
         told = AgentMemoryError("something broke", hint="the log of the server has more")
-    if told is not None:
-        abort(context, told)
+    await abort(context, told)

@@ -66,11 +66,13 @@ class Schema:
 
 def schema(table: Mapping[str, Operation] = TABLE, pinned: Lock | None = None) -> Schema:
     """Everything that gRPC offers, with the numbers that it always had."""
-    functions = [one.function for one in table.values()] + [one.run for one in streams.STREAMS]
+    functions = [one.function for one in table.values()]
     found: set[type] = set()
     for function in functions:
         for annotation in typing.get_type_hints(function).values():
             models(annotation, found)
+    for stream in streams.STREAMS:
+        models(stream.gives, found)
     for operation in table.values():
         for parameter in operation.signature.values():
             models(parameter.annotation, found)

@@ -35,14 +35,13 @@ LONGEST = 1000  # characters: a status has to fit into a header
 _PRINTABLE = "".join(map(chr, range(0x20, 0x7F))).replace("%", "")
 
 
-def abort(context: Any, error: AgentMemoryError) -> Any:
+async def abort(context: Any, error: AgentMemoryError) -> None:
     """End a call with an error of ours. Never returns."""
     code = CODES.get(error.code, grpc.StatusCode.INTERNAL)
     told = {"code": error.code, "field": error.field, "hint": error.hint}
     metadata = [(f"memory-{name}", quote(value[:LONGEST], _PRINTABLE)) for name, value in told.items() if value]
     details = ("grpc-status-details-bin", _details(code.value[0], error))
-    context.set_trailing_metadata((*metadata, details))
-    context.abort(code, error.message[:LONGEST])
+    await context.abort(code, error.message[:LONGEST], (*metadata, details))
 
 
 def _details(code: int, error: AgentMemoryError) -> bytes:

@@ -7,17 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import Any
 
-from pydantic_core import to_json
-
 from agent_memory.app.transfer import PAGE, Import, exported
-from agent_memory.models.errors import AgentMemoryError
 from agent_memory.models.model import Model
 from agent_memory.models.record import JournalLine, Record
-
-LOOK_SECONDS = 0.2  # how often a follower looks for something new
 
 
 class Imported(Model):
@@ -31,64 +25,48 @@ class Imported(Model):
 
 @dataclass(frozen=True)
 class Session:
-    """The caller's side of a stream: run an operation by its name, see whether anybody still listens, and wait.
-    `pause` raises when the server stops."""
+    """Whose stream it is, and how it runs an operation by its name."""
 
     user: str
     call: Callable[[str, dict[str, Any]], Any]
-    alive: Callable[[], bool]
-    pause: Callable[[float], None]
 
 
-def export(session: Session, said: dict[str, Any]) -> Iterator[Record]:
+def export(session: Session, said: dict[str, Any]) -> Iterator[list[Record]]:
     """Every record of the user's own, one message each: of every standing unless one is named, the oldest first.
 
     A reader that is slow slows the stream down; nothing is kept for it.
     """
-    for page in exported(session.call, session.user, said):
-        if not session.alive():
-            return
-        yield from page
+    return (page for page in exported(session.call, session.user, said) if page)
 
 
-def take_in(session: Session, records: Iterator[dict[str, Any]]) -> Imported:
-    """Store a stream of records: what `records.add` takes, and what an export gave.
-
-    If one is refused, those before it are stored, and the error says how many. Sending them again with their ids or
-    keys is harmless. Their vectors are made later.
-    """
-    taken = Import(session.call)
-    try:
-        while page := [to_json(one) for one in islice(records, PAGE)]:
-            taken.take(page)
-    except AgentMemoryError as error:
-        kept = f"the first {taken.lines} records are stored"
-        error.hint = f"{error.hint}; {kept}" if error.hint else kept
-        raise
-    return Imported(received=taken.lines, **taken.effects)
-
-
-def journal(session: Session, said: dict[str, Any]) -> Iterator[JournalLine]:
+def journal(session: Session, said: dict[str, Any]) -> Iterator[list[JournalLine]]:
     """Who changed what, as it happens: first the lines after `after`, then each new one, until the caller hangs up.
 
     With `follow` false it ends with the last line that there is.
     """
     follow = said.pop("follow", True)
     said = {"after": 0, **said, "limit": PAGE}
-    while session.alive():
+    while True:
         lines = session.call("records.journal", said)
-        yield from lines
-        if lines:
-            said["after"] = lines[-1].seq
-        elif not follow:
+        if not lines and not follow:
             return
-        else:
-            session.pause(LOOK_SECONDS)
+        said["after"] = lines[-1].seq if lines else said["after"]
+        yield lines
+
+
+def take_in(session: Session) -> Import:
+    """Store a stream of records: what `records.add` takes, and what an export gave.
+
+    If one is refused, those before it are stored, and the error says how many. Sending them again with their ids or
+    keys is harmless. Their vectors are made later.
+    """
+    return Import(session.call)
 
 
 @dataclass(frozen=True)
 class Stream:
-    """A method with a stream on one side. Its request has the arguments of `operation`, without some and with more."""
+    """A method with a stream on one side. Its request has the arguments of `operation`, without some and with more;
+    `run` gives pages of what is sent back, or, if it `takes_many`, what takes them in."""
 
     name: str
     run: Callable[..., Any]
