@@ -31,10 +31,11 @@ bench: .venv/ready
 	@$(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python --no-deps --no-build-isolation --editable .
 	@touch $@
 
-# What is made from the code: the async stub and the reference pages.
+# What is made from the code: the async stub, the reference pages and the .proto file.
 docs: .venv/ready
 	$(BIN)/python scripts/stubs.py
 	$(BIN)/python scripts/reference.py
+	$(BIN)/python scripts/proto.py
 	$(BIN)/python -m agent_memory.interfaces.cli.reference > docs/reference/cli.md
 
 lock: .venv/ready

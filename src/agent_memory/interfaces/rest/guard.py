@@ -7,13 +7,13 @@ write a memory, whatever name it makes point here.
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 from urllib.parse import urlsplit
 
 from starlette.responses import Response
 
+from agent_memory.interfaces.loopback import is_local as is_local
 from agent_memory.interfaces.rest.problems import problem
 
 Message = MutableMapping[str, Any]
@@ -74,14 +74,6 @@ class Guard:
             return message
 
         return bounded
-
-
-def is_local(host: str) -> bool:
-    """Whether only this machine can reach what listens there."""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def _name(netloc: str) -> str:

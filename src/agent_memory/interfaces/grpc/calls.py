@@ -1,0 +1,193 @@
+"""What happens to a call: message to arguments, the operation, its answer to a message. One function for all.
+
+Calls wait in one event loop, and work in a few threads: whoever is slow to send, to read or to leave holds no thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from concurrent.futures import Executor
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from typing import Any, TypeVar
+from urllib.parse import unquote
+
+import grpc
+from google.protobuf.message import DecodeError
+from pydantic_core import to_json
+
+from agent_memory.app.operations import TABLE
+from agent_memory.app.service import Claim, Service
+from agent_memory.app.transfer import PAGE, Import
+from agent_memory.interfaces.grpc.schema import RESULT, Method
+from agent_memory.interfaces.grpc.status import abort
+from agent_memory.interfaces.grpc.streams import Imported, Session
+from agent_memory.interfaces.loopback import is_local
+from agent_memory.models.errors import AgentMemoryError, InvalidInput, StoreError, TooMany
+
+SAID = ("tenant", "user", "agent", "conversation")
+MOST_STREAMS = 16
+RENEW_SECONDS = 10.0  # how long a stream goes on with a key before it is looked at again
+LOOK_SECONDS = 0.2  # how often a follower looks for something new
+T = TypeVar("T")
+
+log = logging.getLogger("agent_memory.grpc")
+
+
+@dataclass(frozen=True)
+class Desk:
+    """What all calls of one server share."""
+
+    service: Service
+    threads: Executor
+    stopping: threading.Event
+    slots: threading.BoundedSemaphore  # for streams
+
+    def handler(self, method: Method, takes: Any, gives: Any) -> Any:
+        """Messages are read and written in here: what cannot be read is the caller's mistake, not an inner error."""
+        route = _Route(self, method, takes, gives)
+        if method.stream is None:
+            return grpc.unary_unary_rpc_method_handler(route.answer)
+        if method.stream.takes_many:
+            return grpc.stream_unary_rpc_method_handler(route.take_in)
+        return grpc.unary_stream_rpc_method_handler(route.stream)
+
+    async def run(self, work: Callable[..., T], *given: Any) -> T:
+        """In a thread. A caller who hangs up before it began keeps it from beginning; what began is finished."""
+        return await asyncio.get_running_loop().run_in_executor(self.threads, work, *given)
+
+    @contextmanager
+    def slot(self) -> Iterator[None]:
+        if not self.slots.acquire(blocking=False):
+            raise TooMany(f"{MOST_STREAMS} streams are open", hint="end one, or try again later")
+        try:
+            yield
+        finally:
+            self.slots.release()
+
+
+@dataclass(frozen=True)
+class _Route:
+    desk: Desk
+    method: Method
+    takes: Any
+    gives: Any
+
+    async def answer(self, raw: bytes, context: Any) -> bytes:
+        async with _telling(context):
+            return await self.desk.run(self._answered, claimed(context), raw)
+        raise AssertionError("a call that failed was aborted")
+
+    def _answered(self, claim: Claim, raw: bytes) -> bytes:
+        operation, service = self.method.operation, self.desk.service
+        assert operation is not None
+        caller = service.identify(claim, operation.name)
+        return self._written(service.call(operation, caller, self._read(raw)))
+
+    async def stream(self, raw: bytes, context: Any) -> AsyncIterator[bytes]:
+        """A page at a time; after an empty one there is nothing new for a while."""
+        assert self.method.stream is not None
+        async with _telling(context):
+            with self.desk.slot():
+                session = await self.desk.run(self._session, claimed(context))
+                pages = self.method.stream.run(session, self._read(raw))
+                while (page := await self.desk.run(self._page, pages)) is not None:
+                    for one in page:
+                        yield one
+                    if not page:
+                        await self._look_again()
+
+    def _page(self, pages: Iterator[list[Any]]) -> list[bytes] | None:
+        page = next(pages, None)
+        return None if page is None else [self._written(one) for one in page]
+
+    async def _look_again(self) -> None:
+        await asyncio.sleep(LOOK_SECONDS)
+        if self.desk.stopping.is_set():
+            raise StoreError("the server is stopping", hint="connect again, after the last line that you have")
+
+    async def take_in(self, messages: AsyncIterator[bytes], context: Any) -> bytes:
+        assert self.method.stream is not None
+        async with _telling(context):
+            with self.desk.slot():
+                session = await self.desk.run(self._session, claimed(context))
+                taken = self.method.stream.run(session)
+                page: list[bytes] = []
+                async for raw in messages:
+                    page.append(raw)
+                    if len(page) == PAGE:
+                        await self.desk.run(self._take, taken, page)
+                        page = []
+                await self.desk.run(self._take, taken, page)
+                return self._written(Imported(received=taken.lines, **taken.effects))
+        raise AssertionError("a call that failed was aborted")
+
+    def _take(self, taken: Import, page: list[bytes]) -> None:
+        try:
+            taken.take([to_json(self._read(raw)) for raw in page])
+        except AgentMemoryError as error:
+            kept = f"the first {taken.lines} records are stored"
+            error.hint = f"{error.hint}; {kept}" if error.hint else kept
+            raise
+
+    def _session(self, claim: Claim) -> Session:
+        service, stream = self.desk.service, f"stream.{self.method.name.lower()}"
+        caller, known = service.identify(claim, stream), time.monotonic()
+
+        def call(name: str, said: dict[str, Any]) -> Any:
+            nonlocal caller, known
+            if time.monotonic() - known > RENEW_SECONDS:
+                caller, known = service.identify(claim, stream), time.monotonic()
+            return service.call(TABLE[name], caller, said)
+
+        return Session(caller.scope.user, call)
+
+    def _read(self, raw: bytes) -> dict[str, Any]:
+        try:
+            message = self.takes.FromString(raw)
+        except DecodeError as error:
+            raise InvalidInput(f"the request is no {self.method.request.name}: {error}") from None
+        return self.method.request.read(message)
+
+    def _written(self, value: Any) -> bytes:
+        message = self.gives()
+        self.method.response.fill(message, {RESULT: value})
+        return bytes(message.SerializeToString())
+
+
+def claimed(context: Any) -> Claim:
+    """Who the metadata say is calling. Text beyond ASCII travels as bytes, under the same name with `-bin`."""
+    told: dict[str, str] = {}
+    for name, value in context.invocation_metadata():
+        if name.startswith(("x-memory-", "authorization")):
+            try:
+                told[name.removesuffix("-bin")] = value.decode() if isinstance(value, bytes) else value
+            except UnicodeDecodeError:
+                raise InvalidInput(f"{name}: is no UTF-8", field=name) from None
+    scheme, _, token = told.get("authorization", "").partition(" ")
+    said = {name: told.get(f"x-memory-{name}") or None for name in SAID}
+    return Claim(token=token.strip() if scheme.lower() == "bearer" else None, **said, local=_near(context.peer()))
+
+
+def _near(peer: str) -> bool:
+    """`ipv4:127.0.0.1:40312`, `ipv6:%5B::1%5D:40312`"""
+    return is_local(unquote(peer).partition(":")[2].rpartition(":")[0].strip("[]"))
+
+
+@asynccontextmanager
+async def _telling(context: Any) -> AsyncIterator[None]:
+    """Whatever goes wrong inside is told in one form. What nobody foresaw is logged, and not shown."""
+    told: AgentMemoryError
+    try:
+        yield
+        return
+    except AgentMemoryError as error:
+        told = error
+    except Exception:
+        log.exception("a call failed")
+        told = AgentMemoryError("something broke", hint="the log of the server has more")
+    await abort(context, told)
