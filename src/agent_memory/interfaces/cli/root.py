@@ -16,6 +16,7 @@ OWN = MappingProxyType(
     {
         "demo": "agent_memory.interfaces.cli.demo",
         "doctor": "agent_memory.interfaces.cli.doctor",
+        "serve": "agent_memory.interfaces.cli.serve",
     }
 )
 """Commands that are no operation: each is the `command` of a module of ours."""

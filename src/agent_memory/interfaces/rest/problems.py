@@ -20,6 +20,7 @@ STATUS: Mapping[str, int] = MappingProxyType(
         "invalid_input": 422,
         "not_found": 404,
         "conflict": 409,
+        "changed": 412,
         "denied": 403,
         "unauthenticated": 401,
         "too_many": 429,
@@ -49,13 +50,15 @@ TITLES: Mapping[int, str] = MappingProxyType(
         500: "Something broke",
         501: "A part is missing",
         503: "The store is not available",
+        504: "Too slow",
         507: "No space left",
     }
 )
 
 
 class Problem(Model):
-    """What went wrong: `code` for machines, `detail` and `hint` for people."""
+    """What went wrong: `code` for machines, `detail` and `hint` for people. Of an import: so many lines
+    are `imported`, and `line` is the first that is not."""
 
     type: str = "about:blank"
     title: str
@@ -64,12 +67,14 @@ class Problem(Model):
     code: str
     hint: str | None = None
     field: str | None = None
+    line: int | None = None
+    imported: int | None = None
 
 
 def problem(status: int, detail: str, code: str, **more: Any) -> JSONResponse:
     headers = more.pop("headers", None)
     body = {"type": "about:blank", "title": TITLES.get(status, "Problem"), "status": status, "detail": detail}
-    body |= {"code": code, **{name: value for name, value in more.items() if value}}
+    body |= {"code": code, **{name: value for name, value in more.items() if value not in (None, "")}}
     return JSONResponse(body, status, headers, media_type="application/problem+json")
 
 
