@@ -17,16 +17,20 @@ Call = Callable[[str, dict[str, Any]], Any]
 
 PAGE = 500
 LONGEST_LINE = 8 * 1024 * 1024
+JOIN = "\x1f"
+"""Only a key that a kind made of several fields has it: the kind makes it again."""
 STORE_S_OWN = frozenset({"scope", "recorded_at", "recorded_to", "seq", "version"})
 """Fields of an export that the store that takes it in makes anew."""
 
 
 def exported(call: Call, user: str, where: dict[str, Any]) -> Iterator[list[Record]]:
-    """Pages of the records that `records.find` gives, of this user alone; of every standing unless one is named."""
+    """Pages of the records that `records.find` gives, of this user alone; of every standing unless one is named. The
+    oldest come first, and so they are taken in again."""
     for status in [where["status"]] if where.get("status") else list(Status):
         after_id = None
         while True:
-            page = call("records.find", {**where, "status": status, "limit": PAGE, "after_id": after_id})
+            paging = {"status": status, "limit": PAGE, "after_id": after_id, "oldest_first": True}
+            page = call("records.find", {**where, **paging})
             yield [record for record in page if record.scope.user == user]
             if len(page) < PAGE:
                 break
@@ -68,4 +72,6 @@ def _read(line: bytes) -> dict[str, Any] | None:
         raise InvalidInput(f"no JSON: {error}", hint="one JSON object a line") from None
     if not isinstance(found, dict):
         raise InvalidInput("no JSON object", hint='such as {"text": "…"}')
+    if JOIN in str(found.get("key")):
+        del found["key"]
     return {name: value for name, value in found.items() if name not in STORE_S_OWN and value is not None}

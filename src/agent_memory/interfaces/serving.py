@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 import signal
 import socket
+import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
 from importlib import import_module
@@ -18,7 +19,7 @@ from types import FrameType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from agent_memory.app.service import Service
-from agent_memory.models.errors import InvalidInput, PartMissing
+from agent_memory.models.errors import AgentMemoryError, InvalidInput, PartMissing
 
 if TYPE_CHECKING:
     import uvicorn
@@ -45,6 +46,7 @@ def serve(service: Service, listen: Listen, announce: Announce) -> None:
     where everything is, once the first request can be answered."""
     try:
         check(service, listen.host)
+        threading.Thread(target=_warm, args=(service,), daemon=True).start()
         uvicorn = _part("uvicorn", "server")
         opened = _listening(listen)
         app, found = compose(service, listen)
@@ -64,6 +66,12 @@ def serve(service: Service, listen: Listen, announce: Announce) -> None:
     )
     server = _server(uvicorn, config, app, lambda: announce(where))
     asyncio.run(server.serve(sockets=[opened]))
+
+
+def _warm(service: Service) -> None:
+    """The model is loaded while the routes are made; an embedder that is out of reach is told by the calls."""
+    with contextlib.suppress(AgentMemoryError):
+        service.runtime.embedder.embed_many(["warm"])
 
 
 def check(service: Service, host: str) -> None:

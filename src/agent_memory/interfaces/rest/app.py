@@ -24,6 +24,8 @@ from agent_memory.interfaces.rest.routes import answered, router
 from agent_memory.interfaces.rest.streams import stream_router
 from agent_memory.models.errors import AgentMemoryError
 
+SILENT: Any = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
+"""FastAPI would hand bodies and arguments to whatever collects traces in this process."""
 HEADERS = {
     "tenant": "x-memory-tenant",
     "user": "x-memory-user",
@@ -55,16 +57,21 @@ def create_app(service: Service, hosts: frozenset[str] = frozenset(), **limits: 
     def identify(request: Request) -> Caller:
         return service.identify(claimed(request), f"{request.method} {request.url.path}")
 
-    app = FastAPI(title="agent-memory", version=__version__, lifespan=living, docs_url=None, redoc_url=None)
+    app = FastAPI(
+        title="agent-memory",
+        version=__version__,
+        lifespan=living,
+        docs_url=None,  # those pages come from elsewhere
+        redoc_url=None,
+        telemetry=SILENT,
+    )
     app.state.identify, app.state.stopping = identify, threading.Event()
     app.openapi = lambda: _described(app)  # type: ignore[method-assign]
     problems.install(app)
     metrics = Metrics(service)
     _operate(app, service, metrics)
-    app.include_router(compat_router(service, identify))
-    app.include_router(call_router(service, identify))
-    app.include_router(stream_router(service, identify))
-    app.include_router(router(service, identify))
+    for part in (compat_router, call_router, stream_router, router):
+        app.router.routes.extend(part(service, identify).routes)
     app.add_middleware(Limits, **limits)
     app.add_middleware(Guard, hosts=hosts)
     app.add_middleware(Measured, metrics=metrics)

@@ -47,6 +47,8 @@ class Limits:
             if scope["path"] in STREAMS:
                 await self._app(scope, self._coming(receive), answer.send)
                 return
+            if _length(scope) > self._most_bytes:
+                raise _Refused(self._too_large())
             if scope["method"] not in READING:
                 receive = await self._whole(receive)
             await self._answered(scope, receive, answer)
@@ -138,6 +140,11 @@ class _Answer:
         if not self.begun.is_set():
             response.headers["connection"] = "close"
             await response(scope, receive, self._send)
+
+
+def _length(scope: MutableMapping[str, Any]) -> int:
+    """How long the body says it is; a server lets only digits through."""
+    return int(next((value for name, value in scope["headers"] if name == b"content-length"), b"0"))
 
 
 def _replay(first: Message, receive: Receive) -> Receive:

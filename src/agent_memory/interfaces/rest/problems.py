@@ -11,6 +11,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import ValidationError
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 
 from agent_memory.models.errors import AgentMemoryError
 from agent_memory.models.model import Model, invalid
@@ -54,6 +55,7 @@ TITLES: Mapping[int, str] = MappingProxyType(
         507: "No space left",
     }
 )
+PLAIN: Mapping[int, str] = MappingProxyType({400: "invalid_json", 404: "no_such_path", 405: "method_not_allowed"})
 
 
 class Problem(Model):
@@ -104,5 +106,12 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(HTTPException)
     async def plain(request: Request, error: HTTPException) -> JSONResponse:
-        code = {404: "no_such_path", 405: "method_not_allowed"}.get(error.status_code, "bad_request")
-        return problem(error.status_code, str(error.detail), code, headers=error.headers)
+        code = PLAIN.get(error.status_code, "bad_request")
+        headers = {"allow": _allowed(request)} if error.status_code == 405 else error.headers
+        return problem(error.status_code, str(error.detail), code, headers=headers)
+
+
+def _allowed(request: Request) -> str:
+    """Every method that this path has, whichever route has it."""
+    routes = [route for route in request.app.routes if route.matches(request.scope)[0] is not Match.NONE]
+    return ", ".join(sorted({method for route in routes for method in getattr(route, "methods", None) or ()}))
