@@ -6,6 +6,8 @@ import contextlib
 import http.client
 import json
 import os
+import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -212,6 +214,28 @@ def test_a_stream_does_not_hold_it_up(home: Path) -> None:
         server.process.terminate()
         assert server.process.wait(30) == 0 and time.monotonic() - begun < 10
         wire.close()
+
+
+def test_the_examples_of_the_guide_run(server: Server, tmp_path: Path) -> None:
+    guide = (Path(__file__).parents[2] / "docs/guides/rest.md").read_text("utf-8")
+    blocks = re.findall(r"^```sh\n(.*?)^```", guide, re.S | re.M)
+    if shutil.which("curl") is None:
+        pytest.skip("curl is not installed")
+    script = "\n".join(["set -eu", *blocks]).replace("localhost:8005", server.at)
+    script = re.sub(r"(?m)^(curl.*?[^\\])$", r"\1; echo", script, flags=re.S)
+    ran = subprocess.run(["sh", "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert ran.returncode == 0, ran.stderr
+    for said in (
+        '"content":"The staging database moved to port 5433"',
+        '"jobs":{"catch_up"',
+        '"text":"Deploys are frozen on Fridays"',
+        'etag: "1"',
+        '"code":"changed"',
+        'rel="next"',
+        '"unchanged":5}',
+        '"field":"importnace"',
+    ):
+        assert said in ran.stdout, f"{said}\n{ran.stdout}"
 
 
 # -- requests that no client should send
