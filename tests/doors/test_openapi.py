@@ -29,8 +29,6 @@ CHECKS = [
     response_headers_conformance,
     allow_header_conformance,
 ]
-ENDLESS = "/v1/journal/stream"
-HOSTS = frozenset({"testserver"})
 EXAMPLES = 5
 
 
@@ -42,13 +40,21 @@ def lines(ctx: Any, value: Any) -> bytes:
 @pytest.fixture
 def described(home: object) -> Iterator[Any]:
     service = Service()
-    yield openapi.from_asgi("/openapi.json", create_app(service, HOSTS)).exclude(path=ENDLESS)
+    app = create_app(service, frozenset({"testserver"}))
+
+    async def from_here(scope: Any, receive: Any, send: Any) -> None:
+        await app({**scope, "client": ("127.0.0.1", 50000)}, receive, send)
+
+    found = openapi.from_asgi("/openapi.json", from_here)
+    # one never ends, and after the other nobody may call without a key
+    yield found.exclude(operation_id=["journal_stream_v1_journal_stream_get", "keys_create"])
     service.close()
 
 
 @pytest.mark.parametrize("mode", list(GenerationMode))
 def test_every_operation_keeps_its_word(described: Any, mode: GenerationMode) -> None:
     tried = 0
+    statuses = set()
     for found in described.get_all_operations():
         operation = found.ok()
 
@@ -62,11 +68,11 @@ def test_every_operation_keeps_its_word(described: Any, mode: GenerationMode) ->
         )
         @given(case=operation.as_strategy(generation_mode=mode))
         def keeps_its_word(case: Any) -> None:
-            case.call_and_validate(checks=CHECKS)
+            statuses.add(case.call_and_validate(checks=CHECKS).status_code)
 
         tried += 1
         try:
             keeps_its_word()
         except Unsatisfiable:  # there is nothing that its description forbids
             assert mode is GenerationMode.NEGATIVE
-    assert tried > 70
+    assert tried > 70 and 401 not in statuses and (200 if mode is GenerationMode.POSITIVE else 422) in statuses

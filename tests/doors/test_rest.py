@@ -19,7 +19,7 @@ from agent_memory.models.errors import AgentMemoryError
 
 
 def client_of(service: Service, **limits: float) -> TestClient:
-    return TestClient(create_app(service, **limits), base_url="http://localhost")
+    return TestClient(create_app(service, **limits), base_url="http://localhost", client=("127.0.0.1", 50000))
 
 
 @pytest.fixture

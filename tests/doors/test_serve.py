@@ -115,6 +115,16 @@ def test_it_stays_on_this_machine_without_keys(process: Any) -> None:
         assert ran.code == 2 and "no key is asked for" in ran.err and "127.0.0.1" in ran.err and not ran.out
 
 
+def test_with_a_key_it_can_be_reached_from_elsewhere(home: Path) -> None:
+    with AgentMemory("default") as memory:
+        made = memory.keys.create("for the team")
+    with serving("--host", "0.0.0.0", "--no-grpc") as server:
+        assert server.ask("GET", "/healthz")[0] == 421, "nobody said what it is called"
+        local = {"host": "localhost"}
+        assert server.ask("GET", "/v1/stats", **local)[2]["code"] == "unauthenticated"
+        assert server.ask("GET", "/v1/stats", authorization=f"Bearer {made.secret}", **local)[0] == 200
+
+
 def test_a_port_that_is_taken_is_named(process: Any, server: Server) -> None:
     ran = process("serve", "--port", str(server.port))
     assert ran.code == 2 and f":{server.port}" in ran.err and "--port" in ran.err

@@ -20,7 +20,7 @@ PATHS = ("/v1/records", "/v1/call/records.add", "/memory/store", "/v1/import", "
 
 @pytest.fixture
 def rest(home: object) -> Iterator[TestClient]:
-    with TestClient(create_app(Service()), base_url="http://localhost:8005") as client:
+    with TestClient(create_app(Service()), base_url="http://localhost:8005", client=("127.0.0.1", 50000)) as client:
         yield client
         assert client.get("/v1/stats").json()["records"] == 0, "something was planted"
 

@@ -131,7 +131,6 @@ UNTIMED = {
     "records.history": "shows all moments",
     "records.journal": "is the recorded time itself",
     "receipts.find": "is a list of moments",
-    "embedder.embed": "is of no moment",
     "receipts.get": "is of its own moment",
     "receipts.accesses": "counts what was recalled",
     "receipts.replay": "is of its own moment",

@@ -81,7 +81,7 @@ def check(service: Service, host: str) -> None:
     if not is_local(host) and not service.has_keys():
         raise InvalidInput(
             f"host: {host} can be reached from other machines, and no key is asked for",
-            hint="listen on 127.0.0.1, or make an API key first",
+            hint="listen on 127.0.0.1, or make one first: `agent-memory keys create`",
             field="host",
         )
 

@@ -31,6 +31,6 @@ def call_router(service: Service, identify: Identify) -> APIRouter:
         if not isinstance(arguments, dict):
             return problem(422, "the body is no JSON object", "invalid_input", hint="arguments by name")
         said = {**Said(request.headers).arguments(declared), **arguments}
-        return answered(await run_in_threadpool(service.call, declared, identify(request), said))
+        return answered(await run_in_threadpool(lambda: service.call(declared, identify(request), said)))
 
     return made

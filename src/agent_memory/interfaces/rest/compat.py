@@ -44,7 +44,8 @@ def compat_router(service: Service, identify: Identify) -> APIRouter:
     async def store_memory(given: Store, request: Request) -> Response:
         """Store a memory; gives its id."""
         key = Said(request.headers).idempotency_key
-        id = await run_in_threadpool(_store, service.named(identify(request)), given, key)
+        said = (given.context, given.importance, given.metadata, key)
+        id = await run_in_threadpool(lambda: episodes.store(service.named(identify(request)), *said))
         return answered({"id": id}, 201)
 
     @made.get("/retrieve", responses={200: {"model": list[Retrieved]}, **ERRORS}, response_model=None)
@@ -55,21 +56,17 @@ def compat_router(service: Service, identify: Identify) -> APIRouter:
         time_weight: Annotated[float, Query(ge=0, le=1e6)] = 0.1,
     ) -> Response:
         """The memories with the best E4 score: 0.5 similarity, 0.3 recency, 0.2 importance."""
-        call = service.named(identify(request))
-        return answered(await run_in_threadpool(episodes.retrieve, call, q, k, time_weight))
+        found = await run_in_threadpool(lambda: episodes.retrieve(service.named(identify(request)), q, k, time_weight))
+        return answered(found)
 
     @made.post("/consolidate", responses=ERRORS, response_model=None)
     async def consolidate_memory(request: Request) -> Response:
         """Run the jobs that there are, and say which. Merging and pruning come with upkeep."""
-        return answered(await run_in_threadpool(episodes.consolidate, service.named(identify(request))))
+        return answered(await run_in_threadpool(lambda: episodes.consolidate(service.named(identify(request)))))
 
     @made.get("/stats", responses=ERRORS, response_model=None)
     async def memory_stats(request: Request) -> Response:
         """Counts, bytes on disk, resident memory, compression ratio, access statistics."""
-        return answered(await run_in_threadpool(episodes.stats, service.named(identify(request))))
+        return answered(await run_in_threadpool(lambda: episodes.stats(service.named(identify(request)))))
 
     return made
-
-
-def _store(call: episodes.Call, given: Store, key: str | None) -> str:
-    return episodes.store(call, given.context, given.importance, given.metadata, key)

@@ -88,7 +88,7 @@ def _endpoint(operation: Operation, service: Service, identify: Identify) -> Cal
 
     async def endpoint(request: Request, given: Model | None = None, **named: str) -> Response:
         said = {**Said(request.headers).arguments(operation), **named, **arguments_of(given)}
-        answer = await run_in_threadpool(service.call, operation, identify(request), said)
+        answer = await run_in_threadpool(lambda: service.call(operation, identify(request), said))
         return answered(answer, headers=told(operation, answer, said.get("limit"), request.url))
 
     endpoint.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]

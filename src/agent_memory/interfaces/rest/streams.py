@@ -45,7 +45,7 @@ def stream_router(service: Service, identify: Identify) -> APIRouter:
 
     async def export_records(request: Request, given: Given) -> Response:
         """Every record of the user's own that holds now, one JSON object a line."""
-        caller = identify(request)
+        caller = await run_in_threadpool(identify, request)
         pages = exported(service.named(caller), caller.scope.user, arguments_of(given))
         first: list[Record] = await run_in_threadpool(
             next, pages, []
@@ -63,7 +63,8 @@ def stream_router(service: Service, identify: Identify) -> APIRouter:
     )
     async def import_records(request: Request) -> Response:
         """Records, one JSON object a line: what `records.add` takes, or what an export gave."""
-        return await _import(service.named(identify(request)), request.stream())
+        call = service.named(await run_in_threadpool(identify, request))
+        return await _import(call, request.stream())
 
     @made.get("/journal/stream", response_model=None, responses={200: {"content": {"text/event-stream": {}}}, **ERRORS})
     async def journal_stream(
@@ -72,7 +73,7 @@ def stream_router(service: Service, identify: Identify) -> APIRouter:
         last_event_id: Annotated[str | None, Header()] = None,
     ) -> Response:
         """The journal as it is written, as server-sent events; `Last-Event-ID` or `after` goes on from a line."""
-        call = service.named(identify(request))
+        call = service.named(await run_in_threadpool(identify, request))
         start = await run_in_threadpool(_start, call, last_event_id, after)
         events = _events(call, start, request)
         return StreamingResponse(events, media_type="text/event-stream", headers={"cache-control": "no-store"})
