@@ -3,9 +3,14 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 	command -v $$p >/dev/null 2>&1 && $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 BIN := .venv/bin
 
-.PHONY: run test check soak bench docs lock clean
+PORT ?= 8005
 
-run: .venv/ready
+.PHONY: run demo test check soak bench docs lock clean
+
+run: demo
+	@exec $(BIN)/agent-memory serve --port $(PORT)
+
+demo: .venv/ready
 	@$(BIN)/agent-memory demo
 
 test: .venv/ready check

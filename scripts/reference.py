@@ -27,7 +27,8 @@ def operations() -> str:
         "# Operations",
         "",
         "One table for every door. In Python an operation is a method: `records.add` is `memory.records.add(…)`.",
-        "On the command line it is `agent-memory records add`, or its short name where it has one.",
+        "On the command line it is `agent-memory records add`, or its short name where it has one. In REST it has the",
+        "route that is shown ([guide](../guides/rest.md)), and `POST /v1/call/records.add` like every other.",
         "Scope (tenant, user, agent) is never an argument: it belongs to the client.",
     ]
     groups: dict[str, list[Operation]] = {}
@@ -37,7 +38,8 @@ def operations() -> str:
         lines += ["", f"## {group}", ""]
         for operation in members:
             short = f" · `agent-memory {operation.command}`" if operation.command else ""
-            lines += [f"### `{operation.name}`", "", f"{operation.permission}{short}", ""]
+            route = operation.route.replace(" ", " /v1")
+            lines += [f"### `{operation.name}`", "", f"{operation.permission} · `{route}`{short}", ""]
             lines += [inspect.getdoc(operation.function) or "", ""]
             if operation.signature:
                 lines += ["| argument | type | default |", "|---|---|---|"]

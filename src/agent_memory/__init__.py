@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from agent_memory.app.aio import AsyncAgentMemory as AsyncAgentMemory
+    from agent_memory.app.episodes import CPUMemoryEngine as CPUMemoryEngine
     from agent_memory.app.memory import AgentMemory as AgentMemory
     from agent_memory.models import Entity as Entity
     from agent_memory.models import Fact as Fact
@@ -27,10 +28,21 @@ __version__ = "0.1.0"
 _HOMES = {
     "AgentMemory": "agent_memory.app.memory",
     "AsyncAgentMemory": "agent_memory.app.aio",
+    "CPUMemoryEngine": "agent_memory.app.episodes",
     **dict.fromkeys(("Entity", "Fact", "Goal", "MemoryBundle", "Strategy", "Turn"), "agent_memory.models"),
 }
 
-__all__ = ["AgentMemory", "AsyncAgentMemory", "Entity", "Fact", "Goal", "MemoryBundle", "Strategy", "Turn"]
+__all__ = [
+    "AgentMemory",
+    "AsyncAgentMemory",
+    "CPUMemoryEngine",
+    "Entity",
+    "Fact",
+    "Goal",
+    "MemoryBundle",
+    "Strategy",
+    "Turn",
+]
 
 
 def __getattr__(name: str) -> object:

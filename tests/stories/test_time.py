@@ -132,6 +132,7 @@ UNTIMED = {
     "records.journal": "is the recorded time itself",
     "receipts.find": "is a list of moments",
     "receipts.get": "is of its own moment",
+    "receipts.accesses": "counts what was recalled",
     "receipts.replay": "is of its own moment",
     "user.to_markdown": "is a page to edit now",
     "embedder.embed": "is arithmetic",

@@ -5,7 +5,8 @@ from typing import Any, Self, Unpack
 
 from agent_memory.app.namespaces.asking import Moments, Where
 from agent_memory.app.namespaces.contexts import Bounds
-from agent_memory.app.namespaces.records import Fields, Forgotten, Written
+from agent_memory.app.namespaces.receipts import Access
+from agent_memory.app.namespaces.records import Condition, Fields, Forgotten, Written
 from agent_memory.app.namespaces.upkeep import Verification
 from agent_memory.app.namespaces.vectors import VectorMatch
 from agent_memory.models.access import ApiKey, Denial, NewKey, Permission
@@ -128,6 +129,7 @@ class AsyncProcedural:
     async def reinforce_strategy(self, strategy_id: str, success: bool) -> Strategy: ...
 
 class AsyncReceipts:
+    async def accesses(self, ids: list[str]) -> list[Access]: ...
     async def costs(self, since: Moment | None = ..., by: By = ...) -> list[Cost]: ...
     async def find(self, since: Moment | None = ..., slower_than: float = ..., limit: int = ...) -> list[Told]: ...
     async def get(self, receipt_id: str) -> dict[str, Any]: ...
@@ -156,7 +158,7 @@ class AsyncRecords:
         importance: float | None = ...,
         confidence: float | None = ...,
         valid_to: Moment | None = ...,
-        reason: str | None = ...,
+        **condition: Unpack[Condition],
     ) -> Written: ...
     async def edit(
         self,
@@ -165,6 +167,7 @@ class AsyncRecords:
         payload: dict[str, Any] | None = ...,
         valid_from: Moment | None = ...,
         reason: str | None = ...,
+        if_version: int | None = ...,
     ) -> Written: ...
     async def find(
         self,
@@ -236,6 +239,7 @@ class AsyncSemantic:
     ) -> list[dict[str, Any]]: ...
 
 class AsyncUpkeep:
+    async def catch_up(self) -> dict[str, int]: ...
     async def rebuild(self, vectors: bool = ...) -> dict[str, Any]: ...
     async def stats(self) -> dict[str, Any]: ...
     async def verify(self) -> Verification: ...

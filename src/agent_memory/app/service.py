@@ -4,6 +4,7 @@ the table that ends here, so what a caller may do is decided once."""
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
@@ -11,9 +12,9 @@ from typing import Any
 from agent_memory.app import config, wiring
 from agent_memory.app.client import conversation
 from agent_memory.app.memory import AgentMemory
-from agent_memory.app.operations import Operation, Permission
+from agent_memory.app.operations import TABLE, Operation, Permission
 from agent_memory.core.govern.access import Meter, opened
-from agent_memory.models.errors import Denied, Unauthenticated
+from agent_memory.models.errors import AgentMemoryError, Denied, Unauthenticated
 from agent_memory.models.moment import to_micros
 from agent_memory.models.record import SHARED, Scope
 from agent_memory.ports.access import KeyRow, Refusal
@@ -21,6 +22,8 @@ from agent_memory.ports.clock import Clock, SystemClock
 
 EVERYTHING = frozenset(Permission)
 LONGEST_WORD = 200  # of what a stranger says, in the list of refusals
+Observe = Callable[[Operation, str, float], None]
+"""Is told of every call: the operation, `ok` or the code of its error, and how many seconds it took."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,7 @@ class Service:
         self.runtime = wiring.borrow(self.settings)
         self._meter = Meter(self.settings.rate_limit)
         self._guarded = False
+        self.observe: Observe = lambda operation, outcome, seconds: None
 
     def has_keys(self) -> bool:
         """Whether calls need an API key: from the first one on that was ever made, also if it has ended."""
@@ -76,6 +80,23 @@ class Service:
 
     def call(self, operation: Operation, caller: Caller, arguments: dict[str, Any]) -> Any:
         """Run one operation in the caller's name. `InvalidInput` names an argument that is wrong, or missing."""
+        begun = time.perf_counter()
+        outcome = "unexpected"
+        try:
+            answer = self._call(operation, caller, arguments)
+            outcome = "ok"
+            return answer
+        except AgentMemoryError as error:
+            outcome = error.code
+            raise
+        finally:
+            self.observe(operation, outcome, time.perf_counter() - begun)
+
+    def named(self, caller: Caller) -> Callable[[str, dict[str, Any]], Any]:
+        """Operations by name in a caller's name: what is made of several of them is written once, for every door."""
+        return lambda name, arguments: self.call(TABLE[name], caller, arguments)
+
+    def _call(self, operation: Operation, caller: Caller, arguments: dict[str, Any]) -> Any:
         try:
             if operation.permission not in caller.permissions:
                 raise Denied(

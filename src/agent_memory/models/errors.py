@@ -4,6 +4,7 @@
     ├── InvalidInput      bad argument; names the field and the fix       (also a ValueError)
     ├── NotFound          no such record, key or kind for this reader     (also a LookupError)
     ├── Conflict          a precondition did not hold; nothing was written
+    │   └── Changed       it is not the version any more that the caller read
     ├── Denied            not allowed for this caller                     (also a PermissionError)
     │   ├── Unauthenticated  nobody knows who calls: no key, or none that opens
     │   └── TooMany       more calls than this key may make
@@ -50,6 +51,10 @@ class NotFound(AgentMemoryError, LookupError):
 
 class Conflict(AgentMemoryError):
     code = "conflict"
+
+
+class Changed(Conflict):
+    code = "changed"
 
 
 class Denied(AgentMemoryError, PermissionError):

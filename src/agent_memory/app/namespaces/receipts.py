@@ -12,7 +12,7 @@ from agent_memory.core.recall.recall import recall
 from agent_memory.core.recall.receipt import PIPELINE, differences, question_of
 from agent_memory.models.answer import Replay
 from agent_memory.models.errors import InvalidInput, NotFound
-from agent_memory.models.model import Moment
+from agent_memory.models.model import Model, Moment
 from agent_memory.models.moment import from_micros, to_micros
 from agent_memory.models.told import By, Cost, Told
 from agent_memory.ports.receipts import Kept
@@ -21,6 +21,14 @@ from agent_memory.ports.records import View
 MOST_LINES = 100_000
 MOST_FOUND = 1000
 WEEK = 7 * 86_400_000_000
+
+
+class Access(Model):
+    """How often recalls showed a record, and when last; None where that is not known any more."""
+
+    id: str
+    times: int | None
+    last: Moment | None
 
 
 class Receipts(Namespace):
@@ -85,6 +93,16 @@ class Receipts(Namespace):
             pipeline=body["pipeline"],
             same_pipeline=body["pipeline"] == PIPELINE,
         )
+
+    @operation("receipts.accesses", "GET /accesses")
+    def accesses(self, ids: list[str]) -> list[Access]:
+        """How often each of these records was recalled, and when last; in the order asked, zero for those never."""
+        self._client.runtime.receipts.flush()
+        known = self._client.runtime.store.receipts.accesses(self._client.view(), ids)
+        found = [(id, *known.get(id, (0, None))) for id in ids]
+        return [
+            Access(id=id, times=times, last=None if last is None else from_micros(last)) for id, times, last in found
+        ]
 
     def _same_space(self, body: dict[str, Any]) -> bool:
         """Whether the vectors that answered then are still there; where none did, nothing is missing."""

@@ -10,7 +10,7 @@ from agent_memory.app.operations import TABLE, Namespace, Permission, operation
 from agent_memory.core.write.commit import How, Revision, commit, commit_after_reading, connect, once
 from agent_memory.core.write.forget import forget
 from agent_memory.models.draft import Draft
-from agent_memory.models.errors import InvalidInput, NotFound
+from agent_memory.models.errors import Changed, InvalidInput, NotFound
 from agent_memory.models.kinds.kind import fold
 from agent_memory.models.model import Model, Moment, Name
 from agent_memory.models.moment import from_micros, to_micros
@@ -35,6 +35,13 @@ class Fields(TypedDict, total=False):
     valid_from: Moment
     valid_to: Moment
     links: list[Link]
+
+
+class Condition(TypedDict, total=False):
+    """Why a record is changed, and of which version the caller speaks."""
+
+    reason: str
+    if_version: int
 
 
 class Written(Model):
@@ -147,16 +154,25 @@ class Records(Namespace):
         importance: float | None = None,
         confidence: float | None = None,
         valid_to: Moment | None = None,
-        reason: str | None = None,
+        **condition: Unpack[Condition],
     ) -> Written:
-        """Change a record's standing without touching its content: a new version of it."""
+        """Change a record's standing without touching its content: a new version of it.
+
+        With `if_version` only if that is still its newest version; otherwise `Changed`, and nothing is written.
+        """
         for name, number in (("importance", importance), ("confidence", confidence)):
             if number is not None and not 0 <= number <= 1:
                 raise InvalidInput(f"{name}: {number} is outside 0 to 1", field=name)
         end = None if valid_to is None else to_micros(valid_to)
         change = Amend(id, status and Status(status), importance, confidence, end)
-        client = self._client
-        applied = client.runtime.store.records.apply([change], author=client.author(reason), now=client.now())
+        client, author, expect = self._client, self._client.author(), []
+        if_version = condition.get("if_version")
+        if if_version is not None and (known := client.runtime.store.records.history(client.view(), id)):
+            author = client.head(known[-1].kind, id)[1]
+            expect = [Expect(if_version, id=id)]
+        applied = client.runtime.store.records.apply(
+            [change], author=replace(author, reason=condition.get("reason")), now=client.now(), expect=expect
+        )
         return _written(applied.outcomes[0], applied)
 
     @operation(
@@ -169,14 +185,24 @@ class Records(Namespace):
         payload: dict[str, Any] | None = None,
         valid_from: Moment | None = None,
         reason: str | None = None,
+        if_version: int | None = None,
     ) -> Written:
-        """Correct a record: what is not given stays as it is. `payload` changes the fields it names."""
+        """Correct a record: what is not given stays as it is. `payload` changes the fields it names.
+
+        With `if_version` only if that is still its newest version; otherwise `Changed`, and nothing is written.
+        """
 
         def read() -> Revision:
             known = client.runtime.store.records.get(client.view(), [id])
             old, author = client.head(known[0].kind, id) if known else (None, client.author())
             if old is None:
                 raise NotFound(f"no record {id!r} of this user's own", field="id")
+            if if_version not in (None, old.version):
+                raise Changed(
+                    f"{id}: version {if_version} was expected, the store has {old.version}",
+                    hint="read it again and repeat the change",
+                    field="if_version",
+                )
             draft = Draft(
                 kind=old.kind,
                 text=old.text if text is None else text,

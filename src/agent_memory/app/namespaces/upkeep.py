@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from pathlib import Path
 from typing import Any
 
 from agent_memory.app.operations import Namespace, Permission, operation
 from agent_memory.core.write.normalise import deriver
 from agent_memory.models.model import Model
+from agent_memory.models.moment import from_micros
+
+SCALE_BYTES = 8
 
 
 class Verification(Model):
@@ -27,7 +33,16 @@ class Upkeep(Namespace):
     def stats(self) -> dict[str, Any]:
         """How much there is, for this user, and how large the store is."""
         runtime = self._client.runtime
-        return {"store": runtime.store.url, **runtime.store.records.stats(self._client.view())}
+        runtime.receipts.flush()
+        found = runtime.store.records.stats(self._client.view())
+        last = found["accesses"]["last"]
+        found["accesses"]["last"] = None if last is None else from_micros(last)
+        return {
+            "store": runtime.store.url,
+            **found,
+            "resident_bytes": resident_bytes(),
+            "compression": _compression(found["vectors"], runtime.embedding.space.dimension),
+        }
 
     @operation("upkeep.verify", "POST /verify", permission=Permission.ADMIN, command="verify", toolset="upkeep/verify")
     def verify(self) -> Verification:
@@ -44,6 +59,15 @@ class Upkeep(Namespace):
             checked=dict(found.checked),
             problems=list(found.problems),
         )
+
+    @operation("upkeep.catch_up", "POST /catch-up", permission=Permission.WRITE)
+    def catch_up(self) -> dict[str, int]:
+        """Make the vectors that are still missing; says how many there were and how many are left."""
+        runtime = self._client.runtime
+        runtime.embedding.agree()
+        before = runtime.store.index.pending(runtime.embedding.space)
+        left = runtime.embedding.catch_up(None, seconds=None, now=self._client.now())
+        return {"vectors": before - left, "pending_vectors": left}
 
     @operation(
         "upkeep.rebuild", "POST /rebuild", permission=Permission.ADMIN, command="rebuild", toolset="upkeep/rebuild"
@@ -66,3 +90,27 @@ class Upkeep(Namespace):
             runtime.store.index.switch(space)
             runtime.embedding.disagree()
         return {**made, "vectors": before - left, "pending_vectors": left, "space": space.fingerprint}
+
+
+def resident_bytes() -> int | None:
+    """How much memory this process holds right now; its peak where the system tells no more; None where nothing."""
+    try:
+        return int(Path("/proc/self/statm").read_text("ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, IndexError):
+        pass
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
+
+
+def _compression(vectors: int, dimension: int) -> dict[str, Any]:
+    """Vectors are kept as int8 with one scale each, against float32; texts are kept as they are."""
+    plain, stored = 4 * dimension, dimension + SCALE_BYTES
+    return {
+        "vectors": {"float32_bytes": vectors * plain, "stored_bytes": vectors * stored},
+        "vector_ratio": round(plain / stored, 2),
+        "text_ratio": 1.0,
+    }

@@ -115,6 +115,10 @@ class SqliteRecords:
             records = connection.execute(
                 f"select count(*) from versions where version = record and scope in ({scopes})"
             ).fetchone()[0]
+            recalled, recalls, last = connection.execute(
+                "select count(*), coalesce(sum(a.count), 0), max(a.last) from accesses a "
+                f"join versions v on v.version = a.record where v.scope in ({scopes})"
+            ).fetchone()
             pages, size = (connection.execute(f"pragma {name}").fetchone()[0] for name in ("page_count", "page_size"))
             number, space = spaces.active(connection)
             pending = connection.execute(
@@ -127,6 +131,7 @@ class SqliteRecords:
             "records": records,
             **totals,
             "pending_vectors": pending,
+            "accesses": {"records": recalled, "times": recalls, "last": last},
             "seq": seq,
             "space": space.fingerprint if space else None,
             "bytes_on_disk": pages * size,

@@ -14,7 +14,7 @@ from agent_memory.engines.sqlite.linking import Linking
 from agent_memory.engines.sqlite.schema import check_version
 from agent_memory.engines.sqlite.seals import Identity, version_seal
 from agent_memory.engines.sqlite.statements import SQL, VECTORS_PER_LINE
-from agent_memory.models.errors import Conflict, Denied, InvalidInput, NotFound
+from agent_memory.models.errors import Changed, Conflict, Denied, InvalidInput, NotFound
 from agent_memory.models.record import Status
 from agent_memory.ports.changes import (
     DERIVED_FROM,
@@ -136,7 +136,7 @@ class Writer:
         if record is not None:
             number = max((row.number for row, _ in self._current(record)), default=0)
         if number != expect.version:
-            raise Conflict(
+            raise Changed(
                 f"{expect.id or expect.key}: version {expect.version} was expected, the store has {number}",
                 hint="read it again and repeat the change",
             )

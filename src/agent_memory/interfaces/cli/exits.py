@@ -26,6 +26,7 @@ STATUS = MappingProxyType(
         "invalid_input": USAGE,
         "not_found": 3,
         "conflict": 4,
+        "changed": 4,
         "denied": 5,
         "unauthenticated": 5,
         "too_many": 5,

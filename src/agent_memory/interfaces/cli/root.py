@@ -18,6 +18,7 @@ OWN = MappingProxyType(
         "doctor": "agent_memory.interfaces.cli.doctor",
         "import-mcp": "agent_memory.interfaces.cli.importing",
         "mcp": "agent_memory.interfaces.cli.mcp",
+        "serve": "agent_memory.interfaces.cli.serve",
     }
 )
 """Commands that are no operation: each is the `command` of a module of ours."""

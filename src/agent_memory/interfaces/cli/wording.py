@@ -28,6 +28,7 @@ HELP: Mapping[str, str] = MappingProxyType(
         "hours": "how far to look back",
         "idempotency_key": "sent twice under this key, it is done once",
         "ids": "with the id that each item came from  [default: yes]",
+        "if_version": "only if this is still its newest version",
         "importance": "how much it matters, 0 to 1",
         "include_episodic": "with turns of conversations",
         "include_procedural": "with strategies",

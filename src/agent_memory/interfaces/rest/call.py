@@ -10,6 +10,7 @@ from starlette.responses import Response
 
 from agent_memory.app.operations import TABLE
 from agent_memory.app.service import Service
+from agent_memory.interfaces.rest.headers import Said
 from agent_memory.interfaces.rest.problems import problem
 from agent_memory.interfaces.rest.routes import ERRORS, Identify, answered
 
@@ -29,6 +30,7 @@ def call_router(service: Service, identify: Identify) -> APIRouter:
             return problem(400, f"the body is no JSON: {error}", "invalid_json")
         if not isinstance(arguments, dict):
             return problem(422, "the body is no JSON object", "invalid_input", hint="arguments by name")
-        return answered(await run_in_threadpool(service.call, declared, identify(request), arguments))
+        said = {**Said(request.headers).arguments(declared), **arguments}
+        return answered(await run_in_threadpool(lambda: service.call(declared, identify(request), said)))
 
     return made

@@ -11,6 +11,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import ValidationError
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 
 from agent_memory.models.errors import AgentMemoryError
 from agent_memory.models.model import Model, invalid
@@ -20,6 +21,7 @@ STATUS: Mapping[str, int] = MappingProxyType(
         "invalid_input": 422,
         "not_found": 404,
         "conflict": 409,
+        "changed": 412,
         "denied": 403,
         "unauthenticated": 401,
         "too_many": 429,
@@ -49,13 +51,16 @@ TITLES: Mapping[int, str] = MappingProxyType(
         500: "Something broke",
         501: "A part is missing",
         503: "The store is not available",
+        504: "Too slow",
         507: "No space left",
     }
 )
+PLAIN: Mapping[int, str] = MappingProxyType({400: "invalid_json", 404: "no_such_path", 405: "method_not_allowed"})
 
 
 class Problem(Model):
-    """What went wrong: `code` for machines, `detail` and `hint` for people."""
+    """What went wrong: `code` for machines, `detail` and `hint` for people. Of an import: so many lines
+    are `imported`, and `line` is the first that is not."""
 
     type: str = "about:blank"
     title: str
@@ -64,12 +69,14 @@ class Problem(Model):
     code: str
     hint: str | None = None
     field: str | None = None
+    line: int | None = None
+    imported: int | None = None
 
 
 def problem(status: int, detail: str, code: str, **more: Any) -> JSONResponse:
     headers = more.pop("headers", None)
     body = {"type": "about:blank", "title": TITLES.get(status, "Problem"), "status": status, "detail": detail}
-    body |= {"code": code, **{name: value for name, value in more.items() if value}}
+    body |= {"code": code, **{name: value for name, value in more.items() if value not in (None, "")}}
     return JSONResponse(body, status, headers, media_type="application/problem+json")
 
 
@@ -99,5 +106,12 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(HTTPException)
     async def plain(request: Request, error: HTTPException) -> JSONResponse:
-        code = {404: "no_such_path", 405: "method_not_allowed"}.get(error.status_code, "bad_request")
-        return problem(error.status_code, str(error.detail), code, headers=error.headers)
+        code = PLAIN.get(error.status_code, "bad_request")
+        headers = {"allow": _allowed(request)} if error.status_code == 405 else error.headers
+        return problem(error.status_code, str(error.detail), code, headers=headers)
+
+
+def _allowed(request: Request) -> str:
+    """Every method that this path has, whichever route has it."""
+    routes = [route for route in request.app.routes if route.matches(request.scope)[0] is not Match.NONE]
+    return ", ".join(sorted({method for route in routes for method in getattr(route, "methods", None) or ()}))

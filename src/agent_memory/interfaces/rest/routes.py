@@ -17,14 +17,16 @@ from starlette.responses import Response
 
 from agent_memory.app.operations import TABLE, Operation, storable
 from agent_memory.app.service import Caller, Service
+from agent_memory.interfaces.rest.headers import Said, told
 from agent_memory.interfaces.rest.problems import Problem
 from agent_memory.models.model import Model
 
 _PATH = re.compile(r"{(\w+)}")
 _QUERY = frozenset({"GET", "DELETE"})
+_PROBLEM = {"content": {"application/problem+json": {"schema": {"$ref": f"#/components/schemas/{Problem.__name__}"}}}}
 ERRORS: dict[int | str, dict[str, Any]] = {
-    "4XX": {"model": Problem, "description": "a problem of the request"},
-    "5XX": {"model": Problem, "description": "a problem of the server"},
+    "4XX": {"description": "a problem of the request", **_PROBLEM},
+    "5XX": {"description": "a problem of the server", **_PROBLEM},
 }
 
 
@@ -43,7 +45,7 @@ def router(service: Service, identify: Identify) -> APIRouter:
     for operation in sorted(TABLE.values(), key=lambda one: "{" in one.route.rpartition("/")[2]):
         method, path = operation.route.split(" ")
         made.add_api_route(
-            path,
+            _PATH.sub(r"{\1:path}", path),  # an id may hold a slash
             _endpoint(operation, service, identify),
             methods=[method],
             operation_id=operation.name.replace(".", "_"),
@@ -56,8 +58,8 @@ def router(service: Service, identify: Identify) -> APIRouter:
     return made
 
 
-def answered(value: Any, status: int = 200) -> Response:
-    return Response(to_json(value, inf_nan_mode="constants"), status, media_type="application/json")
+def answered(value: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    return Response(to_json(value, inf_nan_mode="constants"), status, headers, media_type="application/json")
 
 
 def _answer(operation: Operation) -> Any:
@@ -75,7 +77,7 @@ def _endpoint(operation: Operation, service: Service, identify: Identify) -> Cal
     ]
     if rest:
         where = Query() if method in _QUERY else Body()
-        shape = _shape(operation, rest, in_query=method in _QUERY)
+        shape = shape_of(operation, rest, in_query=method in _QUERY)
         required = any(operation.signature[name].default is inspect.Parameter.empty for name in rest)
         default = inspect.Parameter.empty if required or method in _QUERY else shape()
         given = inspect.Parameter(
@@ -85,15 +87,22 @@ def _endpoint(operation: Operation, service: Service, identify: Identify) -> Cal
     parameters.insert(0, inspect.Parameter("request", inspect.Parameter.KEYWORD_ONLY, annotation=Request))
 
     async def endpoint(request: Request, given: Model | None = None, **named: str) -> Response:
-        said = {name: getattr(given, name) for name in given.model_fields_set} if given is not None else {}
-        return answered(await run_in_threadpool(service.call, operation, identify(request), {**named, **said}))
+        said = {**Said(request.headers).arguments(operation), **named, **arguments_of(given)}
+        answer = await run_in_threadpool(lambda: service.call(operation, identify(request), said))
+        return answered(answer, headers=told(operation, answer, said.get("limit"), request.url))
 
     endpoint.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     endpoint.__name__ = operation.name.replace(".", "_")
     return endpoint
 
 
-def _shape(operation: Operation, names: list[str], *, in_query: bool) -> type[Model]:
+def arguments_of(given: Model | None) -> dict[str, Any]:
+    """Those that were said, by name."""
+    return {} if given is None else {name: getattr(given, name) for name in given.model_fields_set}
+
+
+def shape_of(operation: Operation, names: list[str], *, in_query: bool) -> type[Model]:
+    """A model of some of an operation's arguments."""
     fields: dict[str, Any] = {}
     for name in names:
         parameter = operation.signature[name]

@@ -108,6 +108,7 @@ class MemoryRecords:
             active = world.spaces[0] if world.spaces else None
             vectors = [one for (_, body), one in world.vectors.items() if world.scope_of(body) in scopes]
             waiting = [body for space, body in world.pending if space == active and world.scope_of(body) in scopes]
+            accessed = [times for number, times in world.accesses.items() if number in mine and times]
             return {
                 "kinds": dict(sorted(kinds.items())),
                 "records": len(mine),
@@ -116,6 +117,11 @@ class MemoryRecords:
                 "vectors": sum(map(len, vectors)),
                 "receipts": sum(one.scope in scopes for one in world.receipts.values()),
                 "pending_vectors": len(waiting),
+                "accesses": {
+                    "records": len(accessed),
+                    "times": sum(map(len, accessed)),
+                    "last": max(map(max, accessed), default=None),
+                },
                 "seq": world.seq,
                 "space": active.fingerprint if active else None,
                 "bytes_on_disk": 0,

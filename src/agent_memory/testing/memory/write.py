@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from agent_memory.models.errors import Conflict, Denied, InvalidInput, NotFound
+from agent_memory.models.errors import Changed, Conflict, Denied, InvalidInput, NotFound
 from agent_memory.models.record import Scope
 from agent_memory.ports.changes import (
     Amend,
@@ -106,7 +106,7 @@ class Writer:
             entry = self._keyed(expect.kind or "", expect.key)
         number = self._last_number(entry) if entry else 0
         if number != expect.version:
-            raise Conflict(f"version {expect.version} was expected, the store has {number}", hint="read it again")
+            raise Changed(f"version {expect.version} was expected, the store has {number}", hint="read it again")
 
     # -- which record
 

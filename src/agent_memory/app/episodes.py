@@ -1,0 +1,105 @@
+"""Episodes: store a context, retrieve by similarity, recency and importance. E8 in Python, and what REST answers.
+
+Each function takes `call`, which runs an operation by name: of a client here, or of a caller from outside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from operator import attrgetter
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from agent_memory.app.memory import AgentMemory
+from agent_memory.models.errors import InvalidInput
+from agent_memory.models.moment import to_micros
+from agent_memory.models.recipe import DECAY
+
+Call = Callable[[str, dict[str, Any]], Any]
+
+
+def store(
+    call: Call,
+    context: str,
+    importance: float = 0.5,
+    metadata: dict[str, Any] | None = None,
+    idempotency_key: str | None = None,
+) -> str:
+    """Store a memory; gives its id."""
+    payload = {} if metadata is None else {"metadata": metadata}
+    said = {"text": context, "importance": importance, "payload": payload, "idempotency_key": idempotency_key}
+    id: str = call("records.add", said).id
+    return id
+
+
+def retrieve(call: Call, query: str, k: int = 5, time_weight: float = 0.1) -> list[dict[str, Any]]:
+    """The memories with the best score: 0.5 similarity, 0.3 e^(-time_weight age), 0.2 importance 0.95^age."""
+    recipe = DECAY.model_copy(update={"time_weight": time_weight})
+    found = call("recall", {"query": query, "k": k, "recipe": recipe})
+    times = {one.id: one.times for one in call("receipts.accesses", {"ids": [hit.id for hit in found]})}
+    return [
+        {
+            "content": hit.text,
+            "score": hit.score,
+            "metadata": {
+                **(hit.record.payload.get("metadata") or {}),
+                "id": hit.id,
+                "importance": hit.record.importance,
+                "timestamp": to_micros(hit.record.valid_from) / 1e6,
+                "access_count": times.get(hit.id) or 0,
+                "compressed": False,
+                "consolidated_from": [],
+            },
+        }
+        for hit in found
+    ]
+
+
+def consolidate(call: Call) -> dict[str, Any]:
+    """Run the jobs that there are, and say which. Nothing is merged or pruned yet."""
+    return {"merged": 0, "pruned": 0, "jobs": {"catch_up": call("upkeep.catch_up", {})}}
+
+
+def stats(call: Call) -> dict[str, Any]:
+    """Counts, bytes on disk, resident memory, access statistics; `compression_ratio` is that of the vectors."""
+    found: dict[str, Any] = call("upkeep.stats", {})
+    return {**found, "compression_ratio": found["compression"]["vector_ratio"]}
+
+
+class CPUMemoryEngine:
+    """Episodic memory of one user. `max_memory_mb` is watched, not enforced: `stats()["within_memory"]` tells."""
+
+    def __init__(self, max_memory_mb: float = 90, *, user_id: str = "default", store: str | Path | None = None) -> None:
+        if not max_memory_mb > 0:
+            raise InvalidInput(f"max_memory_mb: {max_memory_mb} is not above 0", field="max_memory_mb")
+        self.max_memory_mb = max_memory_mb
+        self.memory = AgentMemory(user_id, store=store)
+
+    def store_memory(self, context: str, importance: float = 0.5, metadata: dict[str, Any] | None = None) -> str:
+        """Store a memory; gives its id."""
+        return store(self._call, context, importance, metadata)
+
+    def retrieve_memories(self, query: str, k: int = 5, time_weight: float = 0.1) -> list[dict[str, Any]]:
+        """content, score and metadata of the best, the best first."""
+        return retrieve(self._call, query, k, time_weight)
+
+    def stats(self) -> dict[str, Any]:
+        """Counts, bytes, accesses, and whether the process is within `max_memory_mb`."""
+        found = stats(self._call)
+        resident = found["resident_bytes"]
+        return {**found, "within_memory": None if resident is None else resident <= self.max_memory_mb * 2**20}
+
+    def close(self) -> None:
+        self.memory.close()
+
+    def _call(self, name: str, arguments: dict[str, Any]) -> Any:
+        return attrgetter(name)(self.memory)(**arguments)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

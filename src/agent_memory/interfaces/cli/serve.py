@@ -1,0 +1,67 @@
+"""`agent-memory serve`: REST, and MCP and gRPC where they are installed, for one store in one process."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from agent_memory.interfaces.cli import whose
+from agent_memory.interfaces.cli.session import Session
+
+
+@whose.anywhere
+@click.command("serve", short_help="Answer programs and agents over HTTP until Ctrl-C")
+@click.option("--host", default="127.0.0.1", show_default=True, help="address to listen on")
+@click.option(
+    "--port", default=8005, show_default=True, type=click.IntRange(0, 65535), help="port of REST and MCP; 0: a free one"
+)
+@click.option(
+    "--grpc-port", default=8006, show_default=True, type=click.IntRange(0, 65535), help="port of gRPC; 0: a free one"
+)
+@click.option("--no-grpc", is_flag=True, help="leave gRPC out")
+@click.option(
+    "--allow-host", multiple=True, metavar="NAME", help="another name that this server is called by (several times)"
+)
+@click.option("--json", "_json", is_flag=True, help="say where it is in JSON")
+@click.pass_obj
+def command(session: Session, /, **given: Any) -> int:
+    """Answer programs and agents over HTTP until Ctrl-C.
+
+    One line says where everything is. Only this machine can reach it, unless API keys are asked for. Ctrl-C (or
+    SIGTERM) finishes what was begun. --user and --tenant are those of callers who name none.
+    """
+    from agent_memory.app import config
+    from agent_memory.app.service import Service
+    from agent_memory.interfaces import serving
+    from agent_memory.interfaces.cli import exits, output
+
+    settings = config.load(store=session.store, tenant=session.tenant, user=session.user)
+    listen = serving.Listen(
+        host=given["host"],
+        port=given["port"],
+        grpc_port=None if given["no_grpc"] else given["grpc_port"],
+        hosts=frozenset(given["allow_host"]),
+    )
+
+    def announce(where: dict[str, str]) -> None:
+        if session.json or given["_json"]:
+            output.write_json(where)
+        else:
+            click.echo(line(where))
+        sys.stdout.flush()
+
+    serving.serve(Service(settings), listen, announce)
+    return exits.OK
+
+
+def line(where: dict[str, str]) -> str:
+    """Where everything is, and how an agent gets there."""
+    names = {"rest": "REST", "docs": "docs", "mcp": "MCP", "grpc": "gRPC"}
+    parts = [f"{names[name]} {at}" for name, at in where.items()]
+    if "mcp" in where:
+        parts.append(f"connect an agent: claude mcp add --transport http memory {where['mcp']}")
+    else:
+        parts.append(f"connect an agent: GET {where['rest'].removesuffix('/v1')}/memory/retrieve?q=…")
+    return "agent-memory serves · " + " · ".join(parts)

@@ -1,0 +1,68 @@
+"""What the headers of a request and an answer say about an operation: idempotency keys, versions, pages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any
+
+from starlette.datastructures import URL
+
+from agent_memory.app.operations import Operation, Permission
+from agent_memory.models.errors import Changed, InvalidInput
+from agent_memory.models.record import Record
+
+_TAG = re.compile(r'"(\d{1,18})"')
+CURSORS: Mapping[str, str] = MappingProxyType({"after_id": "id", "after": "seq"})
+"""Arguments that continue a page, and what of its last item they take."""
+
+
+class Said:
+    """The headers of a request, as far as they are arguments."""
+
+    def __init__(self, headers: Mapping[str, str]) -> None:
+        self.idempotency_key = headers.get("idempotency-key")
+        self.if_match = headers.get("if-match")
+
+    def arguments(self, operation: Operation) -> dict[str, Any]:
+        """By name; `InvalidInput` where the operation cannot keep what a header asks for."""
+        found: dict[str, Any] = {}
+        if operation.permission is Permission.READ:
+            return found
+        if self.idempotency_key is not None:
+            _takes(operation, "idempotency_key", "Idempotency-Key")
+            found["idempotency_key"] = self.idempotency_key
+        if self.if_match is not None and self.if_match.strip() != "*":
+            _takes(operation, "if_version", "If-Match")
+            found["if_version"] = _version(self.if_match)
+        return found
+
+
+def told(operation: Operation, answer: Any, limit: int | None, url: URL) -> dict[str, str]:
+    """Headers of an answer: the version of a single record, and where a list goes on."""
+    if isinstance(answer, Record):
+        return {"etag": f'"{answer.version}"'}
+    cursor = next((name for name in CURSORS if name in operation.signature), None)
+    if cursor is None or "limit" not in operation.signature or not isinstance(answer, list) or not answer:
+        return {}
+    most = operation.signature["limit"].default if limit is None else limit
+    last = getattr(answer[-1], CURSORS[cursor], None)
+    if last is None or len(answer) < most:
+        return {}
+    following = url.include_query_params(**{cursor: last})
+    return {"link": f'<{following.path}?{following.query}>; rel="next"'}
+
+
+def _takes(operation: Operation, argument: str, header: str) -> None:
+    if argument not in operation.signature:
+        raise InvalidInput(f"{header}: {operation.name} does not take it", hint="leave it out", field=header)
+
+
+def _version(tag: str) -> int:
+    found = _TAG.fullmatch(tag.strip())
+    if found is None:
+        raise Changed(
+            f"If-Match: {tag[:100]} is no version", hint='send the ETag of a GET, such as "3"', field="If-Match"
+        )
+    return int(found[1])

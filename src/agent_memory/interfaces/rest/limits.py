@@ -1,0 +1,156 @@
+"""How large a request may be, how slowly it may come, how long it may take; and nothing that breaks goes unsaid.
+
+A body is read before any route is asked, so that one that is too large or never ends costs nobody else anything. What
+streams (an import) is read by its route, line by line, and only has to keep coming.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import MutableMapping
+from typing import Any
+
+from starlette.responses import Response
+
+from agent_memory.interfaces.rest.guard import READING, App, Message, Receive, Send
+from agent_memory.interfaces.rest.problems import problem
+
+MOST_BYTES = 16 * 1024 * 1024
+BODY_SECONDS = 30.0
+ANSWER_SECONDS = 60.0
+STREAMS = frozenset({"/v1/import"})
+_log = logging.getLogger(__name__)
+
+
+class Limits:
+    """ASGI middleware. A call that takes too long is answered; whether it is done then is not known."""
+
+    def __init__(
+        self,
+        app: App,
+        most_bytes: float = MOST_BYTES,
+        body_seconds: float = BODY_SECONDS,
+        answer_seconds: float = ANSWER_SECONDS,
+    ) -> None:
+        self._app = app
+        self._most_bytes = most_bytes
+        self._body_seconds = body_seconds
+        self._answer_seconds = answer_seconds
+
+    async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        answer = _Answer(send)
+        try:
+            if scope["path"] in STREAMS:
+                await self._app(scope, self._coming(receive), answer.send)
+                return
+            if _length(scope) > self._most_bytes:
+                raise _Refused(self._too_large())
+            if scope["method"] not in READING:
+                receive = await self._whole(receive)
+            await self._answered(scope, receive, answer)
+        except _Refused as refused:
+            await answer.instead(refused.response, scope, receive)
+        except Exception:  # noqa: BLE001 - the door: whatever it is, nobody outside learns more
+            _log.exception("%s %s broke", scope["method"], scope["path"])
+            await answer.instead(
+                problem(500, "something broke; the log of the server says what", "unexpected"), scope, receive
+            )
+
+    async def _answered(self, scope: MutableMapping[str, Any], receive: Receive, answer: _Answer) -> None:
+        """Until the answer begins there is a limit; a stream may then go on for as long as both sides want."""
+        working = asyncio.ensure_future(self._app(scope, receive, answer.send))
+        begun = asyncio.ensure_future(answer.begun.wait())
+        try:
+            await asyncio.wait({working, begun}, timeout=self._answer_seconds, return_when=asyncio.FIRST_COMPLETED)
+            if working.done() or begun.done():
+                await working
+                return
+            answer.closed = True
+            working.cancel()  # a thread that works on it comes to its end
+            hint = "a write may still be done: repeat it with the same Idempotency-Key"
+            raise _Refused(problem(504, f"no answer within {self._answer_seconds:g} seconds", "too_slow", hint=hint))
+        except asyncio.CancelledError:
+            working.cancel()
+            raise
+        finally:
+            begun.cancel()
+
+    async def _whole(self, receive: Receive) -> Receive:
+        """The body, all of it, to be given out again."""
+        read = bytearray()
+        try:
+            async with asyncio.timeout(self._body_seconds):
+                while True:
+                    message = await receive()
+                    if message["type"] == "http.disconnect":
+                        return _replay(message, receive)
+                    read += message.get("body", b"")
+                    if len(read) > self._most_bytes:
+                        raise _Refused(self._too_large())
+                    if not message.get("more_body", False):
+                        break
+        except TimeoutError:
+            raise _Refused(self._too_slow()) from None
+        return _replay({"type": "http.request", "body": bytes(read), "more_body": False}, receive)
+
+    def _coming(self, receive: Receive) -> Receive:
+        async def next_part() -> Message:
+            try:
+                async with asyncio.timeout(self._body_seconds):
+                    return await receive()
+            except TimeoutError:
+                raise _Refused(self._too_slow()) from None
+
+        return next_part
+
+    def _too_large(self) -> Response:
+        return problem(413, f"more than {self._most_bytes:g} bytes", "too_large", hint="send less at once")
+
+    def _too_slow(self) -> Response:
+        return problem(408, f"the body did not come within {self._body_seconds:g} seconds", "body_too_slow")
+
+
+class _Refused(BaseException):
+    """An answer instead of the route's. No Exception: what reads a body must not swallow it."""
+
+    def __init__(self, response: Response) -> None:
+        self.response = response
+
+
+class _Answer:
+    """What was sent so far: an answer that has begun cannot become another."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self.begun = asyncio.Event()
+        self.closed = False
+
+    async def send(self, message: Message) -> None:
+        if self.closed:
+            return
+        self.begun.set()
+        await self._send(message)
+
+    async def instead(self, response: Response, scope: MutableMapping[str, Any], receive: Receive) -> None:
+        self.closed = True
+        if not self.begun.is_set():
+            response.headers["connection"] = "close"
+            await response(scope, receive, self._send)
+
+
+def _length(scope: MutableMapping[str, Any]) -> int:
+    """How long the body says it is; a server lets only digits through."""
+    return int(next((value for name, value in scope["headers"] if name == b"content-length"), b"0"))
+
+
+def _replay(first: Message, receive: Receive) -> Receive:
+    waiting = [first]
+
+    async def again() -> Message:
+        return waiting.pop() if waiting else await receive()
+
+    return again

@@ -1,0 +1,119 @@
+"""`/metrics` for Prometheus: how many, how long, how much. Labels name operations, never what anybody says. C17."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, MutableMapping
+from typing import Any
+
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.registry import Collector
+from starlette.responses import Response
+
+from agent_memory.app.namespaces.upkeep import resident_bytes
+from agent_memory.app.operations import Operation, Permission
+from agent_memory.app.service import Service
+from agent_memory.interfaces.rest.guard import App, Message, Receive, Send
+from agent_memory.models.errors import AgentMemoryError
+from agent_memory.models.moment import to_micros
+from agent_memory.models.record import Scope
+from agent_memory.ports.records import View
+
+SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
+RECALLS = frozenset({"recall", "remember", "contexts.assemble"})
+ELSEWHERE = "other"
+
+
+class Metrics:
+    """Counts the calls of a service, through whichever door, and the requests of this one."""
+
+    def __init__(self, service: Service) -> None:
+        self._registry = CollectorRegistry()
+        self._calls = self._counter(
+            "calls", "Operations by outcome: ok, or the code of the error", "operation", "outcome"
+        )
+        self._recalls = self._counter("recalls", "Recalls, also within remember and contexts, that were answered")
+        self._writes = self._counter("writes", "Operations that write, and were acknowledged")
+        self._requests = self._counter("http_requests", "Requests by route and status", "route", "status")
+        self._seconds = self._histogram("call_seconds", "How long an operation took", "operation")
+        self._http_seconds = self._histogram("http_request_seconds", "Until the last byte of the answer", "route")
+        self._registry.register(_Sizes(service))
+        service.observe = self.called
+
+    def called(self, operation: Operation, outcome: str, seconds: float) -> None:
+        self._calls.labels(operation.name, outcome).inc()
+        self._seconds.labels(operation.name).observe(seconds)
+        if outcome == "ok" and operation.name in RECALLS:
+            self._recalls.inc()
+        if outcome == "ok" and operation.permission is not Permission.READ:
+            self._writes.inc()
+
+    def requested(self, route: str, status: int, seconds: float) -> None:
+        self._requests.labels(route, str(status)).inc()
+        self._http_seconds.labels(route).observe(seconds)
+
+    def answer(self) -> Response:
+        return Response(generate_latest(self._registry), headers={"content-type": CONTENT_TYPE_LATEST})
+
+    def _counter(self, name: str, meaning: str, *labels: str) -> Counter:
+        return Counter(f"agent_memory_{name}", meaning, labels, registry=self._registry)
+
+    def _histogram(self, name: str, meaning: str, *labels: str) -> Histogram:
+        return Histogram(f"agent_memory_{name}", meaning, labels, buckets=SECONDS, registry=self._registry)
+
+
+class Measured:
+    """ASGI middleware: every request is counted, refused ones too."""
+
+    def __init__(self, app: App, metrics: Metrics) -> None:
+        self._app = app
+        self._metrics = metrics
+
+    async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        begun = time.perf_counter()
+        status = 0
+
+        async def noting(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        try:
+            await self._app(scope, receive, noting)
+        finally:
+            route = getattr(scope.get("route"), "name", None) or ELSEWHERE
+            self._metrics.requested(route, status, time.perf_counter() - begun)
+
+
+class _Sizes(Collector):
+    """Read when asked for."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+
+    def _view(self) -> View:
+        """The size of the store is the same for all: one who sees little is counted quickly."""
+        return View(Scope(tenant=self._service.settings.tenant), to_micros(self._service.clock.now()))
+
+    def describe(self) -> Iterator[GaugeMetricFamily]:
+        return iter(())
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        runtime = self._service.runtime
+        try:
+            pending = runtime.store.index.pending(runtime.embedding.space)
+            size = runtime.store.records.stats(self._view())["bytes_on_disk"]
+        except AgentMemoryError:
+            up = 0
+        else:
+            up = 1
+            yield GaugeMetricFamily("agent_memory_pending_vectors", "Texts whose vectors are still to be made", pending)
+            yield GaugeMetricFamily("agent_memory_store_bytes", "Size of the store", size)
+        yield GaugeMetricFamily("agent_memory_store_up", "Whether the store can be read", up)
+        if (resident := resident_bytes()) is not None:
+            yield GaugeMetricFamily("agent_memory_resident_bytes", "Memory of this process", resident)

@@ -1,0 +1,175 @@
+"""One process for everything that listens: REST, and MCP and gRPC where they are installed.
+
+A part brings one function. `interfaces/mcp/http.py` has `mount(app, service, identify)`: it adds its routes to the
+application and lives as long as that does. `interfaces/grpc/server.py` has `start(service, host, port)`: it returns a
+server that listens, with `port` and `stop()`. Whichever is not there is not offered.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import socket
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from types import FrameType, ModuleType
+from typing import TYPE_CHECKING, Any
+
+from agent_memory.app.service import Service
+from agent_memory.models.errors import AgentMemoryError, InvalidInput, PartMissing
+
+if TYPE_CHECKING:
+    import uvicorn
+    from fastapi import FastAPI
+
+GRACE_SECONDS = 20
+MCP, GRPC = "agent_memory.interfaces.mcp.http", "agent_memory.interfaces.grpc.server"
+Announce = Callable[[dict[str, str]], None]
+
+
+@dataclass(frozen=True)
+class Listen:
+    """Where to listen, and under which other names this server may be called. Port 0 takes one that is free; a
+    `grpc_port` of None is no gRPC."""
+
+    host: str = "127.0.0.1"
+    port: int = 8005
+    grpc_port: int | None = 8006
+    hosts: frozenset[str] = frozenset()
+
+
+def serve(service: Service, listen: Listen, announce: Announce) -> None:
+    """Listen until a signal comes; then finish what was begun, and close the service. `announce` is told, by name,
+    where everything is, once the first request can be answered."""
+    try:
+        check(service, listen.host)
+        threading.Thread(target=_warm, args=(service,), daemon=True).start()
+        uvicorn = _part("uvicorn", "server")
+        opened = _listening(listen)
+        app, found = compose(service, listen)
+    except BaseException:
+        service.close()
+        raise
+    host = f"[{listen.host}]" if ":" in listen.host else listen.host
+    root = f"http://{host}:{opened.getsockname()[1]}"
+    where = {name: root + at if at.startswith("/") else at for name, at in found.items()}
+    config = uvicorn.Config(
+        app,
+        log_level="warning",
+        access_log=False,  # what is asked for stands in the address
+        server_header=False,
+        timeout_graceful_shutdown=GRACE_SECONDS,
+        lifespan="on",
+    )
+    server = _server(uvicorn, config, app, lambda: announce(where))
+    asyncio.run(server.serve(sockets=[opened]))
+
+
+def _warm(service: Service) -> None:
+    """The model is loaded while the routes are made; an embedder that is out of reach is told by the calls."""
+    with contextlib.suppress(AgentMemoryError):
+        service.runtime.embedder.embed_many(["warm"])
+
+
+def check(service: Service, host: str) -> None:
+    """Whoever reaches it may do everything, unless a key is asked for: so then only this machine may reach it."""
+    from agent_memory.interfaces.rest.guard import is_local
+
+    if not is_local(host) and not service.has_keys():
+        raise InvalidInput(
+            f"host: {host} can be reached from other machines, and no key is asked for",
+            hint="listen on 127.0.0.1, or make one first: `agent-memory keys create`",
+            field="host",
+        )
+
+
+def compose(service: Service, listen: Listen) -> tuple[FastAPI, dict[str, str]]:
+    """The application with all that is installed, and where each part of it is."""
+    _part("fastapi", "server")
+    from agent_memory.interfaces.rest.app import create_app
+
+    app = create_app(service, listen.hosts)
+    found = {"rest": "/v1", "docs": "/docs"}
+    with contextlib.suppress(_Absent):
+        _ours(MCP).mount(app, service, app.state.identify)
+        found["mcp"] = "/mcp"
+    if listen.grpc_port is not None:
+        with contextlib.suppress(_Absent, PartMissing):
+            door = _ours(GRPC).start(service, listen.host, listen.grpc_port)
+            _stop_with(app, door.stop)
+            found["grpc"] = f"{listen.host}:{door.port}"
+    return app, found
+
+
+def _stop_with(app: FastAPI, stop: Callable[[], Any]) -> None:
+    """What listens beside the application stops before the store is closed."""
+    around = app.router.lifespan_context
+
+    @contextlib.asynccontextmanager
+    async def living(inside: Any) -> AsyncIterator[Any]:
+        async with around(inside) as state:
+            try:
+                yield state
+            finally:
+                await asyncio.to_thread(stop)
+
+    app.router.lifespan_context = living
+
+
+class _Absent(Exception):
+    """A part that is not installed."""
+
+
+def _ours(module: str) -> Any:
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise _Absent(module) from error
+
+
+def _part(package: str, extra: str) -> Any:
+    try:
+        return import_module(package)
+    except ImportError as error:
+        raise PartMissing(f"{package} is not installed", hint=f"pip install 'agent-memory[{extra}]'") from error
+
+
+def _listening(listen: Listen) -> socket.socket:
+    family = socket.AF_INET6 if ":" in listen.host else socket.AF_INET
+    try:
+        return socket.create_server((listen.host, listen.port), family=family, backlog=2048)
+    except (OSError, OverflowError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise InvalidInput(
+            f"port: cannot listen on {listen.host}:{listen.port}: {why}",
+            hint="another server may run there: name another --port",
+            field="port",
+        ) from None
+
+
+def _server(uvicorn: ModuleType, config: uvicorn.Config, app: FastAPI, started: Callable[[], None]) -> uvicorn.Server:
+    """A server that says when it answers, ends its streams when it is told to stop, and then just returns."""
+
+    class Server(uvicorn.Server):  # type: ignore[name-defined, misc]
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            if self.started:
+                started()
+
+        def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+            app.state.stopping.set()
+            super().handle_exit(sig, frame)
+
+        @contextlib.contextmanager
+        def capture_signals(self) -> Iterator[None]:
+            before = {sig: signal.signal(sig, self.handle_exit) for sig in (signal.SIGINT, signal.SIGTERM)}
+            try:
+                yield
+            finally:
+                for sig, handler in before.items():
+                    signal.signal(sig, handler)
+
+    return Server(config)

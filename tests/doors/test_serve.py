@@ -1,0 +1,286 @@
+"""The server as a process: where it says it is, what it refuses, and that nothing acknowledged is lost."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+import pytest
+
+from agent_memory import AgentMemory
+
+SERVE = [sys.executable, "-m", "agent_memory.interfaces.cli", "serve", "--port", "0", "--grpc-port", "0"]
+
+
+class Server:
+    """A running `agent-memory serve`."""
+
+    def __init__(self, process: subprocess.Popen[str], said: str) -> None:
+        self.process = process
+        self.said = said
+        self.at = urlsplit(next(word for word in said.split() if word.startswith("http://"))).netloc
+        self.host, _, port = self.at.rpartition(":")
+        self.port = int(port)
+
+    def ask(self, method: str, path: str, body: Any = None, **headers: str) -> tuple[int, dict[str, str], Any]:
+        connection = http.client.HTTPConnection(self.host, self.port, timeout=30)
+        try:
+            content = None if body is None else json.dumps(body)
+            told = {**({"content-type": "application/json"} if body is not None else {}), **headers}
+            connection.request(method, path, content, told)
+            answer = connection.getresponse()
+            text = answer.read().decode()
+            kind = answer.headers.get("content-type", "")
+            return (
+                answer.status,
+                dict(answer.headers),
+                json.loads(text) if "json" in kind and "nd" not in kind else text,
+            )
+        finally:
+            connection.close()
+
+    def raw(self, *parts: bytes, pause: float = 0.0, close: bool = False) -> bytes:
+        """What comes back for these bytes, sent as they are."""
+        with socket.create_connection((self.host, self.port), timeout=30) as wire:
+            for part in parts:
+                wire.sendall(part)
+                time.sleep(pause)
+            if close:
+                wire.shutdown(socket.SHUT_WR)
+            seen = b""
+            while data := wire.recv(65536):
+                seen += data
+            return seen
+
+
+@contextmanager
+def serving(*options: str) -> Iterator[Server]:
+    process = subprocess.Popen([*SERVE, *options], stdout=subprocess.PIPE, text=True, env={**os.environ})
+    assert process.stdout is not None
+    try:
+        yield Server(process, process.stdout.readline())
+    finally:
+        if process.poll() is None:
+            process.terminate()
+        process.wait(60)
+        process.stdout.close()
+
+
+@pytest.fixture
+def server(home: Path) -> Iterator[Server]:
+    with serving() as running:
+        yield running
+
+
+@pytest.mark.requirement("E8")
+def test_one_line_says_where_everything_is(server: Server) -> None:
+    assert f"REST http://{server.at}/v1" in server.said and f"docs http://{server.at}/docs" in server.said
+    assert "connect an agent" in server.said and server.said.count("\n") == 1
+    assert server.ask("GET", "/healthz")[0] == server.ask("GET", "/readyz")[0] == server.ask("GET", "/docs")[0] == 200
+    status, _, stored = server.ask("POST", "/memory/store", {"context": "Staging is on 5433", "importance": 0.5})
+    assert status == 201
+    status, _, found = server.ask("GET", "/memory/retrieve?q=staging&k=5")
+    assert found[0]["metadata"]["id"] == stored["id"]
+    assert server.ask("GET", "/memory/stats")[2]["records"] == 1
+    assert "agent_memory_writes_total 1.0" in server.ask("GET", "/metrics")[2]
+
+
+@pytest.mark.parametrize("id", ["..", "%2F", "a/../b", "50%25", "a/history"])
+def test_ids_of_every_kind_on_the_wire(server: Server, id: str) -> None:
+    assert server.ask("POST", "/v1/records", {"text": "found", "id": id})[0] == 200
+    if id.endswith("/history"):  # the path of another resource: by name, then
+        assert server.ask("POST", "/v1/call/records.get", {"id": id})[2]["id"] == id
+    else:
+        assert server.ask("GET", f"/v1/records/{quote(id, safe='')}")[2]["id"] == id
+
+
+def test_it_stays_on_this_machine_without_keys(process: Any) -> None:
+    for host in ("0.0.0.0", "::", "192.0.2.1"):
+        ran = process("serve", "--host", host, "--port", "0")
+        assert ran.code == 2 and "no key is asked for" in ran.err and "127.0.0.1" in ran.err and not ran.out
+
+
+def test_with_a_key_it_can_be_reached_from_elsewhere(home: Path) -> None:
+    with AgentMemory("default") as memory:
+        made = memory.keys.create("for the team")
+    with serving("--host", "0.0.0.0", "--no-grpc") as server:
+        assert server.ask("GET", "/healthz")[0] == 421, "nobody said what it is called"
+        local = {"host": "localhost"}
+        assert server.ask("GET", "/v1/stats", **local)[2]["code"] == "unauthenticated"
+        assert server.ask("GET", "/v1/stats", authorization=f"Bearer {made.secret}", **local)[0] == 200
+
+
+def test_a_port_that_is_taken_is_named(process: Any, server: Server) -> None:
+    ran = process("serve", "--port", str(server.port))
+    assert ran.code == 2 and f":{server.port}" in ran.err and "--port" in ran.err
+
+
+def test_it_is_called_by_other_names_when_told(home: Path) -> None:
+    with serving("--allow-host", "memory.example") as server:
+        for host, status in (("memory.example", 200), ("MEMORY.example:80", 200), ("evil.example", 421)):
+            assert server.ask("GET", "/healthz", host=host)[0] == status
+
+
+@pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGINT])
+def test_nothing_acknowledged_is_lost(home: Path, stop: signal.Signals) -> None:
+    """Eight threads write while the server is told to stop; requests in flight are answered, receipts are kept."""
+    acknowledged: list[str] = []
+    broken: list[int] = []
+
+    def write(thread: int) -> None:
+        with contextlib.closing(http.client.HTTPConnection(server.host, server.port, timeout=30)) as connection:
+            write_all(connection, thread)
+
+    def write_all(connection: http.client.HTTPConnection, thread: int) -> None:
+        for number in range(100_000):
+            id = f"t{thread}-{number}"
+            try:
+                body = json.dumps({"text": f"thread {thread} wrote {number}", "id": id})
+                connection.request("POST", "/v1/records", body, {"content-type": "application/json"})
+                answer = connection.getresponse()
+                answer.read()
+            except (OSError, http.client.HTTPException):
+                return  # it listens no more
+            (acknowledged if answer.status == 200 else broken).append(id)
+
+    with serving() as server:
+        server.ask("POST", "/v1/records", {"text": "what a recall finds"})
+        receipt = server.ask("POST", "/v1/recall", {"query": "what does a recall find?"})[2]["receipt_id"]
+        threads = [threading.Thread(target=write, args=(number,)) for number in range(8)]
+        for thread in threads:
+            thread.start()
+        while len(acknowledged) < 40:
+            time.sleep(0.01)
+        server.process.send_signal(stop)
+        assert server.process.wait(30) == 0
+        for thread in threads:
+            thread.join(30)
+    assert not broken and len(acknowledged) >= 40
+    with AgentMemory("default") as memory:
+        stored = {record.id for record in memory.records.find(limit=10_000)}
+        assert set(acknowledged) <= stored
+        assert memory.receipts.get(receipt)["query"] == "what does a recall find?"
+        assert memory.upkeep.verify().ok
+
+
+def test_the_journal_is_followed_and_taken_up_again(server: Server) -> None:
+    server.ask("POST", "/v1/records", {"text": "before", "id": "before"})
+
+    def events(count: int, path: str, **headers: str) -> list[tuple[str, Any]]:
+        connection = http.client.HTTPConnection(server.host, server.port, timeout=30)
+        connection.request("GET", path, headers=headers)
+        answer = connection.getresponse()
+        assert answer.headers["content-type"].startswith("text/event-stream")
+        found: list[tuple[str, Any]] = []
+        ready.set()
+        id = ""
+        while len(found) < count:
+            line = answer.readline().decode().rstrip("\n")
+            if line.startswith("id: "):
+                id = line[4:]
+            if line.startswith("data: "):
+                found.append((id, json.loads(line[6:])))
+        connection.close()
+        return found
+
+    seen: list[tuple[str, Any]] = []
+    ready = threading.Event()
+    following = threading.Thread(target=lambda: seen.extend(events(2, "/v1/journal/stream")))
+    following.start()
+    assert ready.wait(30)
+    with AgentMemory("default") as memory:  # another process, as far as the server knows
+        memory.records.add("one", id="one")
+    server.ask("POST", "/v1/records", {"text": "two", "id": "two"})
+    following.join(30)
+    assert [line["record_id"] for _, line in seen] == ["one", "two"]
+    assert [id for id, _ in seen] == [str(line["seq"]) for _, line in seen]
+    again = events(1, "/v1/journal/stream", **{"Last-Event-ID": seen[0][0]})
+    assert [line["record_id"] for _, line in again] == ["two"]
+    assert events(3, "/v1/journal/stream?after=0")[-1][1]["record_id"] == "two"
+    assert server.ask("GET", "/v1/journal/stream", **{"Last-Event-ID": "x"})[0] == 422
+
+
+def test_a_stream_does_not_hold_it_up(home: Path) -> None:
+    with serving() as server:
+        wire = socket.create_connection((server.host, server.port), timeout=30)
+        wire.sendall(f"GET /v1/journal/stream HTTP/1.1\r\nHost: {server.at}\r\n\r\n".encode())
+        assert b"200 OK" in wire.recv(65536)
+        begun = time.monotonic()
+        server.process.terminate()
+        assert server.process.wait(30) == 0 and time.monotonic() - begun < 10
+        wire.close()
+
+
+def test_the_examples_of_the_guide_run(server: Server, tmp_path: Path) -> None:
+    guide = (Path(__file__).parents[2] / "docs/guides/rest.md").read_text("utf-8")
+    blocks = re.findall(r"^```sh\n(.*?)^```", guide, re.S | re.M)
+    if shutil.which("curl") is None:
+        pytest.skip("curl is not installed")
+    script = "\n".join(["set -eu", *blocks]).replace("localhost:8005", server.at)
+    script = re.sub(r"(?m)^(curl.*?[^\\])$", r"\1; echo", script, flags=re.S)
+    ran = subprocess.run(["sh", "-c", script], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert ran.returncode == 0, ran.stderr
+    for said in (
+        '"content":"The staging database moved to port 5433"',
+        '"jobs":{"catch_up"',
+        '"text":"Deploys are frozen on Fridays"',
+        'etag: "1"',
+        '"code":"changed"',
+        'rel="next"',
+        '"unchanged":5}',
+        '"field":"importnace"',
+    ):
+        assert said in ran.stdout, f"{said}\n{ran.stdout}"
+
+
+# -- requests that no client should send
+
+
+def test_hostile_requests_hold_nobody_up(server: Server) -> None:
+    head = f"POST /v1/records HTTP/1.1\r\nHost: {server.at}\r\nContent-Type: application/json\r\n".encode()
+    idle = [socket.create_connection((server.host, server.port), timeout=30) for _ in range(50)]
+    with contextlib.ExitStack() as stack:
+        for wire in idle:
+            stack.enter_context(wire)
+        _hostile(server, idle, head)
+
+
+def _hostile(server: Server, idle: list[socket.socket], head: bytes) -> None:
+    for number, wire in enumerate(idle):  # half a line, half a header, half a body
+        wire.sendall((b"POST /v1/rec", head, head + b"Content-Length: 100\r\n\r\n{")[number % 3])
+    half = server.raw(head + b'Content-Length: 100\r\n\r\n{"text": "ha', close=True)
+    assert half == b"" or b" 400 " in half.split(b"\r\n")[0]
+    assert b" 400 " in server.raw(b"NONSENSE\r\n\r\n").split(b"\r\n")[0]
+    assert b" 400 " in server.raw(head + b"Content-Length: x\r\n\r\n", close=True).split(b"\r\n")[0]
+    large = server.raw(head + b"Content-Length: 999999999999\r\n\r\n{")
+    assert b" 413 " in large.split(b"\r\n")[0] and b"too_large" in large
+    chunk = b"%x\r\n%s\r\n" % (2**20, b" " * 2**20)
+    with socket.create_connection((server.host, server.port), timeout=30) as wire:
+        wire.sendall(head + b"Transfer-Encoding: chunked\r\n\r\n")
+        try:
+            for _ in range(20):
+                wire.sendall(chunk)
+        except OSError:
+            pass  # it did not want to read more
+        else:
+            assert b" 413 " in wire.recv(65536).split(b"\r\n")[0]
+    slow = server.raw(
+        head + b"Content-Length: 13\r\nConnection: close\r\n\r\n", *[b'{"te', b'xt": ', b'"s"}'], pause=0.1
+    )
+    assert b" 200 " in slow.split(b"\r\n")[0]
+    assert server.ask("GET", "/v1/stats")[2]["records"] == 1
