@@ -149,7 +149,7 @@ class Wire:
 
     def _gone(self, error: Exception) -> StoreError:
         return StoreError(
-            f"store: no server can be reached at {self.address} ({type(error).__name__})",
+            f"store: no server can be reached at {self.address} ({str(error) or type(error).__name__})",
             hint="start it with `agent-memory serve`, or check the address",
         )
 
