@@ -1,15 +1,27 @@
-"""Every test has a home of its own: no store outlives it, and nobody's real memories are touched."""
+"""Every test has a home of its own: no store outlives it, and nobody's real memories are touched.
+
+The stories of `BOTH` are told twice: in process, and through a real server on a port of its own. Tests among them that
+look into the store itself are marked `local`.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+
+BOTH = {
+    f"test_{name}" for name in "bad_input context first_steps forget links replay selecting time trace walls".split()
+}
 
 
 @pytest.fixture(autouse=True)
@@ -40,18 +52,103 @@ def clock() -> SteppingClock:
     return SteppingClock()
 
 
+class Server:
+    """A real server on a port of its own, in this process. `app` is what answers: a test brings its own."""
+
+    def __init__(self) -> None:
+        import uvicorn
+
+        self.app: Any = None
+        configured = uvicorn.Config(self._answer, port=0, interface="asgi3", log_config=None, lifespan="off")
+        self._server = uvicorn.Server(configured)
+        self._thread = threading.Thread(target=self._server.run, daemon=True)
+        self._thread.start()
+        while not self._server.started:
+            time.sleep(0.01)
+        self.url = f"http://127.0.0.1:{self._server.servers[0].sockets[0].getsockname()[1]}"
+
+    async def _answer(self, scope: Any, receive: Any, send: Any) -> None:
+        await self.app(scope, receive, send)
+
+    def end(self) -> None:
+        self._server.should_exit = True
+        self._thread.join(10)
+
+
+@pytest.fixture(scope="session")
+def one_server() -> Iterator[Server]:
+    server = Server()
+    yield server
+    server.end()
+
+
+Serving = Callable[..., AbstractContextManager[str]]
+
+
 @pytest.fixture
-def memory(home: Path) -> Iterator[object]:
+def serving(home: Path, request: pytest.FixtureRequest) -> Serving:
+    """Serve the store of this test, and give the address: `with serving(clock) as url`."""
+
+    @contextmanager
+    def serve(clock: SteppingClock | None = None) -> Iterator[str]:
+        from agent_memory.app.service import Service
+        from agent_memory.interfaces.rest.app import create_app
+
+        server = request.getfixturevalue("one_server")
+        service = Service(clock=clock)
+        server.app = create_app(service)
+        try:
+            yield server.url
+        finally:
+            service.close()
+
+    return serve
+
+
+@pytest.fixture
+def settle() -> Callable[[], None]:
+    """Write the receipts that still wait, wherever the store of this test is open in this process."""
+    from agent_memory.app import wiring
+
+    def flush() -> None:
+        for runtime in wiring._open:
+            runtime.receipts.flush()
+
+    return flush
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    both = metafunc.module.__name__ in BOTH and not metafunc.definition.get_closest_marker("local")
+    if both and {"memory", "timed"} & set(metafunc.fixturenames):
+        metafunc.parametrize("door", ["local", "remote"], indirect=True)
+
+
+@pytest.fixture
+def door(request: pytest.FixtureRequest) -> str:
+    """How a story reaches its memory."""
+    return getattr(request, "param", "local")
+
+
+@pytest.fixture
+def memory(home: Path, door: str, serving: Serving) -> Iterator[object]:
     from agent_memory import AgentMemory
 
-    with AgentMemory(user_id="ada", conversation_id="c1") as opened:
+    if door == "local":
+        with AgentMemory(user_id="ada", conversation_id="c1") as opened:
+            yield opened
+        return
+    with serving() as url, AgentMemory(user_id="ada", conversation_id="c1", store=url) as opened:
         yield opened
 
 
 @pytest.fixture
-def timed(home: Path, clock: SteppingClock) -> Iterator[object]:
+def timed(home: Path, clock: SteppingClock, door: str, serving: Serving) -> Iterator[object]:
     """A memory whose time is the test's."""
     from agent_memory import AgentMemory
 
-    with AgentMemory(user_id="ada", conversation_id="c1", clock=clock) as opened:
+    if door == "local":
+        with AgentMemory(user_id="ada", conversation_id="c1", clock=clock) as opened:
+            yield opened
+        return
+    with serving(clock) as url, AgentMemory(user_id="ada", conversation_id="c1", store=url) as opened:
         yield opened

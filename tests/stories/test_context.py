@@ -76,6 +76,7 @@ def test_three_turns_of_a_conversation_unless_asked(memory: AgentMemory) -> None
     assert {one.reason for one in left} == {"conversation"}
 
 
+@pytest.mark.local
 @pytest.mark.requirement("T5")
 @pytest.mark.parametrize("budget", [1, 2, 10, 30, 60, 100, 200, 400, 1000])
 @pytest.mark.parametrize("counter", ["estimate", "wordpiece", len])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from agent_memory import AgentMemory
@@ -81,11 +83,11 @@ def test_entities_facts_and_their_graph(memory: AgentMemory) -> None:
 
 
 @pytest.mark.requirement("C3")
-def test_access_is_counted(memory: AgentMemory) -> None:
+def test_access_is_counted(memory: AgentMemory, settle: Callable[[], None]) -> None:
     ada = memory.upsert_entity(Entity(name="Ada", type="Person"))
     memory.recall("Ada", kinds=["entity"])
     memory.recall("Ada", kinds=["entity"])
-    memory._client.runtime.receipts.flush()
+    settle()
     assert memory.semantic.get_entity(ada.id).access_count == 2
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +94,7 @@ def second_process(memory: AgentMemory) -> Iterator[tuple[Runtime, Retriever]]:
     other.store.close()
 
 
+@pytest.mark.local
 def test_a_second_process_sees_it_go(memory: AgentMemory) -> None:
     id = memory.records.add("the moose is loose").id
     with second_process(memory) as (_, there):
@@ -106,12 +107,14 @@ def said(memory: AgentMemory, index: int, content: str) -> Turn:
     return memory.store_turn(Turn(conversation_id="c1", index=index, role="user", content=content))
 
 
-def test_what_was_asked_before_it_was_stored_is_forgotten_too(memory: AgentMemory, home: Path) -> None:
+def test_what_was_asked_before_it_was_stored_is_forgotten_too(
+    memory: AgentMemory, home: Path, settle: Callable[[], None]
+) -> None:
     """The usual loop of an agent: recall what helps with a message, then store the message."""
     for index, message in enumerate((f"my code is {SECRET}", "what is the weather like in Oslo?")):
         memory.remember(message)
         said(memory, index, message)
-    memory._client.runtime.receipts.flush()
+    settle()
     turn = memory.episodic.get_conversation("c1")[0]
     assert bytes_of(home).count(SECRET.encode()) >= 4  # in four receipts, beside the turn itself
     memory.records.forget([turn.id])
@@ -120,6 +123,7 @@ def test_what_was_asked_before_it_was_stored_is_forgotten_too(memory: AgentMemor
     assert memory.upkeep.stats()["receipts"] == 3  # the fourth of the second message had shown the first
 
 
+@pytest.mark.local
 def test_a_receipt_that_another_process_still_holds_tells_nothing_later(memory: AgentMemory, home: Path) -> None:
     with second_process(memory) as (other, there):
         unseen = there.recall(f"what about {SECRET}?")  # before it is stored: no hit to know it by
@@ -136,6 +140,7 @@ def test_a_receipt_that_another_process_still_holds_tells_nothing_later(memory: 
         assert json.loads(receipts.receipt(view, later.receipt_id) or "")["query"] == "what about the weather?"
 
 
+@pytest.mark.local
 def test_a_flush_that_is_under_way_writes_nothing_back(memory: AgentMemory, home: Path) -> None:
     """The lines have left the buffer, and their thread waits while the forget goes first."""
     id = memory.records.add(f"the code is {SECRET}").id
@@ -168,7 +173,7 @@ def test_derived_records_go_though_they_no_longer_hold(memory: AgentMemory, home
     home_town = {"subject": "ada", "predicate": "lives in"}
     facts["superseded"] = memory.learn_fact(f"{SECRET} of superseded", source_turn_id=turn.id, **home_town)
     assert memory.learn_fact("Ada lives in Oslo", **home_town).id == facts["superseded"].id
-    now = memory._client.clock.now()
+    now = datetime.now(UTC)
     memory.records.amend(facts["ended"].id, valid_to=now + timedelta(milliseconds=1))
     memory.records.amend(facts["archived"].id, status="archived")
     memory.records.amend(facts["rejected"].id, status="rejected")
@@ -249,7 +254,7 @@ def test_what_a_reader_kept_in_the_log_goes_with_a_later_write(
 
 
 def test_a_crash_before_the_log_is_cut_is_made_good(
-    memory: AgentMemory, home: Path, monkeypatch: pytest.MonkeyPatch
+    memory: AgentMemory, home: Path, monkeypatch: pytest.MonkeyPatch, settle: Callable[[], None]
 ) -> None:
     id = memory.records.add(f"the code is {SECRET}").id
     with monkeypatch.context() as patched:
@@ -257,5 +262,5 @@ def test_a_crash_before_the_log_is_cut_is_made_good(
         memory.records.forget([id])
     assert SECRET.encode() in bytes_of(home)
     memory.recall("anything")
-    memory._client.runtime.receipts.flush()
+    settle()
     assert SECRET.encode() not in bytes_of(home)

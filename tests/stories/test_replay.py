@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -204,11 +204,11 @@ def test_nobody_replays_what_another_asked(memory: AgentMemory) -> None:
         eve.receipts.replay(receipt)
 
 
-def test_asking_again_counts_as_no_access(memory: AgentMemory) -> None:
+def test_asking_again_counts_as_no_access(memory: AgentMemory, settle: Callable[[], None]) -> None:
     ada = memory.upsert_entity(Entity(name="Ada", type="Person"))
     receipt = memory.recall("Ada", kinds=["entity"]).receipt_id
     for _ in range(3):
         memory.receipts.replay(receipt)
     memory.recall("flush")
-    memory._client.runtime.receipts.flush()
+    settle()
     assert memory.semantic.get_entity(ada.id).access_count <= 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
@@ -177,11 +178,13 @@ def test_the_reads_by_name_travel_too(timed: AgentMemory, clock: object) -> None
     assert [one["content"] for one in bundle.relevant_turns] == ["first"] and bundle.active_goals[0]["id"] == goal.id
 
 
-def test_access_statistics_are_those_of_the_moment(timed: AgentMemory, clock: object) -> None:
+def test_access_statistics_are_those_of_the_moment(
+    timed: AgentMemory, clock: object, settle: Callable[[], None]
+) -> None:
     from agent_memory.models import Entity
 
     def asked(**moment: object) -> tuple[int | None, object]:
-        timed._client.runtime.receipts.flush()
+        settle()
         found = timed.semantic.get_entity(ada.id, **moment)
         return found.access_count, found.last_accessed
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -87,14 +88,16 @@ def test_a_traced_recall_replays_and_gives_the_same_answer(memory: AgentMemory) 
 
 
 @pytest.mark.parametrize("late", [False, True])
-def test_forgetting_a_candidate_takes_the_receipts_that_name_it(memory: AgentMemory, home: Path, late: bool) -> None:
+def test_forgetting_a_candidate_takes_the_receipts_that_name_it(
+    memory: AgentMemory, home: Path, late: bool, settle: Callable[[], None]
+) -> None:
     secret = memory.records.add("the password of payments is hunter2", id="secret-id").id
     memory.records.add("the deploy of checkout failed")
     question = {"query": "deploy of checkout", "k": 1}
     found, plain = memory.recall(**question, trace=True), memory.recall(**question)
     assert found.trace is not None and secret in {one.id for one in found.trace.left_out}
     if not late:
-        memory._client.runtime.receipts.flush()
+        settle()
     memory.records.forget([secret])
     with pytest.raises(NotFound):
         memory.receipts.get(found.receipt_id)
@@ -104,14 +107,14 @@ def test_forgetting_a_candidate_takes_the_receipts_that_name_it(memory: AgentMem
     assert bodies.count(b'"id":"secret-id"') == 0
 
 
-def test_being_a_candidate_is_no_access(memory: AgentMemory) -> None:
+def test_being_a_candidate_is_no_access(memory: AgentMemory, settle: Callable[[], None]) -> None:
     from agent_memory.models import Entity
 
     ada = memory.upsert_entity(Entity(name="Ada", type="Person"))
     memory.upsert_entity(Entity(name="Bob", type="Person"))
     trace = memory.recall("Bob", kinds=["entity"], k=1, trace=True).trace
     assert trace is not None and ada.id in {one.id for one in trace.left_out}
-    memory._client.runtime.receipts.flush()
+    settle()
     assert memory.semantic.get_entity(ada.id).access_count == 0
 
 

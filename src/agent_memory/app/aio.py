@@ -1,7 +1,8 @@
 """`AsyncAgentMemory`: the same client, awaited. Derived from `AgentMemory`, method by method; nothing is copied.
 
 Core and engines are blocking code that lets go of the interpreter while it waits or computes, so a small pool of
-threads serves many coroutines. A write that was begun is finished even if its caller is cancelled.
+threads serves many coroutines. A write that was begun is finished even if its caller is cancelled; a read of a
+server is given up.
 `aio.pyi` beside this file tells type checkers and editors the same (`make docs` writes it).
 """
 
@@ -15,9 +16,8 @@ from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Self
 
+from agent_memory.app.abandon import Call
 from agent_memory.app.memory import AgentMemory
-
-THREADS = 4
 
 
 def mirrored(sync: type) -> dict[str, Callable[..., Awaitable[Any]]]:
@@ -43,15 +43,21 @@ def mirror(sync: type) -> type:
 class Threads:
     """A pool of threads, begun by the first call: of each process its own, since a child inherits none."""
 
-    def __init__(self) -> None:
+    def __init__(self, count: int) -> None:
+        self._count = count
         self._pool: ThreadPoolExecutor | None = None
         self._owner = 0
 
     async def run(self, work: Callable[[], Any]) -> Any:
         if self._pool is None or self._owner != os.getpid():
-            self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="agent-memory")
+            self._pool = ThreadPoolExecutor(self._count, thread_name_prefix="agent-memory")
             self._owner = os.getpid()
-        return await asyncio.get_running_loop().run_in_executor(self._pool, work)
+        call = Call()
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._pool, call.run, work)
+        except asyncio.CancelledError:
+            call.abandon()
+            raise
 
     def end(self) -> None:
         pool, self._pool = self._pool, None
@@ -83,7 +89,7 @@ class AsyncAgentMemory:
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self._sync = AgentMemory(*args, **kwargs)
-        self._threads = Threads()
+        self._threads = Threads(self._sync._client.threads)
         for name, part in vars(self._sync).items():
             if not name.startswith("_"):
                 setattr(self, name, mirror(type(part))(part, self._threads))

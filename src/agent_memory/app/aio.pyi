@@ -208,6 +208,7 @@ class AsyncRetriever:
         include_semantic: bool = ...,
         include_procedural: bool = ...,
         time_window_hours: float | None = ...,
+        weights: dict[str, float] | None = ...,
         **at: Unpack[Moments],
     ) -> MemoryBundle: ...
 
@@ -308,6 +309,7 @@ class AsyncAgentMemory:
         embedder: Embedder | None = ...,
         reranker: Reranker | None = ...,
         clock: Clock | None = ...,
+        api_key: str | None = ...,
     ) -> None: ...
     async def __aenter__(self) -> Self: ...
     async def __aexit__(self, *error: object) -> None: ...
@@ -362,6 +364,7 @@ class AsyncAgentMemory:
         include_semantic: bool = ...,
         include_procedural: bool = ...,
         time_window_hours: float | None = ...,
+        weights: dict[str, float] | None = ...,
         **at: Unpack[Moments],
     ) -> MemoryBundle: ...
     async def set_working_context(self, key: str, value: Any, ttl_seconds: float = ...) -> None: ...

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 from datetime import datetime
 from typing import Any
 
+from agent_memory.app import wiring
 from agent_memory.app.config import Settings
 from agent_memory.app.operations import Namespace, Operation
 from agent_memory.app.wiring import Runtime
+from agent_memory.core.working.desk import WorkingSet
 from agent_memory.models.errors import InvalidInput, StoreError
 from agent_memory.models.model import clean_name
 from agent_memory.models.moment import to_micros
@@ -23,6 +26,8 @@ GLOBAL = "global"
 
 class Client:
     """Local: operations run in this process. `settings` are those of this client; a runtime is shared."""
+
+    threads = 4  # that work for coroutines: as many as can compute at once
 
     def __init__(
         self,
@@ -48,9 +53,20 @@ class Client:
         return self._left.acquire(blocking=False)
 
     def dispatch(self, operation: Operation, namespace: Namespace, arguments: dict[str, Any]) -> Any:
+        self.check_open()
+        return operation.function(namespace, **arguments)
+
+    def check_open(self) -> None:
         if not self.open:
             raise StoreError("this AgentMemory is closed", hint="make a new one")
-        return operation.function(namespace, **arguments)
+
+    def end(self, *, clear: bool) -> None:
+        """Let go of what is behind this client, once it has left; `clear` its desk before."""
+        try:
+            if clear and not self.runtime.store.read_only:
+                self.working.clear()
+        finally:
+            wiring.release(self.runtime)
 
     def now(self) -> int:
         return to_micros(self.clock.now())
@@ -78,6 +94,11 @@ class Client:
 
     def desk(self) -> Desk:
         return Desk(self.scope, self.conversation_id or GLOBAL)
+
+    @functools.cached_property
+    def working(self) -> WorkingSet:
+        """What is on the desk; it follows the conversation."""
+        return WorkingSet(self.runtime.store.working, self.clock, self.desk, self.settings.max_working_memory_items)
 
 
 def conversation(id: object) -> str | None:

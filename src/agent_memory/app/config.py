@@ -24,7 +24,13 @@ class Settings(Model):
     model_config = ConfigDict(frozen=True)
 
     home: Path = Field(default_factory=lambda: data_folder(os.environ), description="folder of the default store")
-    store: str | None = Field(default=None, description="URL of the store; default: a SQLite file in `home`")
+    store: str | None = Field(
+        default=None, description="URL of the store, or of a server; default: a SQLite file in `home`"
+    )
+    api_key: SecretStr | None = Field(default=None, description="key of this client at a server (a store at http://…)")
+    timeout: float = Field(
+        default=60.0, gt=0, le=86_400, description="seconds that a server may take to answer; ten times that for upkeep"
+    )
     tenant: str = Field(default="default", description="tenant of clients that name none")
     user: str = Field(default="default", description="user of the command line")
     embedding_provider: Literal["local", "openai", "ollama"] = Field(

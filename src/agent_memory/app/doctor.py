@@ -18,9 +18,12 @@ from pathlib import Path
 from urllib.parse import quote
 
 from agent_memory.app import config, registry
+from agent_memory.app.memory import AgentMemory
+from agent_memory.app.remote import is_remote
 from agent_memory.engines.sqlite import schema
 from agent_memory.engines.sqlite.connection import OLDEST_SQLITE
 from agent_memory.models.errors import AgentMemoryError
+from agent_memory.models.record import SHARED
 from agent_memory.ports.embedder import Embedder, Space
 
 OLDEST_PYTHON = (3, 11)
@@ -59,6 +62,9 @@ def examine(store: str | None = None) -> list[Check]:
             Check("settings", State.FAIL, error.message, error.hint or "correct the variable"),
             telemetry(),
         ]
+    if is_remote(settings.store_url):
+        checks.append(Check("settings", State.OK, f"server {settings.store_url}, user {settings.user}"))
+        return [*checks, check_server(settings), telemetry()]
     checks.append(Check("settings", State.OK, f"embedder {settings.embedding_provider}, user {settings.user}"))
     space: Space | None = None
     try:
@@ -113,6 +119,20 @@ def check_reranker(settings: config.Settings) -> Check:
         fix = error.hint or "check the reranker's settings"
         return Check("reranker", State.WARN, error.message, f"{fix}; until then hits keep their fused order")
     return Check("reranker", State.OK, f"{reranker.name}: {(time.perf_counter() - started) * 1000:.0f} ms")
+
+
+def check_server(settings: config.Settings) -> Check:
+    """Ask it something, and time the answer; its store and its embedder are for a doctor over there."""
+    try:
+        memory = AgentMemory(settings.user, store=settings.store_url, shared=settings.user == SHARED)
+        memory.upkeep.stats()
+        started = time.perf_counter()
+        records = memory.upkeep.stats()["records"]
+        spent = (time.perf_counter() - started) * 1000
+        memory.close(clear=False)
+    except AgentMemoryError as error:
+        return Check("server", State.FAIL, error.message, error.hint or "check --store and AGENT_MEMORY_API_KEY")
+    return Check("server", State.OK, f"answers in {spent:.0f} ms; {records} records of {settings.user}")
 
 
 def telemetry() -> Check:

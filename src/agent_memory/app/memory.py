@@ -7,7 +7,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, Unpack
 
-from agent_memory.app import config, wiring
+from agent_memory.app import config, remote, wiring
 from agent_memory.app.client import Client, conversation
 from agent_memory.app.namespaces import (
     Contexts,
@@ -28,7 +28,7 @@ from agent_memory.app.namespaces import (
 from agent_memory.app.namespaces.asking import Moments, Where
 from agent_memory.app.namespaces.contexts import Bounds
 from agent_memory.app.namespaces.embedder import Embedder as TextEmbedder
-from agent_memory.core.working.desk import LIST_SECONDS, WorkingSet
+from agent_memory.core.working.desk import LIST_SECONDS
 from agent_memory.models.answer import Recalled
 from agent_memory.models.bundle import MemoryBundle
 from agent_memory.models.context import Context, Counting, Format, Tier
@@ -48,7 +48,8 @@ class AgentMemory:
     """Memory of one user, and of one conversation where one is named.
 
     Works offline and without configuration: a SQLite file in `AGENT_MEMORY_HOME` or the platform's data folder,
-    or wherever `store` says (a path, or `sqlite:///path`). Safe to use from several threads and processes.
+    or wherever `store` says: a path, `sqlite:///path`, or a server (`http://host:8005`, with an `api_key` if it wants
+    one). Safe to use from several threads and processes.
     `user_id="*"` with `shared=True` is the memory that all users of a tenant see; only it can change that.
     """
 
@@ -64,10 +65,15 @@ class AgentMemory:
         embedder: Embedder | None = None,
         reranker: Reranker | None = None,
         clock: Clock | None = None,
+        api_key: str | None = None,
     ) -> None:
-        settings = config.load(store=_text(store), tenant=tenant)
+        settings = config.load(store=_text(store), tenant=tenant, api_key=api_key)
         scope = Scope(tenant=settings.tenant, user=_user(user_id, shared), agent=agent)
         talk = conversation(conversation_id)  # checked before there is a store to let go of
+        if remote.is_remote(settings.store_url):
+            _refuse_parts(embedder=embedder, reranker=reranker, clock=clock)
+            self._attach(remote.RemoteClient(scope, talk, settings))
+            return
         runtime = wiring.borrow(settings, embedder, reranker)
         self._attach(Client(runtime, scope, clock or SystemClock(), talk, settings))
 
@@ -81,17 +87,14 @@ class AgentMemory:
         return made
 
     def _attach(self, client: Client) -> None:
-        runtime = client.runtime
-        desk = WorkingSet(runtime.store.working, client.clock, client.desk, client.settings.max_working_memory_items)
         self._client = client
-        self._desk = desk
         self.records = Records(client)
         self.retriever = Retriever(client)
-        self.episodic = Episodic(client, desk)
+        self.episodic = Episodic(client)
         self.semantic = Semantic(client)
         self.procedural = Procedural(client)
-        self.working = Working(client, desk)
-        self.contexts = Contexts(client, desk)
+        self.working = Working(client)
+        self.contexts = Contexts(client)
         self.goals = Goals(client)
         self.graph = Graph(client)
         self.user = User(client)
@@ -172,11 +175,12 @@ class AgentMemory:
         include_semantic: bool = True,
         include_procedural: bool = True,
         time_window_hours: float | None = None,
+        weights: dict[str, float] | None = None,
         **at: Unpack[Moments],
     ) -> MemoryBundle:
         """What is known that helps with this, grouped and ready for a prompt."""
         return self.retriever.remember(
-            query, top_k, include_episodic, include_semantic, include_procedural, time_window_hours, **at
+            query, top_k, include_episodic, include_semantic, include_procedural, time_window_hours, weights, **at
         )
 
     def assemble_context(
@@ -220,14 +224,8 @@ class AgentMemory:
 
         A door that opens a client for each call passes `clear=False`: the desk is still in use.
         """
-        if not self._client.leave():
-            return
-        runtime = self._client.runtime
-        try:
-            if clear and not runtime.store.read_only:
-                self._desk.clear()
-        finally:
-            wiring.release(runtime)
+        if self._client.leave():
+            self._client.end(clear=clear)
 
     def __enter__(self) -> Self:
         return self
@@ -243,6 +241,15 @@ def _text(store: object) -> object:
     if isinstance(store, str) and not store.strip():
         raise InvalidInput("store: is empty", hint="name a file, or leave it out", field="store")
     return str(store) if isinstance(store, os.PathLike) else store
+
+
+def _refuse_parts(**given: object) -> None:
+    """A server has its own."""
+    for name, part in given.items():
+        if part is not None:
+            raise InvalidInput(
+                f"{name}: cannot travel to a server", hint=f"leave it out: the server has its own {name}", field=name
+            )
 
 
 def _user(user_id: str, shared: bool) -> str:

@@ -123,6 +123,10 @@ class Namespace:
     def __init__(self, client: Client) -> None:
         self._client = client
 
+    def _carried(self, operation: Operation, arguments: dict[str, Any]) -> dict[str, Any]:
+        """The arguments, with what this object keeps that an operation needs to be told when it runs elsewhere."""
+        return arguments
+
 
 TABLE: dict[str, Operation] = {}
 """Every operation by name, filled as the namespaces are imported."""
@@ -137,7 +141,7 @@ def operation(
     toolset: str | None = None,
     erases: bool = False,
 ) -> Callable[[Callable[Concatenate[N, P], R]], Callable[Concatenate[N, P], R]]:
-    """Put a method into the table. Calling it dispatches the operation: here or, one day, somewhere else."""
+    """Put a method into the table. Calling it dispatches the operation: here, or at a server."""
 
     def mark(function: Callable[Concatenate[N, P], R]) -> Callable[Concatenate[N, P], R]:
         declared = TABLE[name] = Operation(name, function, route, permission, command, toolset, erases)

@@ -40,8 +40,8 @@ class Remote:
     def __init__(self, service: str, url: str, key: str | None, timeout: float, attempts: int) -> None:
         self.service = service
         self._url = url.rstrip("/")
-        self._shown = _shown(url)
-        self._key = _checked(key)
+        self._shown = shown_address(url)
+        self._key = checked_key(key)
         self._timeout = timeout
         self._attempts = max(1, attempts)
         self._lock = threading.Lock()
@@ -97,7 +97,7 @@ class Remote:
                         f"{self.service} needs httpx", hint=f"pip install 'agent-memory[{extra}]'"
                     ) from error
                 headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
-                direct = _is_loopback(self._url)
+                direct = is_loopback(self._url)
                 self._client = httpx.Client(headers=headers, timeout=self._timeout, trust_env=not direct)
                 self._owner = os.getpid()
                 weakref.finalize(self, self._client.close)
@@ -178,7 +178,7 @@ def unit_rows(rows: Any, count: int, space: Space, remote: Remote) -> NDArray[np
     return unit
 
 
-def _checked(key: str | None) -> str | None:
+def checked_key(key: str | None) -> str | None:
     """A key that can stand in a header: with any other, the HTTP library would quote it in its error."""
     key = (key or "").strip()
     if not (key.isascii() and key.isprintable()) or " " in key:
@@ -186,7 +186,7 @@ def _checked(key: str | None) -> str | None:
     return key or None
 
 
-def _shown(url: str) -> str:
+def shown_address(url: str) -> str:
     """The address for messages: without a user, a password or a query."""
     try:
         parts = urlsplit(url)
@@ -198,7 +198,7 @@ def _shown(url: str) -> str:
     return f"{parts.scheme}://{host}{f':{port}' if port else ''}{parts.path}"
 
 
-def _is_loopback(url: str) -> bool:
+def is_loopback(url: str) -> bool:
     host = urlsplit(url).hostname or ""
     try:
         return ip_address(host).is_loopback

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Unpack
 
 from agent_memory.app import registry
 from agent_memory.app.namespaces.asking import Moments, asked, chosen_recipe
@@ -13,15 +13,11 @@ from agent_memory.core.context.assemble import SHARE, Assembled, Candidate, Limi
 from agent_memory.core.context.tokens import Counter, checked
 from agent_memory.core.recall.recall import answer
 from agent_memory.core.recall.receipt import Question, with_context
-from agent_memory.core.working.desk import WorkingSet
 from agent_memory.models.answer import Recalled
 from agent_memory.models.context import TIERS, Context, Counting, Format, Tier
 from agent_memory.models.errors import InvalidInput
 from agent_memory.models.recipe import CONTEXT
 from agent_memory.models.record import Record
-
-if TYPE_CHECKING:
-    from agent_memory.app.client import Client
 
 CANDIDATES = 60
 MOST_PREFERENCES = 200
@@ -39,10 +35,6 @@ class Bounds(Moments, total=False):
 
 class Contexts(Namespace):
     """Prompts from memory, bounded."""
-
-    def __init__(self, client: Client, desk: WorkingSet) -> None:
-        super().__init__(client)
-        self._desk = desk
 
     @operation("contexts.assemble", "POST /context", command="context", toolset="core/context")
     def assemble(
@@ -93,7 +85,7 @@ class Contexts(Namespace):
         about = [kind.name for kind in kinds.values() if kind.tier == gather.USER]
         first = gather.preferences(self._all(about, {}, at, MOST_PREFERENCES))
         if "operational" in tiers:
-            now = gather.snapshot(self._desk.context(), limits.max_tokens // SHARE, limits.count)
+            now = gather.snapshot(self._client.working.context(), limits.max_tokens // SHARE, limits.count)
             first += [now] if now else []
         return [*first, *found]
 

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Unpack
 
 from agent_memory.app.namespaces.asking import Moments, Where, asked, turn_shown
 from agent_memory.app.operations import Namespace, Permission, operation
 from agent_memory.core.recall.recall import recall
 from agent_memory.core.recall.receipt import Question
-from agent_memory.core.working.desk import WorkingSet
 from agent_memory.core.write.commit import commit
 from agent_memory.models.errors import Denied
 from agent_memory.models.kinds.conversation import Turn
 from agent_memory.models.recipe import MEANING
-
-if TYPE_CHECKING:
-    from agent_memory.app.client import Client
 
 MOST_TURNS = 10_000
 
@@ -23,17 +19,13 @@ MOST_TURNS = 10_000
 class Episodic(Namespace):
     """Turns in order, each linked to the one before."""
 
-    def __init__(self, client: Client, working: WorkingSet) -> None:
-        super().__init__(client)
-        self._working = working
-
     @operation("episodic.store_turn", "POST /turns", permission=Permission.WRITE, toolset="conversation/turns/store")
     def store_turn(self, turn: Turn) -> Turn:
         """Store a turn; the same conversation and index again corrects it."""
         client = self._client
         applied = commit(client.runtime.writing, [turn.draft()], client.author(), client.now())
         stored = turn.model_copy(update={"id": applied.outcomes[0].id})
-        self._working.add_turn(stored.model_dump(mode="json", exclude={"embedding"}))
+        client.working.add_turn(stored.model_dump(mode="json", exclude={"embedding"}))
         return stored
 
     @operation("episodic.store_turn_log", "POST /turns/log", permission=Permission.WRITE)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, Unpack
 
 from agent_memory.app.config import read_recipes
 from agent_memory.app.namespaces.asking import Moments, Where, asked, chosen_recipe, fact_shown, turn_shown
 from agent_memory.app.namespaces.goals import Goals
 from agent_memory.app.namespaces.user import User
-from agent_memory.app.operations import Namespace, operation
+from agent_memory.app.operations import Namespace, Operation, operation
 from agent_memory.core.recall.recall import recall
 from agent_memory.core.recall.receipt import Question
 from agent_memory.models.answer import Hit, Recalled
@@ -27,6 +28,12 @@ WEIGHTS = {
     "semantic_entities": 0.2,
     "procedural": 0.15,
     "recency": 0.1,
+}
+GROUPS = {
+    "turn": "episodic",
+    "fact": "semantic_facts",
+    "entity": "semantic_entities",
+    "strategy": "procedural",
 }
 
 
@@ -73,11 +80,16 @@ class Retriever(Namespace):
         include_semantic: bool = True,
         include_procedural: bool = True,
         time_window_hours: float | None = None,
+        weights: dict[str, float] | None = None,
         **at: Unpack[Moments],
     ) -> MemoryBundle:
-        """What is known that helps with this: turns, facts, entities, strategies, goals and the user."""
+        """What is known that helps with this: turns, facts, entities, strategies, goals and the user.
+
+        `weights` scale the groups of this bundle: those that are not named are as `retriever.weights` has them.
+        """
         if not 1 <= top_k <= 200:
             raise InvalidInput(f"top_k: {top_k}; use 1 to 200", field="top_k")
+        scale = {**WEIGHTS, **self.weights, **_checked(weights or {})}
         window: Where = {}
         if (as_of := at.get("as_of")) is not None:
             window["as_of"] = as_of
@@ -85,10 +97,10 @@ class Retriever(Namespace):
             window["valid_at"] = valid_at
         if time_window_hours is not None:
             window["time_window_hours"] = time_window_hours
-        turns = self._group("turn", "episodic", query, top_k, window) if include_episodic else []
-        facts = self._group("fact", "semantic_facts", query, top_k, window) if include_semantic else []
-        entities = self._group("entity", "semantic_entities", query, top_k, window) if include_semantic else []
-        strategies = self._group("strategy", "procedural", query, top_k, window) if include_procedural else []
+        turns = self._group("turn", query, top_k, window, scale) if include_episodic else []
+        facts = self._group("fact", query, top_k, window, scale) if include_semantic else []
+        entities = self._group("entity", query, top_k, window, scale) if include_semantic else []
+        strategies = self._group("strategy", query, top_k, window, scale) if include_procedural else []
         return MemoryBundle(
             relevant_turns=[
                 {**turn_shown(hit.record), "score": score, "repeats": len(hit.repeats)} for hit, score in turns
@@ -108,9 +120,16 @@ class Retriever(Namespace):
         """The recipes that a recall can name: built in, and those of the recipes file."""
         return [Listed.of(recipe) for recipe in read_recipes(self._client.settings).values()]
 
-    def _group(self, kind: str, group: str, query: str, k: int, window: Where) -> list[tuple[Hit, float]]:
+    def _carried(self, operation: Operation, arguments: dict[str, Any]) -> dict[str, Any]:
+        if operation.name != "remember":
+            return arguments
+        changed = {name: value for name, value in self.weights.items() if WEIGHTS.get(name, value) != value}
+        weights = {**changed, **(arguments.get("weights") or {})}
+        return {**arguments, "weights": weights or None}
+
+    def _group(self, kind: str, query: str, k: int, window: Where, scale: dict[str, float]) -> list[tuple[Hit, float]]:
         """Hits of one kind with their score in the bundle: the group's weight times the evidence, plus recency."""
-        weight, recency = self.weights.get(group, WEIGHTS[group]), self.weights.get("recency", WEIGHTS["recency"])
+        weight, recency = scale[GROUPS[kind]], scale["recency"]
         if not weight:
             return []
         where: Where = {**window, "kinds": [kind]}
@@ -120,6 +139,15 @@ class Retriever(Namespace):
             for hit in self.recall(query, k, BUNDLE, **where)
         ]
         return sorted(found, key=lambda pair: -pair[1])
+
+
+def _checked(weights: dict[str, float]) -> dict[str, float]:
+    for name, weight in weights.items():
+        if name not in WEIGHTS or not math.isfinite(weight):
+            raise InvalidInput(
+                f"weights: {name!r}: {weight!r}", hint=f"finite numbers for {', '.join(WEIGHTS)}", field="weights"
+            )
+    return weights
 
 
 def _recency(hit: Hit, now: int) -> float:

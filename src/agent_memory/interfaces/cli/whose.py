@@ -19,7 +19,10 @@ WHOSE = MappingProxyType(
         "--tenant": ("TEXT", "The wall around users.  [default: AGENT_MEMORY_TENANT, or default]"),
         "--conversation": ("ID", "The conversation whose working set is meant."),
         "--agent": ("TEXT", "Only this agent's memory, and what all agents share."),
-        "--store": ("URL", "Where the memory is: sqlite:///path.  [default: AGENT_MEMORY_STORE, or your own]"),
+        "--store": (
+            "URL",
+            "Where the memory is: sqlite:///path, or http://server.  [default: AGENT_MEMORY_STORE, or your own]",
+        ),
     }
 )
 

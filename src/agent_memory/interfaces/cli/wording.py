@@ -70,6 +70,7 @@ HELP: Mapping[str, str] = MappingProxyType(
         "user_id": "whose (only your own can be asked for)",
         "valid_at": "answer with what was true in the world then",
         "vectors": "build the vectors of the configured embedder beside the old ones, then switch",
+        "weights": "how much each group counts: episodic, semantic_facts, semantic_entities, procedural, recency",
         "where": "metadata that must be equal",
         "contexts.assemble min_relevance": "leave out what fits less, 0 to 1  [default: 0.1]",
         "for_user": "the only user it may speak for  [default: any of the tenant]",

@@ -13,6 +13,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from agent_memory import __version__
+from agent_memory.app import headers
 from agent_memory.app.service import Caller, Claim, Service
 from agent_memory.interfaces.rest import pages, problems
 from agent_memory.interfaces.rest.call import call_router
@@ -26,20 +27,14 @@ from agent_memory.models.errors import AgentMemoryError
 
 SILENT: Any = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
 """FastAPI would hand bodies and arguments to whatever collects traces in this process."""
-HEADERS = {
-    "tenant": "x-memory-tenant",
-    "user": "x-memory-user",
-    "agent": "x-memory-agent",
-    "conversation": "x-memory-conversation",
-}
 
 
 def claimed(request: Request) -> Claim:
     """Who the headers say is calling."""
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
-    said = {name: request.headers.get(header) or None for name, header in HEADERS.items()}
     local = request.client is None or is_local(request.client.host)
-    return Claim(token=token.strip() if scheme.lower() == "bearer" else None, **said, local=local)
+    key = token.strip() if scheme.lower() == "bearer" else None
+    return Claim(token=key, **headers.read(request.headers), local=local)
 
 
 def create_app(service: Service, hosts: frozenset[str] = frozenset(), **limits: float) -> FastAPI:

@@ -23,7 +23,7 @@ def call_router(service: Service, identify: Identify) -> APIRouter:
         """Any operation by its name; the body is its arguments as a JSON object."""
         declared = TABLE.get(operation)
         if declared is None:
-            return problem(404, f"no operation {operation!r}", "not_found", field="operation")
+            return problem(404, f"no operation {operation!r}", "no_such_operation")
         try:
             arguments = json.loads(await request.body() or b"{}")
         except (ValueError, RecursionError) as error:
