@@ -146,15 +146,14 @@ def test_a_flush_that_is_under_way_writes_nothing_back(memory: AgentMemory, home
     id = memory.records.add(f"the code is {SECRET}").id
     memory.recall(SECRET)
     book = memory._client.runtime.receipts
-    keep, under_way, go = book._store.keep, threading.Event(), threading.Event()
+    keep, under_way, go = book._keep, threading.Event(), threading.Event()
 
-    class Slow:
-        def keep(self, lines: Any) -> None:
-            under_way.set()
-            go.wait(30)
-            keep(lines)
+    def slow(lines: Any) -> None:
+        under_way.set()
+        go.wait(30)
+        keep(lines)
 
-    book._store = Slow()  # type: ignore[assignment]
+    book._keep = slow
     flushing = threading.Thread(target=book.flush)
     flushing.start()
     under_way.wait(30)

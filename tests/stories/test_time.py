@@ -137,6 +137,7 @@ UNTIMED = {
     "receipts.replay": "is of its own moment",
     "user.to_markdown": "is a page to edit now",
     "embedder.embed": "is arithmetic",
+    "embedder.embed_single": "is arithmetic",
     "retriever.recipes": "are settings, and have no moment",
     "upkeep.stats": "counts what is there",
     "vectors.query": "has no versions",

@@ -15,6 +15,7 @@ class Embedder(Namespace):
         vectors: list[list[float]] = self._client.runtime.embedding.embed(given).tolist()
         return vectors
 
+    @operation("embedder.embed_single", "POST /embed/one")
     def embed_single(self, text: str) -> list[float]:
         """The vector of one text."""
         return self.embed(text)[0]
