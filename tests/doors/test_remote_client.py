@@ -26,7 +26,6 @@ from agent_memory import AgentMemory, AsyncAgentMemory
 from agent_memory.app import headers
 from agent_memory.app.namespaces import Upkeep
 from agent_memory.app.operations import TABLE, Permission, operation
-from agent_memory.app.service import Caller, Service
 from agent_memory.models import Entity, Goal, Turn
 from agent_memory.models.errors import (
     AgentMemoryError,
@@ -36,6 +35,8 @@ from agent_memory.models.errors import (
     NotFound,
     PartMissing,
     StoreError,
+    TooMany,
+    Unauthenticated,
 )
 from agent_memory.models.model import Moment
 from agent_memory.models.record import Link, Status
@@ -240,22 +241,24 @@ def test_closing_clears_the_desk_and_nothing_else(serving: Serving) -> None:
             assert again.working.get("branch") is None and again.records.get(kept).text == "stays"
 
 
-def test_a_key_that_may_only_read_can_close(home: object, one_server: Any) -> None:
-    from agent_memory.interfaces.rest.app import create_app
-
-    class Reading(Service):
-        def anonymous(self, **said: str | None) -> Caller:
-            return Caller(super().anonymous(**said).scope, permissions=frozenset({Permission.READ}))
-
-    service = Reading()
-    one_server.app = create_app(service)
-    try:
-        with AgentMemory("ada", store=one_server.url) as memory:
-            assert memory.records.find() == []
-            with pytest.raises(Denied):
-                memory.records.add("x")
-    finally:
-        service.close()
+def test_keys_open_what_they_may(pair: Pair, one_server: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    here, there = pair
+    reading = there.keys.create("a reader", [Permission.READ])
+    writing = here.keys.create("a writer", for_user="ada")
+    with pytest.raises(Unauthenticated):
+        there.records.find()
+    with AgentMemory("ada", store=one_server.url, api_key=reading.secret) as memory:
+        assert memory.records.find() == []
+        with pytest.raises(Denied, match="needs the permission write"):
+            memory.records.add("x")
+    monkeypatch.setenv("AGENT_MEMORY_API_KEY", writing.secret)
+    with AgentMemory("ada", store=one_server.url) as memory:
+        assert memory.records.add("x").effect == "created"
+    stranger = AgentMemory("eve", store=one_server.url)
+    with pytest.raises(Denied, match="does not speak for 'eve'"):
+        stranger.records.find()
+    stranger.close(clear=False)
+    there.close(clear=False)
 
 
 @given(st.text(min_size=1, max_size=40).filter(lambda text: text.isprintable()))
@@ -369,7 +372,7 @@ def test_a_busy_server_is_asked_again_when_it_wants() -> None:
     busy = json.dumps({"code": "too_many", "detail": "slow down"}).encode()
     with Answering((429, {"Retry-After": "0.05"}, busy), (200, {}, b"[]")) as server:
         assert AgentMemory("ada", store=server.url).records.find() == []
-    with Answering((429, {"Retry-After": "3600"}, busy)) as server, pytest.raises(StoreError, match="slow down"):
+    with Answering((429, {"Retry-After": "3600"}, busy)) as server, pytest.raises(TooMany, match="slow down"):
         AgentMemory("ada", store=server.url).records.find()
     assert len(server.asked) == 1
 
