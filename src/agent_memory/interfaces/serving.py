@@ -138,9 +138,11 @@ def _part(package: str, extra: str) -> Any:
 
 
 def _listening(listen: Listen) -> socket.socket:
+    """A socket that says it is TCP: asyncio turns off the waiting for more to send (Nagle) only for those."""
     family = socket.AF_INET6 if ":" in listen.host else socket.AF_INET
     try:
-        return socket.create_server((listen.host, listen.port), family=family, backlog=2048)
+        opened = socket.create_server((listen.host, listen.port), family=family, backlog=2048)
+        return socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP, opened.detach())
     except (OSError, OverflowError) as error:
         why = getattr(error, "strerror", None) or str(error)
         raise InvalidInput(
