@@ -95,7 +95,7 @@ class Upkeep(Namespace):
 def resident_bytes() -> int | None:
     """How much memory this process holds right now; its peak where the system tells no more; None where nothing."""
     try:
-        return int(Path("/proc/self/statm").read_text("ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
+        return int(Path("/proc/self/statm").read_bytes().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError, IndexError):
         pass
     try:
