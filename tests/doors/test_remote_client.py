@@ -117,7 +117,7 @@ def test_reads_give_the_same_values_of_the_same_types(pair: Pair) -> None:
         lambda m: m.receipts.replay(receipt),
         lambda m: m.retriever.recipes(),
         lambda m: m.upkeep.verify(),
-        lambda m: m.upkeep.stats(),
+        lambda m: {**m.upkeep.stats(), "resident_bytes": 0},
     ]
     for number, read in enumerate(reads):
         mine, theirs = read(here), read(there)

@@ -271,7 +271,7 @@ def test_everything_that_goes_wrong_is_a_problem(rest: TestClient) -> None:
     is_problem(refused, 405, "method_not_allowed")
     assert refused.headers["allow"] == "GET, POST"
     is_problem(rest.get("/v1/records/none"), 404, "not_found")
-    is_problem(rest.post("/v1/call/nothing.here"), 404, "not_found")
+    is_problem(rest.post("/v1/call/nothing.here"), 404, "no_such_operation")
     is_problem(rest.post("/v1/call/records.add", json=[1]), 422, "invalid_input")
     json_type = {"content-type": "application/json"}
     for path in ("/v1/records", "/v1/call/records.add", "/memory/store"):

@@ -160,6 +160,7 @@ def receipts(memory: AgentMemory) -> list[str]:
         return [row[0] for row in connection.execute("select id from receipts")]
 
 
+@pytest.mark.local
 @pytest.mark.requirement("P9")
 def test_another_process_replays_it_too(memory: AgentMemory, home: Path) -> None:
     import subprocess

@@ -36,7 +36,7 @@ class Upkeep(Namespace):
         runtime.receipts.flush()
         found = runtime.store.records.stats(self._client.view())
         last = found["accesses"]["last"]
-        found["accesses"]["last"] = None if last is None else from_micros(last)
+        found["accesses"]["last"] = None if last is None else from_micros(last).isoformat()
         return {
             "store": runtime.store.url,
             **found,
