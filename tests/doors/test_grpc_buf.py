@@ -16,7 +16,7 @@ from agent_memory.interfaces.grpc.server import start
 
 ROOT = Path(__file__).parents[2]
 FOLDER = os.environ.get("AGENT_MEMORY_TEST_BUF")  # read before the tests clear the environment
-pytestmark = pytest.mark.soak
+pytestmark = pytest.mark.foreign
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """Foreign clients: the MCP inspector and the public conformance suite, where npm has installed them.
 
 npm install @modelcontextprotocol/conformance @modelcontextprotocol/inspector     (Node 24)
-MCP_CLIENTS=node_modules/.bin make soak
+MCP_CLIENTS=node_modules/.bin make foreign
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from agent_memory import AgentMemory
 from agent_memory.app.operations import TABLE, Namespace, operation
 from agent_memory.interfaces.mcp import prompts
 
-pytestmark = pytest.mark.soak
+pytestmark = pytest.mark.foreign
 
 NOT_OURS = {
     "logging-set-level": "deprecated by the protocol; our logs go to the standard error",
