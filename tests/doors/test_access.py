@@ -137,6 +137,10 @@ def test_every_refusal_leaves_a_line(web: TestClient, timed: AgentMemory) -> Non
     newest, first = timed.keys.denials()
     assert (newest.key, newest.user, newest.operation) == (reader.id, "bob", "records.add")
     assert (first.key, first.operation, first.reason) == (None, "POST /v1/recall", "no API key")
+    web.post("/v1/recall", json={"query": "x"}, headers=bearer(reader.secret, **{"x-memory-tenant": "zeta"}))
+    assert timed.keys.denials(1)[0].key == reader.id, "told to the tenant whose key it is"
+    with AgentMemory("eve", tenant="zeta") as other:
+        assert other.keys.denials() == []
 
 
 def test_too_many_calls(home: Path, clock: Any, timed: AgentMemory, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -159,6 +163,11 @@ def test_a_meter_fills_again() -> None:
     unlimited = Meter(0)
     for _ in range(1000):
         unlimited.take("a", 0.0)
+
+
+def test_an_unknown_key_is_called_a_key(here: Any) -> None:
+    ran = here("keys", "revoke", "nope")
+    assert ran.code == 3 and "no key 'nope'" in ran.err and "keys list" in ran.err
 
 
 def test_keys_of_another_tenant_are_not_there(timed: AgentMemory) -> None:

@@ -10,8 +10,8 @@ import pytest
 from starlette.testclient import TestClient
 
 from agent_memory.app.service import Service
+from agent_memory.interfaces.loopback import is_local
 from agent_memory.interfaces.rest.app import create_app
-from agent_memory.interfaces.rest.guard import is_local
 from agent_memory.interfaces.rest.limits import Limits
 
 BODY = b'{"text": "planted"}'

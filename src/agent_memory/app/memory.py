@@ -28,6 +28,7 @@ from agent_memory.app.namespaces import (
 from agent_memory.app.namespaces.asking import Moments, Where
 from agent_memory.app.namespaces.contexts import Bounds
 from agent_memory.app.namespaces.embedder import Embedder as TextEmbedder
+from agent_memory.app.operations import Operation
 from agent_memory.core.working.desk import LIST_SECONDS
 from agent_memory.models.answer import Recalled
 from agent_memory.models.bundle import MemoryBundle
@@ -103,6 +104,11 @@ class AgentMemory:
         self.receipts = Receipts(client)
         self.embedder = TextEmbedder(client)
         self.vectors = Vectors(client)
+
+    def _run(self, operation: Operation, checked: dict[str, Any]) -> Any:
+        """An operation with arguments that were checked already: what a door calls."""
+        namespace = operation.name.rpartition(".")[0] or "retriever"
+        return self._client.dispatch(operation, getattr(self, namespace), checked)
 
     @property
     def user_id(self) -> str:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from operator import attrgetter
 from typing import Any
 
 from agent_memory.app import config, wiring
@@ -67,6 +66,7 @@ class Service:
 
     def identify(self, claim: Claim, operation: str = "") -> Caller:
         """Who this really is. `Unauthenticated` or `Denied` leaves a line in the list of refusals."""
+        key: KeyRow | None = None
         try:
             if claim.token is None and not self.has_keys():
                 return self._anonymous(claim)
@@ -74,8 +74,8 @@ class Service:
             self._meter.take(key.id, time.monotonic())
             return _bound(key, claim, self.settings)
         except Denied as error:
-            tenant, user = claim.tenant or self.settings.tenant, claim.user or ""
-            self._refuse(tenant, user, operation, error, None)
+            tenant = key.tenant if key else claim.tenant or self.settings.tenant
+            self._refuse(tenant, claim.user or "", operation, error, key.id if key else None)
             raise
 
     def call(self, operation: Operation, caller: Caller, arguments: dict[str, Any]) -> Any:
@@ -106,7 +106,7 @@ class Service:
             checked = operation.bind((), arguments)
             memory = self.memory(caller)
             try:
-                return attrgetter(operation.name)(memory)(**checked)
+                return memory._run(operation, checked)
             finally:
                 memory.close(clear=False)
         except Denied as error:

@@ -19,6 +19,7 @@ from types import FrameType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from agent_memory.app.service import Service
+from agent_memory.interfaces.loopback import is_local
 from agent_memory.models.errors import AgentMemoryError, InvalidInput, PartMissing
 
 if TYPE_CHECKING:
@@ -76,8 +77,6 @@ def _warm(service: Service) -> None:
 
 def check(service: Service, host: str) -> None:
     """Whoever reaches it may do everything, unless a key is asked for: so then only this machine may reach it."""
-    from agent_memory.interfaces.rest.guard import is_local
-
     if not is_local(host) and not service.has_keys():
         raise InvalidInput(
             f"host: {host} can be reached from other machines, and no key is asked for",

@@ -42,21 +42,21 @@ class Keys(Namespace):
         self._client.runtime.store.access.add(made.row)
         return _new(made)
 
-    @operation("keys.rotate", "POST /keys/{id}/rotate", permission=Permission.ADMIN)
-    def rotate(self, id: str) -> NewKey:
+    @operation("keys.rotate", "POST /keys/{key_id}/rotate", permission=Permission.ADMIN)
+    def rotate(self, key_id: str) -> NewKey:
         """A new secret for the same rights; the old key ends at once."""
-        old = self._own(id)
+        old = self._own(key_id)
         permissions = tuple(Permission(one) for one in old.permissions)
         made = issue(old.label, old.tenant, old.user, permissions, self._client.now(), old.expires_at)
         self._client.runtime.store.access.add(made.row, instead=old.id)
         return _new(made)
 
-    @operation("keys.revoke", "DELETE /keys/{id}", permission=Permission.ADMIN)
-    def revoke(self, id: str) -> ApiKey:
+    @operation("keys.revoke", "DELETE /keys/{key_id}", permission=Permission.ADMIN)
+    def revoke(self, key_id: str) -> ApiKey:
         """End a key: from now on it opens nothing."""
-        self._own(id)
-        self._client.runtime.store.access.end(id, self._client.now())
-        return ApiKey(**_shown(self._own(id)))
+        self._own(key_id)
+        self._client.runtime.store.access.end(key_id, self._client.now())
+        return ApiKey(**_shown(self._own(key_id)))
 
     @operation("keys.denials", "GET /denials", permission=Permission.ADMIN)
     def denials(self, limit: int = 100) -> list[Denial]:
@@ -85,7 +85,7 @@ class Keys(Namespace):
     def _own(self, id: str) -> KeyRow:
         found = self._client.runtime.store.access.find(id)
         if found is None or found.tenant != self._client.scope.tenant:
-            raise NotFound(f"no key {id!r}", hint="`agent-memory keys list` shows them", field="id")
+            raise NotFound(f"no key {id!r}", hint="`agent-memory keys list` shows them", field="key_id")
         return found
 
 

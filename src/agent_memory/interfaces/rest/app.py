@@ -15,10 +15,11 @@ from starlette.responses import Response
 from agent_memory import __version__
 from agent_memory.app import headers
 from agent_memory.app.service import Caller, Claim, Service
+from agent_memory.interfaces.loopback import is_local
 from agent_memory.interfaces.rest import pages, problems
 from agent_memory.interfaces.rest.call import call_router
 from agent_memory.interfaces.rest.compat import compat_router
-from agent_memory.interfaces.rest.guard import Guard, is_local
+from agent_memory.interfaces.rest.guard import Guard
 from agent_memory.interfaces.rest.limits import Limits
 from agent_memory.interfaces.rest.metrics import Measured, Metrics
 from agent_memory.interfaces.rest.routes import answered, router

@@ -13,7 +13,6 @@ from urllib.parse import urlsplit
 
 from starlette.responses import Response
 
-from agent_memory.interfaces.loopback import is_local as is_local
 from agent_memory.interfaces.rest.problems import problem
 
 Message = MutableMapping[str, Any]
