@@ -404,7 +404,7 @@ def test_a_key_that_ends_ends_its_streams(
     key = service.call(TABLE["keys.create"], owner, {"label": "reader"})
     _, lines = Foreign(door.port, token=key.secret).stream("StreamService/Journal")
     assert next(lines)
-    service.call(TABLE["keys.revoke"], owner, {"id": key.id})
+    service.call(TABLE["keys.revoke"], owner, {"key_id": key.id})
     with pytest.raises(grpc.RpcError) as raised:
         list(lines)
     assert raised.value.code() is grpc.StatusCode.UNAUTHENTICATED
