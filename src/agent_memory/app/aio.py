@@ -9,6 +9,7 @@ server is given up.
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import functools
 import inspect
 import os
@@ -54,7 +55,8 @@ class Threads:
             self._owner = os.getpid()
         call = Call()
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._pool, call.run, work)
+            within = contextvars.copy_context()  # of which span it is a part
+            return await asyncio.get_running_loop().run_in_executor(self._pool, within.run, call.run, work)
         except asyncio.CancelledError:
             call.abandon()
             raise

@@ -19,6 +19,7 @@ from agent_memory.models.record import Record, Scope
 from agent_memory.ports.changes import Author
 from agent_memory.ports.clock import Clock
 from agent_memory.ports.records import View
+from agent_memory.ports.spans import Side
 from agent_memory.ports.working import Desk
 
 GLOBAL = "global"
@@ -27,6 +28,7 @@ GLOBAL = "global"
 class Client:
     """Local: operations run in this process. `settings` are those of this client; a runtime is shared."""
 
+    side = Side.INSIDE
     threads = 4  # that work for coroutines: as many as can compute at once
 
     def __init__(

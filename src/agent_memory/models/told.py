@@ -12,7 +12,8 @@ By = Literal["day", "user", "agent"]
 
 
 class Told(Model):
-    """One recall. `query` is None once what it asked was forgotten; `money` is None where no price is known."""
+    """One recall. `query` is None once what it asked was forgotten; `money` is None where no price is known.
+    `trace_id` leads to its spans, where it was traced."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -27,6 +28,7 @@ class Told(Model):
     money: float | None
     context_tokens: int | None
     query: str | None
+    trace_id: str | None = None
 
 
 class Cost(Model):

@@ -37,7 +37,7 @@ class Embedder(Protocol):
     """Vectors are float32, L2-normalised, and depend on their own text alone (never on a batch).
 
     One that knows what it costs may say so: `embed_and_count(texts)` gives the rows and how many tokens were read (None
-    where a service did not tell), and `price` is that of a million tokens.
+    where a service did not tell), and `price` is that of a million tokens. `service` names who is asked, if one is.
     """
 
     @property

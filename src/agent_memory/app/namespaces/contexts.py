@@ -18,6 +18,7 @@ from agent_memory.models.context import TIERS, Context, Counting, Format, Tier
 from agent_memory.models.errors import InvalidInput
 from agent_memory.models.recipe import CONTEXT
 from agent_memory.models.record import Record
+from agent_memory.ports.spans import span
 
 CANDIDATES = 60
 MOST_PREFERENCES = 200
@@ -59,7 +60,8 @@ class Contexts(Namespace):
         chosen = TIERS if tiers is None else tuple(tiers)
         question = self._question(task_description, chosen, bounds)
         recalled, line = answer(self._client.runtime.recalling, question)
-        candidates = self._candidates(recalled, chosen, bounds, limits)
+        with span("context.gather"):
+            candidates = self._candidates(recalled, chosen, bounds, limits)
         made = assemble(task_description, candidates, limits)
         context = made.context.model_copy(
             update={

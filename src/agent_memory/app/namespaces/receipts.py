@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from itertools import islice
 from typing import Any
 
@@ -20,6 +21,7 @@ from agent_memory.ports.records import View
 
 MOST_LINES = 100_000
 MOST_FOUND = 1000
+TRACE_ID = re.compile("[0-9a-f]{32}")
 WEEK = 7 * 86_400_000_000
 
 
@@ -46,13 +48,18 @@ class Receipts(Namespace):
         return {**body, "now": from_micros(body["now"]).isoformat()}
 
     @operation("receipts.find", "GET /receipts", toolset="core/receipts/find")
-    def find(self, since: Moment | None = None, slower_than: float = 0.0, limit: int = 50) -> list[Told]:
+    def find(
+        self, since: Moment | None = None, slower_than: float = 0.0, limit: int = 50, trace_id: str | None = None
+    ) -> list[Told]:
         """Recalls of this reader, the newest first: of the last seven days, or since a moment; those that took at least
-        `slower_than` milliseconds."""
+        `slower_than` milliseconds, or those of one trace."""
         if not 1 <= limit <= MOST_FOUND:
             raise InvalidInput(f"limit: {limit}; use 1 to {MOST_FOUND}", field="limit")
+        if trace_id is not None and not TRACE_ID.fullmatch(trace_id):
+            raise InvalidInput("trace_id: is none", hint="32 hexadecimal digits, in small letters", field="trace_id")
         found = (told(one) for one in self._since(self._client.view(), since))
-        return list(islice((one for one in found if one.milliseconds >= slower_than), limit))
+        chosen = (one for one in found if trace_id is None or one.trace_id == trace_id)
+        return list(islice((one for one in chosen if one.milliseconds >= slower_than), limit))
 
     @operation("receipts.costs", "GET /receipts/costs", permission=Permission.ADMIN)
     def costs(self, since: Moment | None = None, by: By = "day") -> list[Cost]:

@@ -12,6 +12,7 @@ from agent_memory.core.context.render import FORMS, Form, Item
 from agent_memory.core.context.tokens import Counter
 from agent_memory.models.context import TIERS, Chunk, Context, Format, LeftOut, Reason
 from agent_memory.models.kinds.kind import fold
+from agent_memory.ports.spans import span, tell
 
 PREFERENCES = "preferences"
 SHARE = 4  # of the budget: preferences together, and any single item, may take one part in so many
@@ -69,6 +70,13 @@ class Assembled:
 
 def assemble(task: str, candidates: Sequence[Candidate], limits: Limits) -> Assembled:
     """Candidates come best first. The text never has more tokens than allowed, by the caller's own count."""
+    with span("context.assemble", candidates=len(candidates)):
+        made = _assembled(task, candidates, limits)
+        tell(shown=len(made.shown), tokens=made.context.total_tokens, max_tokens=limits.max_tokens)
+        return made
+
+
+def _assembled(task: str, candidates: Sequence[Candidate], limits: Limits) -> Assembled:
     kept, left_out = _belonging(candidates, limits)
     sought = task_words(task)
     offered: list[Candidate] = []

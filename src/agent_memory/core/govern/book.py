@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar
 
 from agent_memory.models.errors import AgentMemoryError
+from agent_memory.ports import spans
 
 FLUSH_SECONDS = 1.0
 FLUSH_LINES = 200
-_log = logging.getLogger(__name__)
+_log = spans.log(__name__)
 Line = TypeVar("Line")
 
 

@@ -33,6 +33,7 @@ def told(kept: Kept) -> Told:
         money=body.get("money"),
         context_tokens=body.get("context", {}).get("total_tokens"),
         query=body["query"],
+        trace_id=body.get("trace_id"),
     )
 
 

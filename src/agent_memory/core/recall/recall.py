@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from agent_memory.core.govern.book import Book
@@ -12,7 +13,7 @@ from agent_memory.core.recall.question import Asked, names, read, spoken
 from agent_memory.core.recall.receipt import Question, receipt_line
 from agent_memory.core.recall.rerank import Judge
 from agent_memory.core.recall.score import rank
-from agent_memory.core.recall.select import select
+from agent_memory.core.recall.select import Hydrate, select
 from agent_memory.core.recall.trace import traced
 from agent_memory.core.write.embed import Embedding
 from agent_memory.models.answer import Recalled
@@ -20,10 +21,11 @@ from agent_memory.models.errors import InvalidInput, PartMissing
 from agent_memory.models.kinds.kind import fold
 from agent_memory.models.model import clean_text, new_id
 from agent_memory.models.moment import from_micros
-from agent_memory.models.record import Scope
-from agent_memory.ports.index import Calling, Index, Probe
+from agent_memory.models.record import Record, Scope
+from agent_memory.ports.index import Calling, Index, Pool, Probe
 from agent_memory.ports.receipts import ReceiptLine
 from agent_memory.ports.reranker import Reranker
+from agent_memory.ports.spans import span, tell
 
 CATCH_UP_SECONDS = 0.2
 LONGEST_QUERY = 20_000
@@ -52,22 +54,24 @@ def recall(recalling: Recalling, question: Question) -> Recalled:
 def answer(recalling: Recalling, question: Question) -> tuple[Recalled, ReceiptLine]:
     """The answer, and the receipt that it should leave."""
     started = time.perf_counter()
-    asked = read(_checked(question), from_micros(question.view.now))
-    if question.speakers is None:
-        question = replace(question, speakers=_speakers(recalling.index, question.view.scope, asked))
+    with span("recall.read"):
+        asked = read(_checked(question), from_micros(question.view.now))
+        if question.speakers is None:
+            question = replace(question, speakers=_speakers(recalling.index, question.view.scope, asked))
     recalling.embedding.agree()
-    reached = reach(recalling.index, recalling.calling, asked.text, question.view, question.recipe)
+    with span("recall.entities"):
+        reached = reach(recalling.index, recalling.calling, asked.text, question.view, question.recipe)
     probe, tokens = _probe(recalling, question, asked, reached)
-    pool = recalling.index.gather(probe)
-    if pool.pending and not question.again:  # bulk writes leave their vectors to whoever asks first, within bounds
-        recalling.embedding.catch_up(question.view, seconds=CATCH_UP_SECONDS, now=question.view.now)
-        pool = recalling.index.gather(probe)
-    ranking = rank(pool, asked, question.recipe, question.view.now, reached.evidence)
+    pool = _gathered(recalling, question, probe)
+    with span("recall.fuse"):
+        ranking = rank(pool, asked, question.recipe, question.view.now, reached.evidence)
     judge = Judge(recalling.reranker, question.text, question.reranked)
-    best = select(pool, ranking, question.recipe, question.k, recalling.index.hydrate, judge)
-    entities = ways(recalling.index, reached, [one.record.seq for one in best])
-    hits = [explained(one, pool, ranking, asked, question.recipe, entities.get(one.record.seq, [])) for one in best]
-    told = traced(recalling.index, pool, ranking, question, best) if question.trace else None
+    with span("recall.select"):
+        best = select(pool, ranking, question.recipe, question.k, _hydrating(recalling.index), judge)
+    with span("recall.explain"):
+        entities = ways(recalling.index, reached, [one.record.seq for one in best])
+        hits = [explained(one, pool, ranking, asked, question.recipe, entities.get(one.record.seq, [])) for one in best]
+        told = traced(recalling.index, pool, ranking, question, best) if question.trace else None
     recalled = Recalled.trusted(
         query=question.text,
         hits=hits,
@@ -83,9 +87,34 @@ def answer(recalling: Recalling, question: Question) -> tuple[Recalled, ReceiptL
         trace=told and told.trace,
         reranked=judge.told,
     )
+    tell(hits=len(hits), receipt_id=recalled.receipt_id)
     repeats = (other.record.seq for one in best for other in one.repeats)
     named = (*(told.named if told else ()), *repeats, *judge.named)
     return recalled, receipt_line(question, asked, pool, recalled, named)
+
+
+def _gathered(recalling: Recalling, question: Question, probe: Probe) -> Pool:
+    """The evidence; bulk writes leave their vectors to whoever asks first, within bounds."""
+
+    def gather() -> Pool:
+        with span("recall.gather"):
+            pool = recalling.index.gather(probe)
+            tell(seq=pool.seq, searched=pool.documents, candidates=len(pool.handles), pending=pool.pending)
+        return pool
+
+    pool = gather()
+    if not pool.pending or question.again:
+        return pool
+    recalling.embedding.catch_up(question.view, seconds=CATCH_UP_SECONDS, now=question.view.now)
+    return gather()
+
+
+def _hydrating(index: Index) -> Hydrate:
+    def hydrate(handles: Sequence[int]) -> list[Record]:
+        with span("recall.hydrate", records=len(handles)):
+            return index.hydrate(handles)
+
+    return hydrate
 
 
 def _checked(question: Question) -> str:

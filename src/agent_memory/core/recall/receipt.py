@@ -15,6 +15,7 @@ from agent_memory.models.record import Scope, Status
 from agent_memory.ports.index import Pool
 from agent_memory.ports.receipts import ReceiptLine
 from agent_memory.ports.records import Filter, View
+from agent_memory.ports.spans import trace_id
 
 PIPELINE = "recall-4"  # changes whenever the same question on the same rows would be answered differently
 SAME_SCORE = 1e-6
@@ -71,6 +72,8 @@ def receipt_line(
             for hit in recalled.hits
         ],
     }
+    if trace := trace_id():
+        body["trace_id"] = trace
     if recalled.trace is not None:
         body["trace"] = recalled.trace.model_dump()
     handles = tuple(hit.record.seq for hit in recalled.hits)

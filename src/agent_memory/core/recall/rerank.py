@@ -16,6 +16,7 @@ from agent_memory.models.answer import Reranked
 from agent_memory.models.errors import AgentMemoryError
 from agent_memory.models.recipe import Recipe
 from agent_memory.ports.reranker import Reranker
+from agent_memory.ports.spans import asked_of_model, span
 
 BATCH = 32  # texts in one call: the most that servers take as they come
 NONE = "no reranker is configured (set AGENT_MEMORY_RERANK_URL, or pass reranker=…)"
@@ -27,6 +28,7 @@ class Judge:
 
     def __init__(self, reranker: Reranker | None, query: str, told: Reranked | None = None) -> None:
         self._reranker = reranker
+        self._service: str | None = getattr(reranker, "service", None)
         self._query = query
         self.told = told
         self.named: tuple[int, ...] = ()
@@ -34,7 +36,8 @@ class Judge:
     def reorder(self, head: Sequence[Chosen], recipe: Recipe) -> list[Chosen]:
         """The head, with those that were scored in the reranker's order, in the places that they had."""
         if self.told is None:
-            self.told = self._asked(head[: recipe.rerank], recipe.rerank_seconds)
+            with span("recall.rerank", candidates=min(len(head), recipe.rerank)):
+                self.told = self._asked(head[: recipe.rerank], recipe.rerank_seconds)
         scores = self.told.scores
         scored = [one for one in head if one.record.id in scores]
         self.named = tuple(one.record.seq for one in scored)
@@ -54,7 +57,8 @@ class Judge:
                 break  # the next would not fit
             texts = [one.record.text for one in wanted[len(scores) : len(scores) + BATCH]]
             try:
-                scores += _checked(self._reranker.score(self._query, texts, left), len(texts))
+                with asked_of_model("rerank", self._reranker.name, self._service, texts=len(texts)):
+                    scores += _checked(self._reranker.score(self._query, texts, left), len(texts))
             except (AgentMemoryError, OSError, Unusable) as error:
                 trouble = str(error)
                 break

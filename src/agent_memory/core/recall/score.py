@@ -6,7 +6,7 @@ only the head is put in order; and how well a candidate fits is told for those t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import cached_property
@@ -19,6 +19,7 @@ from agent_memory.core.recall.relevance import relevance, usual
 from agent_memory.models.moment import to_micros
 from agent_memory.models.recipe import Recipe
 from agent_memory.ports.index import Pool
+from agent_memory.ports.spans import span
 
 if TYPE_CHECKING:
     import numpy as np
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     Numbers = NDArray[np.float64]
 
+CHANNEL = "recall.channel."
 K1, B = 1.2, 0.75
 OWN = 2.0  # how much a text's own words count; a neighbour's count `near_words` times that
 VAGUE = 0.5  # what a vague period ("recently") counts of an exact one
@@ -91,21 +93,21 @@ def rank(pool: Pool, asked: Asked, recipe: Recipe, now: int, reached: Mapping[in
 def fused(evidence: Evidence, now: int) -> dict[str, Numbers]:
     """Every channel at its weight; the conversation's share comes from what the others add up to."""
     pool, recipe = evidence.pool, evidence.recipe
-    channels = {
-        "vectors": recipe.vectors * evidence.nearness(),
-        "words": recipe.words * evidence.wording(),
-        "speaker": recipe.speaker * evidence.speaker(),
-        "date": recipe.date * evidence.dates,
-        "answer": recipe.answer * evidence.marked(tuple(evidence.asked.wanted)),
-        "question": -recipe.question * evidence.marked((evidence.asked.asking,)),
-        "entities": recipe.entities * evidence.linked(),
-        "recency": recipe.recency * evidence.recency(now),
-        "importance": recipe.importance * pool.importance.astype(float),
-        "key": recipe.key * pool.exact.astype(float),
-    }
-    best = best_of_conversation(pool.conversations, summed(channels))
-    channels["conversation"] = recipe.conversation * best
-    return channels
+    channels = measured(
+        vectors=lambda: recipe.vectors * evidence.nearness(),
+        words=lambda: recipe.words * evidence.wording(),
+        speaker=lambda: recipe.speaker * evidence.speaker(),
+        date=lambda: recipe.date * evidence.dates,
+        answer=lambda: recipe.answer * evidence.marked(tuple(evidence.asked.wanted)),
+        question=lambda: -recipe.question * evidence.marked((evidence.asked.asking,)),
+        entities=lambda: recipe.entities * evidence.linked(),
+        recency=lambda: recipe.recency * evidence.recency(now),
+        importance=lambda: recipe.importance * pool.importance.astype(float),
+        key=lambda: recipe.key * pool.exact.astype(float),
+    )
+    return channels | measured(
+        conversation=lambda: recipe.conversation * best_of_conversation(pool.conversations, summed(channels))
+    )
 
 
 def decayed(evidence: Evidence, now: int) -> dict[str, Numbers]:
@@ -113,11 +115,20 @@ def decayed(evidence: Evidence, now: int) -> dict[str, Numbers]:
     import numpy as np
 
     recipe, days = evidence.recipe, evidence.days(now)
-    return {
-        "vectors": recipe.vectors * np.maximum(evidence.similarity, 0.0),
-        "recency": recipe.recency * np.exp(-recipe.time_weight * days),
-        "importance": recipe.importance * evidence.pool.importance * 0.95**days,
-    }
+    return measured(
+        vectors=lambda: recipe.vectors * np.maximum(evidence.similarity, 0.0),
+        recency=lambda: recipe.recency * np.exp(-recipe.time_weight * days),
+        importance=lambda: recipe.importance * evidence.pool.importance * 0.95**days,
+    )
+
+
+def measured(**channels: Callable[[], Numbers]) -> dict[str, Numbers]:
+    """What each channel adds, one after the other."""
+    added: dict[str, Numbers] = {}
+    for name, channel in channels.items():
+        with span(CHANNEL + name):
+            added[name] = channel()
+    return added
 
 
 class Evidence:

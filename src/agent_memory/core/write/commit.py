@@ -20,6 +20,7 @@ from agent_memory.models.model import clean_name
 from agent_memory.models.record import Link
 from agent_memory.ports.changes import Applied, Author, Change, Connect, Derived, Expect, Key, Once, Put
 from agent_memory.ports.records import RecordStore
+from agent_memory.ports.spans import span
 
 T = TypeVar("T")
 
@@ -54,14 +55,16 @@ class How:
 def commit(writing: Writing, drafts: Sequence[Draft], author: Author, now: int, how: How = How()) -> Applied:  # noqa: B008
     """Write drafts, all or none."""
     writing.embedding.agree()
-    puts = [normalise(draft, writing.kinds, now) for draft in drafts]
+    with span("write.normalise", records=len(drafts)):
+        puts = [normalise(draft, writing.kinds, now) for draft in drafts]
     changes: list[Change] = []
     for draft, put in zip(drafts, _with_vectors(writing.embedding, puts, drafts, how.embed), strict=True):
         if len(draft.links) > MOST_LINKS:
             raise InvalidInput(f"links: {len(draft.links)}; the limit is {MOST_LINKS} a write", field="links")
         changes += [put, *(connect(_named(link, put.id)) for link in draft.links), *_neighbours(put)]
     changes += [connect(link) for link in how.links]
-    return writing.records.apply(changes, author=author, now=now, expect=how.expect, once=how.once)
+    with span("write.apply", changes=len(changes)):
+        return writing.records.apply(changes, author=author, now=now, expect=how.expect, once=how.once)
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from agent_memory.ports.embedder import Embedder, Space, embed_and_count
 from agent_memory.ports.index import Embedded, Index
 from agent_memory.ports.quantise import quantised, quantised_rows, unit
 from agent_memory.ports.records import View
+from agent_memory.ports.spans import span, tell
 
 if TYPE_CHECKING:
     import numpy as np
@@ -83,6 +84,8 @@ class Embedding:
 
     def vectors(self, texts: Sequence[str]) -> list[tuple[tuple[Vector, ...], bool]]:
         """Per text (vectors, complete): the first passages of each. An embedder out of reach leaves all for later."""
+        if not texts:  # no model is loaded, and none is asked, for nothing
+            return []
         passages = [self.embedder.passages(text) for text in texts]
         first = [(text, one) for text, found in zip(texts, passages, strict=True) for one in found[:AT_ONCE]]
         try:
@@ -113,6 +116,12 @@ class Embedding:
 
     def catch_up(self, view: View | None, *, seconds: float | None, now: int) -> int:
         """Embed what is pending, newest first, for at most `seconds`; how many contents are left."""
+        with span("embed.pending"):
+            left = self._caught_up(view, seconds, now)
+            tell(pending=left)
+            return left
+
+    def _caught_up(self, view: View | None, seconds: float | None, now: int) -> int:
         space = self.space
         deadline = None if seconds is None else time.monotonic() + seconds
         while left := self._index.pending(space, view):

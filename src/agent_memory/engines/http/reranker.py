@@ -21,6 +21,8 @@ class HttpReranker:
     """`base_url` is what comes before `/rerank`. A server with one model needs no `model`. Of a long text, and of a
     long question, the first 2,000 characters count."""
 
+    service = "http"
+
     def __init__(
         self,
         base_url: str,

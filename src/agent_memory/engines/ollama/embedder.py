@@ -30,6 +30,8 @@ BATCH = 64  # texts in a request
 class OllamaEmbedder:
     """Ollama itself cuts a text that its model cannot read whole. A model not in `DIMENSIONS` needs `dimensions`."""
 
+    service = "ollama"
+
     def __init__(
         self,
         *,

@@ -33,6 +33,8 @@ class OpenAIEmbedder:
     `base_url` is as OpenAI's own client wants it, with the `/v1`. A model that is not OpenAI's needs `dimensions`.
     """
 
+    service = "openai"
+
     def __init__(
         self,
         *,

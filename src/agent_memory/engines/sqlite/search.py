@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from agent_memory.engines.sqlite.interning import Interning, known_label
 from agent_memory.engines.sqlite.shelf import Shelf
 from agent_memory.ports.index import Pool, Probe
+from agent_memory.ports.spans import span
 
 BLOCK = 1024  # vectors turned into floats at a time: 1.5 MB, which stays in the processor's cache
 
@@ -53,20 +54,22 @@ class Search:
         back[at] = np.arange(len(rows))
         counts = np.zeros((len(rows), len(probe.terms)), np.uint8, order="F")  # core reads it word by word
         matching = np.zeros(len(rows), np.bool_)
-        for term, (places, times) in enumerate(found):
-            here = back[places]
-            shown = here >= 0
-            here = here[shown]
-            counts[here, term] = times[shown]
-            matching[here] = True
-            self.frequencies[term] += len(here)
+        with span("gather.words", terms=len(found)):
+            for term, (places, times) in enumerate(found):
+                here = back[places]
+                shown = here >= 0
+                here = here[shown]
+                counts[here, term] = times[shown]
+                matching[here] = True
+                self.frequencies[term] += len(here)
         if probe.vector is None or vectors is None or not len(rows):
             similarity = np.full(len(rows), np.nan, np.float32)
         else:
             belonging = back[owners]
             if ahead:  # of the snapshot, or of the moment that is replayed
                 belonging[lines > self.until] = -1
-            similarity = _similarity(vectors, scales, belonging, probe.vector, len(rows))
+            with span("gather.vectors", vectors=len(vectors)):
+                similarity = _similarity(vectors, scales, belonging, probe.vector, len(rows))
         self.parts.append(
             {
                 "handles": columns["version"][rows],

@@ -65,6 +65,7 @@ HELP: Mapping[str, str] = MappingProxyType(
         "tiers": "only these (can be given several times)",
         "time_window_hours": "only what began in the last so many hours",
         "top_k": "how many hits",
+        "trace_id": "only of this OpenTelemetry trace",
         "trace": "say what each channel put first, and what was left out and why",
         "ttl_seconds": "how long to keep it",
         "user_id": "whose (only your own can be asked for)",
