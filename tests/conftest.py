@@ -26,7 +26,7 @@ BOTH = {
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for name in [name for name in os.environ if name.startswith(("AGENT_MEMORY_", "OPENAI_"))]:
+    for name in [name for name in os.environ if name.startswith(("AGENT_MEMORY_", "OPENAI_", "OTEL_"))]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("AGENT_MEMORY_HOME", str(tmp_path / "home"))
     monkeypatch.chdir(tmp_path)

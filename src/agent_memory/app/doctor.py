@@ -17,7 +17,7 @@ from enum import StrEnum
 from pathlib import Path
 from urllib.parse import quote
 
-from agent_memory.app import config, registry
+from agent_memory.app import config, registry, telemetry
 from agent_memory.app.memory import AgentMemory
 from agent_memory.app.remote import is_remote
 from agent_memory.engines.sqlite import schema
@@ -60,11 +60,11 @@ def examine(store: str | None = None) -> list[Check]:
         return [
             *checks,
             Check("settings", State.FAIL, error.message, error.hint or "correct the variable"),
-            telemetry(),
+            check_telemetry(),
         ]
     if is_remote(settings.store_url):
         checks.append(Check("settings", State.OK, f"server {settings.store_url}, user {settings.user}"))
-        return [*checks, check_server(settings), telemetry()]
+        return [*checks, check_server(settings), check_telemetry(settings)]
     checks.append(Check("settings", State.OK, f"embedder {settings.embedding_provider}, user {settings.user}"))
     space: Space | None = None
     try:
@@ -75,7 +75,7 @@ def examine(store: str | None = None) -> list[Check]:
         checks.append(Check("embedder", State.FAIL, error.message, error.hint))
     if settings.rerank_url is not None:
         checks.append(check_reranker(settings))
-    return [*checks, *_store(settings.store_url, space), telemetry()]
+    return [*checks, *_store(settings.store_url, space), check_telemetry(settings)]
 
 
 def check_python() -> Check:
@@ -135,11 +135,17 @@ def check_server(settings: config.Settings) -> Check:
     return Check("server", State.OK, f"answers in {spent:.0f} ms; {records} records of {settings.user}")
 
 
-def telemetry() -> Check:
-    """We have none. onnxruntime does, and is told to be silent before it is loaded."""
+def check_telemetry(settings: config.Settings | None = None) -> Check:
+    """We have none, unless told to. onnxruntime does, and is told to be silent before it is loaded."""
     if "onnxruntime" in sys.modules and os.environ.get("ORT_DISABLE_TELEMETRY") != "1":
         return Check("telemetry", State.WARN, "onnxruntime was loaded before it was told to be silent", "report this")
-    return Check("telemetry", State.OK, "off")
+    if settings is None or settings.telemetry == telemetry.OFF:
+        return Check("telemetry", State.OK, "off")
+    try:
+        telemetry.begin(settings)
+    except AgentMemoryError as error:
+        return Check("telemetry", State.FAIL, error.message, error.hint)
+    return Check("telemetry", State.OK, f"traces are sent over {settings.telemetry}")
 
 
 def _store(url: str, space: Space | None) -> Iterator[Check]:

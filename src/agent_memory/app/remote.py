@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from pydantic import BaseModel, TypeAdapter
 from pydantic_core import to_json
 
-from agent_memory.app import headers
+from agent_memory.app import headers, telemetry
 from agent_memory.app.client import Client
 from agent_memory.app.config import Settings
 from agent_memory.app.operations import TABLE, Namespace, Operation, Permission
@@ -25,6 +25,8 @@ from agent_memory.app.wire import BUSY, Request, Wire
 from agent_memory.models.errors import AgentMemoryError, Denied, InvalidInput, PartMissing, StoreError
 from agent_memory.models.model import Stored, new_id
 from agent_memory.models.record import SHARED, Scope
+from agent_memory.ports import spans
+from agent_memory.ports.spans import Side
 
 if TYPE_CHECKING:
     import httpx
@@ -42,9 +44,11 @@ def is_remote(store: str) -> bool:
 class RemoteClient(Client):
     """It has no runtime: whatever is asked of it is asked of the server."""
 
+    side = Side.CLIENT
     threads = 16  # they wait, and do not compute
 
     def __init__(self, scope: Scope, conversation_id: str | None, settings: Settings) -> None:
+        telemetry.begin(settings)
         self.settings = settings
         self.scope = scope
         self.conversation_id = conversation_id
@@ -84,7 +88,7 @@ class RemoteClient(Client):
             Request(
                 f"/v1/call/{operation.name}",
                 to_json(_sent(arguments), inf_nan_mode="constants"),
-                self._who(),
+                self._who() | spans.headers(),
                 twice=reads or once,
                 reads=reads,
                 patience=SLOW if operation.permission is Permission.ADMIN else 1,
@@ -149,7 +153,9 @@ def _error(answer: httpx.Response, operation: Operation, address: str) -> AgentM
         return PartMissing(f"the server at {address} has no {operation.name}", hint="it is older: upgrade it")
     known = {one.code: one for one in _errors()}
     kind = known.get(code) or _by_status(answer.status_code)
-    return kind(message, hint=str(told.get("hint") or ""), field=told.get("field"))
+    error = kind(message, hint=str(told.get("hint") or ""), field=told.get("field"))
+    error.trace_id = told.get("trace_id")
+    return error
 
 
 def _by_status(status: int) -> type[AgentMemoryError]:

@@ -16,6 +16,7 @@ from agent_memory.core.govern.access import Meter, opened
 from agent_memory.models.errors import AgentMemoryError, Denied, Unauthenticated
 from agent_memory.models.moment import to_micros
 from agent_memory.models.record import SHARED, Scope
+from agent_memory.ports import spans
 from agent_memory.ports.access import KeyRow, Refusal
 from agent_memory.ports.clock import Clock, SystemClock
 
@@ -57,6 +58,7 @@ class Service:
         self._meter = Meter(self.settings.rate_limit)
         self._guarded = False
         self.observe: Observe = lambda operation, outcome, seconds: None
+        self.note: spans.Note | None = None  # is told how long each part of a call took
 
     def has_keys(self) -> bool:
         """Whether calls need an API key: from the first one on that was ever made, also if it has ended."""
@@ -83,7 +85,8 @@ class Service:
         begun = time.perf_counter()
         outcome = "unexpected"
         try:
-            answer = self._call(operation, caller, arguments)
+            with spans.noted(self.note), spans.span(operation.name):
+                answer = self._call(operation, caller, arguments)
             outcome = "ok"
             return answer
         except AgentMemoryError as error:

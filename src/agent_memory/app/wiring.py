@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from agent_memory.app import registry
+from agent_memory.app import registry, telemetry
 from agent_memory.app.config import Settings
 from agent_memory.core.govern.book import Book
 from agent_memory.core.recall.entities import calling
@@ -23,6 +23,7 @@ from agent_memory.ports.gate import FORK_SECONDS, Gate
 from agent_memory.ports.index import Calling
 from agent_memory.ports.receipts import ReceiptLine
 from agent_memory.ports.reranker import Reranker
+from agent_memory.ports.spans import asked_of_model, tell
 from agent_memory.ports.store import Store
 
 if TYPE_CHECKING:
@@ -49,8 +50,11 @@ class Gated:
         return self.embed_and_count(texts)[0]
 
     def embed_and_count(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], int | None]:
-        with self.gate.passing():
-            return embed_and_count(self.embedder, texts)
+        service = getattr(self.embedder, "service", None)
+        with self.gate.passing(), asked_of_model("embeddings", self.space.model, service, texts=len(texts)):
+            rows, tokens = embed_and_count(self.embedder, texts)
+            tell(**{"gen_ai.usage.input_tokens": tokens, "gen_ai.embeddings.dimension.count": self.space.dimension})
+            return rows, tokens
 
 
 @dataclass(eq=False)
@@ -109,6 +113,7 @@ def borrow(settings: Settings, embedder: Embedder | None = None, reranker: Reran
     """The runtime for these settings: one per store, embedder and reranker, so that clients share caches and
     connections. What a client brings along serves only those that bring the same."""
     url = registry.locate(settings.store_url)
+    telemetry.begin(settings)
     with _lock:
         for runtime in _open:
             if runtime.url == url and _serves(runtime, settings, embedder, reranker):

@@ -15,7 +15,7 @@
     ├── PartMissing       an optional part is not installed or not reachable
     └── Corrupt           the store contradicts its own journal
 
-Each has a stable `code` for machines and a `hint` for people.
+Each has a stable `code` for machines and a `hint` for people, and the `trace_id` of the call where calls are traced.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ class AgentMemoryError(Exception):
     """The root: catch this to catch everything that agent-memory raises on purpose."""
 
     code = "error"
+    trace_id: str | None = None
 
     def __init__(self, message: str, *, hint: str = "", field: str | None = None) -> None:
         super().__init__(message)
@@ -36,8 +37,9 @@ class AgentMemoryError(Exception):
         return f"{self.message} ({self.hint})" if self.hint else self.message
 
     def to_dict(self) -> dict[str, str]:
-        """What a door prints: code, message and, where they exist, field and hint."""
+        """What a door prints: code, message and, where they exist, field, hint and trace id."""
         shown = {"code": self.code, "message": self.message, "field": self.field, "hint": self.hint}
+        shown["trace_id"] = self.trace_id
         return {name: value for name, value in shown.items() if value}
 
 
