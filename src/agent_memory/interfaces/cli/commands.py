@@ -151,7 +151,9 @@ def _run(operation: Operation, **given: Any) -> int:
             ask = ASKED.get(operation.name)
             result = ask(memory, said) if ask else attrgetter(operation.name)(memory)(**said)
         except NotFound as error:
-            raise missing.explained(error, memory, said) from error
+            told = missing.explained(error, memory, said)
+            told.trace_id = error.trace_id
+            raise told from error
         if not in_json and sys.stdout.isatty() and is_empty(result):
             nothing = Note(missing.nothing(memory))
     if in_json:

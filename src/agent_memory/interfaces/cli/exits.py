@@ -98,14 +98,13 @@ def _failed(error: Exception, session: Session) -> int:
         _complain(error.to_dict(), session)
         return status_of(error)
     said = " ".join(str(error).split())
-    _complain(
-        {
-            "code": "unexpected",
-            "message": f"{type(error).__name__}: {said}" if said else type(error).__name__,
-            "hint": "this is a bug; run it again with AGENT_MEMORY_DEBUG=1 and report what it shows",
-        },
-        session,
-    )
+    problem = {
+        "code": "unexpected",
+        "message": f"{type(error).__name__}: {said}" if said else type(error).__name__,
+        "hint": "this is a bug; run it again with AGENT_MEMORY_DEBUG=1 and report what it shows",
+    }
+    trace = getattr(error, "trace_id", None)
+    _complain({**problem, "trace_id": trace} if trace else problem, session)
     return UNEXPECTED
 
 
@@ -120,6 +119,8 @@ def _complain(problem: dict[str, str], session: Session) -> None:
     write_error("error:", problem["message"], "red")
     if problem.get("hint"):
         write_error("hint:", problem["hint"], "yellow")
+    if problem.get("trace_id"):
+        write_error("trace:", problem["trace_id"], "dim")
 
 
 def _write_anything() -> None:

@@ -6,12 +6,11 @@ Calls wait in one event loop, and work in a few threads: whoever is slow to send
 from __future__ import annotations
 
 import asyncio
-import logging
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import Executor
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 from urllib.parse import unquote
@@ -28,6 +27,7 @@ from agent_memory.interfaces.grpc.status import abort
 from agent_memory.interfaces.grpc.streams import Imported, Session
 from agent_memory.interfaces.loopback import is_local
 from agent_memory.models.errors import AgentMemoryError, InvalidInput, StoreError, TooMany
+from agent_memory.ports import spans
 
 SAID = ("tenant", "user", "agent", "conversation")
 MOST_STREAMS = 16
@@ -35,7 +35,7 @@ RENEW_SECONDS = 10.0  # how long a stream goes on with a key before it is looked
 LOOK_SECONDS = 0.2  # how often a follower looks for something new
 T = TypeVar("T")
 
-log = logging.getLogger("agent_memory.grpc")
+log = spans.log("agent_memory.grpc")
 
 
 @dataclass(frozen=True)
@@ -79,21 +79,26 @@ class _Route:
 
     async def answer(self, raw: bytes, context: Any) -> bytes:
         async with _telling(context):
-            return await self.desk.run(self._answered, claimed(context), raw)
+            return await self.desk.run(self._answered, claimed(context), raw, carried(context))
         raise AssertionError("a call that failed was aborted")
 
-    def _answered(self, claim: Claim, raw: bytes) -> bytes:
+    def _answered(self, claim: Claim, raw: bytes, trace: dict[str, str]) -> bytes:
         operation, service = self.method.operation, self.desk.service
         assert operation is not None
-        caller = service.identify(claim, operation.name)
-        return self._written(service.call(operation, caller, self._read(raw)))
+        with self._served(trace):
+            caller = service.identify(claim, operation.name)
+            return self._written(service.call(operation, caller, self._read(raw)))
+
+    def _served(self, trace: dict[str, str]) -> AbstractContextManager[object]:
+        """In a stream, each page has a span: a stream may last for days."""
+        return spans.served(self.method.path.removeprefix("/"), trace, **{"rpc.system": "grpc"})
 
     async def stream(self, raw: bytes, context: Any) -> AsyncIterator[bytes]:
         """A page at a time; after an empty one there is nothing new for a while."""
         assert self.method.stream is not None
         async with _telling(context):
             with self.desk.slot():
-                session = await self.desk.run(self._session, claimed(context))
+                session = await self.desk.run(self._session, claimed(context), carried(context))
                 pages = self.method.stream.run(session, self._read(raw))
                 while (page := await self.desk.run(self._page, pages)) is not None:
                     for one in page:
@@ -114,7 +119,7 @@ class _Route:
         assert self.method.stream is not None
         async with _telling(context):
             with self.desk.slot():
-                session = await self.desk.run(self._session, claimed(context))
+                session = await self.desk.run(self._session, claimed(context), carried(context))
                 taken = self.method.stream.run(session)
                 page: list[bytes] = []
                 async for raw in messages:
@@ -134,15 +139,16 @@ class _Route:
             error.hint = f"{error.hint}; {kept}" if error.hint else kept
             raise
 
-    def _session(self, claim: Claim) -> Session:
+    def _session(self, claim: Claim, trace: dict[str, str]) -> Session:
         service, stream = self.desk.service, f"stream.{self.method.name.lower()}"
         caller, known = service.identify(claim, stream), time.monotonic()
 
         def call(name: str, said: dict[str, Any]) -> Any:
             nonlocal caller, known
-            if time.monotonic() - known > RENEW_SECONDS:
-                caller, known = service.identify(claim, stream), time.monotonic()
-            return service.call(TABLE[name], caller, said)
+            with self._served(trace):
+                if time.monotonic() - known > RENEW_SECONDS:
+                    caller, known = service.identify(claim, stream), time.monotonic()
+                return service.call(TABLE[name], caller, said)
 
         return Session(caller.scope.user, call)
 
@@ -173,6 +179,11 @@ def claimed(context: Any) -> Claim:
     return Claim(token=token.strip() if scheme.lower() == "bearer" else None, **said, local=_near(context.peer()))
 
 
+def carried(context: Any) -> dict[str, str]:
+    """Of which trace the metadata say that the call is a part."""
+    return {name: value for name, value in context.invocation_metadata() if name in ("traceparent", "tracestate")}
+
+
 def _near(peer: str) -> bool:
     """`ipv4:127.0.0.1:40312`, `ipv6:%5B::1%5D:40312`"""
     return is_local(unquote(peer).partition(":")[2].rpartition(":")[0].strip("[]"))
@@ -187,7 +198,8 @@ async def _telling(context: Any) -> AsyncIterator[None]:
         return
     except AgentMemoryError as error:
         told = error
-    except Exception:
+    except Exception as error:
         log.exception("a call failed")
         told = AgentMemoryError("something broke", hint="the log of the server has more")
+        told.trace_id = spans.trace_id(error)
     await abort(context, told)

@@ -38,7 +38,7 @@ _PRINTABLE = "".join(map(chr, range(0x20, 0x7F))).replace("%", "")
 async def abort(context: Any, error: AgentMemoryError) -> None:
     """End a call with an error of ours. Never returns."""
     code = CODES.get(error.code, grpc.StatusCode.INTERNAL)
-    told = {"code": error.code, "field": error.field, "hint": error.hint}
+    told = {"code": error.code, "field": error.field, "hint": error.hint, "trace-id": error.trace_id}
     metadata = [(f"memory-{name}", quote(value[:LONGEST], _PRINTABLE)) for name, value in told.items() if value]
     details = ("grpc-status-details-bin", _details(code.value[0], error))
     await context.abort(code, error.message[:LONGEST], (*metadata, details))

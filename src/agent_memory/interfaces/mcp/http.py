@@ -32,8 +32,10 @@ class Entrance:
     def __init__(self, app: ASGIApp, identify: Identify) -> None:
         self._app = app
         self._identify = identify
+        self.route: Route | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        scope["route"] = self.route  # as FastAPI does: metrics and traces name it
         scope[CALLER] = await anyio.to_thread.run_sync(self._identify, Request(scope))
         await self._app(scope, receive, send)
 
@@ -52,4 +54,6 @@ def mount(
             yield state
 
     app.router.lifespan_context = living
-    app.router.routes.append(Route(path, endpoint=Entrance(StreamableHTTPASGIApp(manager), identify)))
+    entrance = Entrance(StreamableHTTPASGIApp(manager), identify)
+    entrance.route = Route(path, endpoint=entrance, name="mcp")
+    app.router.routes.append(entrance.route)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,8 +13,9 @@ from agent_memory.interfaces.mcp import answers, compat, schemas, wording
 from agent_memory.interfaces.mcp.budget import within, written
 from agent_memory.interfaces.mcp.places import COMPAT, Tool
 from agent_memory.models.errors import AgentMemoryError, InvalidInput
+from agent_memory.ports import spans
 
-log = logging.getLogger(__name__)
+log = spans.log(__name__)
 
 
 def announced(tool: Tool) -> types.Tool:
@@ -54,9 +54,9 @@ def call(service: Service, tool: Tool, caller: Caller, given: Mapping[str, Any])
         return failed(error.to_dict())
     except Exception as error:  # the door: an agent gets a sentence, the log the rest
         log.exception("%s failed", tool.name)
-        return failed(
-            {"code": "unexpected", "message": f"{type(error).__name__} in {tool.name}", "hint": "see the server's log"}
-        )
+        told = AgentMemoryError(f"{type(error).__name__} in {tool.name}", hint="see the server's log")
+        told.trace_id = spans.trace_id(error)
+        return failed({**told.to_dict(), "code": "unexpected"})
 
 
 def failed(problem: Mapping[str, str]) -> types.CallToolResult:

@@ -24,6 +24,7 @@ from agent_memory.interfaces.rest.limits import Limits
 from agent_memory.interfaces.rest.metrics import Measured, Metrics
 from agent_memory.interfaces.rest.routes import answered, router
 from agent_memory.interfaces.rest.streams import stream_router
+from agent_memory.interfaces.rest.traces import Traced
 from agent_memory.models.errors import AgentMemoryError
 
 SILENT: Any = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
@@ -71,6 +72,7 @@ def create_app(service: Service, hosts: frozenset[str] = frozenset(), **limits: 
     app.add_middleware(Limits, **limits)
     app.add_middleware(Guard, hosts=hosts)
     app.add_middleware(Measured, metrics=metrics)
+    app.add_middleware(Traced)
     return app
 
 

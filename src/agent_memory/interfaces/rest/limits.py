@@ -7,7 +7,6 @@ streams (an import) is read by its route, line by line, and only has to keep com
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import MutableMapping
 from typing import Any
 
@@ -15,12 +14,13 @@ from starlette.responses import Response
 
 from agent_memory.interfaces.rest.guard import READING, App, Message, Receive, Send
 from agent_memory.interfaces.rest.problems import problem
+from agent_memory.ports import spans
 
 MOST_BYTES = 16 * 1024 * 1024
 BODY_SECONDS = 30.0
 ANSWER_SECONDS = 60.0
 STREAMS = frozenset({"/v1/import"})
-_log = logging.getLogger(__name__)
+_log = spans.log(__name__)
 
 
 class Limits:

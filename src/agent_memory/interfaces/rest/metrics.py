@@ -12,14 +12,16 @@ from prometheus_client.registry import Collector
 from starlette.responses import Response
 
 from agent_memory.app.namespaces.upkeep import resident_bytes
-from agent_memory.app.operations import Operation, Permission
+from agent_memory.app.operations import TABLE, Operation, Permission
 from agent_memory.app.service import Service
+from agent_memory.core.recall.score import CHANNEL
 from agent_memory.interfaces.rest.guard import App, Message, Receive, Send
 from agent_memory.models.errors import AgentMemoryError
 from agent_memory.models.moment import to_micros
 from agent_memory.models.record import Scope
 from agent_memory.ports.records import View
 
+FINE = (0.0001, 0.00025, 0.0005)
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 RECALLS = frozenset({"recall", "remember", "contexts.assemble"})
 ELSEWHERE = "other"
@@ -38,8 +40,16 @@ class Metrics:
         self._requests = self._counter("http_requests", "Requests by route and status", "route", "status")
         self._seconds = self._histogram("call_seconds", "How long an operation took", "operation")
         self._http_seconds = self._histogram("http_request_seconds", "Until the last byte of the answer", "route")
+        self._parts = Histogram(
+            "agent_memory_part_seconds",
+            "How long a part of an operation took",
+            ["part"],
+            buckets=(*FINE, *SECONDS),
+            registry=self._registry,
+        )
+        self._known: dict[str, Histogram] = {}
         self._registry.register(_Sizes(service))
-        service.observe = self.called
+        service.observe, service.note = self.called, self.noted
 
     def called(self, operation: Operation, outcome: str, seconds: float) -> None:
         self._calls.labels(operation.name, outcome).inc()
@@ -48,6 +58,14 @@ class Metrics:
             self._recalls.inc()
         if outcome == "ok" and operation.permission is not Permission.READ:
             self._writes.inc()
+
+    def noted(self, part: str, seconds: float) -> None:
+        """Whole operations have a histogram of their own; channels are for traces."""
+        if part.startswith(CHANNEL) or part in TABLE:
+            return
+        if part not in self._known:
+            self._known[part] = self._parts.labels(part)
+        self._known[part].observe(seconds)
 
     def requested(self, route: str, status: int, seconds: float) -> None:
         self._requests.labels(route, str(status)).inc()

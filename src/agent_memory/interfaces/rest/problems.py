@@ -15,6 +15,7 @@ from starlette.routing import Match
 
 from agent_memory.models.errors import AgentMemoryError
 from agent_memory.models.model import Model, invalid
+from agent_memory.ports.spans import trace_id
 
 STATUS: Mapping[str, int] = MappingProxyType(
     {
@@ -60,7 +61,7 @@ PLAIN: Mapping[int, str] = MappingProxyType({400: "invalid_json", 404: "no_such_
 
 class Problem(Model):
     """What went wrong: `code` for machines, `detail` and `hint` for people. Of an import: so many lines
-    are `imported`, and `line` is the first that is not."""
+    are `imported`, and `line` is the first that is not. `trace_id` leads to the spans of a call that was traced."""
 
     type: str = "about:blank"
     title: str
@@ -71,11 +72,13 @@ class Problem(Model):
     field: str | None = None
     line: int | None = None
     imported: int | None = None
+    trace_id: str | None = None
 
 
 def problem(status: int, detail: str, code: str, **more: Any) -> JSONResponse:
     headers = more.pop("headers", None)
     body = {"type": "about:blank", "title": TITLES.get(status, "Problem"), "status": status, "detail": detail}
+    more["trace_id"] = trace_id()
     body |= {"code": code, **{name: value for name, value in more.items() if value not in (None, "")}}
     return JSONResponse(body, status, headers, media_type="application/problem+json")
 
