@@ -93,6 +93,10 @@ def test_rest(server: Server, collector: Collector) -> None:
     status, refused = server.ask("POST", "/v1/recall", {"query": "x", CANARY: 1}, traceparent="00-zz-zz-01")
     assert status == 422 and len(refused["trace_id"]) == 32
     assert server.ask("GET", "/healthz")[0] == server.ask("GET", "/metrics")[0] == 200
+    connection = http.client.HTTPConnection(server.url.partition("//")[2], timeout=30)
+    connection.request("GET", "/v1/journal/stream?after=0")
+    assert b"retry" in connection.getresponse().readline()
+    connection.close()
     server.end()
     found = collector.spans
     asked = child(found, SPAN, "GET /memory/retrieve")
@@ -106,7 +110,7 @@ def test_rest(server: Server, collector: Collector) -> None:
     failed = [span for span in found if span.name == "records.get" and span.status == 2]
     assert [span.attributes for span in failed] == [{"error.type": "not_found"}]
     assert {span.trace_id for span in found} >= {TRACE, nowhere["trace_id"], refused["trace_id"]}
-    assert not {span.name for span in found} & {"GET /healthz", "GET /metrics"}
+    assert not {span.name for span in found} & {"GET /healthz", "GET /metrics", "records.journal"}
     assert CANARY.encode() not in b"".join(collector.bodies)
 
 
@@ -148,6 +152,10 @@ def test_grpc(server: Server, collector: Collector) -> None:
             call("records.get", id=CANARY)
         exporting = next(one for one in made.methods if one.name == "Export")
         assert len(list(channel.unary_stream(exporting.path)(b"", metadata=metadata, timeout=30))) == 1
+        following = next(one for one in made.methods if one.name == "Journal")
+        journal = channel.unary_stream(following.path)(b"", metadata=metadata, timeout=30)
+        assert next(journal)
+        journal.cancel()
     assert dict(error.value.trailing_metadata())["memory-trace-id"] == TRACE
     server.end()
     found = collector.spans
@@ -156,6 +164,7 @@ def test_grpc(server: Server, collector: Collector) -> None:
     assert child(found, child(found, asked, "recall"), "recall.fuse")
     pages = [span for span in found if span.name == exporting.path.removeprefix("/")]
     assert pages and {page.parent_id for page in pages} == {SPAN}
+    assert "records.journal" not in {span.name for span in found}
     assert CANARY.encode() not in b"".join(collector.bodies)
 
 
@@ -206,10 +215,9 @@ def test_mcp_over_stdio(home: Path, collector: Collector) -> None:
 @pytest.mark.requirement("P16")
 def test_the_command_line(home: Path, collector: Collector) -> None:
     def run(*words: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [*CLI, *words], env={**os.environ, **collector.environment}, capture_output=True, text=True
-        )
+        return subprocess.run([*CLI, *words], env={**os.environ, **environment}, capture_output=True, text=True)
 
+    environment = {**collector.environment, "OTEL_EXPERIMENTAL_RESOURCE_DETECTORS": "process"}
     assert run("add", CANARY).returncode == run("recall", CANARY).returncode == 0
     (recall,) = [span for span in collector.spans if span.name == "recall"]
     (found,) = json.loads(run("receipts", "find", "--trace-id", recall.trace_id, "--json").stdout)

@@ -41,6 +41,10 @@ class Tracer(Protocol):
         that leaves it gets the trace id; of the error only its code is told."""
         ...
 
+    def untold(self) -> AbstractContextManager[object]:
+        """While this is open, nothing is told."""
+        ...
+
     def tell(self, attributes: Mapping[str, Value]) -> None:
         """More about the innermost span that is open."""
         ...
@@ -93,6 +97,11 @@ def span(name: str, /, side: Side = Side.INSIDE, **attributes: Value) -> Abstrac
 def served(name: str, headers: Mapping[str, str], /, **attributes: Value) -> AbstractContextManager[object]:
     """A request of somebody else, as a part of the trace that its headers name."""
     return _NOTHING if _tracer is None else _tracer.span(name, Side.SERVER, attributes, headers)
+
+
+def untold() -> AbstractContextManager[object]:
+    """While this is open, nothing is told: somebody only looks, again and again, whether there is something new."""
+    return _NOTHING if _tracer is None else _tracer.untold()
 
 
 def asked_of_model(what: str, model: str, service: str | None, **attributes: Value) -> AbstractContextManager[object]:

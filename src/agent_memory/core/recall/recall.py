@@ -87,7 +87,7 @@ def answer(recalling: Recalling, question: Question) -> tuple[Recalled, ReceiptL
         trace=told and told.trace,
         reranked=judge.told,
     )
-    tell(hits=len(hits), receipt_id=recalled.receipt_id)
+    tell(hits=len(hits), receipt_id=None if question.again else recalled.receipt_id)
     repeats = (other.record.seq for one in best for other in one.repeats)
     named = (*(told.named if told else ()), *repeats, *judge.named)
     return recalled, receipt_line(question, asked, pool, recalled, named)

@@ -51,6 +51,9 @@ class OtelTracer:
         )
         return _Open(started)
 
+    def untold(self) -> AbstractContextManager[object]:
+        return _Open(trace.INVALID_SPAN)
+
     def tell(self, attributes: Mapping[str, Value]) -> None:
         trace.get_current_span().set_attributes(_shown(attributes))
 
@@ -106,7 +109,7 @@ class _Sending:
 
 
 class _Skipped(trace.NonRecordingSpan):
-    """A call of ours that is not sampled; nor are its parts, so that nobody need ask for each of them."""
+    """A call of ours that is not told; nor are its parts, so that nobody need ask for each of them."""
 
 
 _NOTHING = nullcontext()
@@ -142,6 +145,8 @@ def _shown(attributes: Mapping[str, Value]) -> dict[str, str | int | float | boo
 
 
 def _resource(version: str) -> Resource:
-    made = Resource.create({"service.version": version})
-    named = str(made.attributes["service.name"])
-    return made.merge(Resource({"service.name": NAME})) if named.startswith("unknown_service") else made
+    """As the variables describe it. The words of a command line may be what somebody remembers."""
+    made = dict(Resource.create({"service.version": version}).attributes)
+    if str(made["service.name"]).startswith("unknown_service"):
+        made["service.name"] = NAME
+    return Resource({name: value for name, value in made.items() if not name.startswith("process.command")})

@@ -22,6 +22,7 @@ from agent_memory.interfaces.rest.routes import ERRORS, Given, Identify, answere
 from agent_memory.models.errors import AgentMemoryError, InvalidInput
 from agent_memory.models.model import Model
 from agent_memory.models.record import Record
+from agent_memory.ports.spans import untold
 
 NDJSON = "application/x-ndjson"
 POLL_SECONDS = 0.25
@@ -133,7 +134,8 @@ async def _events(call: Call, after: int, request: Request) -> AsyncIterator[byt
     yield b"retry: 1000\n\n"
     spoke = time.monotonic()
     while not request.app.state.stopping.is_set():
-        lines = await run_in_threadpool(call, "records.journal", {"after": after, "limit": PAGE})
+        with untold():
+            lines = await run_in_threadpool(call, "records.journal", {"after": after, "limit": PAGE})
         for line in lines:
             after = line.seq
             yield b"id: %d\nevent: journal\ndata: %s\n\n" % (line.seq, to_json(line))

@@ -40,4 +40,4 @@ class Traced:
             if route:
                 spans.rename(f"{method} {route}")
             failed = str(status) if status >= 500 else None
-            spans.tell(**{"http.route": route, "http.response.status_code": status, "error.type": failed})
+            spans.tell(**{"http.route": route, "http.response.status_code": status or None, "error.type": failed})
