@@ -94,8 +94,9 @@ def test_rest(server: Server, collector: Collector) -> None:
     assert status == 422 and len(refused["trace_id"]) == 32
     assert server.ask("GET", "/healthz")[0] == server.ask("GET", "/metrics")[0] == 200
     connection = http.client.HTTPConnection(server.url.partition("//")[2], timeout=30)
-    connection.request("GET", "/v1/journal/stream?after=0")
-    assert b"retry" in connection.getresponse().readline()
+    connection.request("GET", "/v1/journal/stream?after=0", headers={"x-memory-user": CANARY})
+    with connection.getresponse() as events:
+        assert next(line for line in iter(events.readline, b"") if line.startswith(b"id:"))
     connection.close()
     server.end()
     found = collector.spans
