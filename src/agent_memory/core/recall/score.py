@@ -19,7 +19,7 @@ from agent_memory.core.recall.relevance import relevance, usual
 from agent_memory.models.moment import to_micros
 from agent_memory.models.recipe import Recipe
 from agent_memory.ports.index import Pool
-from agent_memory.ports.spans import span
+from agent_memory.ports.spans import span, tracing
 
 if TYPE_CHECKING:
     import numpy as np
@@ -124,6 +124,8 @@ def decayed(evidence: Evidence, now: int) -> dict[str, Numbers]:
 
 def measured(**channels: Callable[[], Numbers]) -> dict[str, Numbers]:
     """What each channel adds, one after the other."""
+    if not tracing():
+        return {name: channel() for name, channel in channels.items()}
     added: dict[str, Numbers] = {}
     for name, channel in channels.items():
         with span(CHANNEL + name):

@@ -60,7 +60,7 @@ class Metrics:
             self._writes.inc()
 
     def noted(self, part: str, seconds: float) -> None:
-        """Whole operations have a histogram of their own; channels are for traces."""
+        """Whole operations have a histogram of their own; channels are for traces alone."""
         if part.startswith(CHANNEL) or part in TABLE:
             return
         if part not in self._known:
