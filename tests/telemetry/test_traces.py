@@ -215,6 +215,18 @@ def test_it_is_a_part_of_what_the_application_does(traced: Collector) -> None:
     assert type(trace.get_tracer_provider()).__name__ == "ProxyTracerProvider", "it is not ours to set"
 
 
+def test_what_is_not_sampled_has_a_trace_id_all_the_same(traced: Collector, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OTEL_TRACES_SAMPLER", "always_off")
+    with AgentMemory("ada") as memory:
+        memory.recall("anything?")
+        (receipt,) = memory.receipts.find()
+        with pytest.raises(AgentMemoryError) as error:
+            memory.records.get("nothing")
+    telemetry.end()
+    assert receipt.trace_id and error.value.trace_id and receipt.trace_id != error.value.trace_id
+    assert traced.bodies == []
+
+
 FORKED = """
 import os, sys
 from agent_memory import AgentMemory

@@ -87,21 +87,21 @@ def tracing() -> bool:
 
 def span(name: str, /, side: Side = Side.INSIDE, **attributes: Value) -> AbstractContextManager[object]:
     """While this is open, a part of a call is done."""
-    note = _note.get()
-    if _tracer is None:
+    note, tracer = _note.get(), _tracer  # which another thread may end
+    if tracer is None:
         return _NOTHING if note is None else _Timed(name, note)
-    opened = _tracer.span(name, side, attributes, None)
+    opened = tracer.span(name, side, attributes, None)
     return opened if note is None else _both(opened, _Timed(name, note))
 
 
 def served(name: str, headers: Mapping[str, str], /, **attributes: Value) -> AbstractContextManager[object]:
     """A request of somebody else, as a part of the trace that its headers name."""
-    return _NOTHING if _tracer is None else _tracer.span(name, Side.SERVER, attributes, headers)
+    return _NOTHING if (tracer := _tracer) is None else tracer.span(name, Side.SERVER, attributes, headers)
 
 
 def untold() -> AbstractContextManager[object]:
     """While this is open, nothing is told: somebody only looks, again and again, whether there is something new."""
-    return _NOTHING if _tracer is None else _tracer.untold()
+    return _NOTHING if (tracer := _tracer) is None else tracer.untold()
 
 
 def asked_of_model(what: str, model: str, service: str | None, **attributes: Value) -> AbstractContextManager[object]:
@@ -115,23 +115,23 @@ def asked_of_model(what: str, model: str, service: str | None, **attributes: Val
 
 
 def tell(**attributes: Value) -> None:
-    if _tracer is not None:
-        _tracer.tell(attributes)
+    if (tracer := _tracer) is not None:
+        tracer.tell(attributes)
 
 
 def rename(name: str) -> None:
-    if _tracer is not None:
-        _tracer.rename(name)
+    if (tracer := _tracer) is not None:
+        tracer.rename(name)
 
 
 def trace_id(error: BaseException | None = None) -> str | None:
     """Of the span that an error left, else of what is open."""
     found: str | None = getattr(error, "trace_id", None)
-    return found if found or _tracer is None else _tracer.trace_id()
+    return found if found or (tracer := _tracer) is None else tracer.trace_id()
 
 
 def headers() -> dict[str, str]:
-    return {} if _tracer is None else _tracer.headers()
+    return {} if (tracer := _tracer) is None else tracer.headers()
 
 
 @contextmanager
