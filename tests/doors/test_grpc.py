@@ -118,19 +118,6 @@ def test_what_is_not_sent_is_not_said(client: Foreign) -> None:
     assert client.call("UserService/SetPreference", {"domain": "d", "name": "n", "value": None}) is not None
 
 
-def test_an_operation_appears_by_being_declared(service: Service) -> None:
-    def shout(self: Records, words: str, times: int = 1) -> list[str]:
-        """Say it louder."""
-        return [words.upper()] * times
-
-    with toy("shout", shout), start(service, port=0) as door:
-        client = Foreign(door.port)
-        assert client.call("RecordsService/Shout", {"words": "straße", "times": 2}) == ["STRASSE", "STRASSE"]
-        assert client.call("RecordsService/Shout", {"words": "a"}) == ["A"]
-        client.close()
-    assert "Shout" not in str(schema().services)
-
-
 def test_a_conversation_and_its_user_come_with_the_call(door: Door) -> None:
     ada = Foreign(door.port, "ada", conversation="c1")
     bob = Foreign(door.port, "bob", conversation="c1")
