@@ -206,6 +206,7 @@ def seen(store: Store, view: View, where: Filter) -> dict[str, Any]:
             )
         ],
         "find": [public(one) for one in records.find(view, where, limit=100)],
+        "believed": [public(one) for one in records.believed(view, where, after=3, limit=100)],
         "oldest": [public(one) for one in records.find(view, where, limit=3, oldest_first=True)],
         "after": [
             answer(lambda id=id: [one.id for one in records.find(view, where, limit=2, after=id)])  # type: ignore[misc]

@@ -167,4 +167,4 @@ def test_nobody_gets_over_the_walls(house: House, door: str) -> None:
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("door", DOORS)
 def test_nobody_gets_over_the_walls_however_long_they_try(house: House, door: str) -> None:
-    tried(house, door, 200)
+    tried(house, door, 60)
