@@ -94,6 +94,7 @@ def compose(service: Service, listen: Listen) -> tuple[FastAPI, dict[str, str]]:
     found = {"rest": "/v1", "docs": "/docs"}
     with contextlib.suppress(_Absent):
         _ours(MCP).mount(app, service, app.state.identify)
+        _ours(MCP).mount(app, service, app.state.identify, toolsets=["compat"], path="/mcp/compat")
         found["mcp"] = "/mcp"
     if listen.grpc_port is not None:
         with contextlib.suppress(_Absent, PartMissing):
