@@ -15,26 +15,35 @@ from random import Random
 from typing import Any
 
 import pytest
+from choosing import (
+    CALLING,
+    IDS,
+    KEYS,
+    KINDS,
+    NOTHING,
+    QUESTIONS,
+    SCOPES,
+    WORDS,
+    WRITERS,
+    moment,
+    some_change,
+    some_condition,
+    some_filter,
+    some_put,
+)
 from hypothesis import HealthCheck, note, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 from agent_memory.engines import sqlite
 from agent_memory.models.errors import AgentMemoryError
-from agent_memory.models.record import Record, Scope, Status
+from agent_memory.models.record import Record, Scope
 from agent_memory.ports.changes import (
-    DERIVED_FROM,
-    Amend,
     Author,
     Change,
-    Connect,
     Derived,
-    Disconnect,
     Erase,
-    Expect,
-    Key,
     Once,
-    Put,
 )
 from agent_memory.ports.embedder import Space
 from agent_memory.ports.index import Embedded, Probe
@@ -43,96 +52,16 @@ from agent_memory.ports.records import Filter, View
 from agent_memory.ports.store import Store
 from agent_memory.testing import memory
 from agent_memory.testing.builders import (
-    ALICE,
-    ALICES_BOT,
-    BOB,
-    BOT,
     EVERYTHING,
     OTHER_SPACE,
-    SHARED,
     SPACE,
-    STRANGER,
     direction,
-    put,
     term,
     terms,
     text_vector,
-    with_vectors,
 )
 
-IDS, KINDS, KEYS, TYPES = "abcd", ("note", "fact"), ("k1", "k2"), ("about", DERIVED_FROM)
-WORDS, UNITS = ("red", "green", "blue"), (0.0, 0.25, 0.5, 1.0)
-SCOPES = (ALICE, ALICES_BOT, BOT, SHARED, BOB, STRANGER)
-WRITERS = (*SCOPES, ALICE, ALICE, SHARED, ALICES_BOT)  # where most happens, most meets
-QUESTIONS = {SPACE: (1.0, 1.0, 1.0, 1.0), OTHER_SPACE: (1.0, 0.0, 0.0)}  # exact halves and ones: no rounding anywhere
-
-CALLING = {"note": lambda payload: [str(payload["n"]), "x"]}  # type: ignore[dict-item, return-value]
-
-NOTHING = (None, None)  # what is chosen from (*NOTHING, x) is mostly not x
-
 seeds = st.integers(0, 2**32 - 1)  # Hypothesis chooses what happens; the details follow from a seed
-
-
-def moment(pick: Random) -> int:
-    return pick.randrange(21)
-
-
-def some_put(pick: Random) -> Put:
-    id, begin, lasts = pick.choice(IDS), moment(pick), pick.choice((*NOTHING, 1, 3, 9))
-    new = put(
-        " ".join(pick.choices(WORDS, k=pick.randint(1, 4))),
-        id=id,
-        kind=KINDS[id in "ab"] if pick.randrange(10) else KINDS[0],  # the wrong kind is an error: rarely
-        payload={"n": pick.randrange(3)},
-        key=pick.choice((None, *KEYS)),
-        conversation_id=pick.choice((None, "c1", "c2")),
-        position=pick.choice((*NOTHING, 0, 1)),
-        repository=pick.choice((None, "r1")),
-        status=pick.choice((Status.ACTIVE, Status.ACTIVE, Status.HELD)),
-        importance=pick.choice(UNITS),
-        confidence=pick.choice(UNITS),
-        source=pick.choice(("user", "tool")),
-        valid_from=begin,
-        valid_to=None if lasts is None else begin + lasts,
-    )
-    parts = tuple(text_vector(f"{new.content.text}{part}", part) for part in range(pick.randrange(3)))
-    new = with_vectors(new, *parts, complete=pick.random() < 0.5)
-    return replace(new, succeeds=pick.random() < 0.5, dated=pick.random() < 0.5)
-
-
-def some_change(pick: Random, ids: Sequence[str]) -> Change:
-    """Of what is there already."""
-    source, target = pick.choice(ids), pick.choice(ids)
-    type, properties = pick.choice(TYPES), pick.choice(("{}", '{"why":1}'))
-    match pick.randrange(5):
-        case 0:
-            status, units = pick.choice((None, *Status)), (*NOTHING, *UNITS)
-            return Amend(source, status, pick.choice(units), pick.choice(units), pick.choice((*NOTHING, moment(pick))))
-        case 1:
-            key = Key(pick.choice(KINDS), pick.choice(KEYS))
-            return Connect(*pick.choice(((key, target), (source, key))), type, b"salt", if_there=pick.random() < 0.7)
-        case 2:
-            return Disconnect(source, target, type)
-    return Connect(source, target, type, b"salt", pick.choice(UNITS), properties)
-
-
-def some_condition(pick: Random) -> Expect:
-    if pick.random() < 0.5:
-        return Expect(pick.randrange(3), id=pick.choice(IDS))
-    return Expect(pick.randrange(3), kind=pick.choice(KINDS), key=pick.choice(KEYS))
-
-
-def some_filter(pick: Random) -> Filter:
-    return Filter(
-        kinds=pick.choice((*NOTHING, ("note",), ("fact", "unheard", "note"))),
-        statuses=pick.choice(((Status.ACTIVE,), tuple(Status))),
-        conversation_id=pick.choice((*NOTHING, "c1", "unheard")),
-        repository=pick.choice((*NOTHING, "r1")),
-        after=pick.choice((*NOTHING, moment(pick))),
-        before=pick.choice((*NOTHING, moment(pick))),
-        min_confidence=pick.choice((*NOTHING, *UNITS)),
-        fields=pick.choice(((), (("n", 1),))),
-    )
 
 
 def public(record: Record) -> dict[str, Any]:
@@ -206,6 +135,7 @@ def seen(store: Store, view: View, where: Filter) -> dict[str, Any]:
             )
         ],
         "find": [public(one) for one in records.find(view, where, limit=100)],
+        "believed": [public(one) for one in records.believed(view, where, after=3, limit=100)],
         "oldest": [public(one) for one in records.find(view, where, limit=3, oldest_first=True)],
         "after": [
             answer(lambda id=id: [one.id for one in records.find(view, where, limit=2, after=id)])  # type: ignore[misc]

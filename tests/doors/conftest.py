@@ -8,12 +8,14 @@ import pty
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from agent_memory import AgentMemory
 from agent_memory.engines.onnx.embedder import OnnxEmbedder
 from agent_memory.interfaces.cli import main
 
@@ -116,3 +118,17 @@ def terminal() -> Run:
 def store(home: Path) -> Path:
     """Where the store of a test is, once something is in it."""
     return home / "memory.db"
+
+
+@pytest.fixture
+def remembered(here: Run) -> str:
+    """The id of a record that is there already."""
+    assert here("add", "Staging listens on port 5433", "--id", "port").code == 0
+    return "port"
+
+
+@pytest.fixture
+def pair(serving: Callable[..., AbstractContextManager[str]]) -> Iterator[tuple[AgentMemory, AgentMemory]]:
+    """One store, reached both ways."""
+    with serving() as url, AgentMemory("ada", "c1") as here, AgentMemory("ada", "c1", store=url) as there:
+        yield here, there

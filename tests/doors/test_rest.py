@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from agent_memory.app.namespaces import Records
-from agent_memory.app.operations import TABLE, Permission, operation
+from agent_memory.app.operations import TABLE
 from agent_memory.app.service import Service
 from agent_memory.interfaces.rest.app import create_app
 from agent_memory.models import Turn
@@ -104,27 +103,6 @@ def test_every_operation_has_its_route(rest: TestClient) -> None:
     page = rest.get("/docs")
     assert "/v1/records/{id}" in page.text and "http" not in page.text.lower().replace("http-", "")
     assert "default-src 'none'" in page.headers["content-security-policy"]
-
-
-def test_a_new_operation_needs_no_further_line(home: object, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = dict(TABLE)
-
-    @operation("records.shout", "POST /records/{id}/shout", permission=Permission.READ)
-    def shout(self: Records, id: str, times: int = 1) -> str:
-        """Say a record loudly."""
-        return self.get(id).text.upper() + "!" * times
-
-    monkeypatch.setattr(Records, "shout", shout, raising=False)
-    try:
-        with client_of(Service()) as rest:
-            rest.post("/v1/records", json={"text": "hello", "id": "a"})
-            assert rest.post("/v1/records/a/shout", json={"times": 2}).json() == "HELLO!!"
-            assert rest.post("/v1/call/records.shout", json={"id": "a"}).json() == "HELLO!"
-            is_problem(rest.post("/v1/records/a/shout", json={"times": "x"}), 422, "invalid_input")
-            assert "/v1/records/{id}/shout" in rest.get("/openapi.json").json()["paths"]
-    finally:
-        TABLE.clear()
-        TABLE.update(before)
 
 
 def test_whoever_calls_sees_their_own(rest: TestClient) -> None:

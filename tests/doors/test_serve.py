@@ -23,6 +23,7 @@ from urllib.parse import quote, urlsplit
 import pytest
 
 from agent_memory import AgentMemory
+from agent_memory.interfaces.rest.heads import HEAD_SECONDS
 
 SERVE = [sys.executable, "-m", "agent_memory.interfaces.cli", "serve", "--port", "0", "--grpc-port", "0"]
 
@@ -249,6 +250,13 @@ def test_the_examples_of_the_guide_run(server: Server, tmp_path: Path) -> None:
 
 
 # -- requests that no client should send
+
+
+@pytest.mark.soak
+def test_a_connection_that_says_nothing_is_given_up(server: Server) -> None:
+    with socket.create_connection((server.host, server.port), timeout=HEAD_SECONDS + 10) as wire:
+        wire.sendall(b"GET /healthz HTTP/1.1\r\n")
+        assert wire.recv(10) == b""
 
 
 def test_hostile_requests_hold_nobody_up(server: Server) -> None:

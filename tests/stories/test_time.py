@@ -138,9 +138,6 @@ UNTIMED = {
     "user.to_markdown": "is a page to edit now",
     "embedder.embed": "is arithmetic",
     "embedder.embed_single": "is arithmetic",
-    "graph.open": "shows what the official MCP server would: now",
-    "graph.read": "shows what the official MCP server would: now",
-    "graph.search": "shows what the official MCP server would: now",
     "retriever.recipes": "are settings, and have no moment",
     "upkeep.stats": "counts what is there",
     "vectors.query": "has no versions",
@@ -180,6 +177,29 @@ def test_the_reads_by_name_travel_too(timed: AgentMemory, clock: object) -> None
     assert timed.what_worked_for("look", as_of=before)[0].success_count == 1
     bundle = timed.remember("first second", as_of=before)
     assert [one["content"] for one in bundle.relevant_turns] == ["first"] and bundle.active_goals[0]["id"] == goal.id
+
+
+def test_the_graph_travels_too(timed: AgentMemory, clock: object) -> None:
+    from agent_memory.models.graph import Edge, Node, Observing, Unobserving
+
+    timed.graph.create_entities([Node(name=name, entity_type="service", observations=["is new"]) for name in "ab"])
+    timed.graph.create_relations([Edge(source="a", target="b", relation_type="uses")])
+    before = clock.forward(hours=1)
+    clock.forward(hours=1)
+    timed.graph.add_observations([Observing(entity_name="a", contents=["is slow"])])
+    timed.graph.delete_relations([Edge(source="a", target="b", relation_type="uses")])
+    timed.graph.create_entities([Node(name="c", entity_type="service", observations=[])])
+    clock.forward(hours=1)
+    ways = {"read": {}, "open": {"names": ["a", "b", "c"]}, "search": {"query": "service"}}
+    for name, given in ways.items():
+        look = getattr(timed.graph, name)
+        now, then = look(**given), look(**given, as_of=before)
+        assert [one.name for one in now.entities] == ["a", "b", "c"] and now.relations == []
+        assert [one.name for one in then.entities] == ["a", "b"] and len(then.relations) == 1, name
+        assert then.entities[0].observations == ["is new"] and now.entities[0].observations == ["is new", "is slow"]
+        assert [one.name for one in look(**given, valid_at=before).entities] == ["a", "b"], "c began later"
+    timed.graph.delete_observations([Unobserving(entity_name="a", observations=["is new"])])
+    assert timed.graph.read(as_of=before).entities[0].observations == [], "what is forgotten is forgotten then, too"
 
 
 def test_access_statistics_are_those_of_the_moment(

@@ -1,7 +1,10 @@
 """Records out and in as lines of JSON (NDJSON): every door streams them, none holds them all.
 
-What goes out is every record of the user's own as it holds now; what comes in is what `records.add` takes, and what an
-export wrote. The same lines again change nothing, so that an import that broke off can be repeated from its beginning.
+What goes out is every version of the user's own records that is believed, whenever it holds, and the links between
+them; what comes in is what `records.add` takes, and what an export wrote. So what was true when travels, and a store
+that takes it in answers the same, now and at every moment of valid time. What was once believed and is not any more,
+and when the old store came to know things, stay with its journal: a store says of nothing that it knew it earlier than
+it did. The same lines again change nothing, so that an import that broke off can be repeated from its beginning.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from agent_memory.models.errors import AgentMemoryError, InvalidInput
-from agent_memory.models.record import Record, Status
+from agent_memory.models.record import Link, Linked, Status
 
 Call = Callable[[str, dict[str, Any]], Any]
 
@@ -23,18 +26,36 @@ STORE_S_OWN = frozenset({"scope", "recorded_at", "recorded_to", "seq", "version"
 """Fields of an export that the store that takes it in makes anew."""
 
 
-def exported(call: Call, user: str, where: dict[str, Any]) -> Iterator[list[Record]]:
-    """Pages of the records that `records.find` gives, of this user alone; of every standing unless one is named. The
-    oldest come first, and so they are taken in again."""
+def exported(call: Call, user: str, where: dict[str, Any]) -> Iterator[list[Linked]]:
+    """Pages of the versions that `records.versions` gives, of this user alone; of every standing unless one is named.
+    What came first goes first, and so it is taken in again."""
+    placing = _Placing()
     for status in [where["status"]] if where.get("status") else list(Status):
-        after_id = None
+        after_seq = 0
         while True:
-            paging = {"status": status, "limit": PAGE, "after_id": after_id, "oldest_first": True}
-            page = call("records.find", {**where, **paging})
-            yield [record for record in page if record.scope.user == user]
+            page = call("records.versions", {**where, "status": status, "limit": PAGE, "after_seq": after_seq})
+            yield [placing.placed(version) for version in page if version.scope.user == user]
             if len(page) < PAGE:
                 break
-            after_id = page[-1].id
+            after_seq = page[-1].seq
+
+
+class _Placing:
+    """A link stands with whichever of its ends comes later: then both are there when it is taken in. One that leads out
+    of what is exported stays behind."""
+
+    def __init__(self) -> None:
+        self._gone: set[str] = set()
+        self._waiting: dict[str, list[Link]] = {}
+
+    def placed(self, version: Linked) -> Linked:
+        links = self._waiting.pop(version.id, [])
+        if version.id not in self._gone:
+            self._gone.add(version.id)
+            for link in version.links:
+                near = link.target_id in self._gone
+                (links if near else self._waiting.setdefault(link.target_id, [])).append(link)
+        return version.model_copy(update={"links": links})
 
 
 class Import:
@@ -42,6 +63,7 @@ class Import:
 
     def __init__(self, call: Call) -> None:
         self._call = call
+        self._became: dict[str, str] = {}  # where a key led to a record that was there before
         self.lines = 0
         self.effects = {"created": 0, "updated": 0, "unchanged": 0}
 
@@ -56,10 +78,27 @@ class Import:
                     self._write([line])
 
     def _write(self, lines: Sequence[bytes]) -> None:
-        said = [record for line in lines if (record := _read(line)) is not None]
-        for written in self._call("records.add_many", {"records": said}) if said else ():
+        said = [self._renamed(record) for line in lines if (record := _read(line)) is not None]
+        for record, written in zip(
+            said, self._call("records.add_many", {"records": said}) if said else (), strict=True
+        ):
             self.effects[written.effect] += 1
+            if record.get("id") not in (None, written.id):
+                self._became[record["id"]] = written.id
         self.lines += len(lines)
+
+    def _renamed(self, record: dict[str, Any]) -> dict[str, Any]:
+        """Links of a record lead to what their ends became, if that was in a page before."""
+        links = record.get("links")
+        if not self._became or not isinstance(links, list):
+            return record
+        return {**record, "links": [self._renamed_link(link) for link in links]}
+
+    def _renamed_link(self, link: Any) -> Any:
+        if not isinstance(link, dict):
+            return link
+        ends = {end: link[end] for end in ("source_id", "target_id") if isinstance(link.get(end), str)}
+        return {**link, **{end: self._became.get(id, id) for end, id in ends.items()}}
 
 
 def _read(line: bytes) -> dict[str, Any] | None:

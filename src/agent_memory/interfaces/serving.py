@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
 
 GRACE_SECONDS = 20
+HEADS = "agent_memory.interfaces.rest.heads"
 MCP, GRPC = "agent_memory.interfaces.mcp.http", "agent_memory.interfaces.grpc.server"
 Announce = Callable[[dict[str, str]], None]
 
@@ -59,6 +60,7 @@ def serve(service: Service, listen: Listen, announce: Announce) -> None:
     where = {name: root + at if at.startswith("/") else at for name, at in found.items()}
     config = uvicorn.Config(
         app,
+        http=import_module(HEADS).Heads,
         log_level="warning",
         access_log=False,  # what is asked for stands in the address
         server_header=False,
@@ -94,6 +96,7 @@ def compose(service: Service, listen: Listen) -> tuple[FastAPI, dict[str, str]]:
     found = {"rest": "/v1", "docs": "/docs"}
     with contextlib.suppress(_Absent):
         _ours(MCP).mount(app, service, app.state.identify)
+        _ours(MCP).mount(app, service, app.state.identify, toolsets=["compat"], path="/mcp/compat")
         found["mcp"] = "/mcp"
     if listen.grpc_port is not None:
         with contextlib.suppress(_Absent, PartMissing):

@@ -83,6 +83,12 @@ class Record(Model):
     version: int = 1
 
 
+class Linked(Record):
+    """A version, with links of its record: what an export is made of."""
+
+    links: list[Link] = Field(default_factory=list)
+
+
 class JournalLine(Model):
     """Who changed what, why and when; never the content itself."""
 

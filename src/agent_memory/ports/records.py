@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from agent_memory.models.kinds.kind import Kind
-from agent_memory.models.record import JournalLine, Link, Record, Scope, Status
+from agent_memory.models.record import JournalLine, Link, Linked, Record, Scope, Status
 from agent_memory.ports.changes import Applied, Author, Change, Derived, Expect, Once, Verified
 
 
@@ -82,6 +82,11 @@ class RecordStore(Protocol):
 
     def history(self, view: View, id: str) -> list[Record]:
         """Every version that this store ever believed, in the order it came to."""
+        ...
+
+    def believed(self, view: View, where: Filter, *, after: int, limit: int) -> list[Linked]:
+        """Every version that is believed, whether or not it holds now (at `valid_at`, if that is given), in the order
+        the store came to them, with the links that start at its record; `after` is the `seq` of the last one."""
         ...
 
     def links(self, view: View, ids: Sequence[str]) -> list[Link]:

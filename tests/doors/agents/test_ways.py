@@ -15,10 +15,13 @@ import httpx2
 import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
+from starlette.testclient import TestClient
 from talking import refused, told
 
 from agent_memory import AgentMemory
 from agent_memory.app.operations import Permission
+from agent_memory.app.service import Service
+from agent_memory.interfaces import serving
 
 PROGRAM = [sys.executable, "-m", "agent_memory.interfaces.cli"]
 HELLO = {
@@ -123,6 +126,27 @@ def test_over_http_beside_rest(url: str, mode: str) -> None:
 
     asyncio.run(session())
     assert httpx.get(f"{url}/v1/stats", headers={"x-memory-user": "ada"}).json()["records"] == 1
+
+
+def test_the_tools_of_the_official_server_are_at_an_address_of_their_own(home: Path) -> None:
+    service = Service()
+    app, found = serving.compose(service, serving.Listen(grpc_port=None))
+    assert found["mcp"] == "/mcp"
+    asked = {"accept": "application/json, text/event-stream"}
+    with TestClient(app, "http://localhost", client=("127.0.0.1", 50000)) as http:
+
+        def call(path: str, method: str, **params: Any) -> Any:
+            body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+            return http.post(path, json=body, headers=asked).json()["result"]
+
+        names = {path: {one["name"] for one in call(path, "tools/list")["tools"]} for path in ("/mcp", "/mcp/compat")}
+        assert len(names["/mcp/compat"]) == 9 and "read_graph" in names["/mcp/compat"] - names["/mcp"]
+        made = {"entities": [{"name": "Ada", "entityType": "person", "observations": ["likes tea"]}]}
+        call("/mcp/compat", "tools/call", name="create_entities", arguments=made)
+        read = call("/mcp/compat", "tools/call", name="read_graph", arguments={})
+        assert read["structuredContent"]["entities"] == made["entities"]
+        hits = call("/mcp", "tools/call", name="recall", arguments={"query": "who likes tea?"})
+        assert "likes tea" in str(hits), "one memory behind both"
 
 
 def test_the_guard_stands_before_mcp_as_well(url: str) -> None:

@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
+from typing import Unpack
 
+from agent_memory.app.look import ABOUT, Look
+from agent_memory.app.namespaces.asking import Moments
 from agent_memory.app.namespaces.records import Records
 from agent_memory.app.operations import Namespace, Permission, operation
 from agent_memory.core.write.commit import SELF, How, commit, connect, until_settled
@@ -34,10 +37,7 @@ from agent_memory.models.kinds.kind import joined_key
 from agent_memory.models.kinds.knowledge import Entity
 from agent_memory.models.record import Link, Record, Status
 from agent_memory.ports.changes import Change, Disconnect, Effect, Erase, Expect
-from agent_memory.ports.records import Filter, View
 
-ABOUT = "ABOUT"
-PAGE = 1000
 LONGEST_QUERY = 2048
 
 
@@ -54,7 +54,7 @@ class Graph(Namespace):
         """Create multiple new entities in the knowledge graph. Those whose name is known are left as they are."""
 
         def attempt() -> Nodes:
-            known = {record.payload["name"] for record in self._named([one.name for one in entities])}
+            known = {record.payload["name"] for record in self._look().named([one.name for one in entities])}
             new = [one for one in merged(list(entities)) if one.name not in known]
             drafts, expect, made = self._drafts(new)
             if made:
@@ -78,7 +78,7 @@ class Graph(Namespace):
         ids = self._ids({end for one in relations for end in (one.source, one.target)})
         wanted = list(dict.fromkeys(relations))
         links = [Link(source_id=ids[one.source], target_id=ids[one.target], type=one.relation_type) for one in wanted]
-        known = {_ends(link) for link in self._links(list(ids.values()))}
+        known = {_ends(link) for link in self._look().links(list(ids.values()))}
         new = [(one, link) for one, link in zip(wanted, links, strict=True) if _ends(link) not in known]
         if new:
             self._apply([connect(link) for _, link in new])
@@ -93,7 +93,7 @@ class Graph(Namespace):
     def add_observations(self, observations: list[Observing]) -> Observed:
         """Add new observations to existing entities in the knowledge graph. Those that are known are passed over."""
         ids = self._ids({one.entity_name for one in observations})
-        told = self._observations(list(ids.values()))
+        told = self._look().observations(list(ids.values()))
         seen = {name: {fact.text for fact in told.get(id, ())} for name, id in ids.items()}
         results, drafts = [], []
         for one in observations:
@@ -116,9 +116,9 @@ class Graph(Namespace):
     def delete_entities(self, entity_names: list[str]) -> Deleted:
         """Delete multiple entities and their associated relations from the knowledge graph. They are forgotten for
         real, with the observations about them alone."""
-        found = self._named(entity_names)
+        found = self._look().named(entity_names)
         gone = {record.id for record in found}
-        facts = [fact for several in self._observations(list(gone)).values() for fact in several]
+        facts = [fact for several in self._look().observations(list(gone)).values() for fact in several]
         alone = [fact.id for fact in facts if gone.issuperset(fact.payload.get("entity_ids", ()))]
         if found:
             client = self._client
@@ -141,8 +141,10 @@ class Graph(Namespace):
     def delete_observations(self, deletions: list[Unobserving]) -> Deleted:
         """Delete specific observations from entities in the knowledge graph. They are forgotten for real; a fact that
         is about others, too, stays with them."""
-        ids = {record.payload["name"]: record.id for record in self._named([one.entity_name for one in deletions])}
-        told = self._observations(list(ids.values()))
+        ids = {
+            record.payload["name"]: record.id for record in self._look().named([one.entity_name for one in deletions])
+        }
+        told = self._look().observations(list(ids.values()))
         changes: dict[tuple[str, str], Change] = {}
         for one in deletions:
             id = ids.get(one.entity_name, "")
@@ -168,10 +170,10 @@ class Graph(Namespace):
     )
     def delete_relations(self, relations: list[Edge]) -> Deleted:
         """Delete multiple relations from the knowledge graph. They end; that they were stays in the journal."""
-        named = self._named([end for one in relations for end in (one.source, one.target)])
+        named = self._look().named([end for one in relations for end in (one.source, one.target)])
         ids = {record.payload["name"]: record.id for record in named}
         asked = {(ids.get(one.source), ids.get(one.target), one.relation_type) for one in relations}
-        ends = [link for link in self._links(list(ids.values())) if _ends(link) in asked]
+        ends = [link for link in self._look().links(list(ids.values())) if _ends(link) in asked]
         if ends:
             self._apply([Disconnect(link.source_id, link.target_id, link.type) for link in ends])
         if len(ends) == len(relations):
@@ -180,30 +182,32 @@ class Graph(Namespace):
         return Deleted(success=True, message=f"{count} The rest matched nothing.")
 
     @operation("graph.read", "GET /graph", toolset="compat/read_graph memory://knowledge-graph")
-    def read(self) -> KnowledgeGraph:
+    def read(self, **at: Unpack[Moments]) -> KnowledgeGraph:
         """Read the entire knowledge graph."""
-        return self._around(self._all())
+        look = self._look(**at)
+        return look.around(look.all())
 
     @operation("graph.search", "GET /graph/search", toolset="compat/search_nodes")
-    def search(self, query: str) -> KnowledgeGraph:
+    def search(self, query: str, **at: Unpack[Moments]) -> KnowledgeGraph:
         """Search for nodes in the knowledge graph based on a query. It is looked for, without regard to case, in names,
         types and observations."""
         if len(query) > LONGEST_QUERY:
             raise InvalidInput(f"query: {len(query)} characters; the limit is {LONGEST_QUERY}", field="query")
-        sought = query.lower()
-        entities = self._all()
-        told = self._observations([record.id for record in entities])
+        sought, look = query.lower(), self._look(**at)
+        entities = look.all()
+        told = look.observations([record.id for record in entities])
 
         def fits(record: Record) -> bool:
             texts = [record.payload["name"], record.payload["type"], *(fact.text for fact in told.get(record.id, ()))]
             return any(sought in text.lower() for text in texts)
 
-        return self._around([record for record in entities if fits(record)])
+        return look.around([record for record in entities if fits(record)])
 
     @operation("graph.open", "POST /graph/open", toolset="compat/open_nodes")
-    def open(self, names: list[str]) -> KnowledgeGraph:
+    def open(self, names: list[str], **at: Unpack[Moments]) -> KnowledgeGraph:
         """Open specific nodes in the knowledge graph by their names."""
-        return self._around(self._named(names))
+        look = self._look(**at)
+        return look.around(look.named(names))
 
     @operation("graph.load", "POST /graph/load", permission=Permission.WRITE)
     def load(self, text: str, skip_bad: bool = False) -> Imported:
@@ -216,7 +220,9 @@ class Graph(Namespace):
         entities = merged(list(nodes.values()))
 
         def attempt() -> Imported:
-            known = {record.payload["name"]: record.id for record in self._named(_names(entities, edges.values()))}
+            known = {
+                record.payload["name"]: record.id for record in self._look().named(_names(entities, edges.values()))
+            }
             there = known.keys() | {one.name for one in entities}
             wrong = dict(bad)
             for number, edge in edges.items():
@@ -284,73 +290,17 @@ class Graph(Namespace):
         client = self._client
         client.runtime.store.records.apply(changes, author=client.author(), now=client.now())
 
-    def _view(self) -> View:
-        return self._client.view()
-
-    def _all(self) -> list[Record]:
-        found: list[Record] = []
-        view, records = self._view(), self._client.runtime.store.records
-        last: str | None = None
-        while page := records.find(view, Filter(kinds=("entity",)), limit=PAGE, after=last, oldest_first=True):
-            found += page
-            last = page[-1].id
-        return sorted(found, key=lambda record: record.seq)
-
-    def _named(self, names: Iterable[str]) -> list[Record]:
-        view, records = self._view(), self._client.runtime.store.records
-        found: list[Record] = []
-        for name in dict.fromkeys(names):
-            found += records.find(view, Filter(kinds=("entity",), fields=(("name", name),)), limit=PAGE)
-        return sorted(found, key=lambda record: record.seq)
+    def _look(self, **at: Unpack[Moments]) -> Look:
+        return Look(self._client.runtime.store.records, self._client.view(at.get("as_of"), at.get("valid_at")))
 
     def _ids(self, names: set[str]) -> dict[str, str]:
         """Of several entities with one name, the oldest."""
         ids: dict[str, str] = {}
-        for record in self._named(sorted(names)):
+        for record in self._look().named(sorted(names)):
             ids.setdefault(record.payload["name"], record.id)
         if lost := sorted(names - ids.keys()):
             raise NotFound(f"Entity with name {lost[0]} not found", hint="create it first", field="name")
         return ids
-
-    def _links(self, ids: list[str]) -> list[Link]:
-        return self._client.runtime.store.records.links(self._view(), ids) if ids else []
-
-    def _standing(self, ids: Iterable[str], kind: str) -> dict[str, Record]:
-        found = self._client.runtime.store.records.get(self._view(), sorted(set(ids)))
-        return {one.id: one for one in found if one.kind == kind and one.status == Status.ACTIVE}
-
-    def _observations(self, ids: list[str]) -> dict[str, list[Record]]:
-        """The facts about each of these entities, in the order in which they were told."""
-        about = [link for link in self._links(ids) if link.type == ABOUT and link.target_id in set(ids)]
-        facts = self._standing((link.source_id for link in about), "fact")
-        told: dict[str, dict[str, Record]] = {}
-        for link in about:
-            if link.source_id in facts:
-                told.setdefault(link.target_id, {})[link.source_id] = facts[link.source_id]
-        return {id: sorted(several.values(), key=lambda fact: fact.seq) for id, several in told.items()}
-
-    def _around(self, entities: list[Record]) -> KnowledgeGraph:
-        """These entities, and the relations that start or end at one of them."""
-        ids = [record.id for record in entities]
-        links = self._links(ids)
-        ends = {end for link in links for end in (link.source_id, link.target_id)}
-        names = {id: record.payload["name"] for id, record in self._standing(ends, "entity").items()}
-        told = self._observations(ids)
-        return KnowledgeGraph(
-            entities=[
-                Node(
-                    name=record.payload["name"],
-                    entity_type=record.payload["type"],
-                    observations=[fact.text for fact in told.get(record.id, ())],
-                )
-                for record in entities
-            ],
-            relations=[
-                Edge(source=names[link.source_id], target=names[link.target_id], relation_type=link.type)
-                for link in links
-                if link.source_id in names and link.target_id in names
-            ],
-        )
 
 
 def _observation(entity_id: str, text: str) -> Draft:

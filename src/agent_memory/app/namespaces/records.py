@@ -14,7 +14,7 @@ from agent_memory.models.errors import Changed, InvalidInput, NotFound
 from agent_memory.models.kinds.kind import fold
 from agent_memory.models.model import Model, Moment, Name
 from agent_memory.models.moment import from_micros, to_micros
-from agent_memory.models.record import JournalLine, Link, Record, Status
+from agent_memory.models.record import JournalLine, Link, Linked, Record, Status
 from agent_memory.ports.changes import Amend, Applied, Connect, Disconnect, Expect, Outcome
 
 MOST_LISTED = 10_000
@@ -126,14 +126,19 @@ class Records(Namespace):
         **where: Unpack[Where],
     ) -> list[Record]:
         """Records by kind, time, conversation or field: the newest first. `after_id` continues a page."""
-        if not 1 <= limit <= MOST_LISTED:
-            raise InvalidInput(f"limit: {limit}; use 1 to {MOST_LISTED}", field="limit")
-        if kind is not None:
-            where["kinds"] = [kind]
-        view, chosen = asked(self._client, where)
+        view, chosen = asked(self._client, _listed(where, kind, limit))
         return self._client.runtime.store.records.find(
             view, chosen, limit=limit, after=after_id, oldest_first=oldest_first
         )
+
+    @operation("records.versions", "GET /versions")
+    def versions(
+        self, kind: str | None = None, after_seq: int = 0, limit: int = 500, **where: Unpack[Where]
+    ) -> list[Linked]:
+        """Every version that is believed, also of what held before or begins later, with the links that start at its
+        record: in the order in which the store came to them. `after_seq` continues a page."""
+        view, chosen = asked(self._client, _listed(where, kind, limit))
+        return self._client.runtime.store.records.believed(view, chosen, after=after_seq, limit=limit)
 
     @operation("records.history", "GET /records/{id}/history", command="history", toolset="core/history")
     def history(self, id: str) -> list[Record]:
@@ -269,6 +274,13 @@ class Records(Namespace):
         author = client.author(reason)
         applied = commit(client.runtime.writing, drafts, author, client.now(), How(embed, once=once(key, drafts)))
         return [_written(outcome, applied) for outcome in applied.outcomes if outcome.version]
+
+
+def _listed(where: Where, kind: str | None, limit: int) -> Where:
+    """Which records a list considers; `kind` stands for one of `kinds`."""
+    if not 1 <= limit <= MOST_LISTED:
+        raise InvalidInput(f"limit: {limit}; use 1 to {MOST_LISTED}", field="limit")
+    return where if kind is None else {**where, "kinds": [kind]}
 
 
 def _draft(text: str, kind: str = "observation", fields: Fields | None = None, **more: Any) -> Draft:

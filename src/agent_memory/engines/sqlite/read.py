@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 import json
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from agent_memory.engines.sqlite.interning import Interning, known_label
@@ -13,7 +13,7 @@ from agent_memory.engines.sqlite.journal import NAMES
 from agent_memory.engines.sqlite.statements import SQL
 from agent_memory.models.errors import NotFound
 from agent_memory.models.moment import from_micros, maybe_moment
-from agent_memory.models.record import JournalLine, Link, Record, Scope, Status
+from agent_memory.models.record import JournalLine, Link, Linked, Record, Scope, Status
 from agent_memory.ports.index import Step
 from agent_memory.ports.records import Filter, View
 
@@ -101,6 +101,32 @@ class Reader:
         sql = f"{SQL['version_columns']} where {OF_RECORD} and v.version <= :seq order by v.version"
         rows = self.connection.execute(sql, {"record": record, **self.moment}).fetchall()
         return [self.record(row) for row in rows]
+
+    def believed(self, where: Filter, after: int, limit: int) -> list[Linked]:
+        conditions, values = self._conditions(where)
+        if where.kinds is not None:
+            kinds = ",".join(str(self.interning.known(self.connection, kind)) for kind in where.kinds)
+            conditions += f" and v.kind in ({kinds})"
+        scopes = ",".join(map(str, self.scopes))
+        sql = (  # in the order of the rows, which is that of seq, whatever index there is for the scopes
+            f"{SQL['version_columns']} where v.version > :last and +v.scope in ({scopes}) and {SQL['believed']} "
+            f"{conditions} order by v.version limit :limit"
+        )
+        rows = self.connection.execute(sql, {**self.moment, **values, "last": after, "limit": limit}).fetchall()
+        links = self._starting({row[17] for row in rows})
+        return [Linked.trusted(**dict(self.record(row)), links=links.get(row[17], [])) for row in rows]
+
+    def _starting(self, records: Collection[int]) -> dict[int, list[Link]]:
+        """The links that start at these records, whether or not their other ends hold now."""
+        found: dict[int, list[Link]] = {}
+        sql = "select id, scope from versions where version = ?"
+        for _, source, target, kind, weight, properties in self._edges(sorted(records)):
+            if source in records:
+                ends = [self.connection.execute(sql, (number,)).fetchone() for number in (source, target)]
+                if all(scope in self.scopes for _, scope in ends):
+                    link = self._link([id for id, _ in ends], kind, weight, properties)
+                    found.setdefault(source, []).append(link)
+        return found
 
     def number(self, id: str) -> int | None:
         """The record with this id, in the narrowest scope that had one at the view's moment."""

@@ -12,7 +12,7 @@ from agent_memory.engines.sqlite.journal import ADOPT, OURSELVES, Ledger
 from agent_memory.engines.sqlite.read import Reader, seq_at
 from agent_memory.engines.sqlite.statements import SQL
 from agent_memory.models.kinds.kind import Kind
-from agent_memory.models.record import JournalLine, Link, Record, Scope
+from agent_memory.models.record import JournalLine, Link, Linked, Record, Scope
 from agent_memory.ports.changes import Applied, Author, Change, Expect, Once, Verified
 from agent_memory.ports.records import Checker, Deriver, Filter, View
 
@@ -56,6 +56,10 @@ class SqliteRecords:
     def history(self, view: View, id: str) -> list[Record]:
         with self._connections.reading() as connection:
             return Reader(connection, self._interning, view).history(id)
+
+    def believed(self, view: View, where: Filter, *, after: int, limit: int) -> list[Linked]:
+        with self._connections.reading() as connection:
+            return Reader(connection, self._interning, view).believed(where, after, limit)
 
     def links(self, view: View, ids: Sequence[str]) -> list[Link]:
         with self._connections.reading() as connection:

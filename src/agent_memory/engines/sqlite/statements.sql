@@ -78,6 +78,10 @@ left join journal e on e.seq = v.to_seq
 left join labels conversation on conversation.label = v.conversation
 left join labels repository on repository.label = v.repository
 
+-- name: believed
+v.version <= :seq and (v.to_seq is null or v.to_seq > :seq)
+and (:valid_at is null or (v.valid_from <= :valid_at and (v.valid_to is null or v.valid_to > :valid_at)))
+
 -- name: visible
 v.version <= :seq and (v.to_seq is null or v.to_seq > :seq)
 and case when :valid_at is null

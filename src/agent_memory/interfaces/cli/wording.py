@@ -12,6 +12,7 @@ HELP: Mapping[str, str] = MappingProxyType(
     {
         "after": "only what begins then or later",
         "after_id": "continue after the last id of the page before",
+        "after_seq": "continue after the last seq of the page before",
         "as_of": "answer with what was known then",
         "before": "only what begins before then",
         "confidence": "how certain it is, 0 to 1",

@@ -11,7 +11,7 @@ from typing import Any
 
 from agent_memory.app.transfer import PAGE, Import, exported
 from agent_memory.models.model import Model
-from agent_memory.models.record import JournalLine, Record
+from agent_memory.models.record import JournalLine, Linked
 
 
 class Imported(Model):
@@ -31,8 +31,9 @@ class Session:
     call: Callable[[str, dict[str, Any]], Any]
 
 
-def export(session: Session, said: dict[str, Any]) -> Iterator[list[Record]]:
-    """Every record of the user's own, one message each: of every standing unless one is named, the oldest first.
+def export(session: Session, said: dict[str, Any]) -> Iterator[list[Linked]]:
+    """Every version of the user's own that is believed, with its links, one message each: of every standing unless one
+    is named, in the order in which the store came to them.
 
     A reader that is slow slows the stream down; nothing is kept for it.
     """
@@ -78,7 +79,7 @@ class Stream:
 
 
 STREAMS = (
-    Stream("Export", export, "records.find", frozenset({"limit", "after_id", "oldest_first"}), Record),
+    Stream("Export", export, "records.versions", frozenset({"limit", "after_seq"}), Linked),
     Stream("Import", take_in, "records.add", frozenset({"reason", "idempotency_key"}), Imported, takes_many=True),
     Stream("Journal", journal, "records.journal", frozenset({"limit"}), JournalLine, {"follow": (bool, True)}),
 )

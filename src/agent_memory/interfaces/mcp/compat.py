@@ -41,12 +41,15 @@ TOLD: Mapping[str, str] = MappingProxyType(
     }
 )
 """Which field of the answer is its text; where none is named, all of it."""
+OURS_ALONE = frozenset({"as_of", "valid_at"})
+"""Arguments that the official server does not have."""
 
 
 def arguments(tool: Tool) -> dict[str, Any]:
     (operation,) = tool.actions.values()
     schema: dict[str, Any] = renamed(schemas.plain(operation.arguments.model_json_schema()), THEIRS)
-    return {**schema, "properties": schema.get("properties", {})}
+    fields = schema.get("properties", {})
+    return {**schema, "properties": {name: one for name, one in fields.items() if name not in OURS_ALONE}}
 
 
 def answer(tool: Tool) -> dict[str, Any]:
@@ -64,7 +67,7 @@ def call(service: Service, tool: Tool, caller: Caller, given: Mapping[str, Any])
     """Arguments that the official server does not know are passed over, as it does."""
     (operation,) = tool.actions.values()
     said = renamed(dict(given), OURS)
-    known = {name: value for name, value in said.items() if name in operation.signature}
+    known = {name: value for name, value in said.items() if name in operation.signature.keys() - OURS_ALONE}
     result = answered(service.call(operation, caller, known))
     told = result[TOLD[tool.name]] if tool.name in TOLD else result
     text = told if isinstance(told, str) else json.dumps(told, indent=2, ensure_ascii=False)

@@ -14,7 +14,7 @@ from agent_memory.models.errors import Changed, InvalidInput
 from agent_memory.models.record import Record
 
 _TAG = re.compile(r'"(\d{1,18})"')
-CURSORS: Mapping[str, str] = MappingProxyType({"after_id": "id", "after": "seq"})
+CURSORS: Mapping[str, str] = MappingProxyType({"after_id": "id", "after_seq": "seq", "after": "seq"})
 """Arguments that continue a page, and what of its last item they take."""
 
 

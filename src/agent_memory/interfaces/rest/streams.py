@@ -21,13 +21,13 @@ from agent_memory.interfaces.rest.problems import STATUS, problem
 from agent_memory.interfaces.rest.routes import ERRORS, Given, Identify, answered, arguments_of, shape_of
 from agent_memory.models.errors import AgentMemoryError, InvalidInput
 from agent_memory.models.model import Model
-from agent_memory.models.record import Record
+from agent_memory.models.record import Linked
 from agent_memory.ports.spans import untold
 
 NDJSON = "application/x-ndjson"
 POLL_SECONDS = 0.25
 QUIET_SECONDS = 15.0
-PAGING = frozenset({"limit", "after_id", "oldest_first"})
+PAGING = frozenset({"limit", "after_seq"})
 
 
 class Imported(Model):
@@ -41,14 +41,14 @@ class Imported(Model):
 
 def stream_router(service: Service, identify: Identify) -> APIRouter:
     made = APIRouter(prefix="/v1", tags=["streams"])
-    finding = TABLE["records.find"]
-    chosen = shape_of(finding, [name for name in finding.signature if name not in PAGING], in_query=True)
+    listing = TABLE["records.versions"]
+    chosen = shape_of(listing, [name for name in listing.signature if name not in PAGING], in_query=True)
 
     async def export_records(request: Request, given: Given) -> Response:
-        """Every record of the user's own that holds now, one JSON object a line."""
+        """Every version of the user's own that is believed, with its links, one JSON object a line."""
         caller = await run_in_threadpool(identify, request)
         pages = exported(service.named(caller), caller.scope.user, arguments_of(given))
-        first: list[Record] = await run_in_threadpool(
+        first: list[Linked] = await run_in_threadpool(
             next, pages, []
         )  # a question that is refused is refused before it streams
         return StreamingResponse(_lines(first, pages), media_type=NDJSON)
@@ -82,7 +82,7 @@ def stream_router(service: Service, identify: Identify) -> APIRouter:
     return made
 
 
-def _lines(first: list[Record], pages: Iterator[list[Record]]) -> Iterator[bytes]:
+def _lines(first: list[Linked], pages: Iterator[list[Linked]]) -> Iterator[bytes]:
     for page in itertools.chain([first], pages):
         yield b"".join(to_json(record) + b"\n" for record in page)
 

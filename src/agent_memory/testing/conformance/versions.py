@@ -9,9 +9,22 @@ import pytest
 from agent_memory.models.errors import Denied, InvalidInput
 from agent_memory.models.moment import to_micros
 from agent_memory.models.record import Record, Status
-from agent_memory.ports.changes import Amend, Author, Effect, Erase, Expect
+from agent_memory.ports.changes import Amend, Author, Disconnect, Effect, Erase, Expect
+from agent_memory.ports.records import Filter
 from agent_memory.ports.store import Store
-from agent_memory.testing.builders import ALICE, ALICES_BOT, DAY, NOW, SHARED, put, succeeding, view, write, write_one
+from agent_memory.testing.builders import (
+    ALICE,
+    ALICES_BOT,
+    DAY,
+    NOW,
+    SHARED,
+    link,
+    put,
+    succeeding,
+    view,
+    write,
+    write_one,
+)
 
 
 def lives(store: Store, *moments: int) -> list[str | None]:
@@ -54,6 +67,34 @@ class VersionConformance:
     def test_another_payload_is_a_new_version(self, store: Store) -> None:
         write(store, put("Berlin", id="a", payload={"since": 1}))
         assert write_one(store, put("Berlin", id="a", payload={"since": 2})).effect is Effect.UPDATED
+
+    def test_all_that_is_believed_is_listed_whenever_it_holds(self, store: Store) -> None:
+        write(store, succeeding(put("Berlin", id="a", key="lives", valid_from=NOW - 2 * DAY)))
+        write(store, succeeding(put("Lisbon", id="b", key="lives", valid_from=NOW - DAY)))
+        write(store, put("over", id="c", valid_from=NOW - 3 * DAY), Amend("c", valid_to=NOW - DAY))
+        write(store, put("corrected", id="d"), put("right", id="d"))
+        found = store.records.believed(view(), Filter(), after=0, limit=10)
+        assert intervals(list(found)) == [
+            ("Berlin", -2, -1),
+            ("Lisbon", -1, None),
+            ("over", -3, -1),
+            ("right", 0, None),
+        ]
+        assert [one.seq for one in found] == sorted(one.seq for one in found)
+        pages = [store.records.believed(view(), Filter(), after=last.seq, limit=1) for last in found]
+        assert [one.seq for page in pages for one in page] == [one.seq for one in found[1:]] and pages[-1] == []
+        then = store.records.believed(view(valid_at=NOW - 2 * DAY), Filter(), after=0, limit=10)
+        assert {one.text for one in then} == {"Berlin", "over"}
+        assert store.records.believed(view(scope=SHARED), Filter(), after=0, limit=10) == []
+
+    def test_links_are_listed_where_they_start_whether_or_not_the_ends_hold(self, store: Store) -> None:
+        write(store, put("one", id="a"), put("over", id="b", valid_from=NOW - 2 * DAY), put("three", id="c"))
+        write(store, link("a", "b"), link("b", "c"), link("c", "a"), Amend("b", valid_to=NOW - DAY))
+        write(store, Disconnect("c", "a", "about"))
+        found = store.records.believed(view(), Filter(), after=0, limit=10)
+        ends = {(one.id, to.target_id) for one in found for to in one.links}
+        assert ends == {("a", "b"), ("b", "c")}
+        assert store.records.believed(view(scope=SHARED), Filter(), after=0, limit=10) == []
 
     def test_a_correction_replaces_what_was_believed(self, store: Store) -> None:
         write(store, put("Berlin", id="a", key="lives", valid_from=NOW - 2 * DAY))

@@ -9,7 +9,7 @@ from math import inf
 
 from agent_memory.models.errors import NotFound
 from agent_memory.models.moment import from_micros, maybe_moment
-from agent_memory.models.record import JournalLine, Link, Record, Scope
+from agent_memory.models.record import JournalLine, Link, Linked, Record, Scope
 from agent_memory.ports.changes import State
 from agent_memory.ports.index import Calling, Step
 from agent_memory.ports.records import Filter, View
@@ -25,7 +25,7 @@ class Reader:
         self.scopes = view.scope.readable()
         self.seq = inf if view.seq is None else view.seq
 
-    def entries(self, id: str | None = None) -> list[Entry]:
+    def _entries(self, id: str | None = None) -> list[Entry]:
         """All records behind the reader's walls that had come by then, or those with this id: the narrowest scope
         first, then by age."""
         rank = {scope: place for place, scope in enumerate(self.scopes)}
@@ -36,10 +36,10 @@ class Reader:
         ]
         return sorted(seen, key=lambda entry: (rank[entry.scope], entry.number))
 
-    def named(self, id: str) -> Entry | None:
-        return next(iter(self.entries(id)), None)
+    def _named(self, id: str) -> Entry | None:
+        return next(iter(self._entries(id)), None)
 
-    def shown(self, entry: Entry) -> Version | None:
+    def _shown(self, entry: Entry) -> Version | None:
         """The version that holds: at most one."""
         believed = [
             version
@@ -52,7 +52,7 @@ class Reader:
         return min(left, key=lambda version: version.state.valid_from, default=None)
 
     def visible(self, where: Filter) -> list[Version]:
-        versions = [version for entry in self.entries() if (version := self.shown(entry))]
+        versions = [version for entry in self._entries() if (version := self._shown(entry))]
         return [version for version in versions if self._misfit(version, where) is None]
 
     def hidden(self, where: Filter) -> Counter[str]:
@@ -67,21 +67,21 @@ class Reader:
     def _hiding(self, entry: Entry, version: Version, where: Filter) -> str | None:
         if not self._stands(version.seq, version.ended):
             return "recorded"
-        return "valid" if self.shown(entry) is not version else self._misfit(version, where)
+        return "valid" if self._shown(entry) is not version else self._misfit(version, where)
 
     def get(self, ids: Sequence[str]) -> list[Record]:
-        entries = [entry for id in ids if (entry := self.named(id))]
-        return [self.record(version) for entry in entries if (version := self.shown(entry))]
+        entries = [entry for id in ids if (entry := self._named(id))]
+        return [self.record(version) for entry in entries if (version := self._shown(entry))]
 
     def by_key(self, kind: str, key: str) -> Record | None:
-        for entry in self.entries():
-            version = self.shown(entry)
+        for entry in self._entries():
+            version = self._shown(entry)
             if entry.kind == kind and version and version.state.key == key:
                 return self.record(version)
         return None
 
     def head(self, scope: Scope, kind: str, key: str | None, id: str | None) -> Record | None:
-        for entry in self.entries():
+        for entry in self._entries():
             believed = [one for one in self.world.versions.values() if one.record == entry.number and one.ended is None]
             same = entry.id == id if id is not None else any(one.state.key == key for one in believed)
             if same and entry.scope == scope and entry.kind == kind:
@@ -92,8 +92,8 @@ class Reader:
     def find(self, where: Filter, limit: int, after: str | None, oldest_first: bool) -> list[Record]:
         versions = sorted(self.visible(where), key=_age, reverse=not oldest_first)
         if after is not None:
-            entry = self.named(after)
-            last = self.shown(entry) if entry else None
+            entry = self._named(after)
+            last = self._shown(entry) if entry else None
             if last is None:
                 raise NotFound(f"no record {after!r} to continue after", field="after")
             place = _age(last)
@@ -101,11 +101,26 @@ class Reader:
         return [self.record(version) for version in versions[:limit]]
 
     def history(self, id: str) -> list[Record]:
-        entry = self.named(id)
+        entry = self._named(id)
         if entry is None:
             raise NotFound(f"no record {id!r}", field="id")
         versions = [one for one in self.world.versions.values() if one.record == entry.number and one.seq <= self.seq]
         return [self.record(version) for version in sorted(versions, key=lambda one: one.seq)]
+
+    def believed(self, where: Filter, after: int, limit: int) -> list[Linked]:
+        seen = {entry.number for entry in self._entries()}
+        at = self.view.valid_at
+        versions = [
+            one
+            for one in sorted(self.world.versions.values(), key=lambda one: one.seq)
+            if one.record in seen and one.seq > after and self._stands(one.seq, one.ended)
+            if (at is None or _holds(one.state, at)) and self._misfit(one, where) is None
+        ]
+        return [Linked(**dict(self.record(one)), links=self._starting(one.record)) for one in versions[:limit]]
+
+    def _starting(self, record: int) -> list[Link]:
+        edges = [one for one in self.world.edges.values() if one.source == record and self._believed(one)]
+        return [self._link(one) for one in edges if self.world.entries[one.target].scope in self.scopes]
 
     def record(self, version: Version) -> Record:
         entry, body, state = self.world.entries[version.record], self.world.bodies[version.body], version.state
@@ -133,11 +148,11 @@ class Reader:
     # -- links
 
     def links(self, ids: Sequence[str]) -> list[Link]:
-        wanted = {entry.number for id in ids if (entry := self.named(id))}
+        wanted = {entry.number for id in ids if (entry := self._named(id))}
         return [self._link(edge) for edge in self._edges() if wanted & {edge.source, edge.target}]
 
     def steps(self, handles: Sequence[int], most: int) -> list[Step]:
-        seen = [version for entry in self.entries() if (version := self.shown(entry))]
+        seen = [version for entry in self._entries() if (version := self._shown(entry))]
         starts = {version.record: version for version in seen if version.seq in handles}
         shown = {version.record: version for version in seen}
         edges = [one for one in self.world.edges.values() if self._believed(one)]
@@ -152,14 +167,14 @@ class Reader:
 
     def called(self, names: Collection[str], calling: Calling, most: int) -> list[Record]:
         having: dict[str, set[int]] = {}
-        for entry in self.entries():
+        for entry in self._entries():
             for version in self.world.versions.values():
                 if version.record == entry.number and version.seq <= self.seq:
                     for name in self._names(version, calling):
                         having.setdefault(name, set()).add(entry.number)
         telling = {name for name in names if 0 < len(having.get(name, ())) <= most}
         shown = [
-            one for entry in self.entries() if (one := self.shown(entry)) and telling & set(self._names(one, calling))
+            one for entry in self._entries() if (one := self._shown(entry)) and telling & set(self._names(one, calling))
         ]
         return [self.record(one) for one in sorted(shown, key=lambda one: one.record)]
 
@@ -174,7 +189,7 @@ class Reader:
         """Believed at the view's moment, inside the walls, both ends shown."""
         for edge in self.world.edges.values():
             ends = (self.world.entries[edge.source], self.world.entries[edge.target])
-            if self._believed(edge) and all(end.scope in self.scopes and self.shown(end) for end in ends):
+            if self._believed(edge) and all(end.scope in self.scopes and self._shown(end) for end in ends):
                 yield edge
 
     def _link(self, edge: Edge) -> Link:
@@ -189,7 +204,7 @@ class Reader:
     # -- the journal
 
     def journal(self, after: int, limit: int, id: str | None) -> list[JournalLine]:
-        entry = self.named(id) if id is not None else None
+        entry = self._named(id) if id is not None else None
         lines = [
             JournalLine(
                 seq=line.seq,

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from agent_memory.models.kinds.kind import Kind
-from agent_memory.models.record import JournalLine, Link, Record, Scope
+from agent_memory.models.record import JournalLine, Link, Linked, Record, Scope
 from agent_memory.ports.changes import Applied, Author, Change, Expect, Once, Verified
 from agent_memory.ports.records import Checker, Deriver, Filter, View
 from agent_memory.testing.memory.read import Reader
@@ -69,6 +69,10 @@ class MemoryRecords:
     def history(self, view: View, id: str) -> list[Record]:
         with self._room.reading() as world:
             return Reader(world, view).history(id)
+
+    def believed(self, view: View, where: Filter, *, after: int, limit: int) -> list[Linked]:
+        with self._room.reading() as world:
+            return Reader(world, view).believed(where, after, limit)
 
     def links(self, view: View, ids: Sequence[str]) -> list[Link]:
         with self._room.reading() as world:

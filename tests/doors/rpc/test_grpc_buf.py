@@ -14,7 +14,7 @@ import pytest
 from agent_memory.app.service import Service
 from agent_memory.interfaces.grpc.server import start
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 FOLDER = os.environ.get("AGENT_MEMORY_TEST_BUF")  # read before the tests clear the environment
 pytestmark = pytest.mark.foreign
 

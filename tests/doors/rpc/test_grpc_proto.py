@@ -20,7 +20,7 @@ from agent_memory.interfaces.grpc import descriptor, lock
 from agent_memory.interfaces.grpc.schema import FILE, Schema, schema
 from agent_memory.interfaces.grpc.text import text
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 PROTO = ROOT / "src/agent_memory/interfaces/grpc/proto"
 PUBLISHED = ROOT / "tests/data/grpc-0.1.0.binpb"  # as first published; never made again
 assert memory

@@ -1,0 +1,75 @@
+"""The knowledge graph as one reader sees it at one moment: entities, what was told about them, and their relations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from agent_memory.models.graph import Edge, KnowledgeGraph, Node
+from agent_memory.models.record import Link, Record, Status
+from agent_memory.ports.records import Filter, RecordStore, View
+
+ABOUT = "ABOUT"
+PAGE = 1000
+
+
+@dataclass(frozen=True)
+class Look:
+    records: RecordStore
+    view: View
+
+    def all(self) -> list[Record]:
+        """Every entity, the oldest first."""
+        found: list[Record] = []
+        last: str | None = None
+        where = Filter(kinds=("entity",))
+        while page := self.records.find(self.view, where, limit=PAGE, after=last, oldest_first=True):
+            found += page
+            last = page[-1].id
+        return sorted(found, key=lambda record: record.seq)
+
+    def named(self, names: Iterable[str]) -> list[Record]:
+        found: list[Record] = []
+        for name in dict.fromkeys(names):
+            found += self.records.find(self.view, Filter(kinds=("entity",), fields=(("name", name),)), limit=PAGE)
+        return sorted(found, key=lambda record: record.seq)
+
+    def links(self, ids: Sequence[str]) -> list[Link]:
+        return self.records.links(self.view, ids) if ids else []
+
+    def observations(self, ids: Sequence[str]) -> dict[str, list[Record]]:
+        """The facts about each of these entities, in the order in which they were told."""
+        about = [link for link in self.links(ids) if link.type == ABOUT and link.target_id in set(ids)]
+        facts = self._standing((link.source_id for link in about), "fact")
+        told: dict[str, dict[str, Record]] = {}
+        for link in about:
+            if link.source_id in facts:
+                told.setdefault(link.target_id, {})[link.source_id] = facts[link.source_id]
+        return {id: sorted(several.values(), key=lambda fact: fact.seq) for id, several in told.items()}
+
+    def around(self, entities: Sequence[Record]) -> KnowledgeGraph:
+        """These entities, and the relations that start or end at one of them."""
+        ids = [record.id for record in entities]
+        links = self.links(ids)
+        ends = {end for link in links for end in (link.source_id, link.target_id)}
+        names = {id: record.payload["name"] for id, record in self._standing(ends, "entity").items()}
+        told = self.observations(ids)
+        return KnowledgeGraph(
+            entities=[
+                Node(
+                    name=record.payload["name"],
+                    entity_type=record.payload["type"],
+                    observations=[fact.text for fact in told.get(record.id, ())],
+                )
+                for record in entities
+            ],
+            relations=[
+                Edge(source=names[link.source_id], target=names[link.target_id], relation_type=link.type)
+                for link in links
+                if link.source_id in names and link.target_id in names
+            ],
+        )
+
+    def _standing(self, ids: Iterable[str], kind: str) -> dict[str, Record]:
+        found = self.records.get(self.view, sorted(set(ids)))
+        return {one.id: one for one in found if one.kind == kind and one.status == Status.ACTIVE}

@@ -1,0 +1,125 @@
+"""What is wrong on the command line is one line, a status, and no change."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent_memory.interfaces.cli import exits
+from agent_memory.models.errors import AgentMemoryError
+
+PORT = "Staging listens on port 5433"
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["add", "x", "--kind", "nosuch"], 3, "there is no kind 'nosuch'"),
+        (["add", "x", "--importance", "nan"], 2, "importance"),
+        (["add", "x", "--importance", "7"], 2, "outside 0 to 1"),
+        (["add", "x", "--importance", "much"], 2, "not a valid float"),
+        (["add", "x", "--valid-from", "someday"], 2, "'someday' is no moment"),
+        (["add", "x", "--valid-from", "999999 weeks ago"], 2, "is no moment"),
+        (["add", "x", "--status", "odd"], 2, "odd"),
+        (["add", "x", "--payload", "{"], 2, "is no JSON"),
+        (["add", "x", "--payload", "[" * 100_000], 2, "is no JSON"),
+        (["add", "x", "--payload", "[1]"], 2, "payload"),
+        (["add", ""], 2, "text: is empty"),
+        (["add", "a\udcffb"], 2, "lone surrogate"),
+        (["add", "x", "--nosuch", "1"], 2, "--nosuch"),
+        (["list", "--limit", "0"], 2, "limit: 0"),
+        (["recall"], 2, "QUERY"),
+        (["recall", "x", "--as-of", "2026-13-45"], 2, "is no moment"),
+        (["show", "nosuch"], 3, "no record 'nosuch'"),
+        (["history", "nosuch"], 3, "no record 'nosuch'"),
+        (["forget", "nosuch", "--yes"], 3, "nosuch"),
+        (["goals", "add", '{"priority": 9}'], 2, "description"),
+        (["nosuch"], 2, "there is no command 'nosuch'"),
+        (["recal"], 2, "did you mean 'recall'?"),
+        (["semantic", "nosuch"], 2, "nosuch"),
+        (["episodic", "get-recent-turns", "--user-id", "bob"], 5, "not yours to read"),
+        (["--user", " ", "list"], 2, "is empty"),
+        (["--store", "No Such://x", "list"], 2, "neither a URL nor a path"),
+        (["--store", "~nosuch/x.db", "list"], 2, "names no file"),
+        (["--store", "nosuch://x", "list"], 7, "no engine"),
+        (["--store", "sqlite:////", "list"], 6, "directory"),
+        (["--store", "sqlite:////proc/nosuch/x.db", "add", "x"], 6, "cannot be created"),
+        (["demo", "--keep", "/"], 2, "exists already"),
+    ],
+)
+def test_bad_input_is_one_line_and_a_status(here: Any, words: list[str], code: int, said: str) -> None:
+    ran = here(*words)
+    assert (ran.code, ran.out) == (code, "")
+    first, *hints = ran.err.splitlines()
+    assert first.startswith("error: ")
+    assert said in ran.err
+    assert all(hint.startswith("hint: ") for hint in hints)
+    assert len(hints) <= 1
+    ran = here("--json", *words)
+    assert (ran.code, ran.out) == (code, "")
+    assert set(json.loads(ran.err)["error"]) <= {"code", "message", "hint", "field"}
+
+
+def test_a_conflict_has_its_own_status(here: Any) -> None:
+    assert here("add", "one", "--idempotency-key", "k").code == 0
+    assert here("add", "one", "--idempotency-key", "k").code == 0
+    assert here("add", "two", "--idempotency-key", "k").code == 4
+    assert len(here("list", "--json").json) == 1
+
+
+def test_stores_that_cannot_be_used(process: Any, here: Any, remembered: str, store: Path, tmp_path: Path) -> None:
+    other = tmp_path / "notes.txt"
+    other.write_text("these are notes, and no database at all\n" * 200)
+    ran = process("--store", f"sqlite:///{other}", "list")
+    assert (ran.code, "no SQLite database" in ran.err, "Traceback" in ran.err) == (6, True, False)
+    assert other.read_text().startswith("these are notes")
+    assert here("--store", f"sqlite:///{tmp_path}", "list").code == 6
+    with closing(sqlite3.connect(store)) as connection, connection:
+        connection.execute("pragma user_version = 999")
+    newer = here("list")
+    assert (newer.code, "schema version 999" in newer.err) == (6, True)
+
+
+def test_a_read_only_store_says_so(process: Any, here: Any, remembered: str, store: Path) -> None:
+    store.chmod(0o400)
+    store.parent.chmod(0o500)
+    try:
+        ran = process("add", "more", anybody=True)
+    finally:
+        store.parent.chmod(0o700)
+    assert (ran.code, "Traceback" in ran.err) == (6, False)
+    assert ran.err.startswith("error: the store")
+
+
+def test_another_embedder_has_its_own_status(here: Any, remembered: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AGENT_MEMORY_EMBEDDING_PROVIDER", "ollama")
+    ran = here("add", "more")
+    assert (ran.code, "rebuild --vectors" in ran.err) == (7, True)
+
+
+def test_every_error_has_a_status_and_every_status_a_meaning() -> None:
+    def tree(kind: type[AgentMemoryError]) -> list[type[AgentMemoryError]]:
+        return [kind, *(one for child in kind.__subclasses__() for one in tree(child))]
+
+    codes = {kind.code for kind in tree(AgentMemoryError) if kind.__module__.startswith("agent_memory.")}
+    assert codes - {"error"} <= set(exits.STATUS)
+    assert set(exits.STATUS.values()) <= set(exits.MEANING)
+
+
+def test_a_bug_is_a_line_and_a_traceback_only_on_request(process: Any, tmp_path: Path) -> None:
+    (tmp_path / "broken.py").write_text("def open_store(url):\n    return 1 / 0\n")
+    package = tmp_path / "broken-1.dist-info"
+    package.mkdir()
+    (package / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1\n")
+    (package / "entry_points.txt").write_text("[agent_memory.stores]\nbroken = broken:open_store\n")
+    ran = process("--store", "broken://x", "list", PYTHONPATH=str(tmp_path))
+    assert ran.code == 70
+    assert ran.err.startswith("error: ZeroDivisionError: division by zero\nhint: ")
+    assert "AGENT_MEMORY_DEBUG=1" in ran.err
+    ran = process("--store", "broken://x", "list", PYTHONPATH=str(tmp_path), AGENT_MEMORY_DEBUG="1")
+    assert (ran.code, "Traceback" in ran.err) == (70, True)

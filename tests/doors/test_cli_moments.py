@@ -1,0 +1,106 @@
+"""Moments as people type them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from agent_memory.interfaces.cli.moments import parse
+
+PORT = "Staging listens on port 5433"
+
+
+NOW = datetime(2026, 3, 10, 15, 30, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("text", "moment"),
+    [
+        ("now", NOW),
+        ("today", NOW.replace(hour=0, minute=0)),
+        ("Yesterday", NOW - timedelta(days=1)),
+        ("last week", NOW - timedelta(days=7)),
+        ("2 days ago", NOW - timedelta(days=2)),
+        ("  90   minutes ago", NOW - timedelta(minutes=90)),
+        ("an hour ago", NOW - timedelta(hours=1)),
+        ("3h ago", NOW - timedelta(hours=3)),
+        ("in 2 weeks", NOW + timedelta(weeks=2)),
+        ("2d", NOW - timedelta(days=2)),
+        ("3h", NOW - timedelta(hours=3)),
+        ("a week ago", NOW - timedelta(weeks=1)),
+        ("1 month ago", NOW.replace(month=2)),
+        ("a month ago", NOW.replace(month=2)),
+        ("3 months ago", NOW.replace(year=2025, month=12)),
+        ("in 10 months", NOW.replace(year=2027, month=1)),
+        ("1 year ago", NOW.replace(year=2025)),
+        ("2mo", NOW.replace(month=1)),
+        ("last month", NOW.replace(month=2)),
+        ("noon", NOW.replace(hour=12, minute=0)),
+        ("midnight", NOW.replace(hour=0, minute=0)),
+        ("last monday", datetime(2026, 3, 9, tzinfo=UTC)),
+        ("Last Tuesday", datetime(2026, 3, 3, tzinfo=UTC)),  # today is one
+        ("last wed", datetime(2026, 3, 4, tzinfo=UTC)),
+        ("next sunday", datetime(2026, 3, 15, tzinfo=UTC)),
+        ("next tuesday", datetime(2026, 3, 17, tzinfo=UTC)),
+        ("2026-03-01T10:00:00+02:00", datetime(2026, 3, 1, 8, tzinfo=UTC)),
+        ("2026-03-01T10:00Z", datetime(2026, 3, 1, 10, tzinfo=UTC)),
+    ],
+)
+def test_moments_as_people_type_them(text: str, moment: datetime) -> None:
+    assert parse(text, NOW) == moment
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "soon", "2 days", "in 2 days ago", "ago", "2026", "-1 days ago", "2 fortnights ago"),
+        *("2026-13", "2x", "d", "last someday", "monday noon", "99999 years ago", "in 99999 months"),
+    ],
+)
+def test_what_is_no_moment_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r".*"):
+        parse(text, NOW)
+
+
+def test_the_end_of_a_month_is_kept_inside_it() -> None:
+    assert parse("1 month ago", datetime(2026, 3, 31, 8, tzinfo=UTC)) == datetime(2026, 2, 28, 8, tzinfo=UTC)
+    assert parse("1 year ago", datetime(2028, 2, 29, 8, tzinfo=UTC)) == datetime(2027, 2, 28, 8, tzinfo=UTC)
+
+
+@pytest.fixture
+def berlin(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+def test_named_days_and_months_are_local_whatever_the_season(berlin: None) -> None:
+    now = datetime(2026, 4, 1, 12).astimezone()  # summer time began three days before
+    assert parse("1 month ago", now).isoformat() == "2026-03-01T12:00:00+01:00"
+    assert parse("last friday", now).isoformat() == "2026-03-27T00:00:00+01:00"
+    assert parse("last monday", now).isoformat() == "2026-03-30T00:00:00+02:00"
+    assert parse("2026-01", now).isoformat() == "2026-01-01T00:00:00+01:00"
+    assert parse("noon", now).isoformat() == "2026-04-01T12:00:00+02:00"
+
+
+def test_a_moment_without_a_zone_is_local(process: Any) -> None:
+    process("add", "x", "--id", "x", "--valid-from", "2026-03-01T10:00", TZ="JST-9")
+    assert process("show", "x", "--json").json["valid_from"] == "2026-03-01T01:00:00Z"
+    assert process("list", "--before", "2026-03-01", "--json", TZ="JST-9").json == []
+
+
+@pytest.mark.requirement("P7")
+def test_asking_as_of_a_moment(here: Any) -> None:
+    claim = '{"claim": "%s", "source": "user_stated", "subject": "staging", "predicate": "port", "created_at": "%s"}'
+    here("semantic", "store-fact", claim % ("port 1", "2026-01-01T00:00:00Z"))
+    here("semantic", "store-fact", claim % ("port 2", "2026-02-01T00:00:00Z"))
+    assert [hit["record"]["text"] for hit in here("recall", "port", "--json").json["hits"]] == ["port 2"]
+    then = here("recall", "port", "--valid-at", "2026-01-15", "--json").json["hits"]
+    assert [hit["record"]["text"] for hit in then] == ["port 1"]
+    assert here("recall", "port", "--as-of", "2 days ago", "--json").json["hits"] == []

@@ -1,0 +1,40 @@
+"""What a command costs before it does anything."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+import agent_memory
+
+LIGHT = """
+import sys
+from agent_memory.interfaces.cli import main
+assert main({words}) == 0
+heavy = {heavy} & set(sys.modules)
+assert not heavy, heavy
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "heavy"),
+    [
+        (["--version"], {"rich", "pydantic", "numpy", "onnxruntime", "sqlite3", "asyncio"}),
+        (["--help"], {"rich", "numpy", "onnxruntime", "sqlite3", "asyncio"}),
+        (["list"], {"rich", "numpy", "onnxruntime", "asyncio"}),
+    ],
+)
+def test_a_command_loads_only_what_it_needs(words: list[str], heavy: set[str]) -> None:
+    code = LIGHT.format(words=words, heavy=heavy)
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+
+
+def test_version_and_completion(process: Any) -> None:
+    assert process("--version").out == f"agent-memory {agent_memory.__version__}\n"
+    words = {"COMP_WORDS": "agent-memory rec", "COMP_CWORD": "1", "_AGENT_MEMORY_COMPLETE": "bash_complete"}
+    found = {f"plain,{name}" for name in ("recall", "records", "receipt", "receipts", "recipes")}
+    assert set(process(**words).out.split()) == found
