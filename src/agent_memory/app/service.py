@@ -16,13 +16,15 @@ from agent_memory.core.govern.access import Meter, opened
 from agent_memory.models.errors import AgentMemoryError, Denied, Unauthenticated
 from agent_memory.models.moment import to_micros
 from agent_memory.models.record import SHARED, Scope
+from agent_memory.ports.abandon import Abandoned
 from agent_memory.ports.access import KeyRow, Refusal
 from agent_memory.ports.clock import Clock, SystemClock
 
 EVERYTHING = frozenset(Permission)
+ABANDONED = "abandoned"
 LONGEST_WORD = 200  # of what a stranger says, in the list of refusals
 Observe = Callable[[Operation, str, float], None]
-"""Is told of every call: the operation, `ok` or the code of its error, and how many seconds it took."""
+"""Is told of every call: the operation, `ok`, `abandoned` or the code of its error, and how many seconds it took."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +90,9 @@ class Service:
             return answer
         except AgentMemoryError as error:
             outcome = error.code
+            raise
+        except Abandoned:
+            outcome = ABANDONED
             raise
         finally:
             self.observe(operation, outcome, time.perf_counter() - begun)

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from agent_memory.app.abandon import abandoned, stoppable
 from agent_memory.models.errors import InvalidInput, PartMissing, StoreError
+from agent_memory.ports.abandon import stoppable
 from agent_memory.ports.remote import checked_key, is_loopback, shown_address
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ class Wire:
             except httpx.TimeoutException as error:
                 raise self._lost(f"no answer within {seconds:g} seconds", request) from error
             except httpx.TransportError as error:
-                if pause is None or not request.twice or abandoned():
+                if pause is None or not request.twice:
                     raise self._lost(f"the answer was lost ({type(error).__name__})", request) from error
                 wait = pause
             else:
