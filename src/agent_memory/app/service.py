@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from agent_memory.app import config, wiring
+from agent_memory.app import config, wiring, worker
 from agent_memory.app.client import conversation
 from agent_memory.app.memory import AgentMemory
 from agent_memory.app.operations import TABLE, Operation, Permission
@@ -59,6 +59,7 @@ class Service:
         self._meter = Meter(self.settings.rate_limit)
         self._guarded = False
         self.observe: Observe = lambda operation, outcome, seconds: None
+        self.observe_job: worker.Observe = lambda name, done, seconds: None
 
     def has_keys(self) -> bool:
         """Whether calls need an API key: from the first one on that was ever made, also if it has ended."""
@@ -123,6 +124,10 @@ class Service:
         return AgentMemory.within(
             self.runtime, self.settings, caller.scope, self.clock, conversation(caller.conversation_id)
         )
+
+    def worker(self) -> worker.Worker:
+        """Runs the jobs of this store, once it is started; whoever asks stops it before this is closed."""
+        return worker.Worker(self.runtime, self.clock, observe=lambda *told: self.observe_job(*told))
 
     def close(self) -> None:
         wiring.release(self.runtime)

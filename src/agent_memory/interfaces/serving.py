@@ -34,12 +34,13 @@ Announce = Callable[[dict[str, str]], None]
 @dataclass(frozen=True)
 class Listen:
     """Where to listen, and under which other names this server may be called. Port 0 takes one that is free; a
-    `grpc_port` of None is no gRPC."""
+    `grpc_port` of None is no gRPC. Without `jobs` nothing is done but what somebody asks for."""
 
     host: str = "127.0.0.1"
     port: int = 8005
     grpc_port: int | None = 8006
     hosts: frozenset[str] = frozenset()
+    jobs: bool = True
 
 
 def serve(service: Service, listen: Listen, announce: Announce) -> None:
@@ -100,16 +101,20 @@ def compose(service: Service, listen: Listen) -> tuple[FastAPI, dict[str, str]]:
             door = _ours(GRPC).start(service, listen.host, listen.grpc_port)
             _stop_with(app, door.stop)
             found["grpc"] = f"{listen.host}:{door.port}"
+    if listen.jobs:
+        worker = service.worker()
+        _stop_with(app, worker.stop, worker.start)
     return app, found
 
 
-def _stop_with(app: FastAPI, stop: Callable[[], Any]) -> None:
-    """What listens beside the application stops before the store is closed."""
+def _stop_with(app: FastAPI, stop: Callable[[], Any], start: Callable[[], None] = lambda: None) -> None:
+    """What works beside the application stops before the store is closed."""
     around = app.router.lifespan_context
 
     @contextlib.asynccontextmanager
     async def living(inside: Any) -> AsyncIterator[Any]:
         async with around(inside) as state:
+            start()
             try:
                 yield state
             finally:

@@ -21,6 +21,7 @@ from agent_memory.interfaces.cli.session import Session
     "--grpc-port", default=8006, show_default=True, type=click.IntRange(0, 65535), help="port of gRPC; 0: a free one"
 )
 @click.option("--no-grpc", is_flag=True, help="leave gRPC out")
+@click.option("--no-jobs", is_flag=True, help="leave background jobs to another server of this store")
 @click.option(
     "--allow-host", multiple=True, metavar="NAME", help="another name that this server is called by (several times)"
 )
@@ -43,6 +44,7 @@ def command(session: Session, /, **given: Any) -> int:
         port=given["port"],
         grpc_port=None if given["no_grpc"] else given["grpc_port"],
         hosts=frozenset(given["allow_host"]),
+        jobs=not given["no_jobs"],
     )
 
     def announce(where: dict[str, str]) -> None:

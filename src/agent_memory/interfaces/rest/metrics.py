@@ -39,7 +39,10 @@ class Metrics:
         self._seconds = self._histogram("call_seconds", "How long an operation took", "operation")
         self._http_seconds = self._histogram("http_request_seconds", "Until the last byte of the answer", "route")
         self._registry.register(_Sizes(service))
-        service.observe = self.called
+        self._job_runs = self._counter("job_runs", "Runs of a background job that came to their end", "job")
+        self._job_failures = self._counter("job_failures", "Runs of a background job that failed", "job")
+        self._job_seconds = self._histogram("job_seconds", "How long a run of a background job took", "job")
+        service.observe, service.observe_job = self.called, self.worked
 
     def called(self, operation: Operation, outcome: str, seconds: float) -> None:
         self._calls.labels(operation.name, outcome).inc()
@@ -48,6 +51,10 @@ class Metrics:
             self._recalls.inc()
         if outcome == "ok" and operation.permission is not Permission.READ:
             self._writes.inc()
+
+    def worked(self, job: str, done: bool, seconds: float) -> None:
+        (self._job_runs if done else self._job_failures).labels(job).inc()
+        self._job_seconds.labels(job).observe(seconds)
 
     def requested(self, route: str, status: int, seconds: float) -> None:
         self._requests.labels(route, str(status)).inc()
