@@ -12,6 +12,7 @@ from agent_memory.ports.abandon import abandoned
 from agent_memory.ports.changes import Vector
 from agent_memory.ports.embedder import Embedder, Space, embed_and_count
 from agent_memory.ports.index import Embedded, Index
+from agent_memory.ports.progress import tell
 from agent_memory.ports.quantise import quantised, quantised_rows, unit
 from agent_memory.ports.records import View
 
@@ -122,7 +123,10 @@ class Embedding:
         def late() -> bool:
             return time.monotonic() > deadline or abandoned()
 
+        most = 0
         while left := self._index.pending(space, view):
+            most = max(most, left)
+            tell("vectors", most - left, most)
             done: list[Embedded] = []
             for one in self._index.unembedded(space, view, BATCH):
                 passages = self.embedder.passages(one.text)
