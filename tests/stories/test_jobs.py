@@ -204,3 +204,9 @@ def test_the_jobs_of_a_server_are_its_own(serving: Callable[..., object]) -> Non
         assert engine.memory.upkeep.run_jobs()["catch_up"] == {"vectors": 0, "pending_vectors": 0}
         with pytest.raises(InvalidInput):
             engine.memory.upkeep.run_jobs(now=True)  # type: ignore[call-arg]
+
+
+def test_an_empty_store_is_not_bound_to_the_embedder_of_whoever_serves_it(embedder: Counting) -> None:
+    with AgentMemory("ada", embedder=embedder) as memory:
+        assert memory.upkeep.run_jobs()["catch_up"] == {"vectors": 0, "pending_vectors": 0}
+        assert memory._client.runtime.store.index.space() is None

@@ -36,10 +36,12 @@ class Job:
 
 
 def catch_up(runtime: Runtime, now: int, seconds: float | None) -> Did:
-    """Make the vectors that bulk writes and embedders out of reach left for later."""
-    runtime.embedding.agree()
-    before = runtime.store.index.pending(runtime.embedding.space)
-    left = runtime.embedding.catch_up(None, seconds=seconds, now=now) if before else 0
+    """Make the vectors that bulk writes and embedders out of reach left for later. A store that lacks none is not asked
+    to agree with this embedder: nobody used it yet."""
+    before = left = runtime.store.index.pending(runtime.embedding.space)
+    if before:
+        runtime.embedding.agree()
+        left = runtime.embedding.catch_up(None, seconds=seconds, now=now)
     return {"vectors": before - left, "pending_vectors": left}
 
 

@@ -64,6 +64,7 @@ class Upkeep(Namespace):
     @operation("upkeep.catch_up", "POST /catch-up", permission=Permission.WRITE)
     def catch_up(self) -> dict[str, int]:
         """Make the vectors that are still missing; says how many there were and how many are left."""
+        self._client.runtime.embedding.agree()
         return worker.catch_up(self._client.runtime, self._client.now(), None)
 
     @operation("upkeep.run_jobs", "POST /jobs", permission=Permission.WRITE)

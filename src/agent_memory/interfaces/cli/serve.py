@@ -55,10 +55,10 @@ def command(session: Session, /, **given: Any) -> int:
         jobs=not given["no_jobs"],
         tls=tls.checked(given["tls_cert"], given["tls_key"]),
     )
-    if listen.tls is None and not is_local(listen.host):
-        output.write_error("warning:", IN_THE_CLEAR, "yellow")
 
     def announce(where: dict[str, str]) -> None:
+        if listen.tls is None and not is_local(listen.host):
+            output.write_error("warning:", IN_THE_CLEAR, "yellow")
         if session.json or given["_json"]:
             output.write_json(where)
         else:
