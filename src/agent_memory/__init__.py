@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from agent_memory.app.aio import AsyncAgentMemory as AsyncAgentMemory
     from agent_memory.app.episodes import CPUMemoryEngine as CPUMemoryEngine
+    from agent_memory.app.episodes import MemoryConsolidationService as MemoryConsolidationService
     from agent_memory.app.memory import AgentMemory as AgentMemory
     from agent_memory.models import Entity as Entity
     from agent_memory.models import Fact as Fact
@@ -29,6 +30,7 @@ _HOMES = {
     "AgentMemory": "agent_memory.app.memory",
     "AsyncAgentMemory": "agent_memory.app.aio",
     "CPUMemoryEngine": "agent_memory.app.episodes",
+    "MemoryConsolidationService": "agent_memory.app.episodes",
     **dict.fromkeys(("Entity", "Fact", "Goal", "MemoryBundle", "Strategy", "Turn"), "agent_memory.models"),
 }
 
@@ -40,6 +42,7 @@ __all__ = [
     "Fact",
     "Goal",
     "MemoryBundle",
+    "MemoryConsolidationService",
     "Strategy",
     "Turn",
 ]

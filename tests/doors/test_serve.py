@@ -292,3 +292,42 @@ def _hostile(server: Server, idle: list[socket.socket], head: bytes) -> None:
     )
     assert b" 200 " in slow.split(b"\r\n")[0]
     assert server.ask("GET", "/v1/stats")[2]["records"] == 1
+
+
+# -- jobs
+
+
+def _pending(server: Server) -> float:
+    return float(re.search(r"^agent_memory_pending_vectors (\S+)", server.ask("GET", "/metrics")[2], re.M)[1])  # type: ignore[index]
+
+
+@pytest.mark.requirement("C17")
+def test_a_server_does_what_is_left_to_do(home: Path) -> None:
+    with AgentMemory("default") as memory:
+        memory.records.add_many([{"text": f"note {number}"} for number in range(30)])
+    with serving("--no-jobs", "--no-grpc") as server:
+        time.sleep(0.5)
+        assert _pending(server) == 30 and "agent_memory_job_runs_total{" not in server.ask("GET", "/metrics")[2]
+    with serving("--no-grpc") as one, serving("--no-grpc") as other:  # two on one store
+        deadline = time.monotonic() + 30
+        while _pending(one) or _pending(other):
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+        told = one.ask("GET", "/metrics")[2]
+        assert 'agent_memory_job_runs_total{job="catch_up"}' in told
+        assert 'agent_memory_job_seconds_count{job="retention"} 1.0' in told
+        assert "agent_memory_job_failures_total{" not in told and one.ask("GET", "/readyz")[0] == 200
+    with AgentMemory("default") as memory:
+        assert memory.upkeep.verify().ok and memory.upkeep.stats()["vectors"] == 30
+
+
+def test_jobs_do_not_hold_up_the_end(home: Path) -> None:
+    with AgentMemory("default") as memory:
+        memory.records.add_many([{"text": f"note {number} " + "word " * 200} for number in range(2000)])
+    with serving("--no-grpc") as server:
+        time.sleep(1)
+        begun = time.monotonic()
+        server.process.terminate()
+        assert server.process.wait(30) == 0 and time.monotonic() - begun < 5
+    with AgentMemory("default") as memory:
+        assert memory.upkeep.verify().ok and 0 < memory.upkeep.stats()["pending_vectors"] < 2000

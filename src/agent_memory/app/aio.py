@@ -1,8 +1,8 @@
 """`AsyncAgentMemory`: the same client, awaited. Derived from `AgentMemory`, method by method; nothing is copied.
 
 Core and engines are blocking code that lets go of the interpreter while it waits or computes, so a small pool of
-threads serves many coroutines. A write that was begun is finished even if its caller is cancelled; a read of a
-server is given up.
+threads serves many coroutines. A write that was begun is finished even if its caller is cancelled; a read is stopped,
+here and at a server, so that its thread is free for others.
 `aio.pyi` beside this file tells type checkers and editors the same (`make docs` writes it).
 """
 
@@ -14,11 +14,11 @@ import functools
 import inspect
 import os
 from collections.abc import Awaitable, Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any, Self
 
-from agent_memory.app.abandon import Call
 from agent_memory.app.memory import AgentMemory
+from agent_memory.ports.abandon import Call
 
 
 def mirrored(sync: type) -> dict[str, Callable[..., Awaitable[Any]]]:
@@ -48,18 +48,23 @@ class Threads:
         self._count = count
         self._pool: ThreadPoolExecutor | None = None
         self._owner = 0
+        self._running: set[Future[Any]] = set()
 
     async def run(self, work: Callable[[], Any]) -> Any:
         if self._pool is None or self._owner != os.getpid():
             self._pool = ThreadPoolExecutor(self._count, thread_name_prefix="agent-memory")
-            self._owner = os.getpid()
+            self._owner, self._running = os.getpid(), set()
         call = Call()
-        try:
-            within = contextvars.copy_context()  # of which span it is a part
-            return await asyncio.get_running_loop().run_in_executor(self._pool, within.run, call.run, work)
-        except asyncio.CancelledError:
-            call.abandon()
-            raise
+        within = contextvars.copy_context()  # of which span it is a part
+        begun = self._pool.submit(within.run, call.run, work)
+        self._running.add(begun)
+        begun.add_done_callback(self._running.discard)
+        return await call.awaited(asyncio.wrap_future(begun))
+
+    async def settle(self) -> None:
+        """Until all that was begun is at its end, also what nobody waits for."""
+        if self._owner == os.getpid() and self._running:
+            await asyncio.to_thread(wait, tuple(self._running))
 
     def end(self) -> None:
         pool, self._pool = self._pool, None
@@ -110,6 +115,7 @@ class AsyncAgentMemory:
 
     async def close(self, *, clear: bool = True) -> None:
         try:
+            await self._threads.settle()
             await self._threads.run(functools.partial(self._sync.close, clear=clear))
         finally:
             self._threads.end()

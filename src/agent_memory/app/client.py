@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import functools
 import threading
+from contextlib import nullcontext
 from datetime import datetime
 from typing import Any
 
 from agent_memory.app import wiring
 from agent_memory.app.config import Settings
-from agent_memory.app.operations import Namespace, Operation
+from agent_memory.app.operations import Namespace, Operation, Permission
 from agent_memory.app.wiring import Runtime
 from agent_memory.core.working.desk import WorkingSet
 from agent_memory.models.errors import InvalidInput, StoreError
 from agent_memory.models.model import clean_name
 from agent_memory.models.moment import to_micros
 from agent_memory.models.record import Record, Scope
+from agent_memory.ports.abandon import finishing
 from agent_memory.ports.changes import Author
 from agent_memory.ports.clock import Clock
 from agent_memory.ports.records import View
@@ -56,7 +58,8 @@ class Client:
 
     def dispatch(self, operation: Operation, namespace: Namespace, arguments: dict[str, Any]) -> Any:
         self.check_open()
-        return operation.function(namespace, **arguments)
+        with nullcontext() if operation.permission is Permission.READ else finishing():
+            return operation.function(namespace, **arguments)
 
     def check_open(self) -> None:
         if not self.open:

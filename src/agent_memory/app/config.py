@@ -28,6 +28,9 @@ class Settings(Model):
         default=None, description="URL of the store, or of a server; default: a SQLite file in `home`"
     )
     api_key: SecretStr | None = Field(default=None, description="key of this client at a server (a store at http://…)")
+    ca_file: Path | None = Field(
+        default=None, description="PEM file of who vouches for a server at https://…; default: the usual authorities"
+    )
     timeout: float = Field(
         default=60.0, gt=0, le=86_400, description="seconds that a server may take to answer; ten times that for upkeep"
     )

@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from agent_memory.app.memory import AgentMemory
+from agent_memory.app.worker import Worker
 from agent_memory.models.errors import InvalidInput
 from agent_memory.models.moment import to_micros
 from agent_memory.models.recipe import DECAY
@@ -58,7 +59,7 @@ def retrieve(call: Call, query: str, k: int = 5, time_weight: float = 0.1) -> li
 
 def consolidate(call: Call) -> dict[str, Any]:
     """Run the jobs that there are, and say which. Nothing is merged or pruned yet."""
-    return {"merged": 0, "pruned": 0, "jobs": {"catch_up": call("upkeep.catch_up", {})}}
+    return {"merged": 0, "pruned": 0, "jobs": call("upkeep.run_jobs", {})}
 
 
 def stats(call: Call) -> dict[str, Any]:
@@ -103,3 +104,23 @@ class CPUMemoryEngine:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+class MemoryConsolidationService:
+    """The jobs of an engine's store, run for as long as a coroutine waits. Those that there are, the same as in the
+    server (`app/worker.py`): what merges and prunes comes with upkeep, and will be one of them."""
+
+    def __init__(self, engine: CPUMemoryEngine) -> None:
+        self.engine = engine
+
+    async def run_consolidation_loop(self) -> None:
+        """Until it is cancelled; a job that is under way then stops at its next step."""
+        import asyncio
+
+        client = self.engine.memory._client
+        worker = Worker(client.runtime, client.clock)
+        worker.start()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await asyncio.to_thread(worker.stop)

@@ -54,7 +54,7 @@ class RemoteClient(Client):
         self.conversation_id = conversation_id
         self._left = threading.Lock()
         key = settings.api_key.get_secret_value() if settings.api_key else None
-        self._wire = Wire(settings.store_url, key, settings.timeout)
+        self._wire = Wire(settings.store_url, key, settings.timeout, settings.ca_file)
 
     def __getattr__(self, name: str) -> NoReturn:
         if name in ("runtime", "clock"):

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from agent_memory.app import config, wiring
+from agent_memory.app import config, wiring, worker
 from agent_memory.app.client import conversation
 from agent_memory.app.memory import AgentMemory
 from agent_memory.app.operations import TABLE, Operation, Permission
@@ -17,13 +17,15 @@ from agent_memory.models.errors import AgentMemoryError, Denied, Unauthenticated
 from agent_memory.models.moment import to_micros
 from agent_memory.models.record import SHARED, Scope
 from agent_memory.ports import spans
+from agent_memory.ports.abandon import Abandoned
 from agent_memory.ports.access import KeyRow, Refusal
 from agent_memory.ports.clock import Clock, SystemClock
 
 EVERYTHING = frozenset(Permission)
+ABANDONED = "abandoned"
 LONGEST_WORD = 200  # of what a stranger says, in the list of refusals
 Observe = Callable[[Operation, str, float], None]
-"""Is told of every call: the operation, `ok` or the code of its error, and how many seconds it took."""
+"""Is told of every call: the operation, `ok`, `abandoned` or the code of its error, and how many seconds it took."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,7 @@ class Service:
         self._guarded = False
         self.observe: Observe = lambda operation, outcome, seconds: None
         self.note: spans.Note | None = None  # is told how long each part of a call took
+        self.observe_job: worker.Observe = lambda name, done, seconds: None
 
     def has_keys(self) -> bool:
         """Whether calls need an API key: from the first one on that was ever made, also if it has ended."""
@@ -92,6 +95,9 @@ class Service:
         except AgentMemoryError as error:
             outcome = error.code
             raise
+        except Abandoned:
+            outcome = ABANDONED
+            raise
         finally:
             self.observe(operation, outcome, time.perf_counter() - begun)
 
@@ -121,6 +127,10 @@ class Service:
         return AgentMemory.within(
             self.runtime, self.settings, caller.scope, self.clock, conversation(caller.conversation_id)
         )
+
+    def worker(self) -> worker.Worker:
+        """Runs the jobs of this store, once it is started; whoever asks stops it before this is closed."""
+        return worker.Worker(self.runtime, self.clock, observe=lambda *told: self.observe_job(*told))
 
     def close(self) -> None:
         wiring.release(self.runtime)

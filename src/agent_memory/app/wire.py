@@ -18,13 +18,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from agent_memory.app.abandon import abandoned, stoppable
 from agent_memory.models.errors import InvalidInput, PartMissing, StoreError
+from agent_memory.ports.abandon import stoppable
 from agent_memory.ports.remote import checked_key, is_loopback, shown_address
 
 if TYPE_CHECKING:
     import ssl
     from collections.abc import Mapping
+    from pathlib import Path
 
     import httpx
 
@@ -78,7 +79,7 @@ class Line:
 class Wire:
     """One server. `address` is how messages call it."""
 
-    def __init__(self, url: str, key: str | None, seconds: float) -> None:
+    def __init__(self, url: str, key: str | None, seconds: float, authorities: Path | None = None) -> None:
         self.address = _address(url)
         self._url = url.rstrip("/")
         key = checked_key(key)
@@ -86,7 +87,7 @@ class Wire:
         self._seconds = seconds
         self._idle: dict[int, deque[Line]] = {}  # by process; no lock, which a fork could catch
         self._closed = False
-        self._trust = _trust(url)
+        self._trust = _trust(url, authorities)
 
     def __repr__(self) -> str:
         return f"Wire({self.address!r})"
@@ -108,7 +109,7 @@ class Wire:
             except httpx.TimeoutException as error:
                 raise self._lost(f"no answer within {seconds:g} seconds", request) from error
             except httpx.TransportError as error:
-                if pause is None or not request.twice or abandoned():
+                if pause is None or not request.twice:
                     raise self._lost(f"the answer was lost ({type(error).__name__})", request) from error
                 wait = pause
             else:
@@ -148,10 +149,11 @@ class Wire:
             idle.append(line)
 
     def _gone(self, error: Exception) -> StoreError:
-        return StoreError(
-            f"store: no server can be reached at {self.address} ({str(error) or type(error).__name__})",
-            hint="start it with `agent-memory serve`, or check the address",
-        )
+        said = str(error) or type(error).__name__
+        hint = "start it with `agent-memory serve`, or check the address"
+        if "CERTIFICATE_VERIFY_FAILED" in said:
+            hint = "if the certificate is your own, AGENT_MEMORY_CA_FILE names the file of who vouches for it"
+        return StoreError(f"store: no server can be reached at {self.address} ({said})", hint=hint)
 
     def _lost(self, why: str, request: Request) -> StoreError:
         done = "" if request.reads else "it may or may not have been done: look before you do it again"
@@ -182,13 +184,23 @@ def _unusable(why: str, hint: str) -> InvalidInput:
     return InvalidInput(f"store: {why}", hint=hint, field="store")
 
 
-def _trust(url: str) -> ssl.SSLContext | bool:
-    """Whose certificates are believed: read once, as it takes a while."""
+def _trust(url: str, authorities: Path | None) -> ssl.SSLContext | bool:
+    """Whose certificates are believed: read once, as it takes a while. One's own authorities stand for all others."""
     try:
         import httpx
     except ImportError as error:
         raise PartMissing("a store behind http needs httpx", hint="pip install 'agent-memory[client]'") from error
-    return httpx.create_ssl_context() if url.lower().startswith("https:") else False
+    if not url.lower().startswith("https:"):
+        return False
+    if authorities is None:
+        return httpx.create_ssl_context()
+    import ssl
+
+    try:
+        return ssl.create_default_context(cafile=authorities.expanduser())
+    except OSError as error:  # an SSLError is one
+        why = f"ca_file: {authorities} cannot be used: {error.strerror or error}"
+        raise InvalidInput(why, hint="name a file of certificates as PEM", field="ca_file") from None
 
 
 def _asked_to_wait(answer: httpx.Response) -> float | None:

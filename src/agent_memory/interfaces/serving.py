@@ -1,8 +1,8 @@
 """One process for everything that listens: REST, and MCP and gRPC where they are installed.
 
 A part brings one function. `interfaces/mcp/http.py` has `mount(app, service, identify)`: it adds its routes to the
-application and lives as long as that does. `interfaces/grpc/server.py` has `start(service, host, port)`: it returns a
-server that listens, with `port` and `stop()`. Whichever is not there is not offered.
+application and lives as long as that does. `interfaces/grpc/server.py` has `start(service, host, port, tls)`: it
+returns a server that listens, with `port` and `stop()`. Whichever is not there is not offered.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent_memory.app.service import Service
 from agent_memory.interfaces.loopback import is_local
+from agent_memory.interfaces.tls import Tls
 from agent_memory.models.errors import AgentMemoryError, InvalidInput, PartMissing
 
 if TYPE_CHECKING:
@@ -35,12 +36,15 @@ Announce = Callable[[dict[str, str]], None]
 @dataclass(frozen=True)
 class Listen:
     """Where to listen, and under which other names this server may be called. Port 0 takes one that is free; a
-    `grpc_port` of None is no gRPC."""
+    `grpc_port` of None is no gRPC. Without `jobs` nothing is done but what somebody asks for; without `tls`
+    nothing is encrypted."""
 
     host: str = "127.0.0.1"
     port: int = 8005
     grpc_port: int | None = 8006
     hosts: frozenset[str] = frozenset()
+    jobs: bool = True
+    tls: Tls | None = None
 
 
 def serve(service: Service, listen: Listen, announce: Announce) -> None:
@@ -56,7 +60,7 @@ def serve(service: Service, listen: Listen, announce: Announce) -> None:
         service.close()
         raise
     host = f"[{listen.host}]" if ":" in listen.host else listen.host
-    root = f"http://{host}:{opened.getsockname()[1]}"
+    root = f"{'https' if listen.tls else 'http'}://{host}:{opened.getsockname()[1]}"
     where = {name: root + at if at.startswith("/") else at for name, at in found.items()}
     config = uvicorn.Config(
         app,
@@ -66,6 +70,8 @@ def serve(service: Service, listen: Listen, announce: Announce) -> None:
         server_header=False,
         timeout_graceful_shutdown=GRACE_SECONDS,
         lifespan="on",
+        ssl_certfile=listen.tls and listen.tls.certificate,
+        ssl_keyfile=listen.tls and listen.tls.key,
     )
     server = _server(uvicorn, config, app, lambda: announce(where))
     asyncio.run(server.serve(sockets=[opened]))
@@ -100,19 +106,23 @@ def compose(service: Service, listen: Listen) -> tuple[FastAPI, dict[str, str]]:
         found["mcp"] = "/mcp"
     if listen.grpc_port is not None:
         with contextlib.suppress(_Absent, PartMissing):
-            door = _ours(GRPC).start(service, listen.host, listen.grpc_port)
+            door = _ours(GRPC).start(service, listen.host, listen.grpc_port, listen.tls)
             _stop_with(app, door.stop)
             found["grpc"] = f"{listen.host}:{door.port}"
+    if listen.jobs:
+        worker = service.worker()
+        _stop_with(app, worker.stop, worker.start)
     return app, found
 
 
-def _stop_with(app: FastAPI, stop: Callable[[], Any]) -> None:
-    """What listens beside the application stops before the store is closed."""
+def _stop_with(app: FastAPI, stop: Callable[[], Any], start: Callable[[], None] = lambda: None) -> None:
+    """What works beside the application stops before the store is closed."""
     around = app.router.lifespan_context
 
     @contextlib.asynccontextmanager
     async def living(inside: Any) -> AsyncIterator[Any]:
         async with around(inside) as state:
+            start()
             try:
                 yield state
             finally:

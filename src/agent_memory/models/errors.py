@@ -68,7 +68,13 @@ class Unauthenticated(Denied):
 
 
 class TooMany(Denied):
+    """`wait` is after how many seconds the same call would be let in, where that is known."""
+
     code = "too_many"
+
+    def __init__(self, message: str, *, hint: str = "", field: str | None = None, wait: float | None = None) -> None:
+        super().__init__(message, hint=hint, field=field)
+        self.wait = wait
 
 
 class StoreError(AgentMemoryError):

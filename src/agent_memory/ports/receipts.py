@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 from agent_memory.models.record import Scope
 from agent_memory.ports.records import View
 
-RETENTION = 90 * 86_400_000_000  # microseconds, before the newest receipt
+RETENTION = 90 * 86_400_000_000  # microseconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +61,11 @@ class ReceiptStore(Protocol):
         """Lines may come late. One that tells of what is gone meanwhile is dropped. One whose reader saw a scope in
         which something was erased after the line's `seq` is kept without its query: nobody can compare the words any
         more. (So is a recall as of a moment before an erasure.)"""
+        ...
+
+    def expire(self, now: int) -> int:
+        """Let go of what is older than `RETENTION` at this moment; how many receipts that were. `keep` does the same as
+        of its newest line."""
         ...
 
     def receipt(self, view: View, id: str) -> str | None:

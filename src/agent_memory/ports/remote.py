@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from agent_memory.models.errors import InvalidInput, PartMissing, SpaceMismatch
+from agent_memory.ports.abandon import abandoned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -80,7 +81,7 @@ class Remote:
         raise AssertionError("unreachable")  # the last attempt returns or raises
 
     def _gives_up(self, attempt: int, wait: float, deadline: float) -> bool:
-        return attempt == self._attempts or wait > min(LONGEST_PAUSE, deadline - time.monotonic())
+        return abandoned() or attempt == self._attempts or wait > min(LONGEST_PAUSE, deadline - time.monotonic())
 
     def unreadable(self, reason: str) -> PartMissing:
         """The error for an answer of the wrong shape."""

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from agent_memory.app import worker
 from agent_memory.app.operations import Namespace, Permission, operation
 from agent_memory.core.write.normalise import deriver
 from agent_memory.models.model import Model
@@ -63,11 +64,13 @@ class Upkeep(Namespace):
     @operation("upkeep.catch_up", "POST /catch-up", permission=Permission.WRITE)
     def catch_up(self) -> dict[str, int]:
         """Make the vectors that are still missing; says how many there were and how many are left."""
-        runtime = self._client.runtime
-        runtime.embedding.agree()
-        before = runtime.store.index.pending(runtime.embedding.space)
-        left = runtime.embedding.catch_up(None, seconds=None, now=self._client.now())
-        return {"vectors": before - left, "pending_vectors": left}
+        self._client.runtime.embedding.agree()
+        return worker.catch_up(self._client.runtime, self._client.now(), None)
+
+    @operation("upkeep.run_jobs", "POST /jobs", permission=Permission.WRITE)
+    def run_jobs(self) -> dict[str, dict[str, int]]:
+        """Run every background job once, now, and say what each did. `serve` runs them by itself."""
+        return worker.run_all(self._client.runtime, self._client.now())
 
     @operation(
         "upkeep.rebuild", "POST /rebuild", permission=Permission.ADMIN, command="rebuild", toolset="upkeep/rebuild"

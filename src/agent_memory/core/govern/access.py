@@ -73,7 +73,7 @@ class Meter:
                 del self._buckets[next(iter(self._buckets))]
         if not allowed:
             wait = (1.0 - left) / self._rate
-            raise TooMany(f"more than {self._rate:g} calls a second", hint=f"wait {wait:.1f} seconds")
+            raise TooMany(f"more than {self._rate:g} calls a second", hint=f"wait {wait:.2g} seconds", wait=wait)
 
 
 def _digest(secret: str) -> bytes:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from agent_memory.models.errors import InvalidInput, PartMissing, SpaceMismatch
+from agent_memory.ports import progress, spans
+from agent_memory.ports.abandon import abandoned
 from agent_memory.ports.changes import Vector
 from agent_memory.ports.embedder import Embedder, Space, embed_and_count
 from agent_memory.ports.index import Embedded, Index
 from agent_memory.ports.quantise import quantised, quantised_rows, unit
 from agent_memory.ports.records import View
-from agent_memory.ports.spans import span, tell
 
 if TYPE_CHECKING:
     import numpy as np
@@ -115,22 +117,30 @@ class Embedding:
         return unit(vector)
 
     def catch_up(self, view: View | None, *, seconds: float | None, now: int) -> int:
-        """Embed what is pending, newest first, for at most `seconds`; how many contents are left."""
-        with span("embed.pending"):
+        """Embed what is pending, newest first, for at most `seconds`; gives how many are left. What was made is
+        kept, also when nobody waits for the rest."""
+        with spans.span("embed.pending"):
             left = self._caught_up(view, seconds, now)
-            tell(pending=left)
+            spans.tell(pending=left)
             return left
 
     def _caught_up(self, view: View | None, seconds: float | None, now: int) -> int:
         space = self.space
-        deadline = None if seconds is None else time.monotonic() + seconds
+        deadline = math.inf if seconds is None else time.monotonic() + seconds
+
+        def late() -> bool:
+            return time.monotonic() > deadline or abandoned()
+
+        most = 0
         while left := self._index.pending(space, view):
+            most = max(most, left)
+            progress.tell("vectors", most - left, most)
             done: list[Embedded] = []
             for one in self._index.unembedded(space, view, BATCH):
                 passages = self.embedder.passages(one.text)
                 part = one.part
                 made: list[Vector] = []
-                while part < len(passages) and not (deadline and time.monotonic() > deadline):
+                while part < len(passages) and not late():
                     try:
                         start, end = passages[part].start, passages[part].end
                         made.append(Vector(part, start, end, *quantised(self.embed([one.text[start:end]])[0])))
@@ -139,9 +149,9 @@ class Embedding:
                         break
                     part += 1
                 done.append(Embedded(one.handle, tuple(made), complete=part >= len(passages)))
-                if deadline is not None and time.monotonic() > deadline:
+                if late():
                     break
             self._index.embedded(space, [one for one in done if one.vectors or one.complete], now=now)
-            if deadline is not None and time.monotonic() > deadline:
+            if late():
                 return self._index.pending(space, view)
         return left

@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from agent_memory.models.errors import AgentMemoryError, Corrupt, InvalidInput, StoreError, StoreFull
+from agent_memory.ports.abandon import stoppable
 from agent_memory.ports.gate import Gate
 
 BUSY_SECONDS = 30.0
@@ -74,8 +75,8 @@ class Connections:
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """One snapshot: what other processes commit meanwhile is not seen."""
-        with self.plain() as connection:
+        """One snapshot: what other processes commit meanwhile is not seen. When nobody waits for it, it is stopped."""
+        with self.plain() as connection, stoppable(connection.interrupt):
             connection.execute("begin")
             yield connection
 

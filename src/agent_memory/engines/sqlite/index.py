@@ -15,6 +15,7 @@ from agent_memory.engines.sqlite.journal import OURSELVES, Ledger
 from agent_memory.engines.sqlite.read import Reader
 from agent_memory.engines.sqlite.schema import check_version
 from agent_memory.models.record import Record, Scope
+from agent_memory.ports.abandon import finishing
 from agent_memory.ports.embedder import Space
 from agent_memory.ports.index import Called, Calling, Embedded, Pool, Probe, Step, Unembedded
 from agent_memory.ports.records import View
@@ -131,7 +132,8 @@ class SqliteIndex:
         needed, grown = tuple(scopes), False
         for scope in needed:
             shelf = self._shelf(scope)
-            grown |= shelf.follow(connection, seq, (number, space.dimension) if space else None)
+            with finishing():  # others wait for it, too; and it would be begun again and again by who cannot wait
+                grown |= shelf.follow(connection, seq, (number, space.dimension) if space else None)
             yield shelf
         if grown:
             self._trim(needed)

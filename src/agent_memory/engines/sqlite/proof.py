@@ -23,6 +23,7 @@ from agent_memory.engines.sqlite.journal import (
 from agent_memory.engines.sqlite.seals import Identity, cut_seal, link_seal, version_seal
 from agent_memory.models.record import Scope, Status
 from agent_memory.ports.changes import Content, State, Verified
+from agent_memory.ports.progress import counted
 from agent_memory.ports.records import Checker
 
 MOST_PROBLEMS = 100
@@ -74,7 +75,7 @@ def verify(connection: sqlite3.Connection, derive: Checker | None = None) -> Ver
         "select seq, at, operation, scope, record, other, n.text, reason, cast(digest as blob), cast(chain as blob) "
         "from journal left join names n on n.name = actor order by seq"
     )
-    for *line, proof, chain in lines:
+    for *line, proof, chain in counted(lines, "journal", lambda: _count(connection, "journal")):
         seq, operation = line[0], NAMES.get(line[2])
         if seq != expected:
             problems.append(f"journal: line {expected} is missing")
@@ -166,6 +167,11 @@ def _by_line(rows: Iterable[tuple[int, int]]) -> dict[int, list[int]]:
     return dict(ended)
 
 
+def _count(connection: sqlite3.Connection, table: str) -> int:
+    found: int = connection.execute(f"select count(*) from {table}").fetchone()[0]
+    return found
+
+
 def _underived(connection: sqlite3.Connection, derive: Checker, checked: Counter[str]) -> list[str]:
     """Contents whose words or fields are not those that are derived from them today."""
     fields = "select n.text, f.value from fields f join names n on n.name = f.name where f.content = ?"
@@ -174,7 +180,9 @@ def _underived(connection: sqlite3.Connection, derive: Checker, checked: Counter
         "join versions v on v.version = c.content join names n on n.name = v.kind join words w on w.content = c.content"
     )
     wrong: defaultdict[str, list[int]] = defaultdict(list)
-    for content, kind, text, payload, length, terms in rows:
+    for content, kind, text, payload, length, terms in counted(
+        rows, "contents", lambda: _count(connection, "contents")
+    ):
         derived = derive(kind, text, payload)
         if derived is None:
             continue

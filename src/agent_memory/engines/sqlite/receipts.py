@@ -34,6 +34,15 @@ class SqliteReceipts:
         if debt is not None:
             erase.scrub(self._connections, debt)
 
+    def expire(self, now: int) -> int:
+        oldest = now - RETENTION
+        with self._connections.reading() as connection:
+            sql = "select exists (select 1 from receipts where at < ?) or exists (select 1 from accessed where at < ?)"
+            if self._connections.read_only or not connection.execute(sql, (oldest, oldest)).fetchone()[0]:
+                return 0
+        with self._connections.writing(durable=False) as connection:
+            return _expire(connection, oldest)
+
     def receipt(self, view: View, id: str) -> str | None:
         with self._connections.reading() as connection:
             scopes = ",".join(map(str, self._interning.readable(connection, view.scope)))
@@ -106,12 +115,14 @@ def _keep(connection: sqlite3.Connection, line: ReceiptLine) -> None:
         )
 
 
-def _expire(connection: sqlite3.Connection, oldest: int) -> None:
-    if connection.execute("delete from receipts where at < ?", (oldest,)).rowcount:
+def _expire(connection: sqlite3.Connection, oldest: int) -> int:
+    gone = connection.execute("delete from receipts where at < ?", (oldest,)).rowcount
+    if gone:
         connection.execute("delete from shown where receipt not in (select receipt from receipts)")
     if connection.execute("delete from accessed where at < ?", (oldest,)).rowcount:
         since = max(oldest, _known_since(connection))
         connection.execute("insert or replace into meta (name, value) values ('accessed', ?)", (str(since),))
+    return gone
 
 
 def _known_since(connection: sqlite3.Connection) -> int:

@@ -14,6 +14,7 @@ from agent_memory.engines.sqlite.statements import SQL
 from agent_memory.models.kinds.kind import Kind
 from agent_memory.models.record import JournalLine, Link, Linked, Record, Scope
 from agent_memory.ports.changes import Applied, Author, Change, Expect, Once, Verified
+from agent_memory.ports.progress import counted
 from agent_memory.ports.records import Checker, Deriver, Filter, View
 
 
@@ -88,7 +89,9 @@ class SqliteRecords:
                 "join names n on n.name = v.kind"
             )
             made = 0
-            for content, kind, text, payload in rows:
+            for content, kind, text, payload in counted(
+                rows, "contents", lambda: connection.execute("select count(*) from contents").fetchone()[0]
+            ):
                 derived = derive(kind, text, payload)
                 terms = derived.terms
                 connection.execute(SQL["insert_words"], (content, terms.length, terms.hashes + terms.counts))

@@ -35,6 +35,7 @@ from agent_memory.ports.changes import (
     State,
 )
 from agent_memory.ports.embedder import Space
+from agent_memory.ports.progress import counted
 from agent_memory.ports.timeline import Believed, meet
 
 
@@ -53,7 +54,7 @@ def apply(
             return answer
         for expectation in request.expect:
             writer.check(expectation)
-        outcomes = tuple(writer.write(change) for change in changes)
+        outcomes = tuple(writer.write(change) for change in counted(changes, "writing", lambda: len(changes)))
         erased = tuple(writer.erasing.ids)
         if erased:
             writer.erasing.finish(request.now)

@@ -15,7 +15,7 @@ import click
 import agent_memory.app.namespaces  # noqa: F401 - fills the table
 from agent_memory.app.memory import AgentMemory
 from agent_memory.app.operations import TABLE, Operation
-from agent_memory.interfaces.cli import exits, journal, missing, options, output, shapes, suggest, whose
+from agent_memory.interfaces.cli import exits, journal, missing, options, output, progress, shapes, suggest, whose
 from agent_memory.interfaces.cli.blocks import Note
 from agent_memory.interfaces.cli.cleaning import cut, one_line
 from agent_memory.interfaces.cli.moments import FORMS, MomentType
@@ -149,7 +149,8 @@ def _run(operation: Operation, **given: Any) -> int:
             if operation.name in QUESTIONS and not given["_yes"]:
                 QUESTIONS[operation.name](memory, said)
             ask = ASKED.get(operation.name)
-            result = ask(memory, said) if ask else attrgetter(operation.name)(memory)(**said)
+            with progress.shown(in_json=in_json):
+                result = ask(memory, said) if ask else attrgetter(operation.name)(memory)(**said)
         except NotFound as error:
             told = missing.explained(error, memory, said)
             told.trace_id = error.trace_id

@@ -22,7 +22,7 @@ def command(session: Session, file: str, skip_bad: bool, _json: bool) -> int:
 
     Doing it twice changes nothing. Lines that cannot be read are named by number. `-` reads the standard input.
     """
-    from agent_memory.interfaces.cli import exits, output
+    from agent_memory.interfaces.cli import exits, output, progress
     from agent_memory.interfaces.cli.blocks import Block, Line
     from agent_memory.models.errors import InvalidInput
 
@@ -30,7 +30,7 @@ def command(session: Session, file: str, skip_bad: bool, _json: bool) -> int:
         data = sys.stdin.buffer.read() if file == "-" else Path(file).expanduser().read_bytes()
     except OSError as error:
         raise InvalidInput(f"{file}: cannot be read: {error.strerror}", hint="check the path", field="file") from error
-    with session.memory() as memory:
+    with session.memory() as memory, progress.shown(in_json=session.json or _json):
         taken = memory.graph.load(data.decode("utf-8", errors="replace"), skip_bad)
     if session.json or _json:
         output.write_json(taken)

@@ -20,8 +20,10 @@ EXAMPLES: Mapping[str, str] = MappingProxyType(
         "demo": "demo",
         "doctor": "doctor",
         "edit": "edit staging-port --text 'Staging listens on port 5434' --reason 'it moved'",
+        "export": "export memories.ndjson",
         "forget": "forget staging-port --reason 'no longer ours to keep' --yes",
         "history": "history staging-port",
+        "import": "import memories.ndjson",
         "import-mcp": "import-mcp ~/memory.jsonl",
         "journal": "journal --limit 20",
         "learn": "learn 'Staging runs PostgreSQL 16' --subject staging --predicate runs",
@@ -75,6 +77,7 @@ terminal that is narrow gets a small block of lines for each row instead of colu
 - Defaults come from the [settings](settings.md): variables such as `AGENT_MEMORY_USER`, or a `.env` file.
   `AGENT_MEMORY_DEBUG=1` does what `--debug` does.
 - `forget` asks before it erases; where nobody can answer, it needs `--yes`.
+- Work that takes long shows a bar at a terminal, on the standard error; in a pipe and with `--json` there is none.
 """
 
 COMPLETION = """\

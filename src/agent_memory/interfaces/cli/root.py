@@ -16,6 +16,8 @@ OWN = MappingProxyType(
     {
         "demo": "agent_memory.interfaces.cli.demo",
         "doctor": "agent_memory.interfaces.cli.doctor",
+        "export": "agent_memory.interfaces.cli.exporting",
+        "import": "agent_memory.interfaces.cli.intake",
         "import-mcp": "agent_memory.interfaces.cli.importing",
         "mcp": "agent_memory.interfaces.cli.mcp",
         "serve": "agent_memory.interfaces.cli.serve",

@@ -10,6 +10,10 @@ import click
 from agent_memory.interfaces.cli import whose
 from agent_memory.interfaces.cli.session import Session
 
+IN_THE_CLEAR = (
+    "keys and memories travel unencrypted: give --tls-cert and --tls-key, or put a proxy that has them in front"
+)
+
 
 @whose.anywhere
 @click.command("serve", short_help="Answer programs and agents over HTTP until Ctrl-C")
@@ -21,21 +25,26 @@ from agent_memory.interfaces.cli.session import Session
     "--grpc-port", default=8006, show_default=True, type=click.IntRange(0, 65535), help="port of gRPC; 0: a free one"
 )
 @click.option("--no-grpc", is_flag=True, help="leave gRPC out")
+@click.option("--no-jobs", is_flag=True, help="leave background jobs to another server of this store")
 @click.option(
     "--allow-host", multiple=True, metavar="NAME", help="another name that this server is called by (several times)"
 )
+@click.option("--tls-cert", metavar="FILE", help="certificate to show, as PEM: REST, MCP and gRPC speak TLS")
+@click.option("--tls-key", metavar="FILE", help="the key of that certificate, as PEM")
 @click.option("--json", "_json", is_flag=True, help="say where it is in JSON")
 @click.pass_obj
 def command(session: Session, /, **given: Any) -> int:
     """Answer programs and agents over HTTP until Ctrl-C.
 
-    One line says where everything is. Only this machine can reach it, unless API keys are asked for. Ctrl-C (or
+    One line says where everything is. Only this machine can reach it, unless API keys are asked for; --tls-cert and
+    --tls-key encrypt what travels. Ctrl-C (or
     SIGTERM) finishes what was begun. --user and --tenant are those of callers who name none.
     """
     from agent_memory.app import config
     from agent_memory.app.service import Service
-    from agent_memory.interfaces import serving
+    from agent_memory.interfaces import serving, tls
     from agent_memory.interfaces.cli import exits, output
+    from agent_memory.interfaces.loopback import is_local
 
     settings = config.load(store=session.store, tenant=session.tenant, user=session.user)
     listen = serving.Listen(
@@ -43,9 +52,13 @@ def command(session: Session, /, **given: Any) -> int:
         port=given["port"],
         grpc_port=None if given["no_grpc"] else given["grpc_port"],
         hosts=frozenset(given["allow_host"]),
+        jobs=not given["no_jobs"],
+        tls=tls.checked(given["tls_cert"], given["tls_key"]),
     )
 
     def announce(where: dict[str, str]) -> None:
+        if listen.tls is None and not is_local(listen.host):
+            output.write_error("warning:", IN_THE_CLEAR, "yellow")
         if session.json or given["_json"]:
             output.write_json(where)
         else:

@@ -6,6 +6,7 @@ Calls wait in one event loop, and work in a few threads: whoever is slow to send
 from __future__ import annotations
 
 import asyncio
+import functools
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -28,6 +29,7 @@ from agent_memory.interfaces.grpc.streams import Imported, Session
 from agent_memory.interfaces.loopback import is_local
 from agent_memory.models.errors import AgentMemoryError, InvalidInput, StoreError, TooMany
 from agent_memory.ports import spans
+from agent_memory.ports.abandon import Call
 
 SAID = ("tenant", "user", "agent", "conversation")
 MOST_STREAMS = 16
@@ -58,8 +60,11 @@ class Desk:
         return grpc.unary_stream_rpc_method_handler(route.stream)
 
     async def run(self, work: Callable[..., T], *given: Any) -> T:
-        """In a thread. A caller who hangs up before it began keeps it from beginning; what began is finished."""
-        return await asyncio.get_running_loop().run_in_executor(self.threads, work, *given)
+        """In a thread. A caller who hangs up before it began keeps it from beginning; of what began, a read is stopped
+        and a write is finished."""
+        call = Call()
+        work = functools.partial(work, *given)
+        return await call.awaited(asyncio.get_running_loop().run_in_executor(self.threads, call.run, work))
 
     @contextmanager
     def slot(self) -> Iterator[None]:

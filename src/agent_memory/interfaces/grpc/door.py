@@ -16,6 +16,7 @@ from agent_memory.app.service import Service
 from agent_memory.interfaces.grpc import descriptor, status
 from agent_memory.interfaces.grpc.calls import MOST_STREAMS, Desk
 from agent_memory.interfaces.grpc.schema import PACKAGE, schema
+from agent_memory.interfaces.tls import Tls
 from agent_memory.models.errors import InvalidInput
 
 WORKERS = 16
@@ -32,7 +33,7 @@ OPTIONS = (
 class Door:
     """A running server, with an event loop and threads of its own. `port` is the one that it got."""
 
-    def __init__(self, service: Service, address: str) -> None:
+    def __init__(self, service: Service, address: str, tls: Tls | None = None) -> None:
         self._stopping = threading.Event()
         self._threads = ThreadPoolExecutor(WORKERS, thread_name_prefix="agent-memory-grpc")
         self._desk = Desk(service, self._threads, self._stopping, threading.BoundedSemaphore(MOST_STREAMS))
@@ -40,15 +41,21 @@ class Door:
         self._turning = threading.Thread(target=self._loop.run_forever, name="agent-memory-grpc-loop", daemon=True)
         self._turning.start()
         try:
-            self.port: int = self._within(self._open(address))
+            self.port: int = self._within(self._open(address, tls))
         except RuntimeError as error:
             self._end()
             raise InvalidInput(f"{address}: {error}", hint="choose another port", field="port") from None
 
-    async def _open(self, address: str) -> int:
+    async def _open(self, address: str, tls: Tls | None) -> int:
         self._health = health.aio.HealthServicer()
         self._server = grpc.aio.server(options=OPTIONS, maximum_concurrent_rpcs=MOST_CALLS)
-        port: int = self._server.add_insecure_port(address)
+        port: int
+        if tls is None:
+            port = self._server.add_insecure_port(address)
+        else:
+            certificate, key = tls.read()
+            shown = grpc.ssl_server_credentials([(key, certificate)])
+            port = self._server.add_secure_port(address, shown)
         await self._add_services()
         await self._server.start()
         return port

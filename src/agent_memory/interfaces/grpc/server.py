@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from agent_memory.app.service import Service
 from agent_memory.interfaces.loopback import is_local
+from agent_memory.interfaces.tls import Tls
 from agent_memory.models.errors import InvalidInput, PartMissing
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ PORT = 8006
 _PARTS = {"grpc": "grpcio", "grpc_health": "grpcio-health-checking", "grpc_reflection": "grpcio-reflection"}
 
 
-def start(service: Service, host: str = "127.0.0.1", port: int = PORT) -> Door:
+def start(service: Service, host: str = "127.0.0.1", port: int = PORT, tls: Tls | None = None) -> Door:
     """Listen and answer, in threads of its own, until it is stopped; port 0 takes one that is free.
 
     As long as nobody is asked for a key, only this machine is listened to.
@@ -31,4 +32,4 @@ def start(service: Service, host: str = "127.0.0.1", port: int = PORT) -> Door:
     except ImportError as error:
         package = _PARTS.get((error.name or "").partition(".")[0], "protobuf")
         raise PartMissing(f"gRPC: {package} is not installed", hint="pip install 'agent-memory[grpc]'") from error
-    return Door(service, f"[{host}]:{port}" if ":" in host else f"{host}:{port}")
+    return Door(service, f"[{host}]:{port}" if ":" in host else f"{host}:{port}", tls)

@@ -3,15 +3,16 @@ more as google.rpc details, which most clients know how to show."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 from urllib.parse import quote
 
 import grpc
-from google.protobuf import any_pb2, descriptor_pb2, descriptor_pool, message_factory
+from google.protobuf import any_pb2, descriptor_pb2, descriptor_pool, duration_pb2, message_factory
 
-from agent_memory.models.errors import AgentMemoryError
+from agent_memory.models.errors import AgentMemoryError, TooMany
 
 CODES: Mapping[str, grpc.StatusCode] = MappingProxyType(
     {
@@ -31,6 +32,8 @@ CODES: Mapping[str, grpc.StatusCode] = MappingProxyType(
     }
 )
 DOMAIN = "agent-memory"
+PUSHBACK = "grpc-retry-pushback-ms"
+"""How long to wait, for clients whose library repeats calls by itself."""
 LONGEST = 1000  # characters: a status has to fit into a header
 _PRINTABLE = "".join(map(chr, range(0x20, 0x7F))).replace("%", "")
 
@@ -40,11 +43,14 @@ async def abort(context: Any, error: AgentMemoryError) -> None:
     code = CODES.get(error.code, grpc.StatusCode.INTERNAL)
     told = {"code": error.code, "field": error.field, "hint": error.hint, "trace-id": error.trace_id}
     metadata = [(f"memory-{name}", quote(value[:LONGEST], _PRINTABLE)) for name, value in told.items() if value]
-    details = ("grpc-status-details-bin", _details(code.value[0], error))
+    wait = error.wait if isinstance(error, TooMany) else None
+    if wait is not None:
+        metadata.append((PUSHBACK, str(math.ceil(wait * 1000))))
+    details = ("grpc-status-details-bin", _details(code.value[0], error, wait))
     await context.abort(code, error.message[:LONGEST], (*metadata, details))
 
 
-def _details(code: int, error: AgentMemoryError) -> bytes:
+def _details(code: int, error: AgentMemoryError, wait: float | None) -> bytes:
     made = _STATUS(code=code, message=error.message[:LONGEST])
     info = _INFO(reason=error.code.upper(), domain=DOMAIN)
     if error.hint:
@@ -52,6 +58,10 @@ def _details(code: int, error: AgentMemoryError) -> bytes:
     if error.field:
         info.metadata["field"] = error.field[:LONGEST]
     made.details.add(type_url="type.googleapis.com/google.rpc.ErrorInfo", value=info.SerializeToString())
+    if wait is not None:
+        delay = _RETRY()
+        delay.retry_delay.FromNanoseconds(math.ceil(wait * 1e9))
+        made.details.add(type_url="type.googleapis.com/google.rpc.RetryInfo", value=delay.SerializeToString())
     return bytes(made.SerializeToString())
 
 
@@ -67,7 +77,7 @@ def _file(name: str, message: str, fields: list[tuple[str, int, str]], needs: li
 
 
 def _rpc_files() -> list[Any]:
-    """`google.rpc.Status` and `ErrorInfo` as published: two messages are no reason for a dependency."""
+    """`google.rpc.Status`, `ErrorInfo` and `RetryInfo` as published: three messages are no reason for a dependency."""
     kinds = descriptor_pb2.FieldDescriptorProto
     status = _file(
         "google/rpc/status.proto",
@@ -85,19 +95,28 @@ def _rpc_files() -> list[Any]:
         "google/rpc/error_details.proto",
         "ErrorInfo",
         [("reason", text, ""), ("domain", text, ""), ("metadata", kinds.TYPE_MESSAGE, entries)],
-        [],
+        [duration_pb2.DESCRIPTOR.name],
     )
     entry = info.message_type[0].nested_type.add(name="MetadataEntry")
     entry.options.map_entry = True
     for number, name in enumerate(("key", "value"), 1):
         entry.field.add(name=name, number=number, type=text, label=1, json_name=name)
+    delay = info.message_type.add(name="RetryInfo").field.add(
+        name="retry_delay", number=1, label=1, json_name="retryDelay"
+    )
+    delay.type, delay.type_name = kinds.TYPE_MESSAGE, ".google.protobuf.Duration"
     return [status, info]
 
 
-FILES = (any_pb2.DESCRIPTOR.serialized_pb, *(one.SerializeToString() for one in _rpc_files()))
-"""What a pool needs to know these two."""
+FILES = (
+    any_pb2.DESCRIPTOR.serialized_pb,
+    duration_pb2.DESCRIPTOR.serialized_pb,
+    *(one.SerializeToString() for one in _rpc_files()),
+)
+"""What a pool needs to know these."""
 _POOL = descriptor_pool.DescriptorPool()
 for _known in FILES:
     _POOL.AddSerializedFile(_known)
 _STATUS = message_factory.GetMessageClass(_POOL.FindMessageTypeByName("google.rpc.Status"))
 _INFO = message_factory.GetMessageClass(_POOL.FindMessageTypeByName("google.rpc.ErrorInfo"))
+_RETRY = message_factory.GetMessageClass(_POOL.FindMessageTypeByName("google.rpc.RetryInfo"))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
-import anyio.to_thread
 import mcp_types as types
 from mcp import MCPError
 from mcp.server import Server, ServerRequestContext
@@ -13,6 +12,7 @@ from mcp.server import Server, ServerRequestContext
 from agent_memory import __version__
 from agent_memory.app.service import Caller, Service
 from agent_memory.interfaces.mcp import places, prompts, resources, tools, wording
+from agent_memory.interfaces.threads import threaded
 from agent_memory.models.errors import AgentMemoryError
 
 Identify = Callable[[Any], Caller]
@@ -89,6 +89,6 @@ class Door:
     async def _answered(self, context: Context, work: Callable[[Caller], R]) -> R:
         """Off the event loop; what is wrong becomes an error of the protocol, with our code and hint in its data."""
         try:
-            return await anyio.to_thread.run_sync(lambda: work(self._identify(context.request)))
+            return await threaded(lambda: work(self._identify(context.request)))
         except AgentMemoryError as error:
             raise MCPError(CODES.get(error.code, types.INTERNAL_ERROR), str(error), error.to_dict()) from error

@@ -14,6 +14,7 @@ from agent_memory.interfaces.mcp.budget import within, written
 from agent_memory.interfaces.mcp.places import COMPAT, Tool
 from agent_memory.models.errors import AgentMemoryError, InvalidInput
 from agent_memory.ports import spans
+from agent_memory.ports.abandon import Abandoned
 
 log = spans.log(__name__)
 
@@ -52,6 +53,8 @@ def call(service: Service, tool: Tool, caller: Caller, given: Mapping[str, Any])
         )
     except AgentMemoryError as error:
         return failed(error.to_dict())
+    except Abandoned:
+        raise
     except Exception as error:  # the door: an agent gets a sentence, the log the rest
         log.exception("%s failed", tool.name)
         told = AgentMemoryError(f"{type(error).__name__} in {tool.name}", hint="see the server's log")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 
 from fastapi import APIRouter, Request
-from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from agent_memory.app.operations import TABLE
@@ -13,6 +12,7 @@ from agent_memory.app.service import Service
 from agent_memory.interfaces.rest.headers import Said
 from agent_memory.interfaces.rest.problems import problem
 from agent_memory.interfaces.rest.routes import ERRORS, Identify, answered
+from agent_memory.interfaces.threads import threaded
 
 
 def call_router(service: Service, identify: Identify) -> APIRouter:
@@ -31,6 +31,6 @@ def call_router(service: Service, identify: Identify) -> APIRouter:
         if not isinstance(arguments, dict):
             return problem(422, "the body is no JSON object", "invalid_input", hint="arguments by name")
         said = {**Said(request.headers).arguments(declared), **arguments}
-        return answered(await run_in_threadpool(lambda: service.call(declared, identify(request), said)))
+        return answered(await threaded(lambda: service.call(declared, identify(request), said)))
 
     return made

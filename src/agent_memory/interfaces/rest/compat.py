@@ -6,13 +6,13 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
 from pydantic import Field
-from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from agent_memory.app import episodes
 from agent_memory.app.service import Service
 from agent_memory.interfaces.rest.headers import Said
 from agent_memory.interfaces.rest.routes import ERRORS, Given, Identify, answered
+from agent_memory.interfaces.threads import threaded
 from agent_memory.models.model import Model, Text, Unit
 
 
@@ -45,7 +45,7 @@ def compat_router(service: Service, identify: Identify) -> APIRouter:
         """Store a memory; gives its id."""
         key = Said(request.headers).idempotency_key
         said = (given.context, given.importance, given.metadata, key)
-        id = await run_in_threadpool(lambda: episodes.store(service.named(identify(request)), *said))
+        id = await threaded(lambda: episodes.store(service.named(identify(request)), *said))
         return answered({"id": id}, 201)
 
     @made.get("/retrieve", responses={200: {"model": list[Retrieved]}, **ERRORS}, response_model=None)
@@ -56,17 +56,17 @@ def compat_router(service: Service, identify: Identify) -> APIRouter:
         time_weight: Annotated[float, Query(ge=0, le=1e6)] = 0.1,
     ) -> Response:
         """The memories with the best E4 score: 0.5 similarity, 0.3 recency, 0.2 importance."""
-        found = await run_in_threadpool(lambda: episodes.retrieve(service.named(identify(request)), q, k, time_weight))
+        found = await threaded(lambda: episodes.retrieve(service.named(identify(request)), q, k, time_weight))
         return answered(found)
 
     @made.post("/consolidate", responses=ERRORS, response_model=None)
     async def consolidate_memory(request: Request) -> Response:
         """Run the jobs that there are, and say which. Merging and pruning come with upkeep."""
-        return answered(await run_in_threadpool(lambda: episodes.consolidate(service.named(identify(request)))))
+        return answered(await threaded(lambda: episodes.consolidate(service.named(identify(request)))))
 
     @made.get("/stats", responses=ERRORS, response_model=None)
     async def memory_stats(request: Request) -> Response:
         """Counts, bytes on disk, resident memory, compression ratio, access statistics."""
-        return answered(await run_in_threadpool(lambda: episodes.stats(service.named(identify(request)))))
+        return answered(await threaded(lambda: episodes.stats(service.named(identify(request)))))
 
     return made

@@ -7,7 +7,7 @@ streams (an import) is read by its route, line by line, and only has to keep com
 from __future__ import annotations
 
 import asyncio
-from collections.abc import MutableMapping
+from collections.abc import Coroutine, MutableMapping
 from typing import Any
 
 from starlette.responses import Response
@@ -24,7 +24,7 @@ _log = spans.log(__name__)
 
 
 class Limits:
-    """ASGI middleware. A call that takes too long is answered; whether it is done then is not known."""
+    """ASGI middleware. A call that takes too long is answered: a read is stopped, a write may or may not be done."""
 
     def __init__(
         self,
@@ -49,9 +49,11 @@ class Limits:
                 return
             if _length(scope) > self._most_bytes:
                 raise _Refused(self._too_large())
-            if scope["method"] not in READING:
-                receive = await self._whole(receive)
-            await self._answered(scope, receive, answer)
+            if scope["method"] in READING and _has_body(scope):  # nobody asked for it, and nobody waits for it
+                await self._answered(scope, receive, answer, asyncio.Event().wait())
+            else:
+                whole = await self._whole(receive)
+                await self._answered(scope, whole, answer, _hung_up(receive))
         except _Refused as refused:
             await answer.instead(refused.response, scope, receive)
         except Exception:  # noqa: BLE001 - the door: whatever it is, nobody outside learns more
@@ -60,24 +62,33 @@ class Limits:
                 problem(500, "something broke; the log of the server says what", "unexpected"), scope, receive
             )
 
-    async def _answered(self, scope: MutableMapping[str, Any], receive: Receive, answer: _Answer) -> None:
-        """Until the answer begins there is a limit; a stream may then go on for as long as both sides want."""
+    async def _answered(
+        self, scope: MutableMapping[str, Any], receive: Receive, answer: _Answer, hung_up: Coroutine[Any, Any, object]
+    ) -> None:
+        """Until the answer begins there is a limit, and a client that hangs up is not worked for any more; a stream may
+        then go on for as long as both sides want."""
         working = asyncio.ensure_future(self._app(scope, receive, answer.send))
-        begun = asyncio.ensure_future(answer.begun.wait())
+        begun, gone = asyncio.ensure_future(answer.begun.wait()), asyncio.ensure_future(hung_up)
         try:
-            await asyncio.wait({working, begun}, timeout=self._answer_seconds, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(
+                {working, begun, gone}, timeout=self._answer_seconds, return_when=asyncio.FIRST_COMPLETED
+            )
             if working.done() or begun.done():
+                gone.cancel()
                 await working
                 return
             answer.closed = True
-            working.cancel()  # a thread that works on it comes to its end
-            hint = "a write may still be done: repeat it with the same Idempotency-Key"
-            raise _Refused(problem(504, f"no answer within {self._answer_seconds:g} seconds", "too_slow", hint=hint))
+            working.cancel()  # a thread that works on it stops if it reads, and otherwise comes to its end
+            if not gone.done():
+                hint = "a write may still be done: repeat it with the same Idempotency-Key"
+                said = f"no answer within {self._answer_seconds:g} seconds"
+                raise _Refused(problem(504, said, "too_slow", hint=hint))
         except asyncio.CancelledError:
             working.cancel()
             raise
         finally:
             begun.cancel()
+            gone.cancel()
 
     async def _whole(self, receive: Receive) -> Receive:
         """The body, all of it, to be given out again."""
@@ -145,6 +156,16 @@ class _Answer:
 def _length(scope: MutableMapping[str, Any]) -> int:
     """How long the body says it is; a server lets only digits through."""
     return int(next((value for name, value in scope["headers"] if name == b"content-length"), b"0"))
+
+
+def _has_body(scope: MutableMapping[str, Any]) -> bool:
+    return any(name in (b"content-length", b"transfer-encoding") for name, _ in scope["headers"])
+
+
+async def _hung_up(receive: Receive) -> None:
+    """Wait until the client is gone; its body was read before."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
 
 
 def _replay(first: Message, receive: Receive) -> Receive:

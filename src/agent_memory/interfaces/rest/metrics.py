@@ -49,7 +49,10 @@ class Metrics:
         )
         self._known: dict[str, Histogram] = {}
         self._registry.register(_Sizes(service))
-        service.observe, service.note = self.called, self.noted
+        self._job_runs = self._counter("job_runs", "Runs of a background job that came to their end", "job")
+        self._job_failures = self._counter("job_failures", "Runs of a background job that failed", "job")
+        self._job_seconds = self._histogram("job_seconds", "How long a run of a background job took", "job")
+        service.observe, service.note, service.observe_job = self.called, self.noted, self.worked
 
     def called(self, operation: Operation, outcome: str, seconds: float) -> None:
         self._calls.labels(operation.name, outcome).inc()
@@ -66,6 +69,10 @@ class Metrics:
         if part not in self._known:
             self._known[part] = self._parts.labels(part)
         self._known[part].observe(seconds)
+
+    def worked(self, job: str, done: bool, seconds: float) -> None:
+        (self._job_runs if done else self._job_failures).labels(job).inc()
+        self._job_seconds.labels(job).observe(seconds)
 
     def requested(self, route: str, status: int, seconds: float) -> None:
         self._requests.labels(route, str(status)).inc()

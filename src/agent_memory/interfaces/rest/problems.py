@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
@@ -13,7 +14,7 @@ from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
-from agent_memory.models.errors import AgentMemoryError
+from agent_memory.models.errors import AgentMemoryError, TooMany
 from agent_memory.models.model import Model, invalid
 from agent_memory.ports.spans import trace_id
 
@@ -84,7 +85,11 @@ def problem(status: int, detail: str, code: str, **more: Any) -> JSONResponse:
 
 
 def of_error(error: AgentMemoryError) -> JSONResponse:
-    return problem(STATUS.get(error.code, 500), error.message, error.code, hint=error.hint, field=error.field)
+    headers = None
+    if isinstance(error, TooMany) and error.wait is not None:
+        headers = {"retry-after": str(max(1, math.ceil(error.wait)))}  # HTTP knows whole seconds only
+    status = STATUS.get(error.code, 500)
+    return problem(status, error.message, error.code, hint=error.hint, field=error.field, headers=headers)
 
 
 def install(app: FastAPI) -> None:

@@ -12,13 +12,13 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Body, Path, Query, Request
 from pydantic import BeforeValidator, ConfigDict, Field, WithJsonSchema, create_model
 from pydantic_core import to_json
-from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from agent_memory.app.operations import TABLE, Operation, storable
 from agent_memory.app.service import Caller, Service
 from agent_memory.interfaces.rest.headers import Said, told
 from agent_memory.interfaces.rest.problems import Problem
+from agent_memory.interfaces.threads import threaded
 from agent_memory.models.model import Model
 
 _PATH = re.compile(r"{(\w+)}")
@@ -88,7 +88,7 @@ def _endpoint(operation: Operation, service: Service, identify: Identify) -> Cal
 
     async def endpoint(request: Request, given: Model | None = None, **named: str) -> Response:
         said = {**Said(request.headers).arguments(operation), **named, **arguments_of(given)}
-        answer = await run_in_threadpool(lambda: service.call(operation, identify(request), said))
+        answer = await threaded(lambda: service.call(operation, identify(request), said))
         return answered(answer, headers=told(operation, answer, said.get("limit"), request.url))
 
     endpoint.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]

@@ -136,6 +136,16 @@ class ReceiptConformance:
         assert told[6] == {"a": (1, None), "b": (1, NOW)}, "the first is known to be earlier, and not when"
         assert told[1] == {"a": (None, None), "b": (1, NOW)}, "it may have been before or after"
 
+    def test_time_alone_ends_the_retention(self, store: Store) -> None:
+        write(store, put("one", id="a"))
+        shown = (handles(store)["one"],)
+        store.receipts.keep([ReceiptLine(f"r{day}", view(now=NOW + day * DAY), 1, "{}", shown) for day in (0, 10)])
+        assert store.receipts.expire(NOW + 80 * DAY) == 0
+        assert store.receipts.expire(NOW + 95 * DAY) == 1 and store.receipts.expire(NOW + 95 * DAY) == 0
+        assert store.receipts.receipt(view(), "r0") is None and store.receipts.receipt(view(), "r10") == "{}"
+        assert store.receipts.accesses(view(), ["a"], until=NOW + 6 * DAY) == {"a": (1, None)}
+        assert store.receipts.accesses(view(), ["a"]) == {"a": (2, NOW + 10 * DAY)}
+
     def test_what_is_only_named_counts_as_no_access(self, store: Store) -> None:
         write(store, put("one", id="a"), put("two", id="b"))
         known = handles(store)

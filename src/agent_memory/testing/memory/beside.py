@@ -72,10 +72,16 @@ class MemoryReceipts:
                 world.receipts[line.id] = Slip(line.view.scope, line.body, told, line.view.now, asked)
                 for record in records:
                     world.accesses[record] = (*world.accesses.get(record, ()), line.view.now)
-            oldest = max((line.view.now for line in lines), default=0) - RETENTION
+        self.expire(max((line.view.now for line in lines), default=0))
+
+    def expire(self, now: int) -> int:
+        oldest = now - RETENTION
+        with self._room.writing() as world:
+            before = len(world.receipts)
             world.receipts = {id: slip for id, slip in world.receipts.items() if slip.at >= oldest}
             if any(world.accessed_since <= at < oldest for times in world.accesses.values() for at in times):
                 world.accessed_since = oldest
+            return before - len(world.receipts)
 
     def receipt(self, view: View, id: str) -> str | None:
         with self._room.reading() as world:

@@ -1,0 +1,61 @@
+"""`agent-memory export [FILE]`: every record of a user's own, one JSON object a line."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import nullcontext
+from operator import attrgetter
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+import click
+
+from agent_memory.interfaces.cli import whose
+from agent_memory.interfaces.cli.session import Session
+
+if TYPE_CHECKING:
+    from agent_memory.app.memory import AgentMemory
+
+
+@whose.anywhere
+@click.command("export", short_help="Every record of the user's own, one JSON object a line")
+@click.argument("file", metavar="[FILE]", default="-")
+@click.option("--json", "_json", is_flag=True, help="answer in JSON")
+@click.pass_obj
+def command(session: Session, file: str, _json: bool) -> int:
+    """Every record of the user's own that holds now, one JSON object a line: into a file, or to the standard output.
+
+    `agent-memory import` takes it in again, also into another store.
+    """
+    from agent_memory.interfaces.cli import exits, output, progress
+    from agent_memory.interfaces.cli.blocks import Line
+    from agent_memory.models.errors import InvalidInput
+
+    in_json, out = session.json or _json, sys.stdout.buffer
+    with session.memory() as memory, progress.shown(in_json=in_json or file == "-"):
+        try:
+            with nullcontext(out) if file == "-" else Path(file).expanduser().open("wb") as target:
+                count = _write(memory, target)
+        except BrokenPipeError:
+            raise output.ReaderGone from None
+        except OSError as error:
+            why = f"{file}: cannot be written: {error.strerror}"
+            raise InvalidInput(why, hint="name another file", field="file") from error
+    if file != "-":
+        output.write_json({"records": count}) if in_json else output.write([Line(f"wrote {count} records to {file}")])
+    return exits.OK
+
+
+def _write(memory: AgentMemory, target: BinaryIO) -> int:
+    from pydantic_core import to_json
+
+    from agent_memory.app.transfer import exported
+    from agent_memory.ports.progress import tell
+
+    total, count = memory.upkeep.stats()["records"], 0
+    for page in exported(lambda name, said: attrgetter(name)(memory)(**said), memory.user_id, {}):
+        target.write(b"".join(to_json(record) + b"\n" for record in page))
+        count += len(page)
+        tell("exporting", count, max(count, total))
+    target.flush()
+    return count

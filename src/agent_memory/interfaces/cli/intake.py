@@ -1,0 +1,79 @@
+"""`agent-memory import FILE`: records from lines of JSON, such as `agent-memory export` writes."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import nullcontext
+from itertools import islice
+from operator import attrgetter
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+import click
+
+from agent_memory.interfaces.cli import whose
+from agent_memory.interfaces.cli.session import Session
+
+if TYPE_CHECKING:
+    from agent_memory.app.memory import AgentMemory
+    from agent_memory.app.transfer import Import
+
+
+@whose.anywhere
+@click.command("import", short_help="Take in records, one JSON object a line")
+@click.argument("file", metavar="FILE")
+@click.option("--json", "_json", is_flag=True, help="answer in JSON")
+@click.pass_obj
+def command(session: Session, file: str, _json: bool) -> int:
+    """Take in records, one JSON object a line: what `agent-memory export` wrote, or what `add` takes.
+
+    The same lines again change nothing. At the first line that is refused it ends; those before it are in the store.
+    `-` reads the standard input.
+    """
+    from agent_memory.interfaces.cli import exits, output, progress
+    from agent_memory.interfaces.cli.blocks import Line
+    from agent_memory.models.errors import InvalidInput
+
+    in_json = session.json or _json
+    try:
+        with (
+            nullcontext(sys.stdin.buffer) if file == "-" else Path(file).expanduser().open("rb") as source,
+            session.memory() as memory,
+            progress.shown(in_json=in_json),
+        ):
+            taken = _read(memory, source)
+    except OSError as error:
+        raise InvalidInput(f"{file}: cannot be read: {error.strerror}", hint="check the path", field="file") from error
+    if in_json:
+        output.write_json({"lines": taken.lines, **taken.effects})
+    else:
+        counts = ", ".join(f"{count} {effect}" for effect, count in taken.effects.items())
+        output.write([Line(f"read {taken.lines} lines: {counts}")])
+    return exits.OK
+
+
+def _read(memory: AgentMemory, source: BinaryIO) -> Import:
+    from agent_memory.app.transfer import LONGEST_LINE, PAGE, Import
+    from agent_memory.models.errors import AgentMemoryError, InvalidInput
+    from agent_memory.ports.progress import tell
+
+    taken = Import(lambda name, said: attrgetter(name)(memory)(**said))
+    size, done = os.fstat(source.fileno()).st_size, 0
+    tell("importing", 0, size)
+    try:
+        while lines := list(islice(iter(lambda: source.readline(LONGEST_LINE + 1), b""), PAGE)):
+            whole = lines if len(lines[-1]) <= LONGEST_LINE else lines[:-1]
+            taken.take(whole)
+            if whole is not lines:
+                raise InvalidInput(f"longer than {LONGEST_LINE} bytes", hint="one JSON object a line")
+            done += sum(map(len, lines))
+            tell("importing", done, max(done, size))
+    except AgentMemoryError as error:
+        kept = f"{error.hint}; " if error.hint else ""
+        raise type(error)(
+            f"line {taken.lines + 1}: {error.message}",
+            hint=f"{kept}the {taken.lines} lines before it are in the store",
+            field=error.field,
+        ) from error
+    return taken

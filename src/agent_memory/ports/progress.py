@@ -1,0 +1,46 @@
+"""How far long work is, for whoever watches, such as a terminal. Where nobody does, it costs nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TypeVar
+
+T = TypeVar("T")
+Watch = Callable[[str, int, int], None]
+"""Is told what is being done, how much of it is done, and how much there is."""
+
+STEP = 64  # things between two tellings
+
+_watch: ContextVar[Watch | None] = ContextVar("watch", default=None)
+
+
+@contextmanager
+def watched(watch: Watch) -> Iterator[None]:
+    """While this is open, `watch` is told of all long work in this context."""
+    token = _watch.set(watch)
+    try:
+        yield
+    finally:
+        _watch.reset(token)
+
+
+def tell(what: str, done: int, total: int) -> None:
+    watch = _watch.get()
+    if watch is not None:
+        watch(what, done, total)
+
+
+def counted(things: Iterable[T], what: str, total: Callable[[], int]) -> Iterable[T]:
+    """The same things; whoever watches sees them go by. `total` is asked only then."""
+    return things if _watch.get() is None else _telling(things, what, total())
+
+
+def _telling(things: Iterable[T], what: str, total: int) -> Iterator[T]:
+    done = 0
+    for done, thing in enumerate(things, 1):
+        yield thing
+        if done % STEP == 0:
+            tell(what, done, total)
+    tell(what, done, total)

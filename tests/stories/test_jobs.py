@@ -1,0 +1,212 @@
+"""Background jobs: what a store needs done now and then, by a worker that nothing ends but its owner."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from datetime import timedelta
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from agent_memory import AgentMemory, CPUMemoryEngine, MemoryConsolidationService
+from agent_memory.app.worker import JOBS, Job, Worker
+from agent_memory.models.errors import InvalidInput, NotFound, PartMissing, StoreError
+from agent_memory.ports.clock import SystemClock
+from agent_memory.ports.embedder import Passage, Space
+
+
+class Counting:
+    """An embedder that counts what it reads, and may be slow or out of reach."""
+
+    space = Space("counting", "1", 4)
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self.away = False
+        self.read: list[str] = []
+
+    def passages(self, text: str) -> list[Passage]:
+        return [Passage(0, len(text))]
+
+    def embed_many(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        if self.away:
+            raise PartMissing("nobody answers")
+        time.sleep(self.seconds)
+        self.read += texts
+        return np.full((len(texts), 4), 0.5, np.float32)
+
+
+@pytest.fixture
+def embedder() -> Counting:
+    return Counting()
+
+
+@pytest.fixture
+def stored(embedder: Counting) -> Iterator[AgentMemory]:
+    """A store whose bulk writes left their vectors for later."""
+    with AgentMemory("ada", embedder=embedder) as memory:
+        memory.records.add_many([{"text": f"note {number}"} for number in range(40)])
+        assert pending(memory) == 40
+        yield memory
+
+
+def pending(memory: AgentMemory) -> int:
+    left: int = memory.upkeep.stats()["pending_vectors"]
+    return left
+
+
+def worker(memory: AgentMemory, jobs: Sequence[Job] = JOBS, **more: object) -> Worker:
+    return Worker(memory._client.runtime, SystemClock(), jobs, **more)  # type: ignore[arg-type]
+
+
+def until(done: Callable[[], bool], seconds: float = 10.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not done():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_what_is_pending_is_embedded_and_nothing_twice(stored: AgentMemory, embedder: Counting) -> None:
+    two = [worker(stored), worker(stored)]  # as of two servers
+    for one in two:
+        one.start()
+    until(lambda: pending(stored) == 0)
+    assert all(one.stop() for one in two)
+    assert stored.upkeep.stats()["vectors"] == 40 and stored.upkeep.verify().ok
+    read = len(embedder.read)
+    again = worker(stored)
+    again.start()
+    time.sleep(0.1)
+    assert again.stop() and len(embedder.read) == read
+
+
+def test_it_stops_within_its_time_and_the_next_goes_on(stored: AgentMemory, embedder: Counting) -> None:
+    embedder.seconds = 0.05
+    first = worker(stored)
+    first.start()
+    until(lambda: len(embedder.read) >= 3)
+    begun = time.monotonic()
+    assert first.stop() and time.monotonic() - begun < 1
+    left = pending(stored)
+    assert 0 < left < 40, "what was made is kept, and the rest is left"
+    embedder.seconds = 0.0
+    second = worker(stored)
+    second.start()
+    until(lambda: pending(stored) == 0)
+    assert second.stop() and len(embedder.read) <= 41  # the one that was under way may be read again
+
+
+def test_a_job_that_fails_is_nobody_elses_trouble(stored: AgentMemory, caplog: pytest.LogCaptureFixture) -> None:
+    ran: list[str] = []
+    told: list[tuple[str, bool]] = []
+
+    def works(runtime: object, now: int, seconds: float | None) -> dict[str, int]:
+        ran.append("works")
+        return {}
+
+    def breaks(runtime: object, now: int, seconds: float | None) -> dict[str, int]:
+        ran.append("breaks")
+        raise ZeroDivisionError
+
+    jobs = (Job("breaks", 0.01, breaks), Job("works", 0.01, works))
+    running = worker(stored, jobs, observe=lambda name, done, seconds: told.append((name, done)))
+    with caplog.at_level(logging.WARNING):
+        running.start()
+        until(lambda: ran.count("works") >= 5 and ran.count("breaks") >= 5)
+        assert running.stop()
+    assert set(told) == {("works", True), ("breaks", False)}
+    (line,) = caplog.records
+    assert "breaks failed" in line.getMessage() and "ZeroDivisionError" in line.getMessage()
+
+
+def test_jobs_run_one_at_a_time_and_one_that_has_more_to_do_does_not_starve_the_rest(stored: AgentMemory) -> None:
+    inside = threading.Semaphore(1)
+    ran: list[str] = []
+
+    def job(name: str) -> Callable[..., dict[str, int]]:
+        def run(runtime: object, now: int, seconds: float | None) -> dict[str, int]:
+            assert inside.acquire(blocking=False)
+            ran.append(name)
+            time.sleep(0.01)
+            inside.release()
+            return {}
+
+        return run
+
+    running = worker(stored, (Job("busy", 60, job("busy"), more=lambda did: True), Job("other", 0.02, job("other"))))
+    running.start()
+    until(lambda: ran.count("busy") >= 5 and ran.count("other") >= 5)
+    assert running.stop()
+
+
+def test_an_embedder_out_of_reach_is_waited_for(stored: AgentMemory, embedder: Counting) -> None:
+    embedder.away = True
+    told: list[bool] = []
+    quick = tuple(Job(one.name, 0.01, one.run, one.more) for one in JOBS)
+    running = worker(stored, quick, observe=lambda name, done, seconds: told.append(done))
+    running.start()
+    until(lambda: len(told) > 10)
+    assert pending(stored) == 40
+    embedder.away = False
+    until(lambda: pending(stored) == 0)
+    assert running.stop()
+
+
+def test_receipts_go_when_their_time_is_over(clock: object) -> None:
+    with AgentMemory("ada", clock=clock) as memory:  # type: ignore[arg-type]
+        memory.records.add("the pager went off")
+        receipt = memory.recall("pager").receipt_id
+        assert memory.upkeep.run_jobs()["retention"] == {"receipts": 0}
+        memory.receipts.get(receipt)
+        clock.moment += timedelta(days=91)  # type: ignore[attr-defined]
+        assert memory.upkeep.run_jobs()["retention"] == {"receipts": 1}
+        with pytest.raises(NotFound):
+            memory.receipts.get(receipt)
+
+
+def test_a_store_that_can_only_be_read_is_left_alone(stored: AgentMemory) -> None:
+    runtime = stored._client.runtime
+    object.__setattr__(runtime.store, "read_only", True)
+    running = worker(stored)
+    running.start()
+    assert running.stop() and pending(stored) == 40
+    object.__setattr__(runtime.store, "read_only", False)
+
+
+@pytest.mark.requirement("E8")
+def test_the_consolidation_loop_runs_the_same_jobs() -> None:
+    async def story(engine: CPUMemoryEngine) -> None:
+        engine.memory.records.add_many([{"text": f"note {number}"} for number in range(5)])
+        loop = asyncio.create_task(MemoryConsolidationService(engine).run_consolidation_loop())
+        for _ in range(500):
+            if not pending(engine.memory):
+                break
+            await asyncio.sleep(0.02)
+        assert pending(engine.memory) == 0 and not loop.done()
+        loop.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await loop
+        assert not [one for one in threading.enumerate() if one.name == "agent-memory-jobs"]
+
+    with CPUMemoryEngine() as engine:
+        asyncio.run(story(engine))
+
+
+def test_the_jobs_of_a_server_are_its_own(serving: Callable[..., object]) -> None:
+    with serving() as url, CPUMemoryEngine(store=url) as engine:  # type: ignore[attr-defined]
+        with pytest.raises(StoreError, match="needs a store in this process"):
+            asyncio.run(MemoryConsolidationService(engine).run_consolidation_loop())
+        assert engine.memory.upkeep.run_jobs()["catch_up"] == {"vectors": 0, "pending_vectors": 0}
+        with pytest.raises(InvalidInput):
+            engine.memory.upkeep.run_jobs(now=True)  # type: ignore[call-arg]
+
+
+def test_an_empty_store_is_not_bound_to_the_embedder_of_whoever_serves_it(embedder: Counting) -> None:
+    with AgentMemory("ada", embedder=embedder) as memory:
+        assert memory.upkeep.run_jobs()["catch_up"] == {"vectors": 0, "pending_vectors": 0}
+        assert memory._client.runtime.store.index.space() is None
