@@ -24,6 +24,7 @@ MANY_PARAMETERS = {
     "Retriever.remember",
     "Records.amend",
     "Semantic.learn_fact",
+    "operation",  # a declaration: each word is a column of the table
 }
 MANY_METHODS = {
     "AgentMemory",  # thirteen names that callers rely on, and recall

@@ -22,6 +22,7 @@ from agent_memory.app.client import Client
 from agent_memory.app.config import Settings
 from agent_memory.app.operations import TABLE, Namespace, Operation, Permission
 from agent_memory.app.wire import BUSY, Request, Wire
+from agent_memory.app.workplace import Workplace
 from agent_memory.models.errors import AgentMemoryError, Denied, InvalidInput, PartMissing, StoreError
 from agent_memory.models.model import Stored, new_id
 from agent_memory.models.record import SHARED, Scope
@@ -40,7 +41,7 @@ def is_remote(store: str) -> bool:
 
 
 class RemoteClient(Client):
-    """It has no runtime: whatever is asked of it is asked of the server."""
+    """It has no runtime: whatever is asked of it is asked of the server, but for what is about files here."""
 
     threads = 16  # they wait, and do not compute
 
@@ -48,6 +49,7 @@ class RemoteClient(Client):
         self.settings = settings
         self.scope = scope
         self.conversation_id = conversation_id
+        self.workplace = Workplace()
         self._left = threading.Lock()
         key = settings.api_key.get_secret_value() if settings.api_key else None
         self._wire = Wire(settings.store_url, key, settings.timeout)
@@ -61,6 +63,8 @@ class RemoteClient(Client):
         raise AttributeError(name)
 
     def dispatch(self, operation: Operation, namespace: Namespace, arguments: dict[str, Any]) -> Any:
+        if operation.here:
+            return super().dispatch(operation, namespace, arguments)
         self.check_open()
         return self._call(operation, namespace._carried(operation, arguments))
 
