@@ -142,6 +142,7 @@ UNTIMED = {
     "graph.read": "shows what the official MCP server would: now",
     "graph.search": "shows what the official MCP server would: now",
     "retriever.recipes": "are settings, and have no moment",
+    "rules.lint": "is about files, whose versions git keeps",
     "upkeep.stats": "counts what is there",
     "vectors.query": "has no versions",
 }

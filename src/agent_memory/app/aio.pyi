@@ -7,6 +7,7 @@ from agent_memory.app.namespaces.asking import Moments, Where
 from agent_memory.app.namespaces.contexts import Bounds
 from agent_memory.app.namespaces.receipts import Access
 from agent_memory.app.namespaces.records import Condition, Fields, Forgotten, Written
+from agent_memory.app.namespaces.rules import Begun, Linted
 from agent_memory.app.namespaces.upkeep import Verification
 from agent_memory.app.namespaces.vectors import VectorMatch
 from agent_memory.models.access import ApiKey, Denial, NewKey, Permission
@@ -212,6 +213,11 @@ class AsyncRetriever:
         **at: Unpack[Moments],
     ) -> MemoryBundle: ...
 
+class AsyncRules:
+    async def fix(self, paths: list[str] | None = ..., folder: str | None = ...) -> Linted: ...
+    async def init(self, folder: str | None = ...) -> Begun: ...
+    async def lint(self, paths: list[str] | None = ..., folder: str | None = ...) -> Linted: ...
+
 class AsyncSemantic:
     async def create_relationship(
         self, source_id: str, target_id: str, rel_type: str, properties: dict[str, Any] | None = ...
@@ -290,6 +296,7 @@ class AsyncAgentMemory:
     receipts: AsyncReceipts
     records: AsyncRecords
     retriever: AsyncRetriever
+    rules: AsyncRules
     semantic: AsyncSemantic
     upkeep: AsyncUpkeep
     user: AsyncUser

@@ -19,6 +19,7 @@ from agent_memory.app.namespaces import (
     Receipts,
     Records,
     Retriever,
+    Rules,
     Semantic,
     Upkeep,
     User,
@@ -109,6 +110,7 @@ class AgentMemory:
         self.episodic = Episodic(client)
         self.semantic = Semantic(client)
         self.procedural = Procedural(client)
+        self.rules = Rules(client)
         self.working = Working(client)
         self.contexts = Contexts(client)
         self.goals = Goals(client)

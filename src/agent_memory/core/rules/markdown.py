@@ -10,10 +10,11 @@ import functools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
-from markdown_it.tree import SyntaxTreeNode
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.tree import SyntaxTreeNode
 
 DEEPEST = 20  # levels of nesting: ten lists inside each other
 LONGEST_PARAGRAPH = 20_000  # characters of one that is looked into
@@ -74,6 +75,8 @@ class Block:
 
 def blocks(source: Source, skip: int = 0) -> tuple[tuple[Block, ...], int | None]:
     """The blocks of a page, and the first line that is nested too deeply to be read. `skip` lines are front matter."""
+    from markdown_it.tree import SyntaxTreeNode
+
     text = "\n".join(["" if number < skip else line for number, line in enumerate(source.lines)])
     tokens = _parsers()[0].parse(text)
     deep = next((token.map[0] for token in tokens if token.map and token.level >= DEEPEST - 1), None)
@@ -84,8 +87,8 @@ def spans(content: str) -> list[Span]:
     """A paragraph as text and code, in their order. Comments and tags are neither."""
     found: list[Span] = []
     at = 0
-    (inline,) = _parsers()[1].parseInline(content[:LONGEST_PARAGRAPH]) or [Token("inline", "", 0)]
-    for token in inline.children or []:
+    inline = _parsers()[1].parseInline(content[:LONGEST_PARAGRAPH])
+    for token in [token for one in inline for token in one.children or []]:
         if token.type == "code_inline":
             at = max(at, content.find(token.markup, at))
             found.append(Span("code", token.content, at))
@@ -107,28 +110,31 @@ def spans(content: str) -> list[Span]:
 
 def start(source: Source, block: Block) -> int | None:
     """Where in the text a paragraph begins; None if that cannot be told."""
-    line = source.lines[block.first].rstrip()
-    opening = block.content.partition("\n")[0].rstrip()
-    if not opening or not line.endswith(opening):
-        return None
-    return source.starts[block.first] + len(line) - len(opening)
+    column = _column(source.lines[block.first], block.content.partition("\n")[0])
+    return None if column is None else source.starts[block.first] + column
 
 
 def within(source: Source, block: Block, at: int) -> tuple[int, int]:
-    """Line and column, from 0, of a place in a paragraph."""
-    before = block.content[:at]
-    number = before.count("\n")
-    whole = block.content.split("\n")[number].strip()
+    """Line and column, from 0, of a place in a paragraph; the column as far as it can be told."""
+    inside = block.content[:at].rpartition("\n")[2]
+    number = block.content[:at].count("\n")
+    row = block.content.split("\n")[number]
     line = min(block.first + number, len(source.lines) - 1)
-    column = max(0, source.lines[line].find(whole)) if whole else 0
-    inside = before.rpartition("\n")[2]
-    lead = len(block.content.split("\n")[number]) - len(block.content.split("\n")[number].lstrip())
-    return line, column + max(0, len(inside) - lead)
+    lead = len(row) - len(row.lstrip())
+    return line, (_column(source.lines[line], row) or 0) + max(0, len(inside) - lead)
+
+
+def _column(line: str, row: str) -> int | None:
+    """A row of a paragraph goes on to the end of its line: so it begins where what is left of the line does."""
+    line, row = line.rstrip(), row.strip()
+    return len(line) - len(row) if row and line.endswith(row) else None
 
 
 @functools.cache
 def _parsers() -> tuple[MarkdownIt, MarkdownIt]:
-    """One that leaves paragraphs as they are, and one for a paragraph. Links are text to us."""
+    """Made when first needed. One that leaves paragraphs as they are, and one for a paragraph. Links are text to us."""
+    from markdown_it import MarkdownIt
+
     whole, paragraph = (MarkdownIt("commonmark", {"maxNesting": DEEPEST}) for _ in range(2))
     return whole.disable("inline"), paragraph.disable(["link", "image"])
 

@@ -23,6 +23,7 @@ MOST_LINES = 20_000
 RULES, SKILLS, EXAMPLES = "rules", "skills", "examples"
 SECTIONS = (RULES, SKILLS, EXAMPLES)
 FOREIGN = ("AGENTS.md", "CLAUDE.md")
+STYLE = ("bad-id", "duplicate-id", "empty-rule")  # errors that leave a check as it is
 SKILL = "SKILL.md"
 Kind = Literal["skill", "example", "guidance"]
 
@@ -58,34 +59,37 @@ class Part:
 def read(path: str, text: str, facts: Facts | None = None) -> Page:
     """A page, understood. `AGENTS.md` and `CLAUDE.md` are taken as they stand, `SKILL.md` is a skill."""
     facts = facts or Facts()
-    given = text
-    text = text.encode("utf-8", "replace").decode()  # no lone surrogates
-    if len(text) > LONGEST_PAGE or text.count("\n") + text.count("\r") > 2 * MOST_LINES:
-        return unreadable(path, f"is longer than {LONGEST_PAGE:,} bytes or {MOST_LINES:,} lines: split it", facts)
-    notes, source = Notes(path), Source(text)
-    if len(source.lines) > MOST_LINES:
-        return unreadable(path, f"is longer than {MOST_LINES:,} lines: split it", facts)
-    _control(notes, given, source)
+    if (problem := _too_much(text)) is not None:
+        return unreadable(path, problem, facts)
+    reading = understood(path, text, facts)
+    rules = [rule for rule, _ in reading.ruled()]
+    return Page(
+        path=path,
+        layer=facts.layer,
+        digest=hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest(),
+        rules=tuple(rules),
+        entries=tuple(reading.entries),
+        findings=tuple(_kept(reading.notes)),
+    )
+
+
+def understood(path: str, text: str, facts: Facts) -> Reading:
+    """A page of a bearable size with its parts, and where in the text they stand."""
+    notes, source = Notes(path), Source(text.encode("utf-8", "replace").decode())  # no lone surrogates
+    _control(notes, text, source)
     matter = front(source.lines, notes)
     blocks, deep = markdown.blocks(source, matter.lines)
     if deep is not None:
         notes.say("nested-deeply", (deep, 0), "lists are nested too deeply here, and are not read")
     name = PurePosixPath(path).name
-    reading = _Reading(source, notes, path, facts)
+    reading = Reading(source, notes, path, facts)
     if name == SKILL:
         reading.skill(matter.values, matter.lines)
     elif name in FOREIGN:
         reading.foreign(blocks)
     else:
         reading.own(blocks)
-    return Page(
-        path=path,
-        layer=facts.layer,
-        digest=hashlib.sha256(given.encode("utf-8", "surrogatepass")).hexdigest(),
-        rules=tuple(reading.ruled()),
-        entries=tuple(reading.entries),
-        findings=tuple(_kept(notes, foreign=name in (SKILL, *FOREIGN))),
-    )
+    return reading
 
 
 def unreadable(path: str, problem: str, facts: Facts | None = None) -> Page:
@@ -159,7 +163,7 @@ def parts(blocks: Sequence[Block]) -> Iterator[Part]:
         heading, held = block, []
 
 
-class _Reading:
+class Reading:
     """One page, while it is read."""
 
     def __init__(self, source: Source, notes: Notes, path: str, facts: Facts) -> None:
@@ -179,8 +183,8 @@ class _Reading:
                 self._stray(part.blocks)
                 if part.blocks and part.heading:
                     self._entry("guidance", part.title, part.first, part.end)
-        for name, kind in ((SKILLS, "skill"), (EXAMPLES, "example")):
-            self._entries([part for part in found if part.name == name], "skill" if kind == "skill" else "example")
+        self._entries([part for part in found if part.name == SKILLS], "skill")
+        self._entries([part for part in found if part.name == EXAMPLES], "example")
 
     def foreign(self, blocks: Sequence[Block]) -> None:
         """A page for agents of any kind, as it stands."""
@@ -207,7 +211,7 @@ class _Reading:
         named = name if name.isprintable() and len(name) <= LONGEST_NAME else ""
         self._entry("skill", about or named or folder, lines, len(self.source.lines), named or folder)
 
-    def ruled(self) -> Iterator[Rule]:
+    def ruled(self) -> Iterator[tuple[Rule, Draft]]:
         """The rules of the page, with ids: those that were given stay, others are made of words."""
         taken: dict[str, int] = {}
         for one in self.drafts:
@@ -228,7 +232,7 @@ class _Reading:
                     said = f"{id[:60]!r} is no id: write **{made}** (small letters, digits and dashes)"
                     self.notes.say("bad-id", one.place, said)
                 id = made
-            yield self._rule(id, one)
+            yield self._rule(id, one), one
 
     def _rule(self, id: str, one: Draft) -> Rule:
         return Rule(
@@ -348,7 +352,15 @@ def _control(notes: Notes, given: str, source: Source) -> None:
         notes.say("control-characters", source.place(bad), said)
 
 
-def _kept(notes: Notes, *, foreign: bool) -> list[Finding]:
+def _too_much(text: str) -> str | None:
+    if len(text) > LONGEST_PAGE:
+        return f"is longer than {LONGEST_PAGE:,} characters: split it"
+    lines = max(text.count("\n"), text.count("\r"))
+    return f"is longer than {MOST_LINES:,} lines: split it" if lines > MOST_LINES else None
+
+
+def _kept(notes: Notes) -> list[Finding]:
     """In the order of the page. Of pages that are not ours only what makes a rule unusable is said."""
-    found = [one for one in notes.findings if not foreign or one.level == "error"]
+    ours = PurePosixPath(notes.path).name not in FOREIGN
+    found = [one for one in notes.findings if ours or (one.level == "error" and one.code not in STYLE)]
     return sorted(found, key=lambda one: (one.line, one.column, one.code))

@@ -52,6 +52,7 @@ class Draft:
     subject: Subject | None = None
     values: Values = field(default_factory=Values)
     keys: list[str] = field(default_factory=list)
+    formed: bool = True
     broken: list[str] = field(default_factory=list)
 
     @property
@@ -75,6 +76,7 @@ def draft(source: Source, item: Block, notes: Notes, *, foreign: bool = False) -
         formed = head.id is not None or head.severity is not None or any(known_key(key) for _, key in below)
     if foreign and not formed:
         made.head = head = Head(None, None, opening.content if opening else "")
+    made.formed = formed
     made.text = _text(source, item, head, {one.first for one, key in below if formed and key is not None})
     if opening and len(opening.content) > LONGEST_PARAGRAPH:
         made.broken.append(notes.say("too-long", place, f"is longer than {LONGEST_PARAGRAPH} characters: cut it"))
@@ -257,6 +259,6 @@ def _severity(made: Draft, notes: Notes) -> None:
     near = MEANT.get(plain) or next(iter(difflib.get_close_matches(plain, SEVERITIES, 1, 0.6)), None)
     hint = f"did you mean ({near})?" if near else f"it is one of {', '.join(SEVERITIES)}"
     message = notes.say("bad-severity", made.place, f"there is no severity ({said}): {hint}")
-    if made.keys:  # it was to be enforced, and nobody knows how
+    if made.keys or made.broken:  # it was to be enforced, and nobody knows how
         made.severity = Severity.DENY
         made.broken.append(message)

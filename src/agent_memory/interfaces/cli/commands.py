@@ -7,7 +7,9 @@ import shlex
 import sys
 from collections.abc import Callable
 from datetime import datetime
+from importlib import import_module
 from operator import attrgetter
+from types import MappingProxyType
 from typing import Any, get_type_hints
 
 import click
@@ -25,6 +27,8 @@ from agent_memory.models.answer import Recalled
 from agent_memory.models.errors import InvalidInput, NotFound
 
 JSON_HELP = "answer in JSON"
+WRITTEN = MappingProxyType({"rules": {"lint": "agent_memory.interfaces.cli.rules.lint"}})
+"""Commands of a namespace that are more than their operation: each is the `command` of a module of ours."""
 
 
 def dashed(name: str) -> str:
@@ -60,6 +64,8 @@ def group(name: str) -> click.Group:
     made.params.extend(whose.after())
     for method, operation in methods.items():
         made.add_command(command(method, operation))
+    for method, module in WRITTEN.get(name, {}).items():
+        made.add_command(import_module(module).command, method)
     return made
 
 
@@ -144,7 +150,7 @@ def _run(operation: Operation, **given: Any) -> int:
     _check_order(said)
     in_json = session.json or given["_json"]
     nothing = Note("nothing")
-    with session.memory() as memory:
+    with session.memory(late=operation.here) as memory:
         try:
             if operation.name in QUESTIONS and not given["_yes"]:
                 QUESTIONS[operation.name](memory, said)

@@ -42,7 +42,7 @@ STATUS = MappingProxyType(
 MEANING = MappingProxyType(
     {
         OK: "done",
-        PROBLEMS: "`verify` or `doctor` found problems",
+        PROBLEMS: "`verify`, `doctor` or `rules lint` found problems",
         USAGE: "wrong usage, or invalid input",
         3: "no such record, key or kind",
         4: "a conflict: somebody else changed it, or the idempotency key is taken; nothing was written",

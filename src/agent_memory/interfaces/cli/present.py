@@ -10,12 +10,14 @@ from typing import Any, get_type_hints
 from pydantic import BaseModel
 
 from agent_memory.app.namespaces.records import Forgotten, Written
+from agent_memory.app.namespaces.rules import Begun, Linted
 from agent_memory.app.namespaces.upkeep import Verification
 from agent_memory.app.operations import Operation
 from agent_memory.interfaces.cli import PROGRAM, tracing
 from agent_memory.interfaces.cli.blocks import Block, Card, Column, Interval, Line, Note, Table, Under, Verbatim
 from agent_memory.interfaces.cli.cleaning import one_line
 from agent_memory.interfaces.cli.output import shown
+from agent_memory.interfaces.cli.rules import findings
 from agent_memory.models.answer import Hit, Recalled, Replay
 from agent_memory.models.bundle import MemoryBundle
 from agent_memory.models.context import Context
@@ -308,6 +310,8 @@ PRESENTERS: Mapping[type, Callable[[Any], list[Block]]] = {
     MemoryBundle: bundle,
     Context: context,
     Replay: replayed,
+    Linted: findings.linted,
+    Begun: findings.begun,
     str: lambda text: [Verbatim(text)],
 }
 

@@ -23,6 +23,7 @@ HELP: Mapping[str, str] = MappingProxyType(
         "embed": "make vectors now rather than later",
         "expires_days": "how long it is good for  [default: for ever]",
         "fields": "indexed fields that must be equal",
+        "folder": "where to look  [default: here]",
         "format": "how it is written",
         "from_conversation_id": "the conversation that it was learned in",
         "hours": "how far to look back",
@@ -44,6 +45,7 @@ HELP: Mapping[str, str] = MappingProxyType(
         "min_relevance": "leave out what fits less, 0 to 1; 0.4 is a good start, 0.2 a careful one",
         "now": "ask it of today's state, and show what changed since",
         "oldest_first": "turn the order round",
+        "paths": "files or folders (can be given several times)  [default: what is found here]",
         "payload": "structured data beside the text",
         "per_conversation": "at most so many turns of one conversation; 0: all  [default: 3]",
         "permissions": "read, write, review or admin (can be given several times)  [default: read and write]",
@@ -108,6 +110,9 @@ ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "top_k": ("-k", "--limit"),
     }
 )
+
+POSITIONAL = frozenset({"rules.fix paths", "rules.init folder"})
+"""What may be left out, and stands without its name all the same."""
 
 
 def explained(operation: str, name: str) -> str:

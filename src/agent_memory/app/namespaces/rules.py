@@ -1,0 +1,79 @@
+"""`memory.rules`: the procedures of a folder, written in Markdown. P1 to P5."""
+
+from __future__ import annotations
+
+from agent_memory.app import pagefiles
+from agent_memory.app.operations import Namespace, Permission, operation
+from agent_memory.core.rules.fix import fixed
+from agent_memory.core.rules.lint import lint
+from agent_memory.core.rules.template import PAGES
+from agent_memory.models.model import Model
+from agent_memory.models.rules import Finding
+
+
+class Linted(Model):
+    """What is wrong with pages. `ok`: no error is among it; warnings may be. `fixed`: pages that were repaired."""
+
+    ok: bool
+    pages: list[str]
+    findings: list[Finding]
+    fixed: list[str]
+
+
+class Begun(Model):
+    """The pages that were written, and those that were there already and stayed as they are."""
+
+    folder: str
+    written: list[str]
+    kept: list[str]
+
+
+class Rules(Namespace):
+    """Procedures in your own files: pages of Markdown with rules that are checked, skills and examples."""
+
+    @operation("rules.lint", "GET /rules/findings", here=True)
+    def lint(self, paths: list[str] | None = None, folder: str | None = None) -> Linted:
+        """Check pages of procedures, and say with line and column what is wrong with them.
+
+        `paths` are files or folders, seen from `folder`; by default it is what is found there.
+        """
+        return self._linted(paths, folder, [])
+
+    @operation("rules.fix", "POST /rules/fix", permission=Permission.WRITE, here=True)
+    def fix(self, paths: list[str] | None = None, folder: str | None = None) -> Linted:
+        """Repair what is safe to repair in pages of procedures, and check them again.
+
+        Missing ids are written, and severities and keys spelled as they should be. Every other byte stays.
+        """
+        done = []
+        for page in pagefiles.given(self._client.workplace, self._client.workplace.folder(folder), paths):
+            text = page.text
+            if text is None:
+                continue
+            new = fixed(page.path, text).encode("utf-8")
+            if new != page.data and pagefiles.replace(page.file, page.data, new):
+                done.append(page.path)
+        return self._linted(paths, folder, done)
+
+    @operation("rules.init", "POST /rules", permission=Permission.WRITE, here=True)
+    def init(self, folder: str | None = None) -> Begun:
+        """Begin the procedures of a folder: `.memory/procedural.md` and `.memory/working.md`.
+
+        What is there already stays as it is.
+        """
+        workplace = self._client.workplace
+        root = workplace.folder(folder)
+        memory = workplace.path(pagefiles.MEMORY, root, "folder")
+        written: list[str] = []
+        kept: list[str] = []
+        for name, text in PAGES.items():
+            new = pagefiles.create(memory / name, text.encode("utf-8"))
+            (written if new else kept).append(f"{pagefiles.MEMORY}/{name}")
+        return Begun(folder=str(root), written=written, kept=kept)
+
+    def _linted(self, paths: list[str] | None, folder: str | None, done: list[str]) -> Linted:
+        workplace = self._client.workplace
+        pages = [page.page() for page in pagefiles.given(workplace, workplace.folder(folder), paths)]
+        findings = lint(pages)
+        ok = all(one.level != "error" for one in findings)
+        return Linted(ok=ok, pages=[page.path for page in pages], findings=findings, fixed=done)
