@@ -85,7 +85,8 @@ LAZY = """
 import sys, threading
 import agent_memory
 from agent_memory import AgentMemory
-heavy = {"numpy", "onnxruntime", "Stemmer", "rich", "click", "httpx", "asyncio", "markdown_it", "yaml", "re2"} & set(sys.modules)
+heavy = {"numpy", "onnxruntime", "Stemmer", "rich", "click", "httpx", "asyncio", "markdown_it", "yaml", "re2"}
+heavy &= set(sys.modules)
 assert not heavy, heavy
 assert threading.active_count() == 1
 """

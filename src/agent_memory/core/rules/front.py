@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from agent_memory.core.rules.codes import Notes
 
 LONGEST = 16_384  # characters
+DEEPEST = 10
 FENCE, ENDS = "---", ("---", "...")
 
 
@@ -39,11 +41,9 @@ def _values(text: str, notes: Notes) -> dict[str, Any]:
     import yaml
 
     try:
-        for event in yaml.parse(text, Loader=yaml.SafeLoader):
-            if isinstance(event, yaml.AliasEvent):
-                where = (event.start_mark.line + 1, event.start_mark.column)
-                notes.say("front-matter", where, "aliases are not understood in front matter: write the value out")
-                return {}
+        if (refused := _refused(yaml.parse(text, Loader=yaml.SafeLoader))) is not None:
+            notes.say("front-matter", *refused)
+            return {}
         found = yaml.safe_load(text)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
@@ -61,3 +61,18 @@ def _values(text: str, notes: Notes) -> dict[str, Any]:
         notes.say("front-matter", (0, 0), "the front matter is no mapping: write `name: value` lines")
         return {}
     return {str(name): value for name, value in found.items()}
+
+
+def _refused(events: Iterator[Any]) -> tuple[tuple[int, int], str] | None:
+    """Where it holds what could make a few lines endless, and what that is."""
+    import yaml
+
+    depth = 0
+    for event in events:
+        where = (event.start_mark.line + 1, event.start_mark.column)
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if isinstance(event, yaml.AliasEvent):
+            return where, "aliases are not understood in front matter: write the value out"
+        if depth > DEEPEST:
+            return where, "the front matter is nested too deeply: make it flatter"
+    return None

@@ -9,11 +9,11 @@ from agent_memory.models.rules import Subject
 SUBJECTS = MappingProxyType({subject.value: subject for subject in Subject})
 CONDITIONS = MappingProxyType(
     {
-        "contains": (Subject.COMMIT, Subject.PATH, Subject.TEXT),
+        "contains": tuple(Subject),
         "every line": (Subject.COMMIT, Subject.PATH, Subject.TEXT),
         "with": (Subject.COMMAND,),
         "where": (Subject.TOOL,),
-        "branch": tuple(Subject),
+        "branch": (Subject.COMMAND, Subject.COMMIT, Subject.PATH, Subject.TOOL),
     }
 )
 """Condition -> the subjects that it can be asked of."""

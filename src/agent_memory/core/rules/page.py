@@ -175,13 +175,14 @@ class Reading:
     def own(self, blocks: Sequence[Block]) -> None:
         """A page of ours: rules under "Rules", skills and examples under theirs, guidance under other headings."""
         found = list(parts(blocks))
+        titled = any(part.name for part in found)  # what stands below its title then tells what the page is
         for part in found:
             if part.name == RULES:
                 self._rules(part.blocks)
             elif not part.name:
                 self._near(part)
                 self._stray(part.blocks)
-                if part.blocks and part.heading:
+                if part.blocks and part.heading and not (titled and part.heading.level == 1):
                     self._entry("guidance", part.title, part.first, part.end)
         self._entries([part for part in found if part.name == SKILLS], "skill")
         self._entries([part for part in found if part.name == EXAMPLES], "example")
@@ -193,10 +194,9 @@ class Reading:
             if part.name == RULES:
                 self._rules(part.blocks, foreign=True)
             else:
-                formed = [item for block in lists for item in block.blocks if _formed(item)]
-                self.drafts += [
-                    made for item in formed if (made := syntax.draft(self.source, item, self.notes, foreign=True))
-                ]
+                for item in filter(_formed, _items(part.blocks)):
+                    if made := syntax.draft(self.source, item, self.notes, foreign=True):
+                        self.drafts.append(made)
             if part.blocks and (part.name != RULES or len(lists) < len(part.blocks)):
                 self._entry("guidance", part.title or PurePosixPath(self.path).name, part.first, part.end)
 
@@ -252,8 +252,8 @@ class Reading:
             for item in block.blocks if block.kind == "list" else ():
                 if made := syntax.draft(self.source, item, self.notes, foreign=foreign):
                     self.drafts.append(made)
-            if not foreign and block.kind != "list":
-                self._stray((block,))
+            if not foreign:
+                self._stray([one for item in block.blocks for one in item.blocks] if block.kind == "list" else [block])
 
     def _entries(self, found: Sequence[Part], kind: Kind) -> None:
         """A part under a smaller heading is one entry, with all below it; elsewhere each item of a list is."""
@@ -298,7 +298,7 @@ class Reading:
         for item in _items(blocks):
             if _formed(item):
                 place = markdown.within(self.source, item.blocks[0], 0)
-                self.notes.say("stray-rule", place, 'is no rule here: move it to a list below the heading "Rules"')
+                self.notes.say("stray-rule", place, 'is no rule here: move it to the list below the heading "Rules"')
 
     def _place(self, line: int, column: int) -> Place:
         facts = self.facts

@@ -80,7 +80,7 @@ def draft(source: Source, item: Block, notes: Notes, *, foreign: bool = False) -
     made.text = _text(source, item, head, {one.first for one, key in below if formed and key is not None})
     if opening and len(opening.content) > LONGEST_PARAGRAPH:
         made.broken.append(notes.say("too-long", place, f"is longer than {LONGEST_PARAGRAPH} characters: cut it"))
-    for one, key in below:
+    for one, key in sorted(below, key=lambda pair: not _names_subject(pair[1])):  # what an exception is, they decide
         if formed and key is not None:
             _understand(source, made, one, key, notes)
     if not made.text and head.id is None and not made.keys:
@@ -128,6 +128,10 @@ def known_key(key: str | None) -> bool:
     return key is not None and keys.known(key.rstrip(":"))[0] is not None
 
 
+def _names_subject(key: str | None) -> bool:
+    return key is not None and keys.known(key.rstrip(":"))[0] in keys.SUBJECTS
+
+
 def slug(text: str, words: int = ID_WORDS) -> str:
     """An id made of the first words of a text; of its letters' numbers where it has none that an id can have."""
     plain = unicodedata.normalize("NFKD", text[:1000]).encode("ascii", "ignore").decode().lower()
@@ -138,6 +142,8 @@ def slug(text: str, words: int = ID_WORDS) -> str:
 
 def _bold(content: str) -> tuple[str | None, str]:
     """The bold beginning of a paragraph, and what follows it."""
+    if not content.startswith(("**", "__")):
+        return None, content
     found = [one for one in markdown.spans(content[: LONGEST_ID * 8]) if one.text or one.kind != "text"]
     if len(found) < 3 or [one.kind for one in found[:3]] != ["strong", "text", "end"]:
         return None, content
@@ -206,7 +212,7 @@ def _understand(source: Source, made: Draft, item: Block, key: str, notes: Notes
             made.broken.append(notes.say("two-subjects", place, said))
             return
         made.subject = subject
-    made.broken += made.values.take(source, name, item, notes)
+    made.broken += made.values.take(source, name, item, notes, made.subject)
 
 
 def _weigh(made: Draft, notes: Notes) -> None:

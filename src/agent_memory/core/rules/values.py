@@ -32,8 +32,9 @@ class Values:
         found = {field: self.patterns.get(key, ()) for key, field in keys.FIELDS.items()}
         return {**found, "where": self.where}
 
-    def take(self, source: Source, key: str, item: Block, notes: Notes) -> list[str]:
-        """Add what an item says under a key; gives what makes the rule's check unusable."""
+    def take(self, source: Source, key: str, item: Block, notes: Notes, subject: Subject | None) -> list[str]:
+        """Add what an item says under a key; gives what makes the rule's check unusable. An exception has the form of
+        the patterns that it is excepted from."""
         paragraphs = list(_paragraphs(item))
         opening = paragraphs[0]
         place = markdown.within(source, opening, 0)
@@ -58,12 +59,12 @@ class Values:
             return [notes.say("no-value", place, said)]
         if stray:
             notes.say("stray-text", place, f"{beside.strip()[:60]!r} is no part of the value: only code spans are")
-        return self._patterns(key, codes, notes)
+        return self._patterns(key, codes, notes, (subject or "") if key == "unless" else key)
 
-    def _patterns(self, key: str, codes: list[tuple[tuple[int, int], str]], notes: Notes) -> list[str]:
+    def _patterns(self, key: str, codes: list[tuple[tuple[int, int], str]], notes: Notes, form: str) -> list[str]:
         problems = []
         for place, span in codes:
-            if said := patterns.refused(span, key):
+            if said := patterns.refused(span, form) if form else None:
                 problems.append(notes.say("bad-pattern", place, said))
             else:
                 self.patterns[key] = (*self.patterns.get(key, ()), span)
