@@ -142,9 +142,10 @@ def _read(file: Path, folder: Path, within: Path) -> PageFile:
         number = os.open(real, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     except OSError as error:
         return PageFile(path, real, problem=f"cannot be read: {error.strerror}")
+    if not stat.S_ISREG(os.fstat(number).st_mode):
+        os.close(number)
+        return PageFile(path, real, problem="is no file")
     with os.fdopen(number, "rb") as opened:
-        if not stat.S_ISREG(os.fstat(number).st_mode):
-            return PageFile(path, real, problem="is no file")
         data = opened.read(LONGEST_PAGE + 1)
     if len(data) > LONGEST_PAGE:
         return PageFile(path, real, problem=f"is longer than {LONGEST_PAGE:,} bytes: split it")
