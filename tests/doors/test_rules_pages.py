@@ -113,6 +113,30 @@ def test_paths_are_files_or_folders(here: Any, folder: Path) -> None:
     assert told.code == 2 and "nowhere.md" in told.err
 
 
+def test_what_holds_in_a_folder_stands_above_it_too(here: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in (
+        ".memory/a.md",
+        "src/AGENTS.md",
+        "src/inner/.memory/b.md",
+        ".claude/skills/c/SKILL.md",
+        "other/.memory/d.md",
+    ):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("---\nname: c\ndescription: c\n---\n# Rules\n\n- No id\n")
+    (folder.parent / "AGENTS.md").write_text("- out of the repository")
+    monkeypatch.chdir(folder / "src/inner")
+    assert here("rules", "lint", "--json").json["pages"] == [".memory/b.md"], "no repository, nothing above"
+    subprocess.run(["git", "init", "--quiet", str(folder)], check=True)
+    assert here("rules", "lint", "--json").json["pages"] == [
+        "../../.memory/a.md",
+        "../../.claude/skills/c/SKILL.md",
+        "../AGENTS.md",
+        ".memory/b.md",
+    ]
+    assert "fixed ../../.memory/a.md" in here("rules", "lint", "--fix").out
+    assert "**no-id**" in (folder / ".memory/a.md").read_text()
+
+
 @pytest.mark.requirement("P1")
 @pytest.mark.timeout(60)
 def test_what_cannot_be_read_is_a_finding_and_the_rest_works(here: Any, folder: Path, tmp_path: Path) -> None:

@@ -75,7 +75,7 @@ class AgentMemory:
         talk = conversation(conversation_id)  # checked before there is a store to let go of
         if remote.is_remote(settings.store_url):
             _refuse_parts(embedder=embedder, reranker=reranker, clock=clock)
-            self._attach(remote.RemoteClient(scope, talk, settings))
+            self._attach(remote.RemoteClient(scope, talk, settings).prepare())
             return
         runtime = wiring.borrow(settings, embedder, reranker)
         self._attach(Client(runtime, scope, clock or SystemClock(), talk, settings))
@@ -100,7 +100,7 @@ class AgentMemory:
         """A client that opens its store when something is asked of it. What is about files alone needs none."""
         client = remote.RemoteClient if remote.is_remote(settings.store_url) else LateClient
         made = cls.__new__(cls)
-        made._attach(client(scope, talk, settings))
+        made._attach(client(scope, conversation(talk), settings))
         return made
 
     def _attach(self, client: Client) -> None:

@@ -46,8 +46,12 @@ class PageFile:
 
 
 def given(workplace: Workplace, folder: Path, paths: Iterable[str] | None) -> list[PageFile]:
-    """The pages that are named, or those of a folder. `InvalidInput` names a path that does not exist."""
+    """The pages that are named, or those that hold in a folder and in those inside it. `InvalidInput` names a path that
+    does not exist."""
     found: dict[Path, PageFile] = {}
+    if paths is None:
+        root = _repository(folder, workplace.root)
+        found = {file: _read(file, folder, root) for file in above(folder, root)}
     for asked in paths if paths is not None else [str(folder)]:
         path = workplace.path(asked, folder)
         if not os.path.lexists(path):
@@ -63,13 +67,17 @@ def below(folder: Path) -> Iterator[Path]:
     for count, (root, folders, files) in enumerate(os.walk(folder)):
         if count >= MOST_FOLDERS:
             raise InvalidInput(f"paths: {str(folder)!r} has too many folders", hint="name smaller ones", field="paths")
-        here = Path(root)
         folders[:] = sorted(name for name in folders if _entered(name))
-        skill = here.parent.name == "skills"
-        for name in sorted([*files, *(name for name in folders if name.endswith(".md"))]):
-            ours = here.name == MEMORY and name.endswith(".md") and name != NOTES
-            if ours or name in NAMED or (skill and name == "SKILL.md"):
-                yield here / name
+        yield from _among(Path(root), [*files, *folders])
+
+
+def above(folder: Path, root: Path) -> Iterator[Path]:
+    """The pages of the folders that a folder is in, from the root of its repository down."""
+    outer = [parent for parent in folder.parents if parent.is_relative_to(root)]
+    for parent in reversed(outer):
+        skills = [*parent.glob("skills/*"), *parent.glob(".claude/skills/*")]
+        for inner in (parent, parent / MEMORY, *sorted(skills)):
+            yield from _among(inner, _names(inner))
 
 
 def replace(file: Path, old: bytes, new: bytes) -> bool:
@@ -124,6 +132,29 @@ def _unwritable(file: Path, error: OSError) -> InvalidInput:
     )
 
 
+def _among(folder: Path, names: Iterable[str]) -> Iterator[Path]:
+    """Of the names in a folder those of pages."""
+    for name in sorted(names):
+        ours = folder.name == MEMORY and name.endswith(".md") and name != NOTES
+        if ours or name in NAMED or (folder.parent.name == "skills" and name == "SKILL.md"):
+            yield folder / name
+
+
+def _names(folder: Path) -> list[str]:
+    try:
+        return [one.name for one in folder.iterdir()]
+    except OSError:  # none, no folder, or not to be read
+        return []
+
+
+def _repository(folder: Path, bound: Path | None) -> Path:
+    """The root of the repository that a folder is in; the folder itself, if it is in none that the caller may see."""
+    for parent in (folder, *folder.parents):
+        if os.path.lexists(parent / ".git"):
+            return parent if bound is None or parent.is_relative_to(bound) else bound
+    return folder
+
+
 def _entered(name: str) -> bool:
     return name in (MEMORY, ".claude") or not (name.startswith(".") or name in SKIPPED)
 
@@ -134,7 +165,7 @@ def _called_a_page(path: Path) -> bool:
 
 def _read(file: Path, folder: Path, within: Path) -> PageFile:
     """A file, without following a link out of the folder that was asked about, or waiting for a pipe."""
-    path = _shown(file, folder)
+    path = _shown(file, folder, within)
     real = Path(os.path.realpath(file))
     if within != file and not real.is_relative_to(within):
         return PageFile(path, file, problem="is a link that leads elsewhere: it is not followed")
@@ -152,9 +183,9 @@ def _read(file: Path, folder: Path, within: Path) -> PageFile:
     return PageFile(path, real, data)
 
 
-def _shown(file: Path, folder: Path) -> str:
+def _shown(file: Path, folder: Path, within: Path) -> str:
     """Seen from the folder, with slashes, and with nothing that could not be printed."""
-    path = file.relative_to(folder) if file.is_relative_to(folder) else file
+    path = Path(os.path.relpath(file, folder)) if folder.is_relative_to(within) or file.is_relative_to(folder) else file
     return os.fsencode(path.as_posix()).decode("utf-8", "backslashreplace")
 
 

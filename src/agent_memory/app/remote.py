@@ -12,7 +12,7 @@ import json
 import threading
 import typing
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from pydantic import BaseModel, TypeAdapter
 from pydantic_core import to_json
@@ -51,8 +51,17 @@ class RemoteClient(Client):
         self.conversation_id = conversation_id
         self.workplace = Workplace()
         self._left = threading.Lock()
-        key = settings.api_key.get_secret_value() if settings.api_key else None
-        self._wire = Wire(settings.store_url, key, settings.timeout)
+
+    @functools.cached_property
+    def _wire(self) -> Wire:
+        """Made when first needed. What is wrong with the address or the key is said then."""
+        key = self.settings.api_key.get_secret_value() if self.settings.api_key else None
+        return Wire(self.settings.store_url, key, self.settings.timeout)
+
+    def prepare(self) -> Self:
+        """Ready to call, or an error that says why not. Nobody is called yet."""
+        _ = self._wire
+        return self
 
     def __getattr__(self, name: str) -> NoReturn:
         if name in ("runtime", "clock"):
@@ -69,6 +78,8 @@ class RemoteClient(Client):
         return self._call(operation, namespace._carried(operation, arguments))
 
     def end(self, *, clear: bool) -> None:
+        if "_wire" not in self.__dict__:
+            return  # nothing was ever asked
         try:
             if clear:
                 self._call(TABLE["working.clear_session"], {})
