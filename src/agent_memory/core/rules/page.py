@@ -48,6 +48,15 @@ class Part:
     blocks: tuple[Block, ...]
 
     @property
+    def depth(self) -> int:
+        return self.heading.level if self.heading else 0
+
+    @property
+    def inner(self) -> bool:
+        """Whether its heading is smaller than that of its section."""
+        return self.depth > self.level
+
+    @property
     def first(self) -> int:
         return self.heading.first if self.heading else self.blocks[0].first
 
@@ -170,7 +179,7 @@ class Reading:
         self.source, self.notes, self.path, self.facts = source, notes, path, facts
         self.drafts: list[Draft] = []
         self.entries: list[Entry] = []
-        self._names: set[str] = set()
+        self._names = _Names()
 
     def own(self, blocks: Sequence[Block]) -> None:
         """A page of ours: rules under "Rules", skills and examples under theirs, guidance under other headings."""
@@ -221,11 +230,11 @@ class Reading:
                     said = f"{id!r} is also the id of the rule in line {taken[id] + 1}"
                     self.notes.say("duplicate-id", one.place, said)
                 taken.setdefault(id, one.place[0])
+        names = _Names(taken)
         for one in self.drafts:
             id = one.head.id
             if id is None or not _is_id(id):
-                made = _free(syntax.slug(id or one.text), taken)
-                taken[made] = one.place[0]
+                made = names.free(syntax.slug(id or one.text))
                 if id is None:
                     self.notes.say("made-id", one.place, f"has no id: write **{made}** before it")
                 else:
@@ -257,23 +266,22 @@ class Reading:
 
     def _entries(self, found: Sequence[Part], kind: Kind) -> None:
         """A part under a smaller heading is one entry, with all below it; elsewhere each item of a list is."""
-        inner = [part for part in found if part.heading and part.heading.level > part.level]
-        top = min((part.heading.level for part in inner if part.heading), default=0)
-        at = 0
-        while at < len(found):
-            part = found[at]
-            at += 1
-            if part in inner:
-                last = part
-                while at < len(found) and found[at].heading and (found[at].heading or part.heading).level > top:  # type: ignore[union-attr]
-                    last = found[at]
-                    at += 1
-                self._entry(kind, part.title, part.first, last.end)
-                continue
+        top = min((part.depth for part in found if part.inner), default=0)
+        runs: list[list[Part]] = []
+        for part in found:
+            if part.inner and part.depth > top and runs and runs[-1][0].inner:
+                runs[-1].append(part)
+            else:
+                runs.append([part])
+        for run in runs:
+            part = run[0]
             lists = [block for block in part.blocks if block.kind == "list"]
-            for item in [item for block in lists for item in block.blocks]:
-                self._entry(kind, _title(self.source, item), item.first, item.end)
-            if part.blocks and not lists:
+            if part.inner:
+                self._entry(kind, part.title, part.first, run[-1].end)
+            elif lists:
+                for item in [item for block in lists for item in block.blocks]:
+                    self._entry(kind, _title(self.source, item), item.first, item.end)
+            elif part.blocks:
                 self._entry(kind, part.title, part.blocks[0].first, part.end)
 
     def _entry(self, kind: Kind, title: str, first: int, end: int, id: str | None = None) -> None:
@@ -281,8 +289,7 @@ class Reading:
         if not text:
             return
         shown = " ".join(title.split())[:200] or text[:80]
-        id = _free(id or syntax.slug(shown), dict.fromkeys(self._names, 0))
-        self._names.add(id)
+        id = self._names.free(id or syntax.slug(shown))
         while first < end - 1 and not self.source.lines[first].strip():
             first += 1
         at = self._place(first, 0)
@@ -331,10 +338,21 @@ def _is_id(id: str) -> bool:
     return len(id) <= syntax.LONGEST_ID and syntax.ID.fullmatch(id) is not None
 
 
-def _free(id: str, taken: dict[str, int]) -> str:
-    if id not in taken:
-        return id
-    return next(made for number in range(2, len(taken) + 3) if (made := f"{id}-{number}") not in taken)
+class _Names:
+    """Ids of one page: what is taken gets a number."""
+
+    def __init__(self, taken: Iterable[str] = ()) -> None:
+        self._taken = set(taken)
+        self._next: dict[str, int] = {}
+
+    def free(self, id: str) -> str:
+        made = id
+        while made in self._taken:
+            number = self._next.get(id, 2)
+            self._next[id] = number + 1
+            made = f"{id}-{number}"
+        self._taken.add(made)
+        return made
 
 
 def _title(source: Source, item: Block) -> str:
