@@ -15,6 +15,7 @@ import pytest
 import yaml
 
 from agent_memory import AgentMemory
+from agent_memory.app import pagefiles
 from agent_memory.app.operations import TABLE
 from agent_memory.app.service import Caller, Service
 from agent_memory.models.errors import Denied, InvalidInput
@@ -92,6 +93,13 @@ def test_what_is_safe_is_repaired_and_nothing_else(here: Any, folder: Path) -> N
     assert page.read_bytes() == wanted.encode() and page.stat().st_mode & 0o777 == 0o640
     assert "fixed" not in here("rules", "lint", "--fix").out
     assert os.listdir(folder / ".memory") == ["procedural.md"]
+
+
+def test_a_page_that_somebody_else_changed_meanwhile_is_left_alone(folder: Path) -> None:
+    page = folder / ".memory/procedural.md"
+    page.write_text("theirs")
+    assert not pagefiles.replace(page, b"as it was read", b"ours")
+    assert page.read_text() == "theirs" and os.listdir(folder / ".memory") == ["procedural.md"]
 
 
 def test_paths_are_files_or_folders(here: Any, folder: Path) -> None:

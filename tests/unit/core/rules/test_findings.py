@@ -272,6 +272,17 @@ def test_repairs_leave_every_other_byte() -> None:
     assert not {one.code for one in read(OWN, fixed(OWN, text)).findings} & FIXABLE
 
 
+def test_a_repair_that_would_change_what_is_said_is_left_out() -> None:
+    assert fixed(OWN, "# Rules\n\n- : a\n- b\n") == "# Rules\n\n- : a\n- **b** (advise) b\n"
+
+
+@pytest.mark.requirement("P5")
+@pytest.mark.parametrize("key", ["command", "commit message", "path", "tool", "text"])
+def test_a_rule_about_nothing_in_particular_is_no_rule_about_everything(key: str) -> None:
+    page = rules(f"- **a** (deny) x\n  - {key}:\n")
+    assert [one.code for one in page.findings] == ["no-value"] and page.rules[0].broken
+
+
 def test_the_nearest_rule_with_an_id_holds_and_side_by_side_none_is_lost() -> None:
     def page(path: str, text: str, layer: Layer = Layer.REPOSITORY) -> Page:
         return read(path, f"# Rules\n\n- **a** (advise) {text}\n- **{text}** (advise) own\n").model_copy(
