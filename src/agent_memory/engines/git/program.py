@@ -1,0 +1,135 @@
+"""The git program, called so that a repository cannot make it run anything: no hooks, no monitor, no filters, no
+diffs, no transport, no pager, no prompt, and a bounded time. Its arguments are words of ours, full object ids and
+literal paths; whatever a caller said goes to its standard input."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import IO, TypeAlias
+
+SECONDS = 10.0
+CHUNK = 1 << 16
+KEPT = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")  # the user's own, safe.directory among it
+CONFIG = {"core.fsmonitor": "false", "core.hooksPath": os.devnull, "log.showSignature": "false"}
+OWNER = re.compile(r"dubious ownership|unsafe repository|safe\.directory")
+
+
+Process: TypeAlias = "subprocess.Popen[bytes]"
+
+
+class Trouble(Exception):
+    """Git could not answer, and why, for people."""
+
+
+class Git:
+    """`environment` is the user's; what steers git is taken out of it."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self._environment = safe(environment)
+
+    @contextmanager
+    def running(self, folder: str, words: Sequence[str], seconds: float = SECONDS) -> Iterator[Process]:
+        """A process at the root of a repository, which is gone when this ends. `Silent` inside becomes `Trouble`."""
+        program = shutil.which("git", path=self._environment.get("PATH"))
+        if program is None:
+            raise Trouble("git is not installed")
+        with tempfile.TemporaryFile() as said:
+            try:
+                process = subprocess.Popen(  # noqa: S603 - words of ours, and no shell
+                    [program, *words],
+                    cwd=folder,
+                    env={**self._environment, "GIT_CEILING_DIRECTORIES": os.path.dirname(folder)},
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=said,
+                )
+            except OSError as error:
+                raise Trouble(f"git cannot be run: {error.strerror}") from None
+            late = threading.Event()
+            alarm = threading.Timer(seconds, _end, (process, late))
+            alarm.daemon = True
+            alarm.start()
+            try:
+                yield process
+            except Silent:
+                process.wait()
+                if late.is_set():
+                    raise Trouble(f"git took longer than {seconds:.0f} s") from None
+                raise Trouble(_told(said, folder)) from None
+            finally:
+                alarm.cancel()
+                _close(process)
+
+
+class Silent(Exception):
+    """The process ended before it said what was asked."""
+
+
+def lines(git: Git, folder: str, words: Sequence[str], end: bytes, seconds: float = SECONDS) -> Iterator[bytes]:
+    """What a command says, line by line, as soon as it says it; `Trouble` when it fails."""
+    with git.running(folder, words, seconds) as process:
+        assert process.stdout is not None
+        rest = b""
+        while chunk := os.read(process.stdout.fileno(), CHUNK):
+            *whole, rest = (rest + chunk).split(end)
+            yield from whole
+        if process.wait() != 0:
+            raise Silent
+
+
+def safe(environment: Mapping[str, str]) -> dict[str, str]:
+    """The environment that git gets."""
+    kept = {name: value for name, value in environment.items() if not name.startswith("GIT_") or name in KEPT}
+    settings = {
+        name: value
+        for number, (key, said) in enumerate(CONFIG.items())
+        for name, value in ((f"GIT_CONFIG_KEY_{number}", key), (f"GIT_CONFIG_VALUE_{number}", said))
+    }
+    return {
+        **kept,
+        **settings,
+        "GIT_CONFIG_COUNT": str(len(CONFIG)),
+        "GIT_OPTIONAL_LOCKS": "0",
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_NO_LAZY_FETCH": "1",
+        "GIT_ALLOW_PROTOCOL": "none",  # older ones have no such switch, but may not fetch over anything either
+        "GIT_NO_REPLACE_OBJECTS": "1",  # a commit is what its id says
+        "GIT_LITERAL_PATHSPECS": "1",
+        "LC_ALL": "C",
+    }
+
+
+def _end(process: Process, late: threading.Event) -> None:
+    late.set()
+    process.kill()
+
+
+def _close(process: Process) -> None:
+    process.kill()
+    for pipe in (process.stdin, process.stdout):
+        if pipe is not None:
+            try:
+                pipe.close()
+            except BrokenPipeError:
+                continue  # what was still to be said to it
+    process.wait()
+
+
+def _told(said: IO[bytes], folder: str) -> str:
+    """What git complained of, in one line."""
+    said.seek(0)
+    text = said.read(4096).decode("utf-8", "replace")
+    if OWNER.search(text):
+        return (
+            "git refuses this repository, since it belongs to somebody else: if you trust it, "
+            f"git config --global --add safe.directory {folder}"
+        )
+    line = next((one for one in text.splitlines() if one.strip()), "it said nothing")
+    return f"git failed: {line.removeprefix('fatal: ').strip()}"
