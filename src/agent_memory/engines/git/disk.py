@@ -64,7 +64,7 @@ class Disk:
             raise Problem(_why(error)) from None
 
     def _whole(self, path: str) -> str:
-        return os.path.join(self._root, *path.split("/")) if path else self._root
+        return path if os.path.isabs(path) else os.path.join(self._root, *path.split("/"))
 
 
 def _bytes(path: str) -> bytes:

@@ -11,17 +11,17 @@ from agent_memory.engines.git.program import Git, lines
 from agent_memory.engines.git.snapshot import Snapshot
 from agent_memory.ports.pages import PageFile, Revision
 
-SECONDS = 60.0  # a long history has to be walked
+PATIENCE = 6  # a long history has to be walked
 
 
 def revisions(git: Git, repository: Repository) -> Iterator[Revision]:
     """The newest first; nothing in a repository without commits."""
-    with objects(git, repository.root, SECONDS) as stored:
+    with objects(git, repository.root, PATIENCE) as stored:
         head = stored.commit("HEAD")
         if head is None:
             return
         words = ["rev-list", head.id, "--", *_paths(stored, head, repository)]
-        for line in lines(git, repository.root, words, b"\n", SECONDS):
+        for line in lines(git, repository.root, words, b"\n", PATIENCE):
             commit = stored.commit(line.decode())
             if commit is not None:
                 yield _revision(stored, commit, repository)

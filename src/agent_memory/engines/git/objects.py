@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import IO
 
-from agent_memory.engines.git.program import SECONDS, Git, Silent, Trouble
+from agent_memory.engines.git.program import Git, Silent, Trouble
 
 LARGEST = 32_000_000  # bytes of a commit or a tree
 CHUNK = 1 << 16
@@ -107,8 +107,8 @@ class Objects:
 
 
 @contextmanager
-def objects(git: Git, folder: str, seconds: float = SECONDS) -> Iterator[Objects]:
-    with git.running(folder, ["cat-file", "--batch"], seconds) as process:
+def objects(git: Git, folder: str, patience: int = 1) -> Iterator[Objects]:
+    with git.running(folder, ["cat-file", "--batch"], patience) as process:
         assert process.stdin is not None and process.stdout is not None
         yield Objects(process.stdin, process.stdout)
 

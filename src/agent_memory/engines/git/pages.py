@@ -12,7 +12,7 @@ from agent_memory.engines.git import history, layout, shelf, watch
 from agent_memory.engines.git.disk import Disk
 from agent_memory.engines.git.layout import Repository
 from agent_memory.engines.git.objects import Commit, Objects, objects
-from agent_memory.engines.git.program import Git, Trouble
+from agent_memory.engines.git.program import SECONDS, Git, Trouble
 from agent_memory.engines.git.refs import checked, unknown
 from agent_memory.engines.git.snapshot import Snapshot
 from agent_memory.engines.git.sparse import left_out
@@ -38,9 +38,9 @@ class Place:
 class GitPages:
     """`own` is the folder of the user-wide pages; `environment` is what git runs in, with what steers it taken out."""
 
-    def __init__(self, own: Path, environment: Mapping[str, str]) -> None:
+    def __init__(self, own: Path, environment: Mapping[str, str], seconds: float = SECONDS) -> None:
         self._own = own
-        self._git = Git(environment)
+        self._git = Git(environment, seconds)
 
     def find(self, folder: Path, at: str | None = None) -> Found:
         place = _place(folder)
@@ -151,8 +151,8 @@ def _place(folder: Path) -> Place:
 
 
 def _plain(folder: str, label: str, layer: Layer, watch: Watch) -> list[PageFile]:
-    """The pages of a folder that is in no repository. Links may lead anywhere: it is the user's own."""
-    disk = Disk(folder, watch, anywhere=True)
+    """The pages of a folder that is in no commit. The user's own links may lead anywhere."""
+    disk = Disk(os.path.realpath(folder), watch, anywhere=layer is Layer.USER)
     found: list[PageFile] = []
     try:
         names = sorted(name for name in disk.names("") if shelf.is_page(name))

@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 import threading
@@ -29,14 +30,17 @@ class Trouble(Exception):
 
 
 class Git:
-    """`environment` is the user's; what steers git is taken out of it."""
+    """`environment` is the user's; what steers git is taken out of it. It may take so many `seconds` to answer."""
 
-    def __init__(self, environment: Mapping[str, str]) -> None:
+    def __init__(self, environment: Mapping[str, str], seconds: float = SECONDS) -> None:
         self._environment = safe(environment)
+        self._seconds = seconds
 
     @contextmanager
-    def running(self, folder: str, words: Sequence[str], seconds: float = SECONDS) -> Iterator[Process]:
-        """A process at the root of a repository, which is gone when this ends. `Silent` inside becomes `Trouble`."""
+    def running(self, folder: str, words: Sequence[str], patience: int = 1) -> Iterator[Process]:
+        """A process at the root of a repository, which is gone when this ends. `Silent` inside becomes `Trouble`.
+        `patience`: how many times as long as usual it may take."""
+        seconds = patience * self._seconds
         program = shutil.which("git", path=self._environment.get("PATH"))
         if program is None:
             raise Trouble("git is not installed")
@@ -49,6 +53,7 @@ class Git:
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=said,
+                    start_new_session=True,  # no terminal to ask at, and what it starts ends with it
                 )
             except OSError as error:
                 raise Trouble(f"git cannot be run: {error.strerror}") from None
@@ -72,9 +77,9 @@ class Silent(Exception):
     """The process ended before it said what was asked."""
 
 
-def lines(git: Git, folder: str, words: Sequence[str], end: bytes, seconds: float = SECONDS) -> Iterator[bytes]:
+def lines(git: Git, folder: str, words: Sequence[str], end: bytes, patience: int = 1) -> Iterator[bytes]:
     """What a command says, line by line, as soon as it says it; `Trouble` when it fails."""
-    with git.running(folder, words, seconds) as process:
+    with git.running(folder, words, patience) as process:
         assert process.stdout is not None
         rest = b""
         while chunk := os.read(process.stdout.fileno(), CHUNK):
@@ -108,11 +113,19 @@ def safe(environment: Mapping[str, str]) -> dict[str, str]:
 
 def _end(process: Process, late: threading.Event) -> None:
     late.set()
-    process.kill()
+    _kill(process)
+
+
+def _kill(process: Process) -> None:
+    if process.returncode is None:  # nobody waited for it yet, so its number is its own
+        if hasattr(os, "killpg"):
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()
 
 
 def _close(process: Process) -> None:
-    process.kill()
+    _kill(process)
     for pipe in (process.stdin, process.stdout):
         if pipe is not None:
             try:
