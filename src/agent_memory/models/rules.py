@@ -8,7 +8,7 @@ from typing import Any, Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
-from agent_memory.models.model import Model, Name, Text
+from agent_memory.models.model import Model, Moment, Name, Text
 
 LONGEST_ACTION = 1_000_000  # characters of a command, a message or a text that is checked
 
@@ -248,6 +248,22 @@ class Verdict(Model):
     findings: list[Finding] = Field(default_factory=list)
     """Errors in the pages: rules that could not be asked."""
     version: Version
+
+
+class RuleRevision(Model):
+    """A commit that changed rules, and the ids of those. `cut`: the commit before it is not in this clone, so that
+    nobody here knows which they are."""
+
+    model_config = ConfigDict(frozen=True)
+
+    commit: str
+    author: str
+    at: Moment
+    subject: str
+    added: list[str] = Field(default_factory=list)
+    removed: list[str] = Field(default_factory=list)
+    changed: list[str] = Field(default_factory=list)
+    cut: bool = False
 
 
 class RuleChange(Model):
