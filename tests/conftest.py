@@ -30,6 +30,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in [name for name in os.environ if name.startswith(("AGENT_MEMORY_", "OPENAI_"))]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("AGENT_MEMORY_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("AGENT_MEMORY_CONFIG", str(tmp_path / "config"))
     monkeypatch.chdir(tmp_path)
     return tmp_path / "home"
 

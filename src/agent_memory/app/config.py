@@ -124,6 +124,21 @@ def data_folder(environment: Mapping[str, str]) -> Path:
     return root / "agent-memory"
 
 
+def config_folder(environment: Mapping[str, str] | None = None) -> Path:
+    """AGENT_MEMORY_CONFIG, else where this platform keeps a person's settings. Pages there are procedures of every
+    folder. A `.env` has no say: whoever wrote a repository does not choose whose rules hold in it."""
+    environment = os.environ if environment is None else environment
+    if folder := environment.get(f"{PREFIX}CONFIG"):
+        return Path(folder).expanduser()
+    if sys.platform == "win32":
+        root = Path(environment.get("APPDATA") or Path.home() / "AppData" / "Roaming")
+    elif sys.platform == "darwin":
+        root = Path.home() / "Library" / "Application Support"
+    else:
+        root = Path(environment.get("XDG_CONFIG_HOME") or Path.home() / ".config")
+    return root / "agent-memory"
+
+
 def read_dotenv(path: Path) -> dict[str, str]:
     """KEY=value lines; `#` comments, `export ` and surrounding quotes are understood, nothing is expanded."""
     try:

@@ -4,7 +4,7 @@ touches its working tree or its index."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -84,6 +84,6 @@ class Pages(Protocol):
         """The same, when nothing that it depends on changed; a few looks at the disk, and no other program."""
         ...
 
-    def log(self, folder: Path) -> Iterator[Revision]:
+    def log(self, folder: Path) -> Generator[Revision, None, None]:
         """The commits that touched the pages of this folder, the newest first. Close it when you have enough."""
         ...

@@ -4,7 +4,7 @@ what they were at another one."""
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -61,7 +61,7 @@ class GitPages:
             return None
         return found if seen is found.watched else replace(found, watched=seen)
 
-    def log(self, folder: Path) -> Iterator[Revision]:
+    def log(self, folder: Path) -> Generator[Revision, None, None]:
         place = _place(folder)
         if place.repository is None:
             raise PartMissing(f"no log: {NO_REPOSITORY}", hint="git init, and commit the pages", field="folder")

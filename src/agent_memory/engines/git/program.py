@@ -33,7 +33,7 @@ class Git:
     """`environment` is the user's; what steers git is taken out of it. It may take so many `seconds` to answer."""
 
     def __init__(self, environment: Mapping[str, str], seconds: float = SECONDS) -> None:
-        self._environment = safe(environment)
+        self._environment = environment
         self._seconds = seconds
 
     @contextmanager
@@ -41,7 +41,8 @@ class Git:
         """A process at the root of a repository, which is gone when this ends. `Silent` inside becomes `Trouble`.
         `patience`: how many times as long as usual it may take."""
         seconds = patience * self._seconds
-        program = shutil.which("git", path=self._environment.get("PATH"))
+        environment = safe(self._environment)
+        program = shutil.which("git", path=environment.get("PATH"))
         if program is None:
             raise Trouble("git is not installed")
         with tempfile.TemporaryFile() as said:
@@ -49,7 +50,7 @@ class Git:
                 process = subprocess.Popen(  # noqa: S603 - words of ours, and no shell
                     [program, *words],
                     cwd=folder,
-                    env={**self._environment, "GIT_CEILING_DIRECTORIES": os.path.dirname(folder)},
+                    env={**environment, "GIT_CEILING_DIRECTORIES": os.path.dirname(folder)},
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=said,
