@@ -142,7 +142,11 @@ UNTIMED = {
     "graph.read": "shows what the official MCP server would: now",
     "graph.search": "shows what the official MCP server would: now",
     "retriever.recipes": "are settings, and have no moment",
+    "rules.at": "is about files, whose versions git keeps",
+    "rules.diff": "is about files, whose versions git keeps",
     "rules.lint": "is about files, whose versions git keeps",
+    "rules.log": "is about files, whose versions git keeps",
+    "rules.read": "is about files, whose versions git keeps",
     "upkeep.stats": "counts what is there",
     "vectors.query": "has no versions",
 }

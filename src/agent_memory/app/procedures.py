@@ -12,6 +12,7 @@ from pathlib import Path
 from agent_memory.app.config import config_folder
 from agent_memory.core.rules.changes import changes
 from agent_memory.core.rules.page import Facts, merged, read, unreadable
+from agent_memory.models.errors import InvalidInput, NotFound
 from agent_memory.models.rules import Page, Rule, Rulebook, RuleChange, RuleRevision, Version
 from agent_memory.ports.pages import Found, PageFile, Pages, Revision
 
@@ -45,9 +46,19 @@ class Procedures:
         self._books[key] = (found, book)
         return book
 
-    def diff(self, folder: Path, before: str, after: str | None = None) -> list[RuleChange]:
+    def diff(self, folder: Path, a: str, b: str | None = None) -> list[RuleChange]:
         """The rules that differ between two states; the later one is the disk, where none is named."""
-        return changes(self.book(folder, before).rules, self.book(folder, after).rules)
+        return changes(self.called(folder, a, "a").rules, self.called(folder, b, "b").rules)
+
+    def called(self, folder: Path, at: str | None, field: str) -> Rulebook:
+        """The same as `book`, for a caller who knows the ref by another name: errors call it so."""
+        try:
+            return self.book(folder, at)
+        except (InvalidInput, NotFound) as error:
+            if error.field != "at":
+                raise
+            said = f"{field}:{error.message.removeprefix('at:')}"
+            raise type(error)(said, hint=error.hint, field=field) from None
 
     def log(self, folder: Path, limit: int) -> list[RuleRevision]:
         """The commits that changed rules, the newest first."""

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from agent_memory.app import pagefiles
 from agent_memory.app.operations import Namespace, Permission, operation
+from agent_memory.app.procedures import procedures
 from agent_memory.core.rules.fix import fixed
 from agent_memory.core.rules.lint import lint
 from agent_memory.core.rules.template import PAGES
+from agent_memory.models.errors import InvalidInput
 from agent_memory.models.model import Model
-from agent_memory.models.rules import Finding
+from agent_memory.models.rules import Finding, Rulebook, RuleChange, RuleRevision
+
+MOST_REVISIONS = 1000
 
 
 class Linted(Model):
@@ -30,6 +34,33 @@ class Begun(Model):
 
 class Rules(Namespace):
     """Procedures in your own files: pages of Markdown with rules that are checked, skills and examples."""
+
+    @operation("rules.read", "GET /rules", toolset="core/rules/read", here=True)
+    def read(self, folder: str | None = None, at: str | None = None) -> Rulebook:
+        """The rules, skills and examples that hold in a folder, each with its file, line and commit.
+
+        They come from its repository, from the clone and from your own pages; of rules with one id the nearest holds.
+        `at` is a commit, a tag or a branch: the repository's pages are read as they were there, and nothing on the disk
+        is touched.
+        """
+        return self._book(folder, at, "at")
+
+    @operation("rules.at", "GET /rules/at", here=True)
+    def at(self, ref: str, folder: str | None = None) -> Rulebook:
+        """The rules that held at a commit, a tag or a branch: `memory.rules.at("v0.2")`."""
+        return self._book(folder, ref, "ref")
+
+    @operation("rules.log", "GET /rules/log", here=True)
+    def log(self, folder: str | None = None, limit: int = 20) -> list[RuleRevision]:
+        """The commits that changed the rules of a folder, the newest first, and which rules."""
+        if not 1 <= limit <= MOST_REVISIONS:
+            raise InvalidInput(f"limit: {limit}; use 1 to {MOST_REVISIONS}", field="limit")
+        return procedures().log(self._client.workplace.folder(folder), limit)
+
+    @operation("rules.diff", "GET /rules/diff", here=True)
+    def diff(self, a: str, b: str | None = None, folder: str | None = None) -> list[RuleChange]:
+        """The rules that were added, removed or changed from one commit, tag or branch to another, or to the disk."""
+        return procedures().diff(self._client.workplace.folder(folder), a, b)
 
     @operation("rules.lint", "GET /rules/findings", here=True)
     def lint(self, paths: list[str] | None = None, folder: str | None = None) -> Linted:
@@ -70,6 +101,11 @@ class Rules(Namespace):
             new = pagefiles.create(memory / name, text.encode("utf-8"))
             (written if new else kept).append(f"{pagefiles.MEMORY}/{name}")
         return Begun(folder=str(root), written=written, kept=kept)
+
+    def _book(self, folder: str | None, at: str | None, field: str) -> Rulebook:
+        kept = procedures().called(self._client.workplace.folder(folder), at, field)
+        lists = {name: list(getattr(kept, name)) for name in ("rules", "entries", "pages", "findings")}
+        return kept.model_copy(update=lists)  # the caller's own to change
 
     def _linted(self, paths: list[str] | None, folder: str | None, done: list[str]) -> Linted:
         workplace = self._client.workplace

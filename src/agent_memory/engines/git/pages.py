@@ -64,7 +64,9 @@ class GitPages:
     def log(self, folder: Path) -> Generator[Revision, None, None]:
         place = _place(folder)
         if place.repository is None:
-            raise PartMissing(f"no log: {NO_REPOSITORY}", hint="git init, and commit the pages", field="folder")
+            raise InvalidInput(
+                f"folder: there is no log, since it is {NO_REPOSITORY}", hint="name one that is", field="folder"
+            )
         try:
             yield from history.revisions(self._git, place.repository)
         except Trouble as error:
@@ -181,4 +183,6 @@ def _depth(path: str, repository: Repository) -> int:
 
 
 def _no_version(at: str, why: str) -> InvalidInput:
-    return InvalidInput(f"at: {at[:200]!r} cannot be read: {why}", hint="leave it out to read the disk", field="at")
+    return InvalidInput(
+        f"at: {at[:200]!r} cannot be read: {why}", hint="only what is on the disk can be read here", field="at"
+    )

@@ -158,7 +158,7 @@ def _run(operation: Operation, **given: Any) -> int:
             result = ask(memory, said) if ask else attrgetter(operation.name)(memory)(**said)
         except NotFound as error:
             raise missing.explained(error, memory, said) from error
-        if not in_json and sys.stdout.isatty() and is_empty(result):
+        if not in_json and not operation.here and sys.stdout.isatty() and is_empty(result):
             nothing = Note(missing.nothing(memory))
     if in_json:
         output.write_json(result)

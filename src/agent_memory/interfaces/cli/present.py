@@ -17,11 +17,12 @@ from agent_memory.interfaces.cli import PROGRAM, tracing
 from agent_memory.interfaces.cli.blocks import Block, Card, Column, Interval, Line, Note, Table, Under, Verbatim
 from agent_memory.interfaces.cli.cleaning import one_line
 from agent_memory.interfaces.cli.output import shown
-from agent_memory.interfaces.cli.rules import findings
+from agent_memory.interfaces.cli.rules import findings, versions
 from agent_memory.models.answer import Hit, Recalled, Replay
 from agent_memory.models.bundle import MemoryBundle
 from agent_memory.models.context import Context
 from agent_memory.models.record import JournalLine, Record, Status
+from agent_memory.models.rules import Rulebook, RuleChange, RuleRevision
 
 ID = Column("id", Under.NARROW, "cyan", whole=True, order=0)
 TEXT = Column("text")
@@ -312,11 +313,14 @@ PRESENTERS: Mapping[type, Callable[[Any], list[Block]]] = {
     Replay: replayed,
     Linted: findings.linted,
     Begun: findings.begun,
+    Rulebook: versions.rulebook,
     str: lambda text: [Verbatim(text)],
 }
 
 LISTS: Mapping[type, Callable[[list[Any]], list[Block]]] = {
     Record: records,
     JournalLine: journal,
+    RuleChange: versions.changes,
+    RuleRevision: versions.revisions,
     Written: lambda found: [block for one in found for block in written(one)],
 }

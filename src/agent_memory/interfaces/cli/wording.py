@@ -13,6 +13,7 @@ HELP: Mapping[str, str] = MappingProxyType(
         "after": "only what begins then or later",
         "after_id": "continue after the last id of the page before",
         "as_of": "answer with what was known then",
+        "at": "a commit, a tag or a branch  [default: what is on the disk]",
         "before": "only what begins before then",
         "confidence": "how certain it is, 0 to 1",
         "conversation_id": "only of this conversation",
@@ -82,6 +83,7 @@ HELP: Mapping[str, str] = MappingProxyType(
         "procedural.record_invocation conversation_id": "the conversation that it happened in",
         "procedural.record_invocation turn_id": "the turn that it happened in",
         "procedural.record_invocation task_type": "the type of task that it was used for",
+        "rules.log limit": "at most so many commits",
         "records.add conversation_id": "the conversation that it belongs to",
         "records.add id": "an id of your own; the same id again is a new version",
         "records.add key": "natural key: the same key is the same thing, and gets a new version",
@@ -111,7 +113,7 @@ ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     }
 )
 
-POSITIONAL = frozenset({"rules.fix paths", "rules.init folder"})
+POSITIONAL = frozenset({"rules.diff b", "rules.fix paths", "rules.init folder"})
 """What may be left out, and stands without its name all the same."""
 
 
