@@ -81,11 +81,16 @@ def below(root: str, path: str) -> str | None:
     return path[len(start) :].replace(os.sep, "/") if path.startswith(start) else None
 
 
-def branch(repository: Repository) -> str | None:
-    """The branch that is checked out; None when HEAD is detached, and also in the newest format of refs."""
+def shown(path: str) -> str:
+    """A path that can be printed on one line: what is no text or no visible character is spelled out."""
+    text = path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
+
+
+def head(repository: Repository) -> str:
+    """The ref that is checked out; empty when it is a commit."""
     said = _first_line(os.path.join(repository.git, "HEAD"))
-    name = said.removeprefix("ref: refs/heads/")
-    return None if name == said or name == ".invalid" else name
+    return said.removeprefix("ref: ") if said.startswith("ref: ") else ""
 
 
 def watch_ref(repository: Repository, ref: str, watch: Watch) -> bool:

@@ -8,12 +8,11 @@ from collections.abc import Generator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from agent_memory.engines.git import history, layout, shelf, watch
+from agent_memory.engines.git import history, layout, refs, shelf, watch
 from agent_memory.engines.git.disk import Disk
 from agent_memory.engines.git.layout import Repository
 from agent_memory.engines.git.objects import Commit, Objects, objects
 from agent_memory.engines.git.program import SECONDS, Git, Trouble
-from agent_memory.engines.git.refs import checked, unknown
 from agent_memory.engines.git.snapshot import Snapshot
 from agent_memory.engines.git.sparse import left_out
 from agent_memory.engines.git.watch import Watch
@@ -92,7 +91,7 @@ class GitPages:
         """The working tree, page by page beside what HEAD holds."""
         layout.watch_ref(repository, "HEAD", place.watch)
         found = shelf.pages(Disk(repository.root, place.watch, (repository.git, repository.common)), repository.levels)
-        branch = layout.branch(repository)
+        branch = refs.branch(self._git, repository)
         try:
             with objects(self._git, repository.root) as stored:
                 head = stored.commit("HEAD")
@@ -124,16 +123,16 @@ class GitPages:
         return pages, bool(missing) or any(one.dirty for one in pages)
 
     def _at(self, place: Place, repository: Repository, at: str | None, above: list[PageFile]) -> Found:
-        name = "HEAD" if at is None else checked(at)
+        name = "HEAD" if at is None else refs.checked(at)
         known = layout.watch_ref(repository, name, place.watch)
-        branch = layout.branch(repository) if at is None else None
+        branch = refs.branch(self._git, repository) if at is None else None
         try:
             with objects(self._git, repository.root) as stored:
                 commit = stored.commit(name)
                 if commit is None:
                     if at is None:
                         return Found(tuple(above), Version(branch=branch, why=NO_COMMIT), place.watch.all())
-                    raise unknown(self._git, repository, at)
+                    raise refs.unknown(self._git, repository, at)
                 found = shelf.pages(Snapshot(stored, commit.tree), repository.levels)
         except Trouble as error:
             if at is None:
@@ -159,9 +158,9 @@ def _plain(folder: str, label: str, layer: Layer, watch: Watch) -> list[PageFile
     try:
         names = sorted(name for name in disk.names("") if shelf.is_page(name))
     except shelf.Problem as error:
-        return [PageFile(shelf.shown(label), layer, problem=str(error))]
+        return [PageFile(layout.shown(label), layer, problem=str(error))]
     for name in names:
-        path = shelf.shown(f"{label}/{name}")
+        path = layout.shown(f"{label}/{name}")
         try:
             found.append(shelf.page(path, layer, disk.read(name).data))
         except shelf.Problem as error:
@@ -179,7 +178,7 @@ def _differs(one: PageFile, committed: PageFile | None) -> bool:
 
 
 def _depth(path: str, repository: Repository) -> int:
-    return max(len(level) for level in repository.levels if not level or path.startswith(f"{shelf.shown(level)}/"))
+    return max(len(level) for level in repository.levels if not level or path.startswith(f"{layout.shown(level)}/"))
 
 
 def _no_version(at: str, why: str) -> InvalidInput:

@@ -15,6 +15,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import IO, TypeAlias
 
+from agent_memory.engines.git.layout import shown
+
 SECONDS = 10.0
 CHUNK = 1 << 16
 KEPT = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")  # the user's own, safe.directory among it
@@ -143,7 +145,7 @@ def _told(said: IO[bytes], folder: str) -> str:
     if OWNER.search(text):
         return (
             "git refuses this repository, since it belongs to somebody else: if you trust it, "
-            f"git config --global --add safe.directory {folder}"
+            f"git config --global --add safe.directory {shown(folder)}"
         )
     line = next((one for one in text.splitlines() if one.strip()), "it said nothing")
     return f"git failed: {line.removeprefix('fatal: ').strip()}"

@@ -6,10 +6,12 @@ import difflib
 import os
 import re
 
-from agent_memory.engines.git.layout import Repository
+from agent_memory.engines.git.layout import Repository, head, shown
 from agent_memory.engines.git.program import Git, Trouble, lines
 from agent_memory.models.errors import InvalidInput, NotFound
 
+HEADS = "refs/heads/"
+ELSEWHERE = "refs/heads/.invalid"  # what HEAD says in the newest format of refs
 LONGEST = 1000
 MOST_NAMES = 5000  # that are looked at for one that is alike
 SHORT = re.compile(r"[0-9a-f]{4,39}")
@@ -24,6 +26,17 @@ def checked(at: str) -> str:
             field="at",
         )
     return at
+
+
+def branch(git: Git, repository: Repository) -> str | None:
+    """The branch that is checked out; None when HEAD is a commit. Git is asked only where its files do not tell."""
+    name = head(repository)
+    if name == ELSEWHERE:
+        try:
+            name = os.fsdecode(next(lines(git, repository.root, ["symbolic-ref", "HEAD"], b"\n"), b""))
+        except Trouble:
+            return None
+    return shown(name.removeprefix(HEADS)) if name.startswith(HEADS) else None
 
 
 def unknown(git: Git, repository: Repository, at: str) -> NotFound:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from agent_memory.engines.git.layout import MEMORY
+from agent_memory.engines.git.layout import MEMORY, shown
 from agent_memory.models.rules import Layer
 from agent_memory.ports.pages import LARGEST_PAGE, PageFile
 
@@ -103,12 +103,6 @@ def page(path: str, layer: Layer, data: bytes) -> PageFile:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         return replace(bare, problem=f"is no UTF-8 text (line {line}): save it as UTF-8")
-
-
-def shown(path: str) -> str:
-    """A path that can be printed on one line: what is no text or no visible character is spelled out."""
-    text = path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
-    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
 
 
 def _join(level: str, name: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from agent_memory.engines.git import shelf
-from agent_memory.engines.git.layout import Repository
+from agent_memory.engines.git.layout import Repository, shown
 from agent_memory.engines.git.program import Git, lines
 from agent_memory.engines.git.watch import Watch
 
@@ -17,4 +17,4 @@ def left_out(git: Git, repository: Repository, watch: Watch) -> set[str]:
     watch.see(os.path.join(repository.git, "index"))
     roots = [path for level in repository.levels for path in shelf.roots(level)]
     found = lines(git, repository.root, ["ls-files", "-t", "-z", "--full-name", "--", *roots], b"\0")
-    return {shelf.shown(os.fsdecode(line[len(LEFT_OUT) :])) for line in found if line.startswith(LEFT_OUT)}
+    return {shown(os.fsdecode(line[len(LEFT_OUT) :])) for line in found if line.startswith(LEFT_OUT)}
