@@ -39,7 +39,9 @@ class Repository:
 
 
 def repository(folder: str, watch: Watch) -> Repository | None:
-    """The nearest one, upwards from a folder whose links are resolved."""
+    """The nearest one, upwards from a folder whose links are resolved. What looks like a bare one inside a working tree
+    may be no more than files that somebody committed: they do not end the walk."""
+    bare: str | None = None
     for top in upwards(folder):
         dot = os.path.join(top, ".git")
         watch.see(dot, identity=True)
@@ -49,8 +51,8 @@ def repository(folder: str, watch: Watch) -> Repository | None:
         if all(os.path.exists(os.path.join(top, name)) for name in ("HEAD", "objects", "refs")):
             if os.path.basename(top) == ".git":
                 return _made(os.path.dirname(top), top, os.path.dirname(top), watch, bare=False)
-            return _made(top, top, folder, watch, bare=True)
-    return None
+            bare = bare or top
+    return None if bare is None else _made(bare, bare, folder, watch, bare=True)
 
 
 def workspace(folder: str, watch: Watch) -> str:

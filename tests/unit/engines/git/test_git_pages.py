@@ -230,6 +230,13 @@ class TestRepositories:
         assert page(found).text == "two" and found.version.branch == "main" and not found.version.dirty
         assert page(pages.find(bare / "objects", "v1")).commit == commit
 
+    def test_files_that_look_like_a_bare_repository_hide_no_rules(self, repo: Any, pages: GitPages) -> None:
+        repo.git("init", "--quiet", "--bare", "sub")
+        repo.write("sub/refs/keep", "")
+        commit = repo.commit(rules="outer")
+        found = pages.find(repo.root / "sub/objects")
+        assert page(found).text == "outer" and found.version.commit == commit
+
     def test_without_commits(self, repo: Any, pages: GitPages) -> None:
         assert pages.find(repo.root).version.why == "the repository has no commits yet"
         repo.write(".memory/rules.md", "new")
@@ -286,6 +293,15 @@ class TestRepositories:
         )
         with pytest.raises(InvalidInput, match="not in a git repository"):
             pages.find(tmp_path / "work", "main")
+
+    @pytest.mark.skipif(not ROOT, reason="only root can give files away")
+    def test_outside_git_what_others_put_above_is_not_ours(self, pages: GitPages, tmp_path: Path) -> None:
+        (tmp_path / "work").mkdir()
+        (tmp_path / ".memory").mkdir()
+        (tmp_path / ".memory/rules.md").write_text("x")
+        assert paths(pages.find(tmp_path / "work")) == [".memory/rules.md"]
+        os.chown(tmp_path / ".memory", 12345, 12345)
+        assert paths(pages.find(tmp_path / "work")) == []
 
     def test_without_a_git_program(self, repo: Any, own: Path) -> None:
         repo.commit(rules="x")
