@@ -170,6 +170,13 @@ def test_a_ref_that_can_be_none_is_refused(repo: Any, pages: GitPages, ref: str)
     assert caught.value.field == "at" and caught.value.hint
 
 
+def test_a_commit_is_what_its_id_says(repo: Any, pages: GitPages) -> None:
+    first = repo.commit(rules="one")
+    second = repo.commit(rules="two")
+    repo.git("replace", first, second)
+    assert page(pages.find(repo.root, first)).text == "one"
+
+
 @pytest.mark.parametrize("ref", ["HEAD:.memory/rules.md", "HEAD^{tree}", "HEAD:.memory"])
 def test_what_is_no_commit_is_no_version(repo: Any, pages: GitPages, ref: str) -> None:
     repo.commit(rules="x")
@@ -472,6 +479,13 @@ class TestStrangeFiles:
             ]
             assert {(one.text, one.commit, one.dirty) for one in found.files} == {("x", commit, False)}
         assert [one.commit for one in pages.log(inner)] == [commit]
+
+    def test_names_that_mean_something_to_git(self, repo: Any, pages: GitPages) -> None:
+        repo.write(":(exclude)x/.memory/rules.md", "x")
+        repo.write("--all/AGENTS.md", "x")
+        commit = repo.commit()
+        for folder in (":(exclude)x", "--all"):
+            assert [one.commit for one in pages.log(repo.root / folder)] == [commit]
 
     def test_a_repository_and_a_branch_whose_names_are_no_text(self, repo: Any, pages: GitPages, own: Path) -> None:
         root = Path(os.fsdecode(os.fsencode(repo.root) + b"-\xff\n"))
