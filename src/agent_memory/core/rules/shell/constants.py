@@ -17,6 +17,7 @@ from agent_memory.core.rules.shell.words import Unclear
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+MOST_CONSTANTS = 100
 _AFAR = re.compile(
     r"\b(?:eval|source|trap|alias|IFS|set|shopt|nameref)\b|(?:^|[\s;&|({])\.\s|\b(?:declare|local|typeset)\s+-\w*n"
 )
@@ -28,7 +29,7 @@ _OWN = set(
 
 def constants(nodes: Iterable[Node], source: Source) -> dict[str, Constant]:
     assigned = [node for node in nodes if node.type == "variable_assignment" and _at_top(node)]
-    if not assigned or _AFAR.search(source.text):
+    if not assigned or len(assigned) > MOST_CONSTANTS or _AFAR.search(source.text):
         return {}
     found: dict[str, Constant] = {}
     for node in assigned:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from agent_memory.core.rules.shell.words import Word
 
@@ -31,11 +32,10 @@ Inner = Runs | Script
 
 def joined(words: Sequence[Word]) -> Word:
     """Words with blanks between them, as `eval` and `ssh` put them together."""
-    parts: list[str | None] = []
+    flat: list[str | None] = []
     for word in words:
-        for part in ((" ",) if parts else ()) + (word.parts if not word.spreads else (None,)):
-            if part is not None and parts and parts[-1] is not None:
-                parts[-1] += part
-            else:
-                parts.append(part)
+        flat += ([" "] if flat else []) + list(word.parts if not word.spreads else (None,))
+    parts: list[str | None] = []
+    for known, run in groupby(flat, lambda part: part is not None):
+        parts.append("".join(part or "" for part in run) if known else None)
     return Word(tuple(parts) or ("",))

@@ -60,8 +60,8 @@ LAUNCHERS: dict[str, Launcher] = {
     "ionice": _of("cnpPu", "t", "class classdata pid pgid uid", "ignore"),
     "chrt": _of("TPD", "abdfiormpvR", "sched-runtime sched-period sched-deadline", skip=1),
     "taskset": _of("", "acp", "", "all-tasks cpu-list", skip=1),
-    "time": _of("fo", "apvq", "format output", "append verbose portability quiet"),
-    "coproc": _of(),
+    "time": _of("fo", "apvq", "format output", "append verbose portability quiet", assigns=True),
+    "coproc": _of(assigns=True),
     "timeout": _of("ks", "fpv", "kill-after signal", "foreground preserve-status verbose", skip=1),
     "gtimeout": _of("ks", "fpv", "kill-after signal", "foreground preserve-status verbose", skip=1),
     "stdbuf": _of("ioe", "", "input output error"),
@@ -115,11 +115,11 @@ SUBCOMMANDS: dict[tuple[str, str], Launcher] = {
         "aceuwvphlm",
         "ditPq",
         "attach add-host annotation blkio-weight cap-add cap-drop cgroup-parent cgroupns cidfile cpu-period cpu-quota"
-        " cpu-shares cpus cpuset-cpus cpuset-mems detach-keys device dns dns-option dns-search domainname env env-file"
-        " expose gpus group-add health-cmd hostname ip ipc isolation label label-file link log-driver log-opt"
-        " mac-address memory memory-swap mount name network net network-alias oom-score-adj pid pids-limit platform"
-        " publish pull restart runtime security-opt shm-size stop-signal stop-timeout storage-opt sysctl tmpfs ulimit"
-        " user userns uts volume volume-driver volumes-from workdir userns secret",
+        " cpu-shares cpus cpuset-cpus cpuset-mems detach-keys device dns dns-option dns-search domainname"
+        " entrypoint env env-file expose gpus group-add health-cmd hostname ip ipc isolation label label-file link"
+        " log-driver log-opt mac-address memory memory-swap mount name network net network-alias oom-score-adj pid"
+        " pids-limit platform publish pull restart runtime security-opt shm-size stop-signal stop-timeout storage-opt sysctl"
+        " tmpfs ulimit user userns uts volume volume-driver volumes-from workdir userns secret",
         "detach interactive tty privileged rm init read-only publish-all no-healthcheck oom-kill-disable quiet",
         skip=1,
     ),

@@ -22,6 +22,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _SIMPLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _REDIRECT = re.compile(r"(?:[0-9]+|\{[A-Za-z_]\w*\})?(?:&>>|&>|<<<|<>|<&|>&|>>|>\||<(?![<(])|>(?!\())")
 _ASSIGN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\[[^\]]*\])?\+?=")
+_BLANK = re.compile(r"(?:[ \t]|\\\n)*")
 _ESCAPE = re.compile(r"\\(?:([0-7]{1,3})|x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|c(.)|(.))", re.S)
 _LETTERS = {"a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 
@@ -66,9 +67,19 @@ class Source:
             elif char in ";&|()\n#" and not self._process(at):
                 raise Unclear(f"the shell grammar is unclear near {self.text[at : at + 20]!r}")
             else:
+                begin = at
                 pieces, at = self.word(at, end)
+                if at == end and self.text[at : at + 1] in ("<", ">") and self.text[begin:at].isdecimal():
+                    raise Unclear("a number before a redirection")
                 assigns = leading and not into.words and bool(pieces) and assigns_to(pieces) is not None
                 (into.assigned if assigns else into.words).append(pieces)
+
+    def ended(self, at: int) -> None:
+        """A simple command ends where an operator, a comment or the line does, or the grammar is wrong."""
+        following = _BLANK.match(self.text, at)
+        at = following.end() if following else at
+        if self.text[at : at + 1] not in ("", *"\n;&|)<>`#"):
+            raise Unclear(f"the shell grammar is unclear near {self.text[at : at + 20]!r}")
 
     def _redirect(self, found: re.Match[str], end: int, into: Lexed) -> int:
         at = found.end()

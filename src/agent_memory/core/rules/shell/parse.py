@@ -7,19 +7,19 @@ Nothing here raises or runs for long, whatever the text: what is too large, too 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import TYPE_CHECKING
 
 from agent_memory.core.rules.shell.braces import Piece, expanded
 from agent_memory.core.rules.shell.constants import constants
 from agent_memory.core.rules.shell.lexer import Lexed, Source
+from agent_memory.core.rules.shell.tree import nodes_of, parsed
 from agent_memory.core.rules.shell.words import ANY, SOME, Argv, Unclear, Understood, Word
 from agent_memory.core.rules.shell.wrappers import Runs, Script, unwrapped
 
 if TYPE_CHECKING:
-    from tree_sitter import Node, Parser
+    from tree_sitter import Node
 
 LONGEST = 256_000  # bytes of a line
 DEEPEST = 60  # of statements in statements
@@ -58,14 +58,6 @@ def understand_argv(words: Sequence[str], aliases: Mapping[str, str] | None = No
     return reader.understood()
 
 
-@cache
-def _parser() -> Parser:
-    from tree_sitter import Language, Parser
-    from tree_sitter_bash import language
-
-    return Parser(Language(language()))
-
-
 class Reader:
     """Collects the commands of one line."""
 
@@ -74,6 +66,7 @@ class Reader:
         self._aliases: dict[str, Word] = {}
         self._commands: dict[Argv, None] = {}
         self._doubts: dict[str, None] = {}
+        self._left = 2 * LONGEST  # bytes that may still be read, all scripts in scripts together
 
     def understood(self) -> Understood:
         return Understood(tuple(self._commands), "; ".join(list(self._doubts)[:3]) or None)
@@ -84,6 +77,10 @@ class Reader:
     def script(self, text: str, setting: Setting) -> None:
         """Read a text for a shell."""
         if len(text) > LONGEST or setting.nested > MOST_NESTED or len(self._commands) > MOST_COMMANDS:
+            self.doubt("it is too long or too deeply nested to be understood")
+            return
+        self._left -= len(text)
+        if self._left < 0:
             self.doubt("it is too long or too deeply nested to be understood")
             return
         text = text.replace("\r\n", "\n")
@@ -99,6 +96,8 @@ class Reader:
             Passage(self, data).walk(setting)
         except Unclear as unclear:
             self.doubt(str(unclear))
+        except RecursionError:
+            self.doubt("it is too deeply nested to be understood")
 
     def argv(self, words: Sequence[Word], setting: Setting) -> None:
         """Take up one command and what it runs in turn."""
@@ -162,11 +161,11 @@ class Passage:
     def __init__(self, reader: Reader, data: bytes) -> None:
         self._reader = reader
         self._tails: dict[int, tuple[Sequence[Node], Word | None]] = {}
-        self._root = _parser().parse(data).root_node
+        self._root = parsed(data).root_node
         if self._root.has_error:
             reader.doubt("the shell syntax is not clear")
         text = data.decode("latin-1")
-        nodes = list(_nodes(self._root))
+        nodes = nodes_of(self._root)
         ends = {node.start_byte: node.end_byte for node in nodes if node.type in _ENDS}
         bare = Source(text, ends, {})
         self._source = Source(text, ends, constants(nodes, bare))
@@ -184,10 +183,13 @@ class Passage:
             setting = replace(setting, fed=fed)
         if files and kind not in _SIMPLE:
             setting = self._fed(files, setting)
-        if kind in _SIMPLE:
+        if kind in _SIMPLE and not _part(node):
             self._simple(node, files, setting)
         elif kind == "redirected_statement":
             self._redirected(node, setting, depth)
+            return
+        elif kind == "list":
+            self._list(node, setting, depth)
             return
         elif kind == "pipeline":
             self._pipeline(node, setting, depth)
@@ -195,12 +197,23 @@ class Passage:
         elif kind == "command_substitution" and self._source.text[node.start_byte] == "`":
             self._backticks(node, setting)
             return
+        elif kind == "command_substitution" and self._source.text.startswith("$((", node.start_byte):
+            self._reader.doubt("it may be arithmetic or a command")
         elif kind == "function_definition":
             setting = replace(setting, certain=False)
         elif not node.child_count:
             self._leaf(node)
         for child in node.children:
             self._walk(child, setting, depth + 1)
+
+    def _list(self, node: Node, setting: Setting, depth: int) -> None:
+        """`a && b && c`: lists in lists, as many as there are commands."""
+        items: list[Node] = []
+        while node.type == "list":
+            items += reversed(node.children[1:])
+            node = node.children[0]
+        for item in (node, *reversed(items)):
+            self._walk(item, setting, depth + 1)
 
     def _pipeline(self, node: Node, setting: Setting, depth: int) -> None:
         piped = setting
@@ -237,6 +250,7 @@ class Passage:
             self._source.lex(node.start_byte, node.end_byte, lexed)
             for other in more:
                 self._source.lex(other.start_byte, other.end_byte, lexed, leading=False)
+            self._source.ended(max(one.end_byte for one in (node, *more)))
             words = [word for pieces in lexed.words for word in _holes(expanded(pieces))]
             self._keyword(lexed.words)
         except Unclear as unclear:
@@ -329,12 +343,13 @@ class Passage:
             self._reader.doubt("a here-document that does not end clearly")
 
 
-def _nodes(root: Node) -> Iterator[Node]:
-    waiting = [root]
-    while waiting:
-        node = waiting.pop()
-        yield node
-        waiting += node.children
+def _part(node: Node) -> bool:
+    """An assignment that is part of something else, which is read as a whole."""
+    return (
+        node.type == "variable_assignment"
+        and node.parent is not None
+        and node.parent.type in (*_SIMPLE, "c_style_for_statement", "binary_expression")
+    )
 
 
 def _holes(words: Sequence[Word]) -> list[Word]:

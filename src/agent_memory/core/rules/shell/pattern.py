@@ -15,7 +15,7 @@ from functools import lru_cache
 from agent_memory.core.rules.answer import Answer
 from agent_memory.core.rules.shell.globs import Glob
 from agent_memory.core.rules.shell.programs import Grammar
-from agent_memory.core.rules.shell.reading import Option, Place, Token, grammar_of, tokens
+from agent_memory.core.rules.shell.reading import Option, Place, grammar_of, tokens
 from agent_memory.core.rules.shell.words import Argv, Word
 
 LONGEST_PATTERN = 1_000
@@ -29,6 +29,8 @@ class Need:
 
     name: str
     value: Glob | None = None
+    names: Glob | None = None
+    """Where the name itself is a glob."""
 
 
 @dataclass(frozen=True)
@@ -106,22 +108,26 @@ def _forms(words: tuple[str, ...], program: str | None) -> tuple[Form, ...]:
     needs: list[Need] = []
     places: list[Glob] = []
     loose: list[Glob] = []
-    held: Token | None = None
     for token in tokens([Word.of(word) for word in words], grammar_of(program), letters=True):
         if isinstance(token, Option):
             value = token.value.text if token.value is not None else None
             dashed = value is not None and value.startswith("-")
-            needs.append(Need(token.name, Glob(value) if value is not None and not dashed else None))
+            names = Glob(token.name)
+            needs.append(
+                Need(
+                    token.name,
+                    Glob(value) if value is not None and not dashed else None,
+                    names if names.literal is None else None,
+                )
+            )
         else:
             (places if token.sure else loose).append(Glob(token.word.text or ""))
-        held = token
-    del held
     first = Form(tuple(needs), tuple(places))
     if not loose:
         return (first,)
     # `foo -x bar`: -x may have a value in the pattern too, and then bar is a word of its own.
     ordered = tuple(Glob(word) for word in words if not word.startswith("-"))
-    return first, Form(tuple(Need(need.name) for need in needs), ordered, sure=False)
+    return first, Form(tuple(Need(need.name, None, need.names) for need in needs), ordered, sure=False)
 
 
 @dataclass(frozen=True)
@@ -159,7 +165,7 @@ def _has(need: Need, read: Read) -> Answer:
     """Whether an option is among those of a command."""
     best = Answer.NO
     for option in read.options:
-        if option.name == need.name:
+        if option.name == need.name or (need.names is not None and need.names.answer(Word.of(option.name))):
             one = Answer.YES if need.value is None else Answer.NO
             if need.value is not None and option.value is not None:
                 one = need.value.answer(option.value)

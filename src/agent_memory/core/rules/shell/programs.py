@@ -12,11 +12,13 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Options:
-    """`valued`: options that take a value. `same`: short spellings of long ones. `closed`: no others take a value."""
+    """`valued`: options that take a value. `same`: short spellings of long ones. `closed`: no others take a value;
+    otherwise `flags` are those that surely take none."""
 
     valued: frozenset[str] = frozenset()
     same: Mapping[str, str] = field(default_factory=dict)
     closed: bool = False
+    flags: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -36,9 +38,12 @@ def _options(same: str = "", valued: str = "", closed: bool = True) -> Options:
     return Options(frozenset(valued.split()) | {pairs[one] for one in valued.split() if one in pairs}, pairs, closed)
 
 
-GIT_FRONT = frozenset(
-    "-C -c --git-dir --work-tree --namespace --super-prefix --config-env --exec-path --attr-source --list-cmds".split()
-) - {"--exec-path", "--list-cmds"}
+GIT_FRONT = frozenset("-C -c --git-dir --work-tree --namespace --super-prefix --config-env --attr-source".split())
+_GIT_FLAGS = frozenset(
+    "-p --paginate -P --no-pager --bare --no-replace-objects --no-lazy-fetch --no-optional-locks --no-advice"
+    " --literal-pathspecs --glob-pathspecs --noglob-pathspecs --icase-pathspecs --exec-path --html-path --man-path"
+    " --info-path --version --help -v -h".split()
+)
 
 _GIT = {
     "push": _options(
@@ -137,7 +142,7 @@ _GH = _options("-R/--repo", "-R", closed=False)
 _FILES = _options("-r/--recursive -R/--recursive -f/--force -i/--interactive -v/--verbose -d/--dir")
 
 PROGRAMS: dict[str, Grammar] = {
-    "git": Grammar(Options(), Options(GIT_FRONT, {"-p": "--paginate", "-P": "--no-pager"}, closed=True), _GIT),
+    "git": Grammar(Options(), Options(GIT_FRONT, {}, flags=_GIT_FLAGS), _GIT),
     "kubectl": Grammar(_KUBECTL, _KUBECTL, shortens=False),
     "oc": Grammar(_KUBECTL, _KUBECTL, shortens=False),
     "helm": Grammar(_HELM, _HELM, shortens=False),

@@ -108,4 +108,4 @@ def _takes(name: str, grammar: Grammar, options: Options) -> bool | None:
         return True
     if name.startswith("--") and grammar.shortens and any(one.startswith(name) for one in options.valued):
         return None
-    return False if options.closed else None
+    return False if options.closed or name in options.flags else None

@@ -1,0 +1,63 @@
+"""The tree of a text for a shell, within bounds.
+
+The grammar needs time that grows with the square of some texts (long pipelines, here-documents that never end), and the
+parser cannot be stopped. So it is fed in pieces: when its time is over the text ends early, and that is `Unclear`.
+"""
+
+from __future__ import annotations
+
+import time
+from functools import cache
+from typing import TYPE_CHECKING
+
+from agent_memory.core.rules.shell.words import Unclear
+
+if TYPE_CHECKING:
+    from tree_sitter import Language, Node, Tree
+
+SHORT = 2_000  # bytes that are parsed at once
+SECONDS = 1.0  # for a longer text
+STEP = 1_024
+MOST_PIPES = 2_000
+MOST_NODES = 20_000
+_TOO_LONG = "it is too long or too deeply nested to be understood"
+
+
+@cache
+def _language() -> Language:
+    from tree_sitter import Language
+    from tree_sitter_bash import language
+
+    return Language(language())
+
+
+def parsed(data: bytes) -> Tree:
+    """The tree of a text. A parser is not shared: two threads may be here at once."""
+    from tree_sitter import Parser
+
+    parser = Parser(_language())
+    if len(data) <= SHORT:
+        return parser.parse(data)
+    if data.count(b"|") > MOST_PIPES:
+        raise Unclear(_TOO_LONG)
+    end, late = time.monotonic() + SECONDS, False
+
+    def piece(offset: int, _: object) -> bytes:
+        nonlocal late
+        late = late or time.monotonic() > end
+        return b"" if late else data[offset : offset + STEP]
+
+    tree = parser.parse(piece)
+    if late:
+        raise Unclear(_TOO_LONG)
+    return tree
+
+
+def nodes_of(root: Node) -> list[Node]:
+    """All nodes of a tree."""
+    if root.descendant_count > MOST_NODES:
+        raise Unclear(_TOO_LONG)
+    found = [root]
+    for node in found:
+        found += node.children
+    return found
