@@ -118,8 +118,8 @@ SUBCOMMANDS: dict[tuple[str, str], Launcher] = {
         " cpu-shares cpus cpuset-cpus cpuset-mems detach-keys device dns dns-option dns-search domainname"
         " entrypoint env env-file expose gpus group-add health-cmd hostname ip ipc isolation label label-file link"
         " log-driver log-opt mac-address memory memory-swap mount name network net network-alias oom-score-adj pid"
-        " pids-limit platform publish pull restart runtime security-opt shm-size stop-signal stop-timeout storage-opt sysctl"
-        " tmpfs ulimit user userns uts volume volume-driver volumes-from workdir userns secret",
+        " pids-limit platform publish pull restart runtime security-opt shm-size stop-signal stop-timeout storage-opt"
+        " sysctl tmpfs ulimit user userns uts volume volume-driver volumes-from workdir userns secret",
         "detach interactive tty privileged rm init read-only publish-all no-healthcheck oom-kill-disable quiet",
         skip=1,
     ),

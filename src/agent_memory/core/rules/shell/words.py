@@ -65,6 +65,13 @@ class Argv:
         parts = (base,) if "/" in last or "\\" in last else (*first.parts[:-1], base)
         return Word((*parts[:-1], base.lower().removesuffix(".exe")))
 
+    @cached_property
+    def _hashed(self) -> int:
+        return hash((self.words, self.certain))
+
+    def __hash__(self) -> int:
+        return self._hashed  # asked once for each pattern
+
     def __str__(self) -> str:
         return " ".join(map(str, self.words))
 
