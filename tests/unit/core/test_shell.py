@@ -160,6 +160,8 @@ SURE = [
     "trap 'git merge' EXIT",
     "bash <<< 'git merge'",
     "bash <<EOF\ngit merge\nEOF",
+    "bash -s - <<EOF\ngit merge\nEOF",
+    "git - <<EOF merge\nx\nEOF\ngit merge",
     "sudo bash -s <<'EOF'\ngit merge\nEOF",
     "{ bash; } <<'EOF'\ngit merge\nEOF",
     "git -c alias.m=merge m",
@@ -305,6 +307,13 @@ def test_a_list_of_words_is_unwrapped_too() -> None:
     found = understand_argv(["sudo", "sh", "-c", "git merge"])
     assert [str(argv) for argv in found.commands] == ["sudo sh -c 'git merge'", "sh -c 'git merge'", "git merge"]
     assert understand_argv(["echo", "$(git merge)"]).commands == (Argv.of(["echo", "$(git merge)"]),)
+
+
+def test_no_word_is_lost_before_a_here_document() -> None:
+    [argv] = understand("python3 - x <<EOF\nprint(1)\nEOF").commands
+    assert argv == Argv.of(["python3", "-", "x"])
+    [argv] = understand("python3 - <<EOF\nprint(1)\nEOF").commands
+    assert argv == Argv.of(["python3", "-"])
 
 
 def test_the_words_are_those_that_a_program_gets() -> None:

@@ -268,6 +268,9 @@ CROOKED: list[Callable[[str], str]] = [
     lambda one: f"A=(x $({one})); {one}",
     lambda one: f'g() {{ git "$@"; }}; g merge; {one}',
     lambda one: f'g() {{ "$@"; }}; g {one}' if one.startswith("git ") else one,
+    lambda one: f"{one} - <<E\nx\nE" if "\n" not in one else one,
+    lambda one: f"{one} > out - <<E x 2>&1 y\nx\nE" if "\n" not in one else one,
+    lambda one: f"{one} <<'E' | cat && git tail\nx\nE" if "\n" not in one else one,
     lambda one: f"exec {one}" if one.startswith("git ") else one,
 ]
 

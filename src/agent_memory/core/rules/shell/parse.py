@@ -34,6 +34,9 @@ _RESERVED = set(
 )
 
 
+Span = tuple[int, int]
+
+
 @dataclass(frozen=True)
 class Setting:
     """Where a command stands: how deep, what its standard input is (None: nothing that can be seen), and whether it
@@ -160,7 +163,7 @@ class Passage:
 
     def __init__(self, reader: Reader, data: bytes) -> None:
         self._reader = reader
-        self._tails: dict[int, tuple[Sequence[Node], Word | None]] = {}
+        self._tails: dict[int, tuple[Sequence[Span], Word | None]] = {}
         self._root = parsed(data).root_node
         if self._root.has_error:
             reader.doubt("the shell syntax is not clear")
@@ -178,13 +181,13 @@ class Passage:
             self._reader.doubt("it is too deeply nested to be understood")
             return
         kind = node.type
-        files, fed = self._tails.get(node.id, ((), None))
+        spans, fed = self._tails.get(node.id, ((), None))
         if fed is not None:
             setting = replace(setting, fed=fed)
-        if files and kind not in _SIMPLE:
-            setting = self._fed(files, setting)
+        if spans and kind not in _SIMPLE:
+            setting = self._fed(spans, setting)
         if kind in _SIMPLE and not _part(node):
-            self._simple(node, files, setting)
+            self._simple(node, spans, setting)
         elif kind == "redirected_statement":
             self._redirected(node, setting, depth)
             return
@@ -243,14 +246,14 @@ class Passage:
             text.encode("latin-1").decode("utf-8", "replace"), replace(setting, nested=setting.nested + 1)
         )
 
-    def _simple(self, node: Node, more: Sequence[Node], setting: Setting) -> None:
+    def _simple(self, node: Node, more: Sequence[Span], setting: Setting) -> None:
         """A simple command: its own words, and those that the grammar took for part of a redirection."""
         lexed = Lexed()
         try:
             self._source.lex(node.start_byte, node.end_byte, lexed)
-            for other in more:
-                self._source.lex(other.start_byte, other.end_byte, lexed, leading=False)
-            self._source.ended(max(one.end_byte for one in (node, *more)))
+            for start, end in more:
+                self._source.lex(start, end, lexed, leading=False)
+            self._source.ended(max(node.end_byte, *(end for _, end in more), 0))
             words = [word for pieces in lexed.words for word in _holes(expanded(pieces))]
             self._keyword(lexed.words)
         except Unclear as unclear:
@@ -276,27 +279,33 @@ class Passage:
         """A statement with redirections; of `a && b > c` the grammar takes the whole, and bash the last command."""
         body = node.child_by_field_name("body")
         files: list[Node] = []
+        spans: list[Span] = []
         fed: Word | None = None
+        before = body.end_byte if body is not None else node.start_byte
         for redirect in node.children_by_field_name("redirect"):
             if redirect.type == "heredoc_redirect":
                 fed = self._heredoc(redirect, setting, depth, files)
             else:
                 files.append(redirect)
+            if self._source.text[before : redirect.start_byte].strip(" \t\\\n"):
+                spans.append((before, redirect.start_byte))  # the grammar drops the dash of `python - <<EOF`
+            before = redirect.end_byte
+        spans += [(file.start_byte, file.end_byte) for file in files]
         last = body
         while last is not None and last.type in ("list", "pipeline", "negated_command"):
             last = last.children[-1]
         if last is not None and body is not None:
-            self._tails[last.id] = (files, fed)
+            self._tails[last.id] = (sorted(spans), fed)
             self._walk(body, setting, depth + 1)
         for file in files:
             for child in file.children:
                 self._walk(child, setting, depth + 1)
 
-    def _fed(self, files: Sequence[Node], setting: Setting) -> Setting:
+    def _fed(self, spans: Sequence[Span], setting: Setting) -> Setting:
         """The standard input of a compound statement."""
         lexed = Lexed()
-        for file in files:
-            self._source.lex(file.start_byte, file.end_byte, lexed, leading=False)
+        for start, end in spans:
+            self._source.lex(start, end, lexed, leading=False)
         if lexed.words:
             self._reader.doubt("words after a redirection")
         if lexed.fed is not None or lexed.reads:
