@@ -53,6 +53,8 @@ LAUNCHERS: dict[str, Launcher] = {
     "run0": _of("ugD", "", "user group chdir nice unit property description slice setenv background"),
     "pkexec": _of("", "", "user", "disable-internal-agent keep-cwd"),
     "nohup": _of(),
+    "noglob": _of(),
+    "nocorrect": _of(),
     "builtin": _of(),
     "exec": _of("a", "cl"),
     "command": _of("", "p"),

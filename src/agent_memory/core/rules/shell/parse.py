@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from agent_memory.core.rules.shell.braces import Piece, expanded
 from agent_memory.core.rules.shell.constants import constants
 from agent_memory.core.rules.shell.lexer import Lexed, Source
-from agent_memory.core.rules.shell.tree import nodes_of, parsed
+from agent_memory.core.rules.shell.tree import HOLDERS, dropped, nodes_of, parsed
 from agent_memory.core.rules.shell.words import ANY, SOME, Argv, Unclear, Understood, Word
 from agent_memory.core.rules.shell.wrappers import Runs, Script, unwrapped
 
@@ -172,6 +172,8 @@ class Passage:
         ends = {node.start_byte: node.end_byte for node in nodes if node.type in _ENDS}
         bare = Source(text, ends, {})
         self._source = Source(text, ends, constants(nodes, bare))
+        if any(dropped(node, text) for node in nodes if node.type in HOLDERS):
+            reader.doubt("a part that the shell grammar does not see")
 
     def walk(self, setting: Setting) -> None:
         self._walk(self._root, setting, 0)
@@ -227,7 +229,7 @@ class Passage:
 
     def _leaf(self, node: Node) -> None:
         """What the grammar took for plain text has no substitution in it, or the grammar is wrong."""
-        if node.is_named and node.type not in _OPAQUE:
+        if node.is_named and (node.type not in _OPAQUE or _expanded(node)):
             text = re.sub(r"\\.", "", self._source.text[node.start_byte : node.end_byte], flags=re.S)
             if "`" in text or "$(" in text:
                 self._reader.doubt("a substitution that the shell grammar does not see")
@@ -350,6 +352,14 @@ class Passage:
         last = self._source.text[stop:].split("\n", 1)[0].lstrip("\t")
         if delimiter in lines or last != delimiter or not delimiter:
             self._reader.doubt("a here-document that does not end clearly")
+
+
+def _expanded(node: Node) -> bool:
+    """Inside `"${X:-'…'}"` single quotes are no quotes."""
+    parent = node.parent
+    while parent is not None and parent.type in ("concatenation", "string"):
+        parent = parent.parent
+    return node.type in ("raw_string", "ansi_c_string") and parent is not None and parent.type == "expansion"
 
 
 def _part(node: Node) -> bool:

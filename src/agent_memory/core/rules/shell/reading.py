@@ -57,7 +57,7 @@ def tokens(words: Sequence[Word], grammar: Grammar, letters: bool = False) -> It
                 yield option
                 continue
             yield Option(option.name, following)
-            if takes is None and not following.lead.startswith("-"):
+            if following.spreads or (takes is None and not following.lead.startswith("-")):
                 yield Place(following, sure=False)
                 at += 1
             elif takes:

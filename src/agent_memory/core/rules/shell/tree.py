@@ -22,6 +22,12 @@ MOST_PIPES = 2_000
 MOST_NODES = 20_000
 _TOO_LONG = "it is too long or too deeply nested to be understood"
 
+HOLDERS = frozenset(
+    "program list pipeline subshell compound_statement if_statement elif_clause else_clause for_statement"
+    " while_statement case_statement case_item function_definition do_group negated_command command_substitution"
+    " process_substitution heredoc_redirect".split()
+)
+
 
 @cache
 def _language() -> Language:
@@ -61,3 +67,13 @@ def nodes_of(root: Node) -> list[Node]:
     for node in found:
         found += node.children
     return found
+
+
+def dropped(node: Node, text: str) -> bool:
+    """Whether a statement has text that is in none of its parts: the grammar skips some silently."""
+    at = 0 if node.type == "program" else node.start_byte
+    for child in node.children:
+        if child.start_byte > at and text[at : child.start_byte].replace("\\\n", "").strip(" \t\n"):
+            return True
+        at = max(at, child.end_byte)
+    return node.type == "program" and bool(text[at:].replace("\\\n", "").strip(" \t\n"))

@@ -16,6 +16,7 @@ from agent_memory.core.rules.shell.launchers import LAUNCHERS, SUBCOMMANDS, Laun
 from agent_memory.core.rules.shell.words import ANY, SOME, Argv, Word
 
 SHELLS = frozenset("sh bash zsh dash ksh ash mksh yash rbash fish oksh ksh93".split())
+_READERS = frozenset(". source sudo doas su runuser ssh chroot unshare nsenter".split())
 _ASSIGN = re.compile(r"[A-Za-z_]\w*\+?=")
 
 __all__ = ["Inner", "Runs", "Script", "unwrapped"]
@@ -27,6 +28,8 @@ def unwrapped(argv: Argv, fed: Word | None, aliases: Mapping[str, str]) -> Itera
     if name is None:
         return
     words = argv.words
+    if fed is not None and name in _READERS and _reads(words, name):
+        yield Script(fed)
     if name in SHELLS:
         yield from _shell(words, fed)
     elif name == "git":
@@ -37,6 +40,14 @@ def unwrapped(argv: Argv, fed: Word | None, aliases: Mapping[str, str]) -> Itera
         yield from _launched(words, LAUNCHERS[name])
     else:
         yield from _subcommand(name, words)
+
+
+def _reads(words: Sequence[Word], name: str) -> bool:
+    """Whether a program starts a shell that reads its standard input, or reads that itself."""
+    if name in (".", "source"):
+        return len(words) > 1 and words[1].text in ("/dev/stdin", "/proc/self/fd/0", "-")
+    launcher = LAUNCHERS.get(name)
+    return launcher is None or any(start.at >= len(words) for start in _starts(words, launcher))
 
 
 @dataclass(frozen=True)
@@ -165,6 +176,11 @@ def _eval(words: Sequence[Word]) -> Iterator[Inner]:
     rest = words[2:] if words[1:2] and words[1].text == "--" else words[1:]
     if rest:
         yield Script(joined(rest))
+
+
+def _source(words: Sequence[Word]) -> Iterator[Inner]:
+    if len(words) > 1 and words[1].text is None and words[1].lead.startswith("/dev/fd/"):
+        yield Script(ANY, False)
 
 
 def _trap(words: Sequence[Word]) -> Iterator[Inner]:
@@ -324,6 +340,8 @@ _SPECIAL: dict[str, Callable[[Sequence[Word]], Iterator[Inner]]] = {
     "flock": _flock,
     "eval": _eval,
     "trap": _trap,
+    ".": _source,
+    "source": _source,
     "command": _command,
     "env": _env,
     "parallel": _parallel,
