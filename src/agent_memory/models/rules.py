@@ -218,8 +218,8 @@ class Action(Model):
 
 
 class Violation(Model):
-    """A rule that an action breaks. `matched` is the part of the action that does; not `certain`: it cannot be told
-    before it runs, and could."""
+    """A rule that an action breaks. `matched` is the part of the action that does, `why` what is wrong with it, where
+    the rule alone does not say; not `certain`: it cannot be told before it runs, and could."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -227,6 +227,7 @@ class Violation(Model):
     severity: Severity
     text: str
     matched: str
+    why: str | None = None
     certain: bool = True
     because: str | None = None
     fix: str | None = None
