@@ -77,7 +77,7 @@ def _conditions(check: Check, unit: Unit) -> Iterator[Condition]:
     if check.every_line:
         yield _every_line(check.every_line, unit)
     if check.having:
-        found = _any(unit.has(span, check.patterns) for span in check.having)
+        found = _any(unit.has(span) for span in check.having)
         yield Condition(found, None, _missing(check.having))
     for name in dict.fromkeys(one.name for one in check.where):
         yield _where(name, [one for one in check.where if one.name == name], unit.arguments)

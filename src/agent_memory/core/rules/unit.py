@@ -4,13 +4,16 @@ action is one."""
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agent_memory.core.rules.answer import Answer
 from agent_memory.core.rules.text import matcher
 from agent_memory.models.rules import Action, Subject
+
+if TYPE_CHECKING:
+    from agent_memory.core.rules.commands import Command
 
 UNREAD = "its content is not known"
 
@@ -26,24 +29,33 @@ class Unit:
     shown: str
     branch: str | None = None
     arguments: dict[str, Any] = field(default_factory=dict)
+    command: Command | None = None
     fold: bool = False
-    unsure: str | None = None
     blank: str = UNREAD
+
+    @property
+    def unsure(self) -> str | None:
+        return None if self.command is None else self.command.unsure
 
     def meets(self, span: str) -> Answer:
         """Whether a pattern, or an exception, is about this part."""
+        if self.command is not None:
+            return self.command.meets(span)
         matches = matcher(span, self.subject, self.fold and self.subject == Subject.PATH)
         return Answer.YES if self.name is not None and matches(self.name) else Answer.NO
 
-    def has(self, span: str, patterns: Sequence[str]) -> Answer:
-        """Whether a command that one of the patterns is about has an option."""
-        return Answer.NO
+    def has(self, span: str) -> Answer:
+        """Whether a command has an option, or a word, wherever it stands."""
+        return Answer.NO if self.command is None else self.command.has(span)
 
 
 def units(action: Action, aliases: Mapping[str, str], fold: bool) -> tuple[list[Unit], str | None]:
     """The parts of an action, and why it could not be understood for certain, if so."""
     if action.subject == Subject.COMMAND:
-        return [], "commands cannot be read yet"
+        from agent_memory.core.rules.commands import understood  # a parser, which nothing else needs
+
+        found, doubt = understood(action, aliases)
+        return [Unit(Subject.COMMAND, None, one.line, one.text, action.branch, command=one) for one in found], doubt
     return [_single(action, fold)], None
 
 
