@@ -143,6 +143,7 @@ UNTIMED = {
     "graph.search": "shows what the official MCP server would: now",
     "retriever.recipes": "are settings, and have no moment",
     "rules.at": "is about files, whose versions git keeps",
+    "rules.check": "is about what will be done; git keeps the versions of rules",
     "rules.diff": "is about files, whose versions git keeps",
     "rules.lint": "is about files, whose versions git keeps",
     "rules.log": "is about files, whose versions git keeps",

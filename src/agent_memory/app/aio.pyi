@@ -34,7 +34,7 @@ from agent_memory.models.kinds.work import Goal, GoalStatus
 from agent_memory.models.model import Moment, Name
 from agent_memory.models.recipe import Listed, Recipe
 from agent_memory.models.record import JournalLine, Link, Record, Status
-from agent_memory.models.rules import Rulebook, RuleChange, RuleRevision
+from agent_memory.models.rules import Action, Rulebook, RuleChange, RuleRevision, Verdict
 from agent_memory.models.told import By, Cost, Told
 from agent_memory.ports.clock import Clock
 from agent_memory.ports.embedder import Embedder
@@ -216,6 +216,7 @@ class AsyncRetriever:
 
 class AsyncRules:
     async def at(self, ref: str, folder: str | None = ...) -> Rulebook: ...
+    async def check(self, action: Action, folder: str | None = ..., at: str | None = ...) -> Verdict: ...
     async def diff(self, a: str, b: str | None = ..., folder: str | None = ...) -> list[RuleChange]: ...
     async def fix(self, paths: list[str] | None = ..., folder: str | None = ...) -> Linted: ...
     async def init(self, folder: str | None = ...) -> Begun: ...

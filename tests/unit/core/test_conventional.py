@@ -86,7 +86,7 @@ def test_a_message_file_is_read_as_git_will_store_it() -> None:
     )
     assert cleaned(file) == "feat: x\n\nbody"
     assert cleaned(";c\nfeat: x\n#7\n", ";") == "feat: x\n#7"
-    assert cleaned("# kept\n", None) == "# kept"
+    assert cleaned("# kept\n", comments=False) == "# kept"
 
 
 @given(st.text(max_size=200))

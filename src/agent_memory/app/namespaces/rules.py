@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agent_memory.app import pagefiles
+from agent_memory.app import checking, pagefiles
 from agent_memory.app.operations import Namespace, Permission, operation
 from agent_memory.app.procedures import procedures
 from agent_memory.core.rules.fix import fixed
@@ -10,7 +10,7 @@ from agent_memory.core.rules.lint import lint
 from agent_memory.core.rules.template import PAGES
 from agent_memory.models.errors import InvalidInput
 from agent_memory.models.model import Model
-from agent_memory.models.rules import Finding, Rulebook, RuleChange, RuleRevision
+from agent_memory.models.rules import Action, Finding, Rulebook, RuleChange, RuleRevision, Verdict
 
 MOST_REVISIONS = 1000
 
@@ -61,6 +61,19 @@ class Rules(Namespace):
     def diff(self, a: str, b: str | None = None, folder: str | None = None) -> list[RuleChange]:
         """The rules that were added, removed or changed from one commit, tag or branch to another, or to the disk."""
         return procedures().diff(self._client.workplace.folder(folder), a, b)
+
+    @operation("rules.check", "POST /rules/check", toolset="core/rules/check", here=True)
+    def check(self, action: Action, folder: str | None = None, at: str | None = None) -> Verdict:
+        """Say whether an action is allowed by the rules of a folder, before it is done.
+
+        An action is a command, a commit message, a path, a tool call or a text. The verdict cites each rule that it
+        breaks, what is wrong, and what to do instead. `at` asks the rules of a commit, tag or branch.
+        """
+        workplace = self._client.workplace
+        where = workplace.folder(folder)
+        if action.path is not None:
+            workplace.path(action.path, where)  # of somebody else's disk, a server says nothing
+        return checking.verdict(action, where, at)
 
     @operation("rules.lint", "GET /rules/findings", here=True)
     def lint(self, paths: list[str] | None = None, folder: str | None = None) -> Linted:

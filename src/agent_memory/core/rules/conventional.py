@@ -62,15 +62,16 @@ def parse(message: str) -> Message:
     return Message(kind, scope, description, body or None, tuple(footers), bang or named)
 
 
-def cleaned(message: str, comment: str | None = "#") -> str:
-    """A message file as git will store it: without comments, without what is below the scissors, without blank lines
-    at its ends. `comment` begins a comment; None: there are none, since nobody edits it."""
+def cleaned(message: str, comment: str = "#", *, comments: bool = True) -> str:
+    """A message file as git will store it: without what is below the scissors, without blank lines at its ends, and
+    without comments, if git takes `comments` for such."""
     kept: list[str] = []
     for line in message.replace("\r\n", "\n").split("\n"):
-        if comment and line.startswith(comment):
+        if line.startswith(comment):
             if line[len(comment) :].strip() == _SCISSORS:
                 break
-            continue
+            if comments:
+                continue
         kept.append(line.rstrip())
     return "\n".join(kept).strip("\n")
 

@@ -22,6 +22,7 @@ from agent_memory.interfaces.cli.blocks import Note
 from agent_memory.interfaces.cli.cleaning import cut, one_line
 from agent_memory.interfaces.cli.moments import FORMS, MomentType
 from agent_memory.interfaces.cli.present import is_empty, present
+from agent_memory.interfaces.cli.root import QUICK
 from agent_memory.interfaces.cli.session import Session
 from agent_memory.models.answer import Recalled
 from agent_memory.models.errors import InvalidInput, NotFound
@@ -64,7 +65,7 @@ def group(name: str) -> click.Group:
     made.params.extend(whose.after())
     for method, operation in methods.items():
         made.add_command(command(method, operation))
-    for method, module in WRITTEN.get(name, {}).items():
+    for method, module in {**WRITTEN.get(name, {}), **QUICK.get(name, {})}.items():
         made.add_command(import_module(module).command, method)
     return made
 
