@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-LONGEST = 2000
+from agent_memory.core.rules.text import expression, is_expression, matcher
+from agent_memory.models.rules import Subject
+
+COMMANDS = (Subject.COMMAND, "with")
 
 
 def refused(span: str, key: str) -> str | None:
-    """Why it cannot be a pattern under this key; None if it can."""
+    """Why it cannot be a pattern under this key; None if it can. What `unless` excepts from is not known here, so
+    only its regular expressions are tried."""
     try:
-        _try(span, key)
+        if key in COMMANDS:
+            from agent_memory.core.rules.commands import refused as no_command
+
+            return no_command(span, key)
+        if key != "unless":
+            matcher(span, key)
+        elif is_expression(span):
+            expression(span)
     except ValueError as error:
         return str(error)
-    return None
-
-
-def _try(span: str, key: str) -> None:
-    import re2
-
-    if not span.strip() or len(span) > LONGEST:
-        raise ValueError("the pattern is empty or too long")
-    if len(span) > 2 and span.startswith("/") and span.endswith("/"):
-        options = re2.Options()
-        options.log_errors = False
-        try:
-            re2.compile(span[1:-1], options)
-        except re2.error as error:
-            raise ValueError(f"the pattern {span} cannot be used: {error}") from None
+    return None if span.strip() else "the pattern is empty: write what it should match"
