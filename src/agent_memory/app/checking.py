@@ -8,7 +8,6 @@ import stat
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
 
 from agent_memory.core.rules.conventional import cleaned
 from agent_memory.core.rules.judge import concerns, judge, wants_text
@@ -17,7 +16,6 @@ from agent_memory.models.rules import Action, Rulebook, Subject, Verdict
 
 LARGEST_READ = 8 * 1024 * 1024  # bytes of a file that are read for its content
 PLACES = (".memory", "AGENTS.md", "CLAUDE.md", "skills", ".claude")
-T = TypeVar("T")
 FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
@@ -88,23 +86,19 @@ class Checker:
 
 def together(verdicts: Iterable[Verdict]) -> Verdict:
     """One verdict on what is done all at once: allowed if everything is."""
-    first, *rest = verdicts
-    for one in rest:
-        first = first.model_copy(
-            update={
-                "allowed": first.allowed and one.allowed,
-                "violations": _once([*first.violations, *one.violations]),
-                "warnings": _once([*first.warnings, *one.warnings]),
-                "doubt": first.doubt or one.doubt,
-                "checked": max(first.checked, one.checked),
-                "findings": _once([*first.findings, *one.findings]),
-            }
-        )
-    return first
-
-
-def _once(found: list[T]) -> list[T]:
-    return [one for place, one in enumerate(found) if one not in found[:place]]
+    first, *rest = all_of_them = list(verdicts)
+    if not rest:
+        return first
+    return first.model_copy(
+        update={
+            "allowed": all(one.allowed for one in all_of_them),
+            "violations": list(dict.fromkeys(found for one in all_of_them for found in one.violations)),
+            "warnings": list(dict.fromkeys(found for one in all_of_them for found in one.warnings)),
+            "doubt": next((one.doubt for one in all_of_them if one.doubt), None),
+            "checked": max(one.checked for one in all_of_them),
+            "findings": list(dict.fromkeys(found for one in all_of_them for found in one.findings)),
+        }
+    )
 
 
 def _mentions_git(action: Action) -> bool:

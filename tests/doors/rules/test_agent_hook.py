@@ -56,6 +56,9 @@ def test_a_file_tool_is_judged_by_path_and_by_what_will_stand_there(repository: 
     denied(pre(repository, "MultiEdit", file_path=path, edits=both), "audit-request-id")
     repository.write("logs/audit.log", "bad\n")
     assert pre(repository, "Read", file_path=path)[1] == {}
+    assert pre(repository, "str_replace_based_edit_tool", command="view", path=path)[1] == {}
+    denied(pre(repository, "search_replace", file_path=path, old_string="x", new_string="y"), "audit-request-id")
+    denied(pre(repository, "made_up_tool", path=path), "audit-request-id")
 
 
 def test_a_tool_is_judged_by_its_name_and_arguments(repository: Any) -> None:

@@ -79,10 +79,23 @@ def test_an_alias_for_a_merge_is_stopped(hooked: Any) -> None:
     refused(hooked.git("mg", "feature"), "never-merge")
 
 
+def test_very_many_files_are_answered_in_time(hooked: Any) -> None:
+    for number in range(600):
+        hooked.write(f"logs/audit-{number}.log", "login\n")
+    hooked.good("add", "-A")
+    ran = hooked.git("commit", "-q", "-m", "feat: logs")
+    refused(ran, "audit-request-id")
+    assert "… and 590 more" in ran.err
+
+
 def test_exceptions_count_as_they_were_typed(hooked: Any) -> None:
     page = (hooked.root / ".memory/procedural.md").read_text().replace("`git merge --abort`", "`git merge --ff-only`")
     hooked.write(".memory/procedural.md", page)
     refused(hooked.git("merge", "feature"), "never-merge")
+    hooked.good("config", "alias.ff", "merge --ff-only")
+    assert hooked.git("ff", "feature").code == 0
+    hooked.good("reset", "-q", "--hard", "HEAD~1")
+    hooked.write(".memory/procedural.md", page)
     assert hooked.git("merge", "--ff-only", "feature").code == 0
 
 
@@ -195,6 +208,7 @@ def test_a_push_is_stopped_by_where_it_goes(hooked: Any, tmp_path: Path) -> None
     refused(hooked.git("push", "-q", "origin", "HEAD:refs/heads/release"), "protected")
     hooked.good("checkout", "-q", "-b", "release")
     refused(hooked.git("push", "-q", "--set-upstream", "origin", "HEAD"), "protected")
+    refused(hooked.git("push", "-q", "-o", "x", "origin", "HEAD"), "protected")
     hooked.good("config", "push.default", "current")
     refused(hooked.git("push", "-q"), "protected")
     assert "release" not in hooked.good("ls-remote", "origin")

@@ -20,11 +20,13 @@ from agent_memory.models.rules import Action
 COMMANDS = ("command", "cmd", "commandLine", "CommandLine")
 PATHS = ("file_path", "filePath", "path", "notebook_path", "target_file", "filename", "absolute_path")
 TEXTS = ("content", "contents", "file_text", "text", "code_edit")
-READERS = re.compile(r"(?:.*__)?(?:read|get|list|ls|view|search|grep|glob|find|fetch|cat|open|stat)(?![a-z])", re.I)
+READERS = re.compile(r"(?:.*__)?(?:read|get|list|ls|view|search|grep|glob|find|fetch|stat)(?![a-z])", re.I)
+WRITERS = re.compile(r"write|edit|replace|create|delete|remove|update|insert|append|move|rename|patch|save", re.I)
+OLD = ("old_string", "old_str", "oldText")
+NEW = ("new_string", "new_str", "newText", "new_source", "insert_text")
 SHOWN = "view"  # a command of editors that only shows
 PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$|^\*\*\* Move to: (.+)$", re.M)
 SHELLS = MappingProxyType({"cursor": "Shell"})
-FORMATS = ("claude", "codex", "gemini", "cursor", "copilot")
 CURSOR = ("preToolUse", "beforeShellExecution", "beforeMCPExecution", "beforeReadFile")
 
 
@@ -77,7 +79,7 @@ def actions(call: Call) -> Iterator[Action]:
             yield Action(argv=tuple(str(word) for word in line))
     for patch in patches:
         yield from _patched(call, patch)
-    if not READERS.match(call.tool) and call.arguments.get("command") != SHOWN:
+    if not _only_reads(call):
         for name in PATHS:
             path = call.arguments.get(name)
             if isinstance(path, str) and path:
@@ -98,6 +100,12 @@ def answer(form: str, denied: str | None, warned: str | None, *, asks: bool = Fa
         return {"permissionDecision": decision, "permissionDecisionReason": denied}
     said = {"hookEventName": "PreToolUse", "permissionDecision": decision, "permissionDecisionReason": denied}
     return {"hookSpecificOutput": said}
+
+
+def _only_reads(call: Call) -> bool:
+    """By its name, since nothing else tells: what is not plainly a reader is taken for a writer."""
+    reads = READERS.match(call.tool) is not None and WRITERS.search(call.tool) is None
+    return reads or call.arguments.get("command") == SHOWN
 
 
 def _path(path: str, text: str | None) -> Action:
@@ -124,10 +132,6 @@ def _written(call: Call, path: str) -> str | None:
         else:
             after = f"{after}{os.linesep}{new}"  # nobody knows where it goes
     return after if known else None
-
-
-OLD = ("old_string", "old_str", "oldText")
-NEW = ("new_string", "new_str", "newText", "new_source", "insert_text")
 
 
 def _is_dict(value: object) -> bool:

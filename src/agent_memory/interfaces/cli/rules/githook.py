@@ -76,58 +76,66 @@ def _without_content(book: Rulebook) -> Rulebook:
 
 
 def _called(subcommand: str) -> Callable[[Path, Sequence[str]], Iterator[Verdict]]:
-    """The git command that called the hook, as it was typed; what the hook was told, where that cannot be seen."""
+    """A hook that is about one command of git."""
 
     def ask(folder: Path, words: Sequence[str]) -> Iterator[Verdict]:
-        from agent_memory.app.checking import verdict
-        from agent_memory.engines.git.callers import calling
-        from agent_memory.models.rules import Action
-
-        plain = ("git", subcommand, *words)
-        yield verdict(Action(argv=calling() or plain), folder)
+        return _judged(folder, _typed(folder, subcommand, ("git", subcommand, *words)))
 
     return ask
 
 
-def _merge(folder: Path, _: Sequence[str]) -> Iterator[Verdict]:
-    """A merge begins. git says in GIT_REFLOG_ACTION what was asked for: of a pull all its words, of a merge not."""
-    from agent_memory.app.checking import checker, verdict
+def _typed(folder: Path, subcommand: str, plain: tuple[str, ...]) -> list[tuple[str, ...]]:
+    """The git command that called the hook, as it was typed; `plain` where that cannot be seen, or, beside it, where it
+    is neither this command nor an alias."""
+    from agent_memory.app.checking import checker
     from agent_memory.engines.git.callers import calling
+
+    typed = calling()
+    if typed is None:
+        return [plain]
+    if subcommand in typed or any(word in checker().situations.of(folder).aliases for word in typed[1:]):
+        return [typed]
+    return [typed, plain]
+
+
+def _judged(folder: Path, commands: Sequence[tuple[str, ...]]) -> Iterator[Verdict]:
+    from agent_memory.app.checking import verdict
     from agent_memory.models.rules import Action
 
+    return (verdict(Action(argv=words), folder) for words in commands)
+
+
+def _merge(folder: Path, _: Sequence[str]) -> Iterator[Verdict]:
+    """A merge begins. git says in GIT_REFLOG_ACTION what was asked for: of a pull all its words, of a merge not."""
+    from agent_memory.app.checking import checker
+
     action = os.environ.get("GIT_REFLOG_ACTION", "")
-    if not BEGIN.match(action):
-        return
     words = ("git", *action.split())
-    above = calling()
+    if not BEGIN.match(action):
+        return iter(())
     if action.startswith("merge"):
-        yield verdict(Action(argv=above if above and "merge" in above else words), folder)
-        return
+        return _judged(folder, _typed(folder, "merge", words))
     where = checker().situations.of(folder)
     rebases = where.on("pull.rebase") or where.on(f"branch.{where.branch}.rebase")
     if rebases and not any(word.startswith(("--rebase", "-r", "--no-rebase")) for word in words):
         words = (*words[:2], "--rebase", *words[2:])  # as git was told to do once and for all
-    yield verdict(Action(argv=words), folder)
+    return _judged(folder, [words])
 
 
 def _push(folder: Path, words: Sequence[str]) -> Iterator[Verdict]:
     """The push as it was typed, and with what it leaves unsaid: the remote, and each branch that it goes to."""
-    from agent_memory.app.checking import verdict
-    from agent_memory.engines.git.callers import calling
-    from agent_memory.models.rules import Action
-
     remote = words[0] if words else "origin"
-    typed = calling() or ("git", "push", remote)
-    yield verdict(Action(argv=typed), folder)
-    options = [word for word in typed[2:] if word.startswith("-")]
-    if any(word.startswith("+") for word in typed[2:]):
+    typed = _typed(folder, "push", ("git", "push", remote))
+    options = [word for word in typed[0][1:] if word.startswith("-")]
+    if any(word.startswith("+") for word in typed[0][1:]):
         options.append("--force")
     for line in sys.stdin.read().splitlines():
         source, local, target, _ = (*line.split(" "), "", "", "", "")[:4]
         if target:
             gone = ["--delete"] if ZERO.fullmatch(local) and source else []
             name = target.removeprefix("refs/heads/").removeprefix("refs/tags/")
-            yield verdict(Action(argv=("git", "push", *options, *gone, remote, name)), folder)
+            typed.append(("git", "push", remote, name, *gone, *options))
+    return _judged(folder, typed)
 
 
 ASKED = MappingProxyType(

@@ -27,7 +27,7 @@ def lines(verdict: Verdict) -> Iterator[str]:
     for violation in shown[:MOST]:
         yield from _violation(violation)
     if len(shown) > MOST:
-        yield f"… and {len(shown) - MOST} more rules"
+        yield f"… and {len(shown) - MOST} more"
     if verdict.doubt:
         yield f"doubt: {_line(verdict.doubt)}"
     for finding in verdict.findings[:MOST]:
