@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 pytestmark = pytest.mark.requirement("P4")
-HOOKS = ["commit-msg", "pre-commit", "pre-merge-commit", "pre-push", "pre-rebase", "reference-transaction"]
+HOOKS = "applypatch-msg commit-msg pre-commit pre-merge-commit pre-push pre-rebase reference-transaction".split()
 
 
 @pytest.fixture
@@ -139,6 +139,19 @@ def test_a_bad_message_is_refused_and_a_good_one_passes(hooked: Any) -> None:
     refused(hooked.git("commit", "-q", "--allow-empty", "-m", "add things"), "conventional-commits")
     assert head(hooked) == before
     hooked.good("commit", "-q", "--allow-empty", "-m", "feat: add things")
+
+
+def test_a_patch_by_mail_is_refused_by_its_message(hooked: Any, tmp_path: Path) -> None:
+    hooked.good("checkout", "-q", "feature")
+    hooked.good("commit", "-q", "--allow-empty", "--no-verify", "-m", "add things")
+    hooked.write("more.txt", "x\n")
+    hooked.good("add", "-A")
+    hooked.good("commit", "-q", "--amend", "--no-verify", "-m", "add things")
+    (tmp_path / "mail").write_text(hooked.good("format-patch", "-1", "--stdout"))
+    hooked.good("checkout", "-q", "main")
+    before = head(hooked)
+    refused(hooked.git("am", "-q", str(tmp_path / "mail")), "conventional-commits")
+    assert head(hooked) == before
 
 
 def test_comments_count_only_where_git_drops_them(hooked: Any) -> None:

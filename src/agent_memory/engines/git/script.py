@@ -5,10 +5,17 @@ from __future__ import annotations
 import shlex
 
 MARK = "# agent-memory hook"
-CHECKED = ("commit-msg", "pre-commit", "pre-merge-commit", "pre-push", "pre-rebase", "reference-transaction")
+CHECKED = (
+    "applypatch-msg",
+    "commit-msg",
+    "pre-commit",
+    "pre-merge-commit",
+    "pre-push",
+    "pre-rebase",
+    "reference-transaction",
+)
 """Hooks that ask us. `reference-transaction` is what stops a fast-forward, which calls no other hook in time."""
 PASSED = (
-    "applypatch-msg",
     "post-applypatch",
     "post-checkout",
     "post-commit",

@@ -39,14 +39,18 @@ def command(name: str, words: tuple[str, ...]) -> int:
     return exits.OK if found.allowed else exits.DENIED
 
 
-def _commit_message(folder: Path, words: Sequence[str]) -> Iterator[Verdict]:
-    """git names the file; it sets GIT_EDITOR to a colon when nobody edits it."""
-    from agent_memory.app.checking import message, verdict
-    from agent_memory.models.rules import Action
+def _message(*, edited: bool) -> Callable[[Path, Sequence[str]], Iterator[Verdict]]:
+    """The message in a file that git names. It sets GIT_EDITOR to a colon when nobody edits it."""
 
-    text = Path(words[0]).read_bytes().decode("utf-8", "replace")
-    cleaned = message(folder, text, edited=os.environ.get("GIT_EDITOR") != ":")
-    yield verdict(Action(commit_message=cleaned), folder)
+    def ask(folder: Path, words: Sequence[str]) -> Iterator[Verdict]:
+        from agent_memory.app.checking import message, verdict
+        from agent_memory.models.rules import Action
+
+        text = Path(words[0]).read_bytes().decode("utf-8", "replace")
+        cleaned = message(folder, text, edited=edited and os.environ.get("GIT_EDITOR") != ":")
+        yield verdict(Action(commit_message=cleaned), folder)
+
+    return ask
 
 
 def _staged(folder: Path, words: Sequence[str]) -> Iterator[Verdict]:
@@ -140,7 +144,8 @@ def _push(folder: Path, words: Sequence[str]) -> Iterator[Verdict]:
 
 ASKED = MappingProxyType(
     {
-        "commit-msg": _commit_message,
+        "applypatch-msg": _message(edited=False),
+        "commit-msg": _message(edited=True),
         "pre-commit": _staged,
         "pre-merge-commit": _called("merge"),
         "pre-push": _push,
