@@ -52,6 +52,9 @@ MEANING = MappingProxyType(
         8: "the store is damaged",
         DENIED: "`rules check`: a rule denies it",
         UNEXPECTED: "an unexpected error: a bug; `--debug` shows where",
+        125: "`guard`: nobody can tell whether the command is allowed; it did not run",
+        126: "`guard`: a rule denies the command, or it cannot be run",
+        127: "`guard`: there is no such command",
         STOPPED: "stopped: Ctrl-C, or a no to a question",
         PIPE: "the reader of the output went away",
     }

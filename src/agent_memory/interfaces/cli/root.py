@@ -57,16 +57,16 @@ class Quick(suggest.Group):
     def get_short_help_str(self, limit: int = 45) -> str:
         return self._whole().get_short_help_str(limit)
 
-    def invoke(self, ctx: click.Context) -> object:
-        if not ctx._protected_args and not ctx.args:
-            click.echo(self.get_help(ctx))
-            return None
-        return super().invoke(ctx)
-
     def _whole(self) -> click.Group:
         from agent_memory.interfaces.cli import commands
 
         return commands.group(str(self.name))
+
+
+def _help_alone() -> None:
+    context = click.get_current_context()
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
 
 
 class Root(suggest.Group):
@@ -82,7 +82,7 @@ class Root(suggest.Group):
             own: click.Command = import_module(OWN[cmd_name]).command
             return own
         if cmd_name in QUICK:
-            return Quick(cmd_name, invoke_without_command=True, params=whose.after())
+            return Quick(cmd_name, invoke_without_command=True, callback=_help_alone, params=whose.after())
         from agent_memory.interfaces.cli import commands
 
         if cmd_name in commands.top():
