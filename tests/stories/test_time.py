@@ -147,6 +147,7 @@ UNTIMED = {
     "rules.diff": "is about files, whose versions git keeps",
     "rules.lint": "is about files, whose versions git keeps",
     "rules.log": "is about files, whose versions git keeps",
+    "rules.prompt": "is about files, whose versions git keeps",
     "rules.read": "is about files, whose versions git keeps",
     "upkeep.stats": "counts what is there",
     "vectors.query": "has no versions",

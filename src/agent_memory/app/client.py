@@ -95,6 +95,11 @@ class Client:
                     return found, Author(scope, actor=self.scope.user)
         return None, self.author()
 
+    @property
+    def followed(self) -> dict[Scope, object]:
+        """The pages that the records of a scope follow, as they were seen last."""
+        return self.runtime.followed
+
     def desk(self) -> Desk:
         return Desk(self.scope, self.conversation_id or GLOBAL)
 

@@ -54,6 +54,9 @@ class Settings(Model):
     recipes: Path | None = Field(default=None, description="file of named recipes; default: `recipes.toml` in `home`")
     max_working_memory_items: int = Field(default=50, ge=1, description="turns that a working set keeps")
     rate_limit: float = Field(default=100.0, ge=0, le=1e6, description="calls a second of one API key; 0: no limit")
+    procedures: bool = Field(
+        default=True, description="recall and contexts also find the pages of procedures of the working directory"
+    )
     workplace: Path | None = Field(
         default=None, description="folder whose rules callers of a server may ask about; default: where it was started"
     )

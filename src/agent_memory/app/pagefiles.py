@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -117,6 +118,39 @@ def create(file: Path, data: bytes) -> bool:
         if beside.parent.is_dir():
             beside.unlink(missing_ok=True)
     return True
+
+
+def put(file: Path, data: bytes) -> None:
+    """Write a file of ours, whole or not at all, in the place of whatever was there."""
+    beside = file.with_name(f".{file.name}.{new_id()}")
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        _write(beside, data)
+        beside.replace(file)
+    except OSError as error:
+        raise _unwritable(file, error) from None
+    finally:
+        if beside.parent.is_dir():
+            beside.unlink(missing_ok=True)
+
+
+def append(file: Path, ending: Callable[[str], str]) -> None:
+    """Add to a page what `ending` makes of its text. Nobody who writes it at the same time loses anything, and a disk
+    that cannot take all of it leaves the page as it was."""
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with file.open("ab+", buffering=0) as out:
+            out.seek(0)
+            text = out.read(LONGEST_PAGE + 1) or b""
+            added = ending(text.decode("utf-8")).encode("utf-8")
+            if added and out.write(added) != len(added):
+                out.truncate(len(text))
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            os.fsync(out.fileno())
+    except UnicodeDecodeError:
+        raise InvalidInput(f"{str(file)!r} is no UTF-8", hint="save it as UTF-8", field="folder") from None
+    except OSError as error:
+        raise _unwritable(file, error) from None
 
 
 def _write(file: Path, data: bytes) -> None:

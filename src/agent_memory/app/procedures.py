@@ -26,25 +26,34 @@ class Procedures:
 
     def __init__(self, pages: Pages) -> None:
         self._pages = pages
-        self._books: dict[tuple[Path, str | None], tuple[Found, Rulebook]] = {}
+        self._books: dict[tuple[Path, str | None], tuple[Found, Rulebook, tuple[Page, ...]]] = {}
         self._read: dict[tuple[object, ...], Page] = {}
 
     def book(self, folder: Path, at: str | None = None) -> Rulebook:
         """What holds in a folder (its links resolved), now or at a commit, tag or branch. It is shared: do not change
         its lists."""
+        return self._held(folder, at)[0]
+
+    def pages(self, folder: Path) -> tuple[Page, ...]:
+        """The pages behind it, the farthest first."""
+        return self._held(folder, None)[1]
+
+    def _held(self, folder: Path, at: str | None) -> tuple[Rulebook, tuple[Page, ...]]:
         key = (folder, at)
         if (kept := self._books.get(key)) is not None:
-            found = self._pages.still(kept[0])
+            before, book, pages = kept
+            found = self._pages.still(before)
             if found is not None:
-                if found is not kept[0]:
-                    self._books[key] = (found, kept[1])
-                return kept[1]
+                if found is not before:
+                    self._books[key] = (found, book, pages)
+                return book, pages
         found = self._pages.find(folder, at)
-        book = merged([self._page(file) for file in found.files], found.version)
+        pages = tuple(self._page(file) for file in found.files)
+        book = merged(pages, found.version)
         if len(self._books) >= MOST_BOOKS:
             self._books.clear()
-        self._books[key] = (found, book)
-        return book
+        self._books[key] = (found, book, pages)
+        return book, pages
 
     def diff(self, folder: Path, a: str, b: str | None = None) -> list[RuleChange]:
         """The rules that differ between two states; the later one is the disk, where none is named."""

@@ -50,6 +50,7 @@ class RemoteClient(Client):
         self.scope = scope
         self.conversation_id = conversation_id
         self.workplace = Workplace()
+        self._followed: dict[Scope, object] = {}
         self._left = threading.Lock()
 
     @functools.cached_property
@@ -62,6 +63,10 @@ class RemoteClient(Client):
         """Ready to call, or an error that says why not. Nobody is called yet."""
         _ = self._wire
         return self
+
+    @property
+    def followed(self) -> dict[Scope, object]:
+        return self._followed
 
     def __getattr__(self, name: str) -> NoReturn:
         if name in ("runtime", "clock"):

@@ -8,8 +8,10 @@ from typing import Any, Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
-from agent_memory.models.model import Model, Moment, Name, Text
+from agent_memory.models.model import Model, Moment, Name, Text, Unit
 
+Into = Literal["user", "repository"]
+"""Where a rule is written that was approved: to the page of one's own, or to that of the repository."""
 LONGEST_ACTION = 1_000_000  # characters of a command, a message or a text that is checked
 
 
@@ -277,3 +279,56 @@ class RuleChange(Model):
     before: Rule | None = None
     after: Rule | None = None
     fields: list[str] = Field(default_factory=list)
+
+
+class LeftOutProcedure(Model):
+    """What is not in a prompt. `budget`: no room; `relevance`: it does not fit the task."""
+
+    model_config = ConfigDict(frozen=True)
+
+    section: str
+    id: str
+    reason: Literal["budget", "relevance"]
+    tokens: int
+
+
+class Prefix(Model):
+    """The beginning of a prompt. The same `digest` is the same text, so that a prompt cache can keep it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    text: str
+    tokens: int
+    max_tokens: int
+    rules: list[str]
+    entries: list[str]
+    left_out: list[LeftOutProcedure] = Field(default_factory=list)
+    digest: str
+    version: Version
+
+
+class Proposal(Model):
+    """A rule that somebody proposes. It holds nowhere until it is approved; `rule` is Markdown, as on a page, and
+    `page` where it was written then."""
+
+    model_config = ConfigDict(frozen=True)
+
+    id: Name
+    name: Name
+    rule: Text
+    confidence: Unit
+    reason: Text | None = None
+    at: Moment
+    page: str | None = None
+
+
+class AppliedRules(Model):
+    """What `rules apply` did to a clone, and what it left alone and why."""
+
+    model_config = ConfigDict(frozen=True)
+
+    folder: str
+    rules: list[str]
+    config: dict[str, str] = Field(default_factory=dict)
+    hooks: list[str] = Field(default_factory=list)
+    skipped: dict[str, str] = Field(default_factory=dict)

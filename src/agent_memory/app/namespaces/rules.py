@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from agent_memory.app import checking, pagefiles
-from agent_memory.app.operations import Namespace, Permission, operation
+from agent_memory.app.namespaces.prompts import Prompts
+from agent_memory.app.namespaces.proposals import Proposals
+from agent_memory.app.operations import Permission, operation
 from agent_memory.app.procedures import procedures
 from agent_memory.core.rules.fix import fixed
 from agent_memory.core.rules.lint import lint
@@ -32,7 +34,7 @@ class Begun(Model):
     kept: list[str]
 
 
-class Rules(Namespace):
+class Rules(Proposals, Prompts):
     """Procedures in your own files: pages of Markdown with rules that are checked, skills and examples."""
 
     @operation("rules.read", "GET /rules", toolset="core/rules/read", here=True)

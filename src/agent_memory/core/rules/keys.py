@@ -6,6 +6,7 @@ from types import MappingProxyType
 
 from agent_memory.models.rules import Subject
 
+LONGEST_SETTING = 200
 SUBJECTS = MappingProxyType({subject.value: subject for subject in Subject})
 CONDITIONS = MappingProxyType(
     {
@@ -62,6 +63,11 @@ GIT_CONFIG = MappingProxyType(
     }
 )
 """What a page may have set in a clone: nothing among it runs a program, names a file or opens a connection."""
+
+
+def is_setting(value: str) -> bool:
+    """Whether git can be given it as a value: some words, and no option."""
+    return 0 < len(value) <= LONGEST_SETTING and value.isprintable() and not value.startswith("-")
 
 
 def known(said: str) -> tuple[str | None, bool]:

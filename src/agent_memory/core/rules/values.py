@@ -14,7 +14,6 @@ from agent_memory.models.rules import Argument, Subject
 
 CONVENTIONAL = "conventional"
 SIGNS = ("=", "is", ":")
-LONGEST_SETTING = 200
 _BETWEEN = re.compile(r"[\s,;.]|\band\b|\bor\b")
 
 
@@ -106,7 +105,7 @@ class Values:
             notes.say("no-value", place, "`git config` has no value: write it as a code span, `name=value`")
         for at, span in codes:
             name, equals, value = (part.strip() for part in span.partition("="))
-            if not equals or not value or len(value) > LONGEST_SETTING or not value.isprintable():
+            if not equals or not keys.is_setting(value):
                 notes.say("bad-value", at, f"`{span[:60]}` is no setting: write `name=value`")
             elif name.lower() not in keys.GIT_CONFIG:
                 allowed = ", ".join(sorted(keys.GIT_CONFIG.values()))

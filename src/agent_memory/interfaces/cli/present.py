@@ -255,7 +255,7 @@ def context(one: Context) -> list[Block]:
     reasons = Counter(left.reason for left in one.left_out)
     left = f", {len(one.left_out)} left out ({', '.join(f'{why} {n}' for why, n in sorted(reasons.items()))})"
     counted = f"{one.total_tokens} of {one.max_tokens} tokens by {one.counter}"
-    said = f"{counted}: {len(one.preferences) + len(one.chunks)} shown{left if one.left_out else ''}"
+    said = f"{counted}: {len(one.rules) + len(one.preferences) + len(one.chunks)} shown{left if one.left_out else ''}"
     return [Verbatim(one.text), Note(f"{said}, receipt {one.receipt_id}")]
 
 
