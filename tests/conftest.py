@@ -7,6 +7,7 @@ look into the store itself are marked `local`.
 from __future__ import annotations
 
 import os
+import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -29,6 +30,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in [name for name in os.environ if name.startswith(("AGENT_MEMORY_", "OPENAI_", "OTEL_"))]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("AGENT_MEMORY_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("AGENT_MEMORY_CONFIG", str(tmp_path / "config"))
     monkeypatch.chdir(tmp_path)
     return tmp_path / "home"
 
@@ -152,3 +154,56 @@ def timed(home: Path, clock: SteppingClock, door: str, serving: Serving) -> Iter
         return
     with serving(clock) as url, AgentMemory(user_id="ada", conversation_id="c1", store=url) as opened:
         yield opened
+
+
+class Repo:
+    """A real repository of git, in a folder of the test."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def git(self, *words: str | Path, **environment: str) -> str:
+        ran = subprocess.run(
+            ["git", *map(os.fspath, words)],
+            cwd=self.root,
+            env={**os.environ, **environment},
+            capture_output=True,
+            stdin=subprocess.DEVNULL,
+        )
+        assert ran.returncode == 0, ran.stderr.decode("utf-8", "replace")
+        return os.fsdecode(ran.stdout).strip()
+
+    def write(self, path: str, text: str | bytes) -> Path:
+        file = self.root / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return file
+
+    def commit(self, message: str = "change", **files: str | bytes) -> str:
+        """Commit everything; `files` are pages of `.memory` by their names."""
+        for name, text in files.items():
+            self.write(f".memory/{name}.md", text)
+        self.git("add", "--all")
+        self.git("commit", "--quiet", "--allow-empty", "--message", message)
+        return self.git("rev-parse", "HEAD")
+
+
+@pytest.fixture
+def own_git(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Git without the settings of this machine."""
+    for name in [name for name in os.environ if name.startswith("GIT_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+    for role in ("AUTHOR", "COMMITTER"):
+        monkeypatch.setenv(f"GIT_{role}_NAME", "Ada")
+        monkeypatch.setenv(f"GIT_{role}_EMAIL", "ada@example.org")
+
+
+@pytest.fixture
+def repo(own_git: None, tmp_path: Path) -> Repo:
+    """An empty repository whose branch is `main`."""
+    made = Repo(tmp_path / "repo")
+    made.root.mkdir()
+    made.git("init", "--quiet", "--initial-branch=main")
+    return made

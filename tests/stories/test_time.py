@@ -139,6 +139,13 @@ UNTIMED = {
     "embedder.embed": "is arithmetic",
     "embedder.embed_single": "is arithmetic",
     "retriever.recipes": "are settings, and have no moment",
+    "rules.at": "is about files, whose versions git keeps",
+    "rules.check": "is about what will be done; git keeps the versions of rules",
+    "rules.diff": "is about files, whose versions git keeps",
+    "rules.lint": "is about files, whose versions git keeps",
+    "rules.log": "is about files, whose versions git keeps",
+    "rules.prompt": "is about files, whose versions git keeps",
+    "rules.read": "is about files, whose versions git keeps",
     "upkeep.stats": "counts what is there",
     "vectors.query": "has no versions",
 }

@@ -7,6 +7,7 @@ from agent_memory.app.namespaces.asking import Moments, Where
 from agent_memory.app.namespaces.contexts import Bounds
 from agent_memory.app.namespaces.receipts import Access
 from agent_memory.app.namespaces.records import Condition, Fields, Forgotten, Written
+from agent_memory.app.namespaces.rules import Begun, Linted
 from agent_memory.app.namespaces.upkeep import Verification
 from agent_memory.app.namespaces.vectors import VectorMatch
 from agent_memory.models.access import ApiKey, Denial, NewKey, Permission
@@ -33,6 +34,17 @@ from agent_memory.models.kinds.work import Goal, GoalStatus
 from agent_memory.models.model import Moment, Name
 from agent_memory.models.recipe import Listed, Recipe
 from agent_memory.models.record import JournalLine, Link, Linked, Record, Status
+from agent_memory.models.rules import (
+    Action,
+    AppliedRules,
+    Into,
+    Prefix,
+    Proposal,
+    Rulebook,
+    RuleChange,
+    RuleRevision,
+    Verdict,
+)
 from agent_memory.models.told import By, Cost, Told
 from agent_memory.ports.clock import Clock
 from agent_memory.ports.embedder import Embedder
@@ -217,6 +229,29 @@ class AsyncRetriever:
         **at: Unpack[Moments],
     ) -> MemoryBundle: ...
 
+class AsyncRules:
+    async def apply(self, folder: str, dry_run: bool = ...) -> AppliedRules: ...
+    async def approve(self, id: str, into: Into = ..., folder: str | None = ...) -> Proposal: ...
+    async def at(self, ref: str, folder: str | None = ...) -> Rulebook: ...
+    async def check(self, action: Action, folder: str | None = ..., at: str | None = ...) -> Verdict: ...
+    async def diff(self, a: str, b: str | None = ..., folder: str | None = ...) -> list[RuleChange]: ...
+    async def fix(self, paths: list[str] | None = ..., folder: str | None = ...) -> Linted: ...
+    async def init(self, folder: str | None = ...) -> Begun: ...
+    async def lint(self, paths: list[str] | None = ..., folder: str | None = ...) -> Linted: ...
+    async def log(self, folder: str | None = ..., limit: int = ...) -> list[RuleRevision]: ...
+    async def prompt(
+        self,
+        task: str | None = ...,
+        max_tokens: int = ...,
+        counter: Counting = ...,
+        folder: str | None = ...,
+        at: str | None = ...,
+    ) -> Prefix: ...
+    async def proposals(self, **at: Unpack[Moments]) -> list[Proposal]: ...
+    async def propose(self, rule: str, confidence: float = ..., reason: str | None = ...) -> Proposal: ...
+    async def read(self, folder: str | None = ..., at: str | None = ...) -> Rulebook: ...
+    async def reject(self, id: str, reason: str | None = ...) -> Proposal: ...
+
 class AsyncSemantic:
     async def create_relationship(
         self, source_id: str, target_id: str, rel_type: str, properties: dict[str, Any] | None = ...
@@ -296,6 +331,7 @@ class AsyncAgentMemory:
     receipts: AsyncReceipts
     records: AsyncRecords
     retriever: AsyncRetriever
+    rules: AsyncRules
     semantic: AsyncSemantic
     upkeep: AsyncUpkeep
     user: AsyncUser

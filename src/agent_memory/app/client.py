@@ -12,6 +12,7 @@ from agent_memory.app import wiring
 from agent_memory.app.config import Settings
 from agent_memory.app.operations import Namespace, Operation, Permission
 from agent_memory.app.wiring import Runtime
+from agent_memory.app.workplace import Workplace
 from agent_memory.core.working.desk import WorkingSet
 from agent_memory.models.errors import InvalidInput, StoreError
 from agent_memory.models.model import clean_name
@@ -19,7 +20,7 @@ from agent_memory.models.moment import to_micros
 from agent_memory.models.record import Record, Scope
 from agent_memory.ports.abandon import finishing
 from agent_memory.ports.changes import Author
-from agent_memory.ports.clock import Clock
+from agent_memory.ports.clock import Clock, SystemClock
 from agent_memory.ports.records import View
 from agent_memory.ports.spans import Side
 from agent_memory.ports.working import Desk
@@ -40,12 +41,14 @@ class Client:
         clock: Clock,
         conversation_id: str | None,
         settings: Settings | None = None,
+        workplace: Workplace | None = None,
     ) -> None:
         self.runtime = runtime
         self.settings = settings or runtime.settings
         self.scope = scope
         self.clock = clock
         self.conversation_id = conversation_id
+        self.workplace = workplace or Workplace()
         self._left = threading.Lock()  # taken once, and never let go
 
     @property
@@ -97,6 +100,11 @@ class Client:
                     return found, Author(scope, actor=self.scope.user)
         return None, self.author()
 
+    @property
+    def followed(self) -> dict[Scope, object]:
+        """The pages that the records of a scope follow, as they were seen last."""
+        return self.runtime.followed
+
     def desk(self) -> Desk:
         return Desk(self.scope, self.conversation_id or GLOBAL)
 
@@ -104,6 +112,31 @@ class Client:
     def working(self) -> WorkingSet:
         """What is on the desk; it follows the conversation."""
         return WorkingSet(self.runtime.store.working, self.clock, self.desk, self.settings.max_working_memory_items)
+
+
+class LateClient(Client):
+    """Its store is opened by the first thing that is asked of it."""
+
+    def __init__(self, scope: Scope, conversation_id: str | None, settings: Settings) -> None:
+        self.settings = settings
+        self.scope = scope
+        self.clock = SystemClock()
+        self.conversation_id = conversation_id
+        self.workplace = Workplace()
+        self._left = threading.Lock()
+        self._opening = threading.Lock()
+        self._opened: Runtime | None = None
+
+    @property
+    def runtime(self) -> Runtime:  # type: ignore[override]
+        with self._opening:
+            if self._opened is None:
+                self._opened = wiring.borrow(self.settings)
+            return self._opened
+
+    def end(self, *, clear: bool) -> None:
+        if self._opened is not None:
+            super().end(clear=clear)
 
 
 def conversation(id: object) -> str | None:

@@ -61,6 +61,12 @@ class Settings(Model):
         default="off",
         description="`otlp`: traces of this process, sent where the `OTEL_EXPORTER_OTLP_*` variables say",
     )
+    procedures: bool = Field(
+        default=True, description="recall and contexts also find the pages of procedures of the working directory"
+    )
+    workplace: Path | None = Field(
+        default=None, description="folder whose rules callers of a server may ask about; default: where it was started"
+    )
     default_top_k: int = Field(default=10, ge=1, le=1000, description="hits of a recall that names no k")
 
     @property
@@ -125,6 +131,21 @@ def data_folder(environment: Mapping[str, str]) -> Path:
         root = Path.home() / "Library" / "Application Support"
     else:
         root = Path(environment.get("XDG_DATA_HOME") or Path.home() / ".local" / "share")
+    return root / "agent-memory"
+
+
+def config_folder(environment: Mapping[str, str] | None = None) -> Path:
+    """AGENT_MEMORY_CONFIG, else where this platform keeps a person's settings. Pages there are procedures of every
+    folder. A `.env` has no say: whoever wrote a repository does not choose whose rules hold in it."""
+    environment = os.environ if environment is None else environment
+    if folder := environment.get(f"{PREFIX}CONFIG"):
+        return Path(folder).expanduser()
+    if sys.platform == "win32":
+        root = Path(environment.get("APPDATA") or Path.home() / "AppData" / "Roaming")
+    elif sys.platform == "darwin":
+        root = Path.home() / "Library" / "Application Support"
+    else:
+        root = Path(environment.get("XDG_CONFIG_HOME") or Path.home() / ".config")
     return root / "agent-memory"
 
 

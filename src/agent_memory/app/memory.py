@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any, Self, Unpack
 
 from agent_memory.app import config, remote, wiring
-from agent_memory.app.client import Client, conversation
+from agent_memory.app.client import Client, LateClient, conversation
 from agent_memory.app.namespaces import (
     Contexts,
     Episodic,
@@ -19,6 +19,7 @@ from agent_memory.app.namespaces import (
     Receipts,
     Records,
     Retriever,
+    Rules,
     Semantic,
     Upkeep,
     User,
@@ -29,6 +30,7 @@ from agent_memory.app.namespaces.asking import Moments, Where
 from agent_memory.app.namespaces.contexts import Bounds
 from agent_memory.app.namespaces.embedder import Embedder as TextEmbedder
 from agent_memory.app.operations import Operation
+from agent_memory.app.workplace import Workplace
 from agent_memory.core.working.desk import LIST_SECONDS
 from agent_memory.models.answer import Recalled
 from agent_memory.models.bundle import MemoryBundle
@@ -73,18 +75,32 @@ class AgentMemory:
         talk = conversation(conversation_id)  # checked before there is a store to let go of
         if remote.is_remote(settings.store_url):
             _refuse_parts(embedder=embedder, reranker=reranker, clock=clock)
-            self._attach(remote.RemoteClient(scope, talk, settings))
+            self._attach(remote.RemoteClient(scope, talk, settings).prepare())
             return
         runtime = wiring.borrow(settings, embedder, reranker)
         self._attach(Client(runtime, scope, clock or SystemClock(), talk, settings))
 
     @classmethod
     def within(
-        cls, runtime: wiring.Runtime, settings: config.Settings, scope: Scope, clock: Clock, talk: str | None
+        cls,
+        runtime: wiring.Runtime,
+        settings: config.Settings,
+        scope: Scope,
+        clock: Clock,
+        talk: str | None,
+        workplace: Workplace | None = None,
     ) -> AgentMemory:
         """A client of a store that is open already: what a door makes for each call."""
         made = cls.__new__(cls)
-        made._attach(Client(wiring.share(runtime), scope, clock, talk, settings))
+        made._attach(Client(wiring.share(runtime), scope, clock, talk, settings, workplace))
+        return made
+
+    @classmethod
+    def unopened(cls, settings: config.Settings, scope: Scope, talk: str | None = None) -> AgentMemory:
+        """A client that opens its store when something is asked of it. What is about files alone needs none."""
+        client = remote.RemoteClient if remote.is_remote(settings.store_url) else LateClient
+        made = cls.__new__(cls)
+        made._attach(client(scope, conversation(talk), settings))
         return made
 
     def _attach(self, client: Client) -> None:
@@ -94,6 +110,7 @@ class AgentMemory:
         self.episodic = Episodic(client)
         self.semantic = Semantic(client)
         self.procedural = Procedural(client)
+        self.rules = Rules(client)
         self.working = Working(client)
         self.contexts = Contexts(client)
         self.goals = Goals(client)

@@ -33,7 +33,8 @@ class Operation:
     """`name` is namespace.method; `route` is where REST has it, below its version; `command` is a short name on the
     command line, where there is one. `toolset` is where MCP has it: `core/get` is the tool `get` of the toolset `core`,
     `core/goals/add` the action `add` of its tool `goals`, `memory://stats` a resource; blanks part several. `erases`:
-    it takes something away, and nothing that a caller can do brings it back."""
+    it takes something away, and nothing that a caller can do brings it back. `here`: it is about files of whoever
+    calls, and runs in their own process also when the store is a server."""
 
     name: str
     function: Callable[..., Any]
@@ -42,6 +43,7 @@ class Operation:
     command: str | None
     toolset: str | None = None
     erases: bool = False
+    here: bool = False
 
     @property
     def summary(self) -> str:
@@ -141,11 +143,12 @@ def operation(
     command: str | None = None,
     toolset: str | None = None,
     erases: bool = False,
+    here: bool = False,
 ) -> Callable[[Callable[Concatenate[N, P], R]], Callable[Concatenate[N, P], R]]:
     """Put a method into the table. Calling it dispatches the operation: here, or at a server."""
 
     def mark(function: Callable[Concatenate[N, P], R]) -> Callable[Concatenate[N, P], R]:
-        declared = TABLE[name] = Operation(name, function, route, permission, command, toolset, erases)
+        declared = TABLE[name] = Operation(name, function, route, permission, command, toolset, erases, here)
 
         @functools.wraps(function)
         def call(self: N, *args: P.args, **kwargs: P.kwargs) -> R:

@@ -12,7 +12,7 @@ import json
 import threading
 import typing
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from pydantic import BaseModel, TypeAdapter
 from pydantic_core import to_json
@@ -22,6 +22,7 @@ from agent_memory.app.client import Client
 from agent_memory.app.config import Settings
 from agent_memory.app.operations import TABLE, Namespace, Operation, Permission
 from agent_memory.app.wire import BUSY, Request, Wire
+from agent_memory.app.workplace import Workplace
 from agent_memory.models.errors import AgentMemoryError, Denied, InvalidInput, PartMissing, StoreError
 from agent_memory.models.model import Stored, new_id
 from agent_memory.models.record import SHARED, Scope
@@ -42,7 +43,7 @@ def is_remote(store: str) -> bool:
 
 
 class RemoteClient(Client):
-    """It has no runtime: whatever is asked of it is asked of the server."""
+    """It has no runtime: whatever is asked of it is asked of the server, but for what is about files here."""
 
     side = Side.CLIENT
     threads = 16  # they wait, and do not compute
@@ -52,9 +53,25 @@ class RemoteClient(Client):
         self.settings = settings
         self.scope = scope
         self.conversation_id = conversation_id
+        self.workplace = Workplace()
+        self._followed: dict[Scope, object] = {}
         self._left = threading.Lock()
+
+    @functools.cached_property
+    def _wire(self) -> Wire:
+        """Made when first needed. What is wrong with the address or the key is said then."""
+        settings = self.settings
         key = settings.api_key.get_secret_value() if settings.api_key else None
-        self._wire = Wire(settings.store_url, key, settings.timeout, settings.ca_file)
+        return Wire(settings.store_url, key, settings.timeout, settings.ca_file)
+
+    def prepare(self) -> Self:
+        """Ready to call, or an error that says why not. Nobody is called yet."""
+        _ = self._wire
+        return self
+
+    @property
+    def followed(self) -> dict[Scope, object]:
+        return self._followed
 
     def __getattr__(self, name: str) -> NoReturn:
         if name in ("runtime", "clock"):
@@ -65,10 +82,14 @@ class RemoteClient(Client):
         raise AttributeError(name)
 
     def dispatch(self, operation: Operation, namespace: Namespace, arguments: dict[str, Any]) -> Any:
+        if operation.here:
+            return super().dispatch(operation, namespace, arguments)
         self.check_open()
         return self._call(operation, namespace._carried(operation, arguments))
 
     def end(self, *, clear: bool) -> None:
+        if "_wire" not in self.__dict__:
+            return  # nothing was ever asked
         try:
             if clear:
                 self._call(TABLE["working.clear_session"], {})

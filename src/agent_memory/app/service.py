@@ -12,6 +12,7 @@ from agent_memory.app import config, wiring, worker
 from agent_memory.app.client import conversation
 from agent_memory.app.memory import AgentMemory
 from agent_memory.app.operations import TABLE, Operation, Permission
+from agent_memory.app.workplace import Workplace
 from agent_memory.core.govern.access import Meter, opened
 from agent_memory.models.errors import AgentMemoryError, Denied, Unauthenticated
 from agent_memory.models.moment import to_micros
@@ -57,6 +58,7 @@ class Service:
         self.settings = settings or config.load()
         self.clock = clock or SystemClock()
         self.runtime = wiring.borrow(self.settings)
+        self.workplace = Workplace.bound(self.settings.workplace)
         self._meter = Meter(self.settings.rate_limit)
         self._guarded = False
         self.observe: Observe = lambda operation, outcome, seconds: None
@@ -125,7 +127,12 @@ class Service:
     def memory(self, caller: Caller) -> AgentMemory:
         """A client in the caller's name; whoever asks closes it, without clearing its desk."""
         return AgentMemory.within(
-            self.runtime, self.settings, caller.scope, self.clock, conversation(caller.conversation_id)
+            self.runtime,
+            self.settings,
+            caller.scope,
+            self.clock,
+            conversation(caller.conversation_id),
+            self.workplace,
         )
 
     def worker(self) -> worker.Worker:

@@ -17,6 +17,7 @@ from agent_memory.core.recall.recall import Recalling
 from agent_memory.core.write.commit import Writing
 from agent_memory.core.write.embed import Embedding
 from agent_memory.models.kinds.kind import Kind
+from agent_memory.models.record import Scope
 from agent_memory.ports.access import Refusal
 from agent_memory.ports.embedder import Embedder, Passage, Space, embed_and_count
 from agent_memory.ports.gate import FORK_SECONDS, Gate
@@ -76,6 +77,7 @@ class Runtime:
     receipts: Book[ReceiptLine] = field(init=False)
     refusals: Book[Refusal] = field(init=False)
     calling: Calling = field(init=False)
+    followed: dict[Scope, object] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         price = getattr(self.embedder.embedder, "price", self.settings.embedding_price)

@@ -19,7 +19,8 @@ Reason = Literal["budget", "repeat", "conversation", "relevance"]
 
 class Chunk(Model):
     """One piece of the text. `source` is its tier; `id` the record it came from (none: the desk); `cut` says that
-    only the stretch nearest to the task is shown; `tokens` is what it costs with its date and id."""
+    only the stretch nearest to the task is shown; `tokens` is what it costs with its date and id. A rule's `id` is its
+    own."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -50,7 +51,7 @@ class LeftOut(Model):
 
 class Context(Model):
     """`text` is ready for a prompt, and `total_tokens` is what the caller's counter says of it: never more than asked
-    for. `preferences` stand before the `chunks`."""
+    for. `rules` stand first, then `preferences`, then the `chunks`."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -59,6 +60,7 @@ class Context(Model):
     max_tokens: int
     chunks: list[Chunk]
     preferences: list[Chunk] = Field(default_factory=list)
+    rules: list[Chunk] = Field(default_factory=list)
     left_out: list[LeftOut] = Field(default_factory=list)
     receipt_id: str = ""
     counter: str = "estimate"

@@ -8,8 +8,10 @@ from typing import Any, Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
-from agent_memory.models.model import Model, Name, Text
+from agent_memory.models.model import Model, Moment, Name, Text, Unit
 
+Into = Literal["user", "repository"]
+"""Where a rule is written that was approved: to the page of one's own, or to that of the repository."""
 LONGEST_ACTION = 1_000_000  # characters of a command, a message or a text that is checked
 
 
@@ -218,8 +220,8 @@ class Action(Model):
 
 
 class Violation(Model):
-    """A rule that an action breaks. `matched` is the part of the action that does; not `certain`: it cannot be told
-    before it runs, and could."""
+    """A rule that an action breaks. `matched` is the part of the action that does, `why` what is wrong with it, where
+    the rule alone does not say; not `certain`: it cannot be told before it runs, and could."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -227,6 +229,7 @@ class Violation(Model):
     severity: Severity
     text: str
     matched: str
+    why: str | None = None
     certain: bool = True
     because: str | None = None
     fix: str | None = None
@@ -250,6 +253,22 @@ class Verdict(Model):
     version: Version
 
 
+class RuleRevision(Model):
+    """A commit that changed rules, and the ids of those. `cut`: the commit before it is not in this clone, so that
+    nobody here knows which they are."""
+
+    model_config = ConfigDict(frozen=True)
+
+    commit: str
+    author: str
+    at: Moment
+    subject: str
+    added: list[str] = Field(default_factory=list)
+    removed: list[str] = Field(default_factory=list)
+    changed: list[str] = Field(default_factory=list)
+    cut: bool = False
+
+
 class RuleChange(Model):
     """A rule that differs between two states of the pages."""
 
@@ -260,3 +279,56 @@ class RuleChange(Model):
     before: Rule | None = None
     after: Rule | None = None
     fields: list[str] = Field(default_factory=list)
+
+
+class LeftOutProcedure(Model):
+    """What is not in a prompt. `budget`: no room; `relevance`: it does not fit the task."""
+
+    model_config = ConfigDict(frozen=True)
+
+    section: str
+    id: str
+    reason: Literal["budget", "relevance"]
+    tokens: int
+
+
+class Prefix(Model):
+    """The beginning of a prompt. The same `digest` is the same text, so that a prompt cache can keep it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    text: str
+    tokens: int
+    max_tokens: int
+    rules: list[str]
+    entries: list[str]
+    left_out: list[LeftOutProcedure] = Field(default_factory=list)
+    digest: str
+    version: Version
+
+
+class Proposal(Model):
+    """A rule that somebody proposes. It holds nowhere until it is approved; `rule` is Markdown, as on a page, and
+    `page` where it was written then."""
+
+    model_config = ConfigDict(frozen=True)
+
+    id: Name
+    name: Name
+    rule: Text
+    confidence: Unit
+    reason: Text | None = None
+    at: Moment
+    page: str | None = None
+
+
+class AppliedRules(Model):
+    """What `rules apply` did to a clone, and what it left alone and why."""
+
+    model_config = ConfigDict(frozen=True)
+
+    folder: str
+    rules: list[str]
+    config: dict[str, str] = Field(default_factory=dict)
+    hooks: list[str] = Field(default_factory=list)
+    skipped: dict[str, str] = Field(default_factory=dict)

@@ -21,7 +21,7 @@ from agent_memory.interfaces.mcp import places, prompts
 from agent_memory.models.record import Scope
 
 ROOT = Path(__file__).parents[3]
-CORE = "recall context add learn_fact get list history revise forget preferences goals receipts".split()
+CORE = "recall context add learn_fact get list history revise forget preferences goals receipts rules".split()
 
 
 def names(client_tools: Any) -> list[str]:

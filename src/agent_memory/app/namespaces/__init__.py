@@ -10,6 +10,7 @@ from agent_memory.app.namespaces.procedural import Procedural
 from agent_memory.app.namespaces.receipts import Receipts
 from agent_memory.app.namespaces.records import Records
 from agent_memory.app.namespaces.retriever import Retriever
+from agent_memory.app.namespaces.rules import Rules
 from agent_memory.app.namespaces.semantic import Semantic
 from agent_memory.app.namespaces.upkeep import Upkeep
 from agent_memory.app.namespaces.user import User
@@ -27,6 +28,7 @@ __all__ = [
     "Receipts",
     "Records",
     "Retriever",
+    "Rules",
     "Semantic",
     "Upkeep",
     "User",

@@ -6,14 +6,16 @@ import time
 from typing import Any, Unpack
 
 from agent_memory.app import registry
+from agent_memory.app.following import follow_here
 from agent_memory.app.namespaces.asking import Moments, asked, chosen_recipe
 from agent_memory.app.operations import Namespace, operation
+from agent_memory.app.procedures import procedures
 from agent_memory.core.context import gather
 from agent_memory.core.context.assemble import SHARE, Assembled, Candidate, Limits, assemble
 from agent_memory.core.context.tokens import Counter, checked
 from agent_memory.core.recall.recall import answer
 from agent_memory.core.recall.receipt import Question, with_context
-from agent_memory.models.answer import Recalled
+from agent_memory.models.answer import Hit
 from agent_memory.models.context import TIERS, Context, Counting, Format, Tier
 from agent_memory.models.errors import InvalidInput
 from agent_memory.models.recipe import CONTEXT
@@ -49,19 +51,23 @@ class Contexts(Namespace):
     ) -> Context:
         """What helps with a task, as one text that never has more tokens than asked for.
 
-        Preferences come first, then the tiers: operational (the desk), working (goals, tasks, decisions, strategies),
-        longterm (what happened) and knowledge (facts, entities). `counter` is `estimate` (safe for any model),
-        `wordpiece`, or a function of your own. At most three turns of one conversation, unless `per_conversation`
-        says otherwise (0: all). Without `ids` the text is shorter, and the `chunks` still have them. `left_out` says
-        what was considered, and why it is not there.
+        The rules that hold in the working directory come first, then preferences, then the tiers: operational
+        (the desk), working (goals, tasks, decisions, strategies), longterm (what happened) and knowledge
+        (facts, entities). `counter` is `estimate` (safe for any model), `wordpiece`, or a function of your own.
+        At most three turns of one conversation, unless `per_conversation` says otherwise (0: all). Without
+        `ids` the text is shorter, and the `chunks` still have them. `left_out` says what was considered, and
+        why it is not there.
         """
         started = time.perf_counter()
         limits = _limits(max_tokens, counter, format, bounds)
         chosen = TIERS if tiers is None else tuple(tiers)
+        repository = None if bounds.get("as_of") or bounds.get("valid_at") else follow_here(self._client)
         question = self._question(task_description, chosen, bounds)
         recalled, line = answer(self._client.runtime.recalling, question)
         with span("context.gather"):
-            candidates = self._candidates(recalled, chosen, bounds, limits)
+            hits = recalled.hits if repository is None else gather.without_rules(recalled.hits, repository)
+            rules = [] if repository is None else procedures().book(self._client.workplace.folder()).rules
+            candidates = [*gather.rules(rules), *self._candidates(hits, chosen, bounds, limits)]
         made = assemble(task_description, candidates, limits)
         context = made.context.model_copy(
             update={
@@ -78,9 +84,9 @@ class Contexts(Namespace):
         view, where = asked(self._client, {"kinds": kinds}, at)
         return Question(task, view, where, CANDIDATES, chosen_recipe(self._client, CONTEXT))
 
-    def _candidates(self, recalled: Recalled, tiers: tuple[Tier, ...], at: Moments, limits: Limits) -> list[Candidate]:
+    def _candidates(self, hits: list[Hit], tiers: tuple[Tier, ...], at: Moments, limits: Limits) -> list[Candidate]:
         kinds = self._client.runtime.kinds
-        found = gather.hits(recalled.hits, kinds)
+        found = gather.hits(hits, kinds)
         if "working" in tiers:
             active = self._all(["goal"], {"status": "active"}, at, MOST_GOALS)
             found = gather.with_goals(found, active, kinds)
@@ -129,7 +135,7 @@ def _told(made: Assembled, context: Context, tiers: tuple[Tier, ...], format: Fo
         "tiers": list(tiers),
         "shown": [
             {"source": chunk.source, "id": chunk.id, "version": chunk.version, "tokens": chunk.tokens, "cut": chunk.cut}
-            for chunk in (*made.context.preferences, *made.context.chunks)
+            for chunk in (*made.context.rules, *made.context.preferences, *made.context.chunks)
         ],
         "left_out": [one.model_dump(exclude={"relevance"}) for one in made.context.left_out],
         "milliseconds": context.milliseconds,

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from agent_memory.core.context.excerpt import excerpt, task_words
 from agent_memory.core.context.fill import Filled, Priced, fill, priced
-from agent_memory.core.context.render import FORMS, Form, Item
+from agent_memory.core.context.render import FORMS, RULES, Form, Item
 from agent_memory.core.context.tokens import Counter
 from agent_memory.models.context import TIERS, Chunk, Context, Format, LeftOut, Reason
 from agent_memory.models.kinds.kind import fold
@@ -16,8 +16,9 @@ from agent_memory.ports.spans import span, tell
 
 PREFERENCES = "preferences"
 SHARE = 4  # of the budget: preferences together, and any single item, may take one part in so many
+RULES_SHARE = 2  # the same for rules
 SMALLEST = 64  # tokens that a single item may always take
-_ORDER = {tier: place for place, tier in enumerate((PREFERENCES, *TIERS))}
+_ORDER = {tier: place for place, tier in enumerate((RULES, PREFERENCES, *TIERS))}
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
@@ -147,7 +148,8 @@ def _arranged(kept: Sequence[Candidate]) -> list[Candidate]:
 
 
 def _order(offered: Sequence[Candidate], prices: Sequence[Priced], limits: Limits) -> list[int]:
-    """In which order they are taken: preferences up to their share, what must be there, then the most valuable.
+    """In which order they are taken: rules and preferences up to their shares, what must be there, then the most
+    valuable.
 
     Value per token would fill the page with short remarks: measured, it finds less at every budget than taking the
     best ones as they come, passing over what has no room, and cutting what is long (`benchmarks/context.py`).
@@ -155,11 +157,11 @@ def _order(offered: Sequence[Candidate], prices: Sequence[Priced], limits: Limit
     first: list[int] = []
     late: list[int] = []
     rest: list[int] = []
-    share = limits.max_tokens // SHARE
+    shares = {RULES: limits.max_tokens // RULES_SHARE, PREFERENCES: limits.max_tokens // SHARE}
     for place, one in enumerate(offered):
-        if one.item.tier == PREFERENCES:
-            share -= prices[place].tokens
-            (first if share >= 0 else late).append(place)
+        if (tier := one.item.tier) in shares:
+            shares[tier] -= prices[place].tokens
+            (first if shares[tier] >= 0 else late).append(place)
         elif one.must:
             first.append(place)
         else:
@@ -198,7 +200,8 @@ def _context(filled: Filled, chunks: list[Chunk], left_out: list[LeftOut], limit
         text=filled.text,
         total_tokens=filled.tokens,
         max_tokens=limits.max_tokens,
-        chunks=[chunk for chunk in chunks if chunk.source != PREFERENCES],
+        chunks=[chunk for chunk in chunks if chunk.source not in (RULES, PREFERENCES)],
         preferences=[chunk for chunk in chunks if chunk.source == PREFERENCES],
+        rules=[chunk for chunk in chunks if chunk.source == RULES],
         left_out=left_out,
     )

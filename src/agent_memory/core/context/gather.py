@@ -8,16 +8,20 @@ from dataclasses import replace
 from typing import Any
 
 from agent_memory.core.context.assemble import PREFERENCES, Candidate
-from agent_memory.core.context.render import Item
+from agent_memory.core.context.render import RULES, Item
 from agent_memory.core.context.tokens import Counter
+from agent_memory.core.rules import prompt
 from agent_memory.core.working.desk import GOAL, THOUGHTS, TURNS
 from agent_memory.models.answer import Hit
 from agent_memory.models.kinds.kind import Kind
+from agent_memory.models.kinds.procedure import PAGE
 from agent_memory.models.record import Record
+from agent_memory.models.rules import Rule, Severity
 
 SNAPSHOT_TOKENS = 500
 USER = "user"  # the tier of what is known about the user: it comes first
 RECENT = 10
+WORTH = {Severity.DENY: 1.0, Severity.REQUIRE: 1.0, Severity.WARN: 0.9, Severity.ADVISE: 0.8}
 
 
 def hits(found: Sequence[Hit], kinds: Mapping[str, Kind]) -> list[Candidate]:
@@ -45,6 +49,26 @@ def with_goals(found: Sequence[Candidate], active: Sequence[Record], kinds: Mapp
         _candidate(goal, kinds, value=worth[goal.id], relevance=0.0, floor=False) for goal in active if goal.id in worth
     ]
     return [*known, *others]
+
+
+def rules(found: Sequence[Rule]) -> list[Candidate]:
+    """What is enforced comes first; then in the order of the pages, whatever the task."""
+    return [
+        Candidate(
+            Item(RULES, prompt.line(rule), rule.id, "rule"), value=WORTH[rule.severity], relevance=1.0, floor=False
+        )
+        for rule in found
+    ]
+
+
+def without_rules(found: Sequence[Hit], repository: str) -> list[Hit]:
+    """Hits but for rules, which stand before them all, and for procedures of other repositories."""
+    return [
+        hit
+        for hit in found
+        if hit.record.source != PAGE
+        or (hit.record.payload["section"] != "rule" and hit.record.repository in (None, repository))
+    ]
 
 
 def preferences(found: Sequence[Record]) -> list[Candidate]:

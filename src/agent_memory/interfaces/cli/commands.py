@@ -7,7 +7,9 @@ import shlex
 import sys
 from collections.abc import Callable
 from datetime import datetime
+from importlib import import_module
 from operator import attrgetter
+from types import MappingProxyType
 from typing import Any, get_type_hints
 
 import click
@@ -20,11 +22,14 @@ from agent_memory.interfaces.cli.blocks import Note
 from agent_memory.interfaces.cli.cleaning import cut, one_line
 from agent_memory.interfaces.cli.moments import FORMS, MomentType
 from agent_memory.interfaces.cli.present import is_empty, present
+from agent_memory.interfaces.cli.root import QUICK
 from agent_memory.interfaces.cli.session import Session
 from agent_memory.models.answer import Recalled
 from agent_memory.models.errors import InvalidInput, NotFound
 
 JSON_HELP = "answer in JSON"
+WRITTEN = MappingProxyType({"rules": {"lint": "agent_memory.interfaces.cli.rules.lint"}})
+"""Commands of a namespace that are more than their operation: each is the `command` of a module of ours."""
 
 
 def dashed(name: str) -> str:
@@ -60,6 +65,8 @@ def group(name: str) -> click.Group:
     made.params.extend(whose.after())
     for method, operation in methods.items():
         made.add_command(command(method, operation))
+    for method, module in {**WRITTEN.get(name, {}), **QUICK.get(name, {})}.items():
+        made.add_command(import_module(module).command, method)
     return made
 
 
@@ -144,7 +151,7 @@ def _run(operation: Operation, **given: Any) -> int:
     _check_order(said)
     in_json = session.json or given["_json"]
     nothing = Note("nothing")
-    with session.memory() as memory:
+    with session.memory(late=operation.here) as memory:
         try:
             if operation.name in QUESTIONS and not given["_yes"]:
                 QUESTIONS[operation.name](memory, said)
@@ -155,7 +162,7 @@ def _run(operation: Operation, **given: Any) -> int:
             told = missing.explained(error, memory, said)
             told.trace_id = error.trace_id
             raise told from error
-        if not in_json and sys.stdout.isatty() and is_empty(result):
+        if not in_json and not operation.here and sys.stdout.isatty() and is_empty(result):
             nothing = Note(missing.nothing(memory))
     if in_json:
         output.write_json(result)

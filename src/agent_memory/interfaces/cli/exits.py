@@ -19,7 +19,7 @@ from agent_memory.interfaces.cli.session import Session
 if TYPE_CHECKING:
     from agent_memory.models.errors import AgentMemoryError
 
-OK, PROBLEMS, USAGE, UNEXPECTED, STOPPED, PIPE = 0, 1, 2, 70, 130, 141
+OK, PROBLEMS, USAGE, DENIED, UNEXPECTED, STOPPED, PIPE = 0, 1, 2, 9, 70, 130, 141
 
 STATUS = MappingProxyType(
     {
@@ -42,7 +42,7 @@ STATUS = MappingProxyType(
 MEANING = MappingProxyType(
     {
         OK: "done",
-        PROBLEMS: "`verify` or `doctor` found problems",
+        PROBLEMS: "`verify`, `doctor` or `rules lint` found problems",
         USAGE: "wrong usage, or invalid input",
         3: "no such record, key or kind",
         4: "a conflict: somebody else changed it, or the idempotency key is taken; nothing was written",
@@ -50,7 +50,11 @@ MEANING = MappingProxyType(
         6: "the store cannot be opened or written, is full, or was written by a newer version",
         7: "a part is missing, or the embedder is not the one that the store was built with",
         8: "the store is damaged",
+        DENIED: "`rules check`: a rule denies it",
         UNEXPECTED: "an unexpected error: a bug; `--debug` shows where",
+        125: "`guard`: nobody can tell whether the command is allowed; it did not run",
+        126: "`guard`: a rule denies the command, or it cannot be run",
+        127: "`guard`: there is no such command",
         STOPPED: "stopped: Ctrl-C, or a no to a question",
         PIPE: "the reader of the output went away",
     }

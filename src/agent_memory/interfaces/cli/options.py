@@ -16,7 +16,7 @@ import click
 
 from agent_memory.interfaces.cli import shapes
 from agent_memory.interfaces.cli.moments import MomentType, ParamType
-from agent_memory.interfaces.cli.wording import ALIASES, explained
+from agent_memory.interfaces.cli.wording import ALIASES, POSITIONAL, explained
 
 MOST_BYTES = 64 * 1024 * 1024  # that are read from a pipe
 PIPED = "text"  # a parameter of this name is read from a pipe when it is left out
@@ -31,6 +31,9 @@ def parameters(signature: Mapping[str, inspect.Parameter], operation: str = "") 
             continue
         kind, _ = bare(given.annotation)
         item = bare(get_args(kind)[0])[0] if get_origin(kind) is list else None
+        if f"{operation} {name}" in POSITIONAL:
+            made.append(click.Argument([name], nargs=1 if item is None else -1, required=False))
+            continue
         many = any(one.nargs == -1 for one in made)
         argument = None if item is str and many else _argument(name, given, kind, item)
         words = [_dashed(name), *(alias for alias in ALIASES.get(name, ()) if alias not in taken)]

@@ -10,16 +10,19 @@ from typing import Any, get_type_hints
 from pydantic import BaseModel
 
 from agent_memory.app.namespaces.records import Forgotten, Written
+from agent_memory.app.namespaces.rules import Begun, Linted
 from agent_memory.app.namespaces.upkeep import Verification
 from agent_memory.app.operations import Operation
 from agent_memory.interfaces.cli import PROGRAM, tracing
 from agent_memory.interfaces.cli.blocks import Block, Card, Column, Interval, Line, Note, Table, Under, Verbatim
 from agent_memory.interfaces.cli.cleaning import one_line
 from agent_memory.interfaces.cli.output import shown
+from agent_memory.interfaces.cli.rules import findings, versions
 from agent_memory.models.answer import Hit, Recalled, Replay
 from agent_memory.models.bundle import MemoryBundle
 from agent_memory.models.context import Context
 from agent_memory.models.record import JournalLine, Record, Status
+from agent_memory.models.rules import Rulebook, RuleChange, RuleRevision
 
 ID = Column("id", Under.NARROW, "cyan", whole=True, order=0)
 TEXT = Column("text")
@@ -252,7 +255,7 @@ def context(one: Context) -> list[Block]:
     reasons = Counter(left.reason for left in one.left_out)
     left = f", {len(one.left_out)} left out ({', '.join(f'{why} {n}' for why, n in sorted(reasons.items()))})"
     counted = f"{one.total_tokens} of {one.max_tokens} tokens by {one.counter}"
-    said = f"{counted}: {len(one.preferences) + len(one.chunks)} shown{left if one.left_out else ''}"
+    said = f"{counted}: {len(one.rules) + len(one.preferences) + len(one.chunks)} shown{left if one.left_out else ''}"
     return [Verbatim(one.text), Note(f"{said}, receipt {one.receipt_id}")]
 
 
@@ -308,11 +311,16 @@ PRESENTERS: Mapping[type, Callable[[Any], list[Block]]] = {
     MemoryBundle: bundle,
     Context: context,
     Replay: replayed,
+    Linted: findings.linted,
+    Begun: findings.begun,
+    Rulebook: versions.rulebook,
     str: lambda text: [Verbatim(text)],
 }
 
 LISTS: Mapping[type, Callable[[list[Any]], list[Block]]] = {
     Record: records,
     JournalLine: journal,
+    RuleChange: versions.changes,
+    RuleRevision: versions.revisions,
     Written: lambda found: [block for one in found for block in written(one)],
 }

@@ -21,6 +21,7 @@ EXAMPLES: Mapping[str, str] = MappingProxyType(
         "doctor": "doctor",
         "edit": "edit staging-port --text 'Staging listens on port 5434' --reason 'it moved'",
         "export": "export memories.ndjson",
+        "guard": "guard -- git status",
         "forget": "forget staging-port --reason 'no longer ours to keep' --yes",
         "history": "history staging-port",
         "import": "import memories.ndjson",
@@ -113,6 +114,8 @@ def page() -> str:
             short = operation.command
             same = f"### {PROGRAM} {name} {method}\n\nThe same as `{PROGRAM} {short}`.\n"
             parts.append(same if short else _section(inside, method))
+        others = [other for other in group.list_commands(inside) if other not in methods]
+        parts += [_section(inside, other) for other in others if not group.commands[other].hidden]
     return "\n".join([*parts, COMPLETION])
 
 

@@ -17,6 +17,7 @@ OWN = MappingProxyType(
         "demo": "agent_memory.interfaces.cli.demo",
         "doctor": "agent_memory.interfaces.cli.doctor",
         "export": "agent_memory.interfaces.cli.exporting",
+        "guard": "agent_memory.interfaces.cli.guard",
         "import": "agent_memory.interfaces.cli.intake",
         "import-mcp": "agent_memory.interfaces.cli.importing",
         "mcp": "agent_memory.interfaces.cli.mcp",
@@ -24,6 +25,50 @@ OWN = MappingProxyType(
     }
 )
 """Commands that are no operation: each is the `command` of a module of ours."""
+
+QUICK = MappingProxyType(
+    {
+        "rules": {
+            "check": "agent_memory.interfaces.cli.rules.check",
+            "git-hook": "agent_memory.interfaces.cli.rules.githook",
+            "hook": "agent_memory.interfaces.cli.rules.hook",
+            "install-hooks": "agent_memory.interfaces.cli.rules.install",
+        }
+    }
+)
+"""Commands of a namespace that stand in the way of something, and so must not take long: each is the `command` of a
+module of ours, which is loaded without the table of operations."""
+
+
+class Quick(suggest.Group):
+    """A namespace whose quick commands are found without the others."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return self._whole().list_commands(ctx)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        module = QUICK[str(self.name)].get(cmd_name)
+        if module is None:
+            return self._whole().get_command(ctx, cmd_name)
+        quick: click.Command = import_module(module).command
+        return quick
+
+    def get_help(self, ctx: click.Context) -> str:
+        return self._whole().get_help(ctx)
+
+    def get_short_help_str(self, limit: int = 45) -> str:
+        return self._whole().get_short_help_str(limit)
+
+    def _whole(self) -> click.Group:
+        from agent_memory.interfaces.cli import commands
+
+        return commands.group(str(self.name))
+
+
+def _help_alone() -> None:
+    context = click.get_current_context()
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
 
 
 class Root(suggest.Group):
@@ -38,6 +83,8 @@ class Root(suggest.Group):
         if cmd_name in OWN:
             own: click.Command = import_module(OWN[cmd_name]).command
             return own
+        if cmd_name in QUICK:
+            return Quick(cmd_name, invoke_without_command=True, callback=_help_alone, params=whose.after())
         from agent_memory.interfaces.cli import commands
 
         if cmd_name in commands.top():

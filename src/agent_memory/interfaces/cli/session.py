@@ -25,14 +25,30 @@ class Session:
     debug: bool = False
 
     @contextmanager
-    def memory(self) -> Iterator[AgentMemory]:
-        """The client of this run. Its working set is left as it is: the next command may want it."""
+    def memory(self, *, late: bool = False) -> Iterator[AgentMemory]:
+        """The client of this run. Its working set is left as it is: the next command may want it. `late`: its store is
+        opened when something is asked of it, and what is about files needs none."""
         from agent_memory.app import config
+        from agent_memory.app.memory import AgentMemory
+        from agent_memory.models.record import SHARED, Scope
+
+        settings = config.load(user=self.user, store=self.store, tenant=self.tenant)
+        user = settings.user
+        if late:
+            scope = Scope(tenant=settings.tenant, user=user, agent=self.agent or SHARED)
+            memory = AgentMemory.unopened(settings, scope, self.conversation)
+        else:
+            memory = self._opened(user)
+        try:
+            yield memory
+        finally:
+            memory.close(clear=False)
+
+    def _opened(self, user: str) -> AgentMemory:
         from agent_memory.app.memory import AgentMemory
         from agent_memory.models.record import SHARED
 
-        user = config.load(user=self.user).user
-        memory = AgentMemory(
+        return AgentMemory(
             user,
             self.conversation,
             store=self.store,
@@ -40,10 +56,6 @@ class Session:
             agent=self.agent or SHARED,
             shared=user == SHARED,  # whoever writes --user '*' asks for it
         )
-        try:
-            yield memory
-        finally:
-            memory.close(clear=False)
 
     def service(self) -> tuple[Service, Caller]:
         """An open store for a door that stays, and whoever started it as its caller: no key is asked of somebody who

@@ -14,16 +14,19 @@ HELP: Mapping[str, str] = MappingProxyType(
         "after_id": "continue after the last id of the page before",
         "after_seq": "continue after the last seq of the page before",
         "as_of": "answer with what was known then",
+        "at": "a commit, a tag or a branch  [default: what is on the disk]",
         "before": "only what begins before then",
         "confidence": "how certain it is, 0 to 1",
         "conversation_id": "only of this conversation",
         "counter": "how tokens are counted: estimate (safe for any model) or wordpiece",
         "depth": "how many links to follow",
         "domain": "only of this domain",
+        "dry_run": "only say what it would do",
         "entity_ids": "an entity that it is about (can be given several times)",
         "embed": "make vectors now rather than later",
         "expires_days": "how long it is good for  [default: for ever]",
         "fields": "indexed fields that must be equal",
+        "folder": "where to look  [default: here]",
         "format": "how it is written",
         "from_conversation_id": "the conversation that it was learned in",
         "hours": "how far to look back",
@@ -34,6 +37,7 @@ HELP: Mapping[str, str] = MappingProxyType(
         "include_episodic": "with turns of conversations",
         "include_procedural": "with strategies",
         "include_semantic": "with facts and entities",
+        "into": "the page of your own, or that of the repository",
         "k": "how many hits",
         "kinds": "only these kinds: observation, fact, preference, decision … (can be given several times)",
         "latency_ms": "how long it took, in milliseconds",
@@ -45,6 +49,7 @@ HELP: Mapping[str, str] = MappingProxyType(
         "min_relevance": "leave out what fits less, 0 to 1; 0.4 is a good start, 0.2 a careful one",
         "now": "ask it of today's state, and show what changed since",
         "oldest_first": "turn the order round",
+        "paths": "files or folders (can be given several times)  [default: what is found here]",
         "payload": "structured data beside the text",
         "per_conversation": "at most so many turns of one conversation; 0: all  [default: 3]",
         "permissions": "read, write, review or admin (can be given several times)  [default: read and write]",
@@ -82,6 +87,9 @@ HELP: Mapping[str, str] = MappingProxyType(
         "procedural.record_invocation conversation_id": "the conversation that it happened in",
         "procedural.record_invocation turn_id": "the turn that it happened in",
         "procedural.record_invocation task_type": "the type of task that it was used for",
+        "rules.prompt task": "what is to be done: skills and examples that fit it are shown  [default: all]",
+        "rules.propose confidence": "how certain you are of it, 0 to 1",
+        "rules.log limit": "at most so many commits",
         "records.add conversation_id": "the conversation that it belongs to",
         "records.add id": "an id of your own; the same id again is a new version",
         "records.add key": "natural key: the same key is the same thing, and gets a new version",
@@ -110,6 +118,9 @@ ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "top_k": ("-k", "--limit"),
     }
 )
+
+POSITIONAL = frozenset({"rules.diff b", "rules.fix paths", "rules.init folder"})
+"""What may be left out, and stands without its name all the same."""
 
 
 def explained(operation: str, name: str) -> str:

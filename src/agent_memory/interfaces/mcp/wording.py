@@ -45,6 +45,8 @@ WHEN: Mapping[str, str] = MappingProxyType(
         "preferences": "Use `set` when the user says how they want something done, `list` before doing it.",
         "goals": "Use this for what is to be reached over several conversations.",
         "receipts": "Use this to explain an earlier recall by its `receipt_id`, or to prove that it can be repeated.",
+        "rules": "Use `prompt` when you begin to work in a repository, and `check` before you act in it: what its "
+        "people forbid, require and advise. `propose` a rule when you learned one; a person decides about it.",
     }
 )
 """Sentences that stand before what the docstring says. What is here comes first, in this order."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agent_memory.models.kinds import conversation, experience, knowledge, log, person, work
+from agent_memory.models.kinds import conversation, experience, knowledge, log, person, procedure, work
 from agent_memory.models.kinds.kind import Kind
 
 BUILT_IN: tuple[Kind, ...] = (
@@ -12,4 +12,5 @@ BUILT_IN: tuple[Kind, ...] = (
     *person.KINDS,
     *work.KINDS,
     *log.KINDS,
+    *procedure.KINDS,
 )

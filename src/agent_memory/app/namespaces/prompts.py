@@ -1,0 +1,109 @@
+"""Procedures where work is done: at the beginning of a prompt, and in a clone. P3, P22."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from agent_memory.app import pagefiles, registry
+from agent_memory.app.following import follow
+from agent_memory.app.namespaces.contexts import MOST_TOKENS
+from agent_memory.app.namespaces.records import Records
+from agent_memory.app.namespaces.retriever import Retriever
+from agent_memory.app.namespaces.user import User
+from agent_memory.app.operations import Namespace, Permission, operation
+from agent_memory.app.procedures import procedures
+from agent_memory.core.context.tokens import checked
+from agent_memory.core.rules.applying import PAGE, page, settings, together
+from agent_memory.core.rules.page import merged
+from agent_memory.core.rules.project import USER, entry_key
+from agent_memory.core.rules.prompt import prefix
+from agent_memory.engines.git import clone, hooks
+from agent_memory.engines.git.script import CHECKED
+from agent_memory.models.context import Counting
+from agent_memory.models.errors import InvalidInput
+from agent_memory.models.rules import AppliedRules, Layer, Prefix, Rule, Rulebook, Version
+
+CANDIDATES = 200
+MOST_RULES = 1000
+FLOOR = 0.2  # relevance under which a skill has nothing to do with a task
+NEAR = 0.5  # of the best one's relevance, under which it is not what the task needs
+
+
+class Prompts(Namespace):
+    """What of `memory.rules` puts procedures where work is done."""
+
+    @operation("rules.prompt", "POST /rules/prompt", toolset="core/rules/prompt", here=True)
+    def prompt(
+        self,
+        task: str | None = None,
+        max_tokens: int = 2000,
+        counter: Counting = "estimate",
+        folder: str | None = None,
+        at: str | None = None,
+    ) -> Prefix:
+        """The beginning of a prompt: the rules that hold in a folder, then the skills and examples that fit the task.
+
+        Never more than `max_tokens`; what is enforced is the last to be left out, and `left_out` says what was. The
+        same pages and task give the same text, with what does not depend on the task first. Without a task all skills
+        fit. `at` is a commit, tag or branch: skills that are on no page of today stand last then.
+        """
+        if not 1 <= max_tokens <= MOST_TOKENS:
+            raise InvalidInput(f"max_tokens: {max_tokens}; use 1 to {MOST_TOKENS}", field="max_tokens")
+        count = registry.token_counter(counter) if isinstance(counter, str) else checked(counter)
+        place = self._client.workplace.folder(folder)
+        book = procedures().book(place, at)
+        every = list(range(len(book.entries)))
+        fitting = every if task is None or not every else self._fitting(task, book, place)
+        rest = every if at is not None else []
+        return prefix(book, list(dict.fromkeys([*fitting, *rest])), count, max_tokens)
+
+    @operation("rules.apply", "POST /rules/apply", permission=Permission.WRITE, here=True)
+    def apply(self, folder: str, dry_run: bool = False) -> AppliedRules:
+        """Make your own rules hold in a clone, whoever works in it: a page inside its git folder, hooks, and the
+        settings of git that rules and preferences name.
+
+        Nothing outside the clone changes, and nothing in its working tree. Done again, it takes over what changed.
+        With `dry_run` it only says what it would do.
+        """
+        found = _clone(self._client.workplace.folder(folder))
+        rules = together(self._own(), self._remembered())
+        wanted = settings(rules, User(self._client).preferences())
+        if not dry_run:
+            pagefiles.put(found.pages / PAGE, page(rules).encode())
+            clone.configure(found, wanted.config)
+            hooks.install(found.root, sys.executable)
+        return AppliedRules(
+            folder=str(found.root),
+            rules=[rule.id for rule in rules],
+            config=wanted.config,
+            hooks=list(CHECKED),
+            skipped=wanted.skipped,
+        )
+
+    def _own(self) -> list[Rule]:
+        """Rules of the user's own pages on this machine; a network caller has none here."""
+        if self._client.workplace.root is not None:
+            return []
+        pages = [one for one in procedures().pages(self._client.workplace.folder()) if one.layer == Layer.USER]
+        return merged(pages, Version()).rules
+
+    def _remembered(self) -> list[str]:
+        found = Records(self._client).find("procedure", MOST_RULES, fields={"origin": USER, "section": "rule"})
+        return [record.payload["markdown"] for record in found if record.payload.get("markdown")]
+
+    def _fitting(self, task: str, book: Rulebook, place: Path) -> list[int]:
+        """Places of entries that fit a task, the best first."""
+        repository = follow(self._client, place)
+        places = {entry_key(entry, repository): number for number, entry in enumerate(book.entries)}
+        found = Retriever(self._client).recall(task, CANDIDATES, min_relevance=FLOOR, kinds=["procedure"])
+        hits = [hit for hit in found if hit.record.key in places]
+        best = max((hit.relevance for hit in hits), default=0.0)
+        return [places[str(hit.record.key)] for hit in hits if hit.relevance >= NEAR * best]
+
+
+def _clone(folder: Path) -> clone.Clone:
+    found = clone.clone(folder)
+    if found is None:
+        raise InvalidInput(f"folder: {str(folder)!r} is in no git repository", hint="name a clone", field="folder")
+    return found

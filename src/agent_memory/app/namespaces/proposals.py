@@ -1,0 +1,118 @@
+"""Rules on their way to a page: an agent proposes, a person approves, and only then does anything hold. P8, P22."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Unpack
+
+from agent_memory.app import pagefiles
+from agent_memory.app.config import config_folder
+from agent_memory.app.namespaces.asking import Moments, asked
+from agent_memory.app.namespaces.records import Records
+from agent_memory.app.operations import Namespace, Permission, operation
+from agent_memory.core.rules.adding import ending, proposed
+from agent_memory.core.rules.written import markdown
+from agent_memory.core.write.commit import commit
+from agent_memory.engines.git.clone import clone
+from agent_memory.models.draft import Draft
+from agent_memory.models.errors import Denied, InvalidInput, NotFound
+from agent_memory.models.kinds.procedure import PROPOSED
+from agent_memory.models.record import Record, Status
+from agent_memory.models.rules import Into, Proposal
+
+MOST = 1000
+USER_PAGE = "rules.md"
+REPOSITORY_PAGE = ".memory/procedural.md"
+
+
+class Proposals(Namespace):
+    """What of `memory.rules` is about rules that hold nowhere yet."""
+
+    @operation("rules.propose", "POST /rules/proposals", permission=Permission.WRITE, toolset="core/rules/propose")
+    def propose(self, rule: str, confidence: float = 0.8, reason: str | None = None) -> Proposal:
+        """Propose a rule. It waits for somebody to approve it, and holds nowhere until then.
+
+        `rule` is Markdown as on a page: `**never-merge** (deny) Never merge.`, and its keys as a list below. The same
+        id proposed again is a new version of the proposal.
+        """
+        if not 0 <= confidence <= 1:
+            raise InvalidInput(f"confidence: {confidence} is outside 0 to 1", field="confidence")
+        read = proposed(rule)
+        client = self._client
+        draft = Draft(
+            kind="procedure",
+            text=read.text,
+            payload={
+                "name": read.id,
+                "section": "rule",
+                "severity": str(read.severity),
+                "markdown": markdown(read),
+                "reason": reason,
+            },
+            status=Status.HELD,
+            confidence=confidence,
+            source=PROPOSED,
+        )
+        applied = commit(client.runtime.writing, [draft], client.author(reason), client.now())
+        (record,) = client.runtime.store.records.get(client.view(), [applied.outcomes[0].id])
+        return _shown(record)
+
+    @operation("rules.proposals", "GET /rules/proposals")
+    def proposals(self, **at: Unpack[Moments]) -> list[Proposal]:
+        """Rules that wait for somebody to approve them, the newest first."""
+        view, where = asked(self._client, {"kinds": ["procedure"], "status": Status.HELD}, at)
+        found = self._client.runtime.store.records.find(view, where, limit=MOST)
+        return [_shown(record) for record in found if record.source == PROPOSED]
+
+    @operation("rules.approve", "POST /rules/proposals/{id}/approve", permission=Permission.REVIEW, here=True)
+    def approve(self, id: str, into: Into = "user", folder: str | None = None) -> Proposal:
+        """Write a proposed rule to a page, where it holds from now on: the page of your own (`user`), or that of the
+        repository (`.memory/procedural.md`), for everybody who works in it. `id` is the proposal's or the rule's.
+        """
+        chosen = self._held(id)
+        if into == "repository":
+            page = self._page(folder)
+        elif self._client.workplace.root is not None:
+            raise Denied("into: pages of one's own are on one's own machine", hint="approve it there", field="into")
+        else:
+            page = config_folder() / USER_PAGE
+        rule = proposed(chosen.rule)
+        pagefiles.append(page, lambda text: ending(str(page), text, rule))
+        Records(self._client).amend(chosen.id, status=Status.ARCHIVED, reason=f"approved into {page.name}")
+        return chosen.model_copy(update={"page": str(page)})
+
+    @operation("rules.reject", "POST /rules/proposals/{id}/reject", permission=Permission.REVIEW)
+    def reject(self, id: str, reason: str | None = None) -> Proposal:
+        """Turn a proposed rule down; it stays in the history, with the reason."""
+        chosen = self._held(id)
+        Records(self._client).amend(chosen.id, status=Status.REJECTED, reason=reason or "rejected")
+        return chosen
+
+    def _page(self, folder: str | None) -> Path:
+        """The first page of the repository, or of the folder where there is none."""
+        workplace = self._client.workplace
+        place = workplace.folder(folder)
+        found = clone(place)
+        root = found.root if found else place
+        page = workplace.path(REPOSITORY_PAGE, root)
+        if not page.is_relative_to(root):
+            raise InvalidInput(f"folder: {REPOSITORY_PAGE} leads out of {root}", hint="remove the link", field="folder")
+        return page
+
+    def _held(self, id: str) -> Proposal:
+        for one in self.proposals():
+            if id in (one.id, one.name):
+                return one
+        raise NotFound(f"no proposal {id!r} waits", hint="`agent-memory rules proposals` shows them", field="id")
+
+
+def _shown(record: Record) -> Proposal:
+    payload = record.payload
+    return Proposal(
+        id=record.id,
+        name=payload["name"],
+        rule=payload["markdown"],
+        confidence=record.confidence,
+        reason=payload.get("reason"),
+        at=record.recorded_at,
+    )

@@ -1,0 +1,130 @@
+"""`memory.rules`: the procedures of a folder, written in Markdown. P1 to P5."""
+
+from __future__ import annotations
+
+from agent_memory.app import checking, pagefiles
+from agent_memory.app.namespaces.prompts import Prompts
+from agent_memory.app.namespaces.proposals import Proposals
+from agent_memory.app.operations import Permission, operation
+from agent_memory.app.procedures import procedures
+from agent_memory.core.rules.fix import fixed
+from agent_memory.core.rules.lint import lint
+from agent_memory.core.rules.template import PAGES
+from agent_memory.models.errors import InvalidInput
+from agent_memory.models.model import Model
+from agent_memory.models.rules import Action, Finding, Rulebook, RuleChange, RuleRevision, Verdict
+
+MOST_REVISIONS = 1000
+
+
+class Linted(Model):
+    """What is wrong with pages. `ok`: no error is among it; warnings may be. `fixed`: pages that were repaired."""
+
+    ok: bool
+    pages: list[str]
+    findings: list[Finding]
+    fixed: list[str]
+
+
+class Begun(Model):
+    """The pages that were written, and those that were there already and stayed as they are."""
+
+    folder: str
+    written: list[str]
+    kept: list[str]
+
+
+class Rules(Proposals, Prompts):
+    """Procedures in your own files: pages of Markdown with rules that are checked, skills and examples."""
+
+    @operation("rules.read", "GET /rules", toolset="core/rules/read", here=True)
+    def read(self, folder: str | None = None, at: str | None = None) -> Rulebook:
+        """The rules, skills and examples that hold in a folder, each with its file, line and commit.
+
+        They come from its repository, from the clone and from your own pages; of rules with one id the nearest holds.
+        `at` is a commit, a tag or a branch: the repository's pages are read as they were there, and nothing on the disk
+        is touched.
+        """
+        return self._book(folder, at, "at")
+
+    @operation("rules.at", "GET /rules/at", here=True)
+    def at(self, ref: str, folder: str | None = None) -> Rulebook:
+        """The rules that held at a commit, a tag or a branch: `memory.rules.at("v0.2")`."""
+        return self._book(folder, ref, "ref")
+
+    @operation("rules.log", "GET /rules/log", here=True)
+    def log(self, folder: str | None = None, limit: int = 20) -> list[RuleRevision]:
+        """The commits that changed the rules of a folder, the newest first, and which rules."""
+        if not 1 <= limit <= MOST_REVISIONS:
+            raise InvalidInput(f"limit: {limit}; use 1 to {MOST_REVISIONS}", field="limit")
+        return procedures().log(self._client.workplace.folder(folder), limit)
+
+    @operation("rules.diff", "GET /rules/diff", here=True)
+    def diff(self, a: str, b: str | None = None, folder: str | None = None) -> list[RuleChange]:
+        """The rules that were added, removed or changed from one commit, tag or branch to another, or to the disk."""
+        return procedures().diff(self._client.workplace.folder(folder), a, b)
+
+    @operation("rules.check", "POST /rules/check", toolset="core/rules/check", here=True)
+    def check(self, action: Action, folder: str | None = None, at: str | None = None) -> Verdict:
+        """Say whether an action is allowed by the rules of a folder, before it is done.
+
+        An action is a command, a commit message, a path, a tool call or a text. The verdict cites each rule that it
+        breaks, what is wrong, and what to do instead. `at` asks the rules of a commit, tag or branch.
+        """
+        workplace = self._client.workplace
+        where = workplace.folder(folder)
+        if action.path is not None:
+            workplace.path(action.path, where)  # of somebody else's disk, a server says nothing
+        return checking.verdict(action, where, at)
+
+    @operation("rules.lint", "GET /rules/findings", here=True)
+    def lint(self, paths: list[str] | None = None, folder: str | None = None) -> Linted:
+        """Check pages of procedures, and say with line and column what is wrong with them.
+
+        `paths` are files or folders, seen from `folder`; by default it is what is found there.
+        """
+        return self._linted(paths, folder, [])
+
+    @operation("rules.fix", "POST /rules/fix", permission=Permission.WRITE, here=True)
+    def fix(self, paths: list[str] | None = None, folder: str | None = None) -> Linted:
+        """Repair what is safe to repair in pages of procedures, and check them again.
+
+        Missing ids are written, and severities and keys spelled as they should be. Every other byte stays.
+        """
+        done = []
+        for page in pagefiles.given(self._client.workplace, self._client.workplace.folder(folder), paths):
+            text = page.text
+            if text is None:
+                continue
+            new = fixed(page.path, text).encode("utf-8")
+            if new != page.data and pagefiles.replace(page.file, page.data, new):
+                done.append(page.path)
+        return self._linted(paths, folder, done)
+
+    @operation("rules.init", "POST /rules", permission=Permission.WRITE, here=True)
+    def init(self, folder: str | None = None) -> Begun:
+        """Begin the procedures of a folder: `.memory/procedural.md` and `.memory/working.md`.
+
+        What is there already stays as it is.
+        """
+        workplace = self._client.workplace
+        root = workplace.folder(folder)
+        memory = workplace.path(pagefiles.MEMORY, root, "folder")
+        written: list[str] = []
+        kept: list[str] = []
+        for name, text in PAGES.items():
+            new = pagefiles.create(memory / name, text.encode("utf-8"))
+            (written if new else kept).append(f"{pagefiles.MEMORY}/{name}")
+        return Begun(folder=str(root), written=written, kept=kept)
+
+    def _book(self, folder: str | None, at: str | None, field: str) -> Rulebook:
+        kept = procedures().called(self._client.workplace.folder(folder), at, field)
+        lists = {name: list(getattr(kept, name)) for name in ("rules", "entries", "pages", "findings")}
+        return kept.model_copy(update=lists)  # the caller's own to change
+
+    def _linted(self, paths: list[str] | None, folder: str | None, done: list[str]) -> Linted:
+        workplace = self._client.workplace
+        pages = [page.page() for page in pagefiles.given(workplace, workplace.folder(folder), paths)]
+        findings = lint(pages)
+        ok = all(one.level != "error" for one in findings)
+        return Linted(ok=ok, pages=[page.path for page in pages], findings=findings, fixed=done)

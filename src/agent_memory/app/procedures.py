@@ -1,0 +1,115 @@
+"""The rules that hold in a folder: find the pages, read each, merge them. Kept, so that an unchanged state costs a few
+looks at the disk and a changed one is seen at the next call; a page that did not change is not read again."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Iterable
+from itertools import islice
+from pathlib import Path
+
+from agent_memory.app.config import config_folder
+from agent_memory.core.rules.changes import changes
+from agent_memory.core.rules.page import Facts, merged, read, unreadable
+from agent_memory.models.errors import InvalidInput, NotFound
+from agent_memory.models.rules import Page, Rule, Rulebook, RuleChange, RuleRevision, Version
+from agent_memory.ports.pages import Found, PageFile, Pages, Revision
+
+KINDS = ("added", "removed", "changed")
+MOST_BOOKS = 64  # folders and refs that are kept
+MOST_PAGES = 2000
+
+
+class Procedures:
+    """Safe to use from several threads: what is kept is put into its place whole, and nobody waits for anybody."""
+
+    def __init__(self, pages: Pages) -> None:
+        self._pages = pages
+        self._books: dict[tuple[Path, str | None], tuple[Found, Rulebook, tuple[Page, ...]]] = {}
+        self._read: dict[tuple[object, ...], Page] = {}
+
+    def book(self, folder: Path, at: str | None = None) -> Rulebook:
+        """What holds in a folder (its links resolved), now or at a commit, tag or branch. It is shared: do not change
+        its lists."""
+        return self._held(folder, at)[0]
+
+    def pages(self, folder: Path) -> tuple[Page, ...]:
+        """The pages behind it, the farthest first."""
+        return self._held(folder, None)[1]
+
+    def _held(self, folder: Path, at: str | None) -> tuple[Rulebook, tuple[Page, ...]]:
+        key = (folder, at)
+        if (kept := self._books.get(key)) is not None:
+            before, book, pages = kept
+            found = self._pages.still(before)
+            if found is not None:
+                if found is not before:
+                    self._books[key] = (found, book, pages)
+                return book, pages
+        found = self._pages.find(folder, at)
+        pages = tuple(self._page(file) for file in found.files)
+        book = merged(pages, found.version)
+        if len(self._books) >= MOST_BOOKS:
+            self._books.clear()
+        self._books[key] = (found, book, pages)
+        return book, pages
+
+    def diff(self, folder: Path, a: str, b: str | None = None) -> list[RuleChange]:
+        """The rules that differ between two states; the later one is the disk, where none is named."""
+        return changes(self.called(folder, a, "a").rules, self.called(folder, b, "b").rules)
+
+    def called(self, folder: Path, at: str | None, field: str) -> Rulebook:
+        """The same as `book`, for a caller who knows the ref by another name: errors call it so."""
+        try:
+            return self.book(folder, at)
+        except (InvalidInput, NotFound) as error:
+            if error.field != "at":
+                raise
+            said = f"{field}:{error.message.removeprefix('at:')}"
+            raise type(error)(said, hint=error.hint, field=field) from None
+
+    def log(self, folder: Path, limit: int) -> list[RuleRevision]:
+        """The commits that changed rules, the newest first."""
+        told = self._pages.log(folder)
+        try:
+            return list(islice((one for one in map(self._revision, told) if one is not None), limit))
+        finally:
+            told.close()
+
+    def _revision(self, one: Revision) -> RuleRevision | None:
+        after = self._rules(one.after)
+        found = [] if one.cut else changes(self._rules(one.before), after)
+        if not found and not (one.cut and after):
+            return None
+        ids = {kind: [change.rule for change in found if change.change == kind] for kind in KINDS}
+        return RuleRevision(commit=one.commit, author=one.author, at=one.at, subject=one.subject, cut=one.cut, **ids)
+
+    def _rules(self, files: Iterable[PageFile]) -> list[Rule]:
+        return merged([self._page(file) for file in files], Version()).rules
+
+    def _page(self, file: PageFile) -> Page:
+        key = (file.path, file.layer, file.digest, file.problem, file.commit, file.dirty)
+        if (kept := self._read.get(key)) is not None:
+            return kept
+        facts = Facts(file.layer, file.commit, file.dirty)
+        if file.text is None:
+            page = unreadable(file.path, file.problem or "cannot be read", facts)
+        else:
+            page = read(file.path, file.text, facts)
+        if len(self._read) >= MOST_PAGES:
+            self._read.clear()
+        self._read[key] = page
+        return page
+
+
+def procedures() -> Procedures:
+    """Those of this process: clients come and go, and share what was read."""
+    return _shared(config_folder())
+
+
+@functools.lru_cache(maxsize=8)
+def _shared(own: Path) -> Procedures:
+    from agent_memory.engines.git.pages import GitPages
+
+    return Procedures(GitPages(own, os.environ))

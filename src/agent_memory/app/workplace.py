@@ -1,0 +1,55 @@
+"""The folder that an operation about files works in. In process it is whatever the caller names; whoever calls over a
+network is held to the folder of the server, so that a key to a memory is no key to a disk."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent_memory.models.errors import Denied, InvalidInput
+
+
+@dataclass(frozen=True)
+class Workplace:
+    """`root` is the folder that a caller cannot leave; None: there is none."""
+
+    root: Path | None = None
+
+    @classmethod
+    def bound(cls, root: Path | None) -> Workplace:
+        """Held to this folder, or to the working directory of now."""
+        return cls(Path(os.path.realpath((root or Path.cwd()).expanduser())))
+
+    def folder(self, asked: str | None = None) -> Path:
+        """The folder that is meant, without symbolic links; by default the root, or the working directory of now."""
+        found = self.path(asked or ".", field="folder")
+        if not os.path.isdir(found):  # noqa: PTH112 - which never raises
+            raise InvalidInput(
+                f"folder: {asked or str(found)!r} is no folder", hint="name one that exists", field="folder"
+            )
+        return found
+
+    def path(self, asked: str, within: Path | None = None, field: str = "path") -> Path:
+        """A file or folder, seen from `within`, and its links followed. `Denied` outside the root."""
+        start = within or self.root or _here()
+        try:
+            found = Path(os.path.realpath(start / Path(asked).expanduser()))
+        except (ValueError, OSError, RuntimeError):  # a NUL, a name that is too long, a user that nobody knows
+            raise InvalidInput(f"{field}: {asked[:200]!r} is no path", hint="correct it", field=field) from None
+        if self.root is not None and not found.is_relative_to(self.root):
+            raise Denied(
+                f"{field}: {asked[:200]!r} is outside the folder of this server",
+                hint="ask about a folder inside it, or run it on your own machine",
+                field=field,
+            )
+        return found
+
+
+def _here() -> Path:
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        raise InvalidInput(
+            "folder: the working directory is gone", hint="change to one that exists", field="folder"
+        ) from None

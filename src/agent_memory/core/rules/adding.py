@@ -1,0 +1,59 @@
+"""Adding a rule to a page that people write: at its end, and nothing else of it changes."""
+
+from __future__ import annotations
+
+from agent_memory.core.rules.page import read
+from agent_memory.core.rules.written import markdown
+from agent_memory.models.errors import Conflict, InvalidInput
+from agent_memory.models.rules import Place, Rule
+
+HEADING = "## Rules"
+TITLE = "# Procedures\n"
+FORM = "write it as a page has it: **id** (severity) text, and its keys as a list below"
+_NOWHERE = Place(path="")
+
+
+def proposed(text: str) -> Rule:
+    """The one rule that a text holds, with or without the dash of a list item; `InvalidInput` says what is wrong."""
+    item = text.strip()
+    if not item.startswith(("- ", "* ", "+ ")):
+        item = "- " + item
+    page = read("rule", f"{HEADING}\n\n{item}\n")
+    wrong = [one for one in page.findings if one.level == "error" or one.code in ("made-id", "no-check")]
+    if wrong:
+        raise InvalidInput(f"rule: {wrong[0].message}", hint=FORM, field="rule")
+    if len(page.rules) != 1:
+        raise InvalidInput(f"rule: holds {len(page.rules)} rules", hint=FORM, field="rule")
+    return page.rules[0].model_copy(update={"at": _NOWHERE})
+
+
+def ending(path: str, text: str, rule: Rule) -> str:
+    """What to write at the end of a page so that it holds this rule too; nothing if it does already.
+
+    `Conflict`: the page has another rule of that id, or ends in the middle of something.
+    """
+    before = read(path, text)
+    for known in before.rules:
+        if known.id == rule.id:
+            if _bare(known) == _bare(rule):
+                return ""
+            raise Conflict(
+                f"{known.at}: there is another rule {rule.id!r}",
+                hint="change that one by hand, or propose yours under another id",
+                field="rule",
+            )
+    apart = TITLE if not text.strip() else "" if text.endswith("\n") else "\n"
+    for heading in ("", f"\n{HEADING}\n\n"):
+        added = apart + heading + markdown(rule)
+        after = read(path, text + added)
+        if [*map(_bare, before.rules), _bare(rule)] == [*map(_bare, after.rules)] and len(before.entries) == len(
+            after.entries
+        ):
+            return added
+    raise Conflict(
+        f"{path}: a rule cannot be added at its end", hint="is a code block still open there? close it", field="rule"
+    )
+
+
+def _bare(rule: Rule) -> Rule:
+    return rule.model_copy(update={"at": _NOWHERE})

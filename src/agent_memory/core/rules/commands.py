@@ -1,0 +1,72 @@
+"""The commands of an action, and how a rule meets them: argv patterns, or regular expressions over what is written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from agent_memory.core.rules.answer import Answer
+from agent_memory.core.rules.shell import Argv, Pattern, having, matches, pattern, understand, understand_argv
+from agent_memory.core.rules.text import expression, is_expression
+from agent_memory.models.rules import Action
+
+UNSURE = "a part of it is known only when it runs"
+
+
+@dataclass(frozen=True)
+class Command:
+    """One command of a line. A regular expression sees the command by itself and the line as it was written."""
+
+    argv: Argv
+    line: str
+
+    @property
+    def text(self) -> str:
+        return str(self.argv)
+
+    @property
+    def unsure(self) -> str | None:
+        known = self.argv.certain and all(word.text is not None for word in self.argv.words)
+        return None if known else UNSURE
+
+    def meets(self, span: str) -> Answer:
+        if not is_expression(span):
+            return matches(_pattern(span), self.argv)
+        find = expression(span)
+        if find(self.text) or find(self.line):
+            return Answer.YES
+        return Answer.NO if self.unsure is None else Answer.MAYBE
+
+    def has(self, span: str) -> Answer:
+        """Whether it has an option, or a word, wherever that stands."""
+        return self.meets(span) if is_expression(span) else matches(_having(span), self.argv)
+
+
+def understood(action: Action, aliases: Mapping[str, str]) -> tuple[list[Command], str | None]:
+    """What an action could run, and why there may be more, if so."""
+    if action.argv is not None:
+        found, line = understand_argv(action.argv, aliases), " ".join(action.argv)
+    else:
+        line = action.command or ""
+        found = understand(line, aliases)
+    return [Command(argv, line) for argv in found.commands], found.doubt
+
+
+def refused(span: str, key: str) -> str | None:
+    """Why a span cannot be a pattern of a command under this key (`command`, `unless`, `with`); None if it can."""
+    try:
+        expression(span) if is_expression(span) else _having(span) if key == "with" else _pattern(span)
+    except ValueError as error:
+        return str(error)
+    return None
+
+
+@lru_cache(maxsize=4096)
+def _pattern(span: str) -> Pattern:
+    return pattern(span)
+
+
+@lru_cache(maxsize=4096)
+def _having(span: str) -> Pattern:
+    return having(span)

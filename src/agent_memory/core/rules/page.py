@@ -1,0 +1,384 @@
+"""From the text of a page to its rules, skills and examples, and from pages to what holds in a folder. Pure: whoever
+found the text says where it stands. Nothing that a page holds makes this fail; what is wrong with it is a finding."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Literal
+
+from agent_memory.core.rules import markdown, syntax
+from agent_memory.core.rules.codes import Notes
+from agent_memory.core.rules.front import front
+from agent_memory.core.rules.markdown import Block, Source
+from agent_memory.core.rules.syntax import Draft
+from agent_memory.models.model import LONGEST_NAME
+from agent_memory.models.rules import Entry, Finding, Layer, Page, Place, Rule, Rulebook, Version
+
+LONGEST_PAGE = 1_000_000  # bytes
+MOST_LINES = 20_000
+RULES, SKILLS, EXAMPLES = "rules", "skills", "examples"
+SECTIONS = (RULES, SKILLS, EXAMPLES)
+FOREIGN = ("AGENTS.md", "CLAUDE.md")
+STYLE = ("bad-id", "duplicate-id", "empty-rule")  # errors that leave a check as it is
+SKILL = "SKILL.md"
+Kind = Literal["skill", "example", "guidance"]
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Where a page stands."""
+
+    layer: Layer = Layer.REPOSITORY
+    commit: str | None = None
+    dirty: bool = False
+
+
+@dataclass(frozen=True)
+class Part:
+    """A heading and what follows it, up to the next one that `read` looks at. `name` is the section it belongs to."""
+
+    name: str
+    title: str
+    heading: Block | None
+    level: int
+    blocks: tuple[Block, ...]
+
+    @property
+    def depth(self) -> int:
+        return self.heading.level if self.heading else 0
+
+    @property
+    def inner(self) -> bool:
+        """Whether its heading is smaller than that of its section."""
+        return self.depth > self.level
+
+    @property
+    def first(self) -> int:
+        return self.heading.first if self.heading else self.blocks[0].first
+
+    @property
+    def end(self) -> int:
+        return self.blocks[-1].end if self.blocks else self.heading.end if self.heading else 0
+
+
+def read(path: str, text: str, facts: Facts | None = None) -> Page:
+    """A page, understood. `AGENTS.md` and `CLAUDE.md` are taken as they stand, `SKILL.md` is a skill."""
+    facts = facts or Facts()
+    if (problem := _too_much(text)) is not None:
+        return unreadable(path, problem, facts)
+    reading = understood(path, text, facts)
+    rules = [rule for rule, _ in reading.ruled()]
+    return Page(
+        path=path,
+        layer=facts.layer,
+        digest=hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest(),
+        rules=tuple(rules),
+        entries=tuple(reading.entries),
+        findings=tuple(_kept(reading.notes)),
+    )
+
+
+def understood(path: str, text: str, facts: Facts) -> Reading:
+    """A page of a bearable size with its parts, and where in the text they stand."""
+    notes, source = Notes(path), Source(text.encode("utf-8", "replace").decode())  # no lone surrogates
+    _control(notes, text, source)
+    matter = front(source.lines, notes)
+    blocks, deep = markdown.blocks(source, matter.lines)
+    if deep is not None:
+        notes.say("nested-deeply", (deep, 0), "lists are nested too deeply here, and are not read")
+    name = PurePosixPath(path).name
+    reading = Reading(source, notes, path, facts)
+    if name == SKILL:
+        reading.skill(matter.values, matter.lines)
+    elif name in FOREIGN:
+        reading.foreign(blocks)
+    else:
+        reading.own(blocks)
+    return reading
+
+
+def unreadable(path: str, problem: str, facts: Facts | None = None) -> Page:
+    """A page that could not be read, and why."""
+    notes = Notes(path)
+    notes.say("unreadable", (0, 0), f"the page {problem}")
+    return Page(path=path, layer=(facts or Facts()).layer, digest="", findings=tuple(notes.findings))
+
+
+def merged(pages: Sequence[Page], version: Version) -> Rulebook:
+    """What holds where these pages do, the farthest first: of rules with one id, those of the nearest place."""
+    nearest: dict[str, tuple[Layer, str]] = {}
+    for page in pages:
+        nearest |= {rule.id: (Layer(page.layer), beside(page.path)) for rule in page.rules}
+    return Rulebook(
+        rules=[
+            rule for page in pages for rule in page.rules if nearest[rule.id] == (Layer(page.layer), beside(page.path))
+        ],
+        entries=[entry for page in pages for entry in page.entries],
+        pages=[page.path for page in pages],
+        findings=[finding for page in pages for finding in page.findings] + duplicates(pages),
+        version=version,
+    )
+
+
+def duplicates(pages: Iterable[Page]) -> list[Finding]:
+    """Ids that were given twice on pages that stand side by side, where none is nearer than the other."""
+    seen: dict[tuple[Layer, str, str], Rule] = {}
+    found: list[Finding] = []
+    for page in pages:
+        notes = Notes(page.path)
+        made = {(one.line, one.column) for one in page.findings if one.code == "made-id"}
+        for rule in page.rules:
+            if (rule.at.line, rule.at.column) in made:
+                continue
+            first = seen.setdefault((Layer(page.layer), beside(page.path), rule.id), rule)
+            if first.at.path != page.path:
+                said = f"{rule.id!r} is also the id of a rule at {first.at.path}:{first.at.line}"
+                notes.say("duplicate-id", (rule.at.line - 1, rule.at.column - 1), said)
+        found += notes.findings
+    return found
+
+
+def beside(path: str) -> str:
+    """The folder that a page is about: pages of one folder stand side by side."""
+    parts = PurePosixPath(path).parts[:-1]
+    for name in (".memory", ".claude", "skills"):
+        if name in parts:
+            parts = parts[: len(parts) - 1 - parts[::-1].index(name)]
+    return "/".join(parts)
+
+
+def parts(blocks: Sequence[Block]) -> Iterator[Part]:
+    """A page, cut at its headings. Below "Rules", "Skills" and "Examples" a smaller heading still belongs to them."""
+    name, level = "", 0
+    heading: Block | None = None
+    held: list[Block] = []
+    for block in [*blocks, None]:
+        if block is not None and block.kind != "heading":
+            held.append(block)
+            continue
+        if heading is not None or held:
+            yield Part(name, heading.content.strip() if heading else "", heading, level, tuple(held))
+        if block is None:
+            return
+        title = block.content.strip().strip("*_:").strip().lower()
+        if title in SECTIONS:
+            name, level = title, block.level
+        elif block.level <= level or not name:
+            name, level = "", block.level
+        heading, held = block, []
+
+
+class Reading:
+    """One page, while it is read."""
+
+    def __init__(self, source: Source, notes: Notes, path: str, facts: Facts) -> None:
+        self.source, self.notes, self.path, self.facts = source, notes, path, facts
+        self.drafts: list[Draft] = []
+        self.entries: list[Entry] = []
+        self._names = _Names()
+
+    def own(self, blocks: Sequence[Block]) -> None:
+        """A page of ours: rules under "Rules", skills and examples under theirs, guidance under other headings."""
+        found = list(parts(blocks))
+        titled = any(part.name for part in found)  # what stands below its title then tells what the page is
+        for part in found:
+            if part.name == RULES:
+                self._rules(part.blocks)
+            elif not part.name:
+                self._near(part)
+                self._stray(part.blocks)
+                if part.blocks and part.heading and not (titled and part.heading.level == 1):
+                    self._entry("guidance", part.title, part.first, part.end)
+        self._entries([part for part in found if part.name == SKILLS], "skill")
+        self._entries([part for part in found if part.name == EXAMPLES], "example")
+
+    def foreign(self, blocks: Sequence[Block]) -> None:
+        """A page for agents of any kind, as it stands."""
+        for part in parts(blocks):
+            lists = [block for block in part.blocks if block.kind == "list"]
+            if part.name == RULES:
+                self._rules(part.blocks, foreign=True)
+            else:
+                for item in filter(_formed, _items(part.blocks)):
+                    if made := syntax.draft(self.source, item, self.notes, foreign=True):
+                        self.drafts.append(made)
+            if part.blocks and (part.name != RULES or len(lists) < len(part.blocks)):
+                self._entry("guidance", part.title or PurePosixPath(self.path).name, part.first, part.end)
+
+    def skill(self, values: dict[str, object], lines: int) -> None:
+        """The form of Agent Skills: a name and a description before the text."""
+        folder = PurePosixPath(self.path).parent.name
+        name, about = (str(values.get(key) or "").strip() for key in ("name", "description"))
+        if not name:
+            self.notes.say("skill-form", (0, 0), "the skill has no name: write `name:` into its front matter")
+        if not about:
+            self.notes.say("skill-form", (0, 0), "the skill has no description: agents choose by it")
+        named = name if name.isprintable() and len(name) <= LONGEST_NAME else ""
+        self._entry("skill", about or named or folder, lines, len(self.source.lines), named or folder)
+
+    def ruled(self) -> Iterator[tuple[Rule, Draft]]:
+        """The rules of the page, with ids: those that were given stay, others are made of words."""
+        taken: dict[str, int] = {}
+        for one in self.drafts:
+            id = one.head.id
+            if id is not None and _is_id(id):
+                if id in taken:
+                    said = f"{id!r} is also the id of the rule in line {taken[id] + 1}"
+                    self.notes.say("duplicate-id", one.place, said)
+                taken.setdefault(id, one.place[0])
+        names = _Names(taken)
+        for one in self.drafts:
+            id = one.head.id
+            if id is None or not _is_id(id):
+                made = names.free(syntax.slug(id or one.text))
+                if id is None:
+                    self.notes.say("made-id", one.place, f"has no id: write **{made}** before it")
+                else:
+                    said = f"{id[:60]!r} is no id: write **{made}** (small letters, digits and dashes)"
+                    self.notes.say("bad-id", one.place, said)
+                id = made
+            yield self._rule(id, one), one
+
+    def _rule(self, id: str, one: Draft) -> Rule:
+        return Rule(
+            id=id,
+            text=one.text or id.replace("-", " "),
+            severity=one.severity,
+            check=one.check,
+            broken="; ".join(dict.fromkeys(one.broken)) or None,
+            because=one.values.words.get("because") or None,
+            fix=one.values.words.get("fix") or None,
+            git_config=one.values.git_config,
+            at=self._place(*one.place),
+        )
+
+    def _rules(self, blocks: Sequence[Block], *, foreign: bool = False) -> None:
+        for block in blocks:
+            for item in block.blocks if block.kind == "list" else ():
+                if made := syntax.draft(self.source, item, self.notes, foreign=foreign):
+                    self.drafts.append(made)
+            if not foreign:
+                self._stray([one for item in block.blocks for one in item.blocks] if block.kind == "list" else [block])
+
+    def _entries(self, found: Sequence[Part], kind: Kind) -> None:
+        """A part under a smaller heading is one entry, with all below it; elsewhere each item of a list is."""
+        top = min((part.depth for part in found if part.inner), default=0)
+        runs: list[list[Part]] = []
+        for part in found:
+            if part.inner and part.depth > top and runs and runs[-1][0].inner:
+                runs[-1].append(part)
+            else:
+                runs.append([part])
+        for run in runs:
+            part = run[0]
+            lists = [block for block in part.blocks if block.kind == "list"]
+            if part.inner:
+                self._entry(kind, part.title, part.first, run[-1].end)
+            elif lists:
+                for item in [item for block in lists for item in block.blocks]:
+                    self._entry(kind, _title(self.source, item), item.first, item.end)
+            elif part.blocks:
+                self._entry(kind, part.title, part.blocks[0].first, part.end)
+
+    def _entry(self, kind: Kind, title: str, first: int, end: int, id: str | None = None) -> None:
+        text = self.source.between(first, end)
+        if not text:
+            return
+        shown = " ".join(title.split())[:200] or text[:80]
+        id = self._names.free(id or syntax.slug(shown))
+        while first < end - 1 and not self.source.lines[first].strip():
+            first += 1
+        at = self._place(first, 0)
+        self.entries.append(Entry(id=id, section=kind, title=shown, text=text, at=at))
+
+    def _near(self, part: Part) -> None:
+        """A heading that is nearly "Rules" would be rules that nobody obeys."""
+        if part.heading and (near := difflib.get_close_matches(part.title.lower()[:40], SECTIONS, 1, 0.8)):
+            said = f"{part.title!r} is nearly {near[0].capitalize()!r}, and means nothing as it is"
+            self.notes.say("section-name", (part.heading.first, 0), said)
+
+    def _stray(self, blocks: Sequence[Block]) -> None:
+        for item in _items(blocks):
+            if _formed(item):
+                place = markdown.within(self.source, item.blocks[0], 0)
+                self.notes.say("stray-rule", place, 'is no rule here: move it to the list below the heading "Rules"')
+
+    def _place(self, line: int, column: int) -> Place:
+        facts = self.facts
+        return Place(
+            path=self.path,
+            line=line + 1,
+            column=column + 1,
+            layer=facts.layer,
+            commit=facts.commit,
+            dirty=facts.dirty,
+        )
+
+
+def _items(blocks: Iterable[Block]) -> Iterator[Block]:
+    for block in blocks:
+        if block.kind == "item":
+            yield block
+        yield from _items(block.blocks)
+
+
+def _formed(item: Block) -> bool:
+    """Whether it is written as a rule: `**id** (severity)`."""
+    if not item.blocks or item.blocks[0].kind != "paragraph":
+        return False
+    head = syntax.head_of(item.blocks[0].content)
+    return head.id is not None and _is_id(head.id) and (head.severity or "").strip().lower() in syntax.SEVERITIES
+
+
+def _is_id(id: str) -> bool:
+    return len(id) <= syntax.LONGEST_ID and syntax.ID.fullmatch(id) is not None
+
+
+class _Names:
+    """Ids of one page: what is taken gets a number."""
+
+    def __init__(self, taken: Iterable[str] = ()) -> None:
+        self._taken = set(taken)
+        self._next: dict[str, int] = {}
+
+    def free(self, id: str) -> str:
+        made = id
+        while made in self._taken:
+            number = self._next.get(id, 2)
+            self._next[id] = number + 1
+            made = f"{id}-{number}"
+        self._taken.add(made)
+        return made
+
+
+def _title(source: Source, item: Block) -> str:
+    opening = item.blocks[0] if item.blocks else None
+    if opening is None or opening.kind != "paragraph":
+        return source.between(item.first, item.end).split("\n")[0]
+    return " ".join(opening.content.split())
+
+
+def _control(notes: Notes, given: str, source: Source) -> None:
+    """Characters that no text holds: a NUL, or half of a pair."""
+    bad = next((place for place, char in enumerate(given) if char == "\0" or "\ud800" <= char <= "\udfff"), None)
+    if bad is not None:
+        said = "holds characters that are no text (NUL or the like): remove them"
+        notes.say("control-characters", source.place(bad), said)
+
+
+def _too_much(text: str) -> str | None:
+    if len(text) > LONGEST_PAGE:
+        return f"is longer than {LONGEST_PAGE:,} characters: split it"
+    lines = max(text.count("\n"), text.count("\r"))
+    return f"is longer than {MOST_LINES:,} lines: split it" if lines > MOST_LINES else None
+
+
+def _kept(notes: Notes) -> list[Finding]:
+    """In the order of the page. Of pages that are not ours only what makes a rule unusable is said."""
+    ours = PurePosixPath(notes.path).name not in FOREIGN
+    found = [one for one in notes.findings if ours or (one.level == "error" and one.code not in STYLE)]
+    return sorted(found, key=lambda one: (one.line, one.column, one.code))

@@ -1,0 +1,67 @@
+"""Whether a glob matches a word that may have holes: surely, perhaps or never."""
+
+from __future__ import annotations
+
+import re
+from fnmatch import translate
+from functools import lru_cache
+
+from agent_memory.core.rules.answer import Answer
+from agent_memory.core.rules.shell.words import Word
+
+_TOKEN = re.compile(r"\[!?\]?[^\]]*\]|.", re.S)
+_WILD = re.compile(r"[*?\[]")
+
+
+class Glob:
+    """A pattern for one word: `*`, `?` and `[…]`."""
+
+    __slots__ = ("_match", "literal", "text")
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.literal = None if _WILD.search(text) else text
+        self._match = re.compile(translate(text)).match
+
+    def answer(self, word: Word) -> Answer:
+        known = word.text
+        if known is not None:
+            same = known == self.literal if self.literal is not None else bool(self._match(known))
+            return Answer.YES if same else Answer.NO
+        if self.text == "*" and not word.spreads:
+            return Answer.YES
+        return Answer.MAYBE if _meet(self.text, word.parts) else Answer.NO
+
+
+@lru_cache(maxsize=4096)
+def _meet(pattern: str, parts: tuple[str | None, ...]) -> bool:
+    """Whether some filling of the holes matches."""
+    if parts == (None,):
+        return True
+    left: list[str] = _TOKEN.findall(pattern)
+    right: list[str | None] = [one for part in parts for one in ([None] if part is None else part)]
+    reach = {0}
+    reach |= _free(reach, left)
+    for token in right:
+        following: set[int] = set()
+        for at in reach:
+            if token is None:
+                following |= set(range(at, len(left) + 1))
+            elif at < len(left) and (left[at] == "*" or _one(left[at], token)):
+                following.add(at if left[at] == "*" else at + 1)
+        reach = following | _free(following, left)
+    return len(left) in reach
+
+
+def _free(reach: set[int], left: list[str]) -> set[int]:
+    """Where a `*` that matches nothing leads."""
+    found = set()
+    for at in reach:
+        while at < len(left) and left[at] == "*":
+            at += 1
+            found.add(at)
+    return found
+
+
+def _one(token: str, char: str) -> bool:
+    return token in (char, "?") or (len(token) > 2 and bool(re.match(translate(token), char)))

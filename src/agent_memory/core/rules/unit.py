@@ -1,0 +1,72 @@
+"""What a check looks at: one part of an action. A line for a shell has as many parts as it runs commands; every other
+action is one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from agent_memory.core.rules.answer import Answer
+from agent_memory.core.rules.text import matcher
+from agent_memory.models.rules import Action, Subject
+
+if TYPE_CHECKING:
+    from agent_memory.core.rules.commands import Command
+
+UNREAD = "its content is not known"
+
+
+@dataclass(frozen=True)
+class Unit:
+    """`name` is what patterns are about, `text` what `contains` looks into, None where it is not known (`blank` says
+    so). `unsure` says what is known only when it runs."""
+
+    subject: str
+    name: str | None
+    text: str | None
+    shown: str
+    branch: str | None = None
+    arguments: dict[str, Any] = field(default_factory=dict)
+    command: Command | None = None
+    fold: bool = False
+    blank: str = UNREAD
+
+    @property
+    def unsure(self) -> str | None:
+        return None if self.command is None else self.command.unsure
+
+    def meets(self, span: str) -> Answer:
+        """Whether a pattern, or an exception, is about this part."""
+        if self.command is not None:
+            return self.command.meets(span)
+        matches = matcher(span, self.subject, self.fold and self.subject == Subject.PATH)
+        return Answer.YES if self.name is not None and matches(self.name) else Answer.NO
+
+    def has(self, span: str) -> Answer:
+        """Whether a command has an option, or a word, wherever it stands."""
+        return Answer.NO if self.command is None else self.command.has(span)
+
+
+def units(action: Action, aliases: Mapping[str, str], fold: bool) -> tuple[list[Unit], str | None]:
+    """The parts of an action, and why it could not be understood for certain, if so."""
+    if action.subject == Subject.COMMAND:
+        from agent_memory.core.rules.commands import understood  # a parser, which nothing else needs
+
+        found, doubt = understood(action, aliases)
+        return [Unit(Subject.COMMAND, None, one.line, one.text, action.branch, command=one) for one in found], doubt
+    return [_single(action, fold)], None
+
+
+def _single(action: Action, fold: bool) -> Unit:
+    if action.commit_message is not None:
+        message = action.commit_message
+        return Unit(Subject.COMMIT, message, message, message.strip().split("\n")[0], action.branch)
+    if action.path is not None:
+        return Unit(Subject.PATH, action.path, action.text, action.path, action.branch, fold=fold)
+    if action.tool is not None:
+        told = json.dumps(action.arguments, ensure_ascii=False, sort_keys=True)
+        shown = f"{action.tool} {told}" if action.arguments else action.tool
+        return Unit(Subject.TOOL, action.tool, told, shown, action.branch, action.arguments)
+    return Unit(Subject.TEXT, action.label, action.text, action.label or (action.text or "").strip().split("\n")[0])

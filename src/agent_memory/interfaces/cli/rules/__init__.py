@@ -1,0 +1,1 @@
+"""Commands about procedures that are more than their operation."""

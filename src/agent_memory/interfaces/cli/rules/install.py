@@ -1,0 +1,42 @@
+"""`agent-memory rules install-hooks`: git hooks that ask the rules, beside those that are there already."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from agent_memory.interfaces.cli import whose
+from agent_memory.interfaces.cli.session import Session
+
+
+@whose.anywhere
+@click.command("install-hooks", short_help="Put git hooks in place that stop what a rule denies")
+@click.argument("folder", default=".", type=click.Path(path_type=Path))
+@click.option("--uninstall", is_flag=True, help="take them away, and put back what was there before")
+@click.option("--json", "_json", is_flag=True, help="answer in JSON")
+@click.pass_obj
+def command(session: Session, /, folder: Path, **given: Any) -> int:
+    """Put git hooks in place that stop what a rule denies: commits, messages, merges, rebases and pushes.
+
+    Hooks that are there already stay and run first. Doing it again renews them; --uninstall puts everything back.
+    FOLDER is any folder of the repository, by default this one. All worktrees of a repository share its hooks.
+    """
+    from agent_memory.engines.git.hooks import install, uninstall
+    from agent_memory.interfaces.cli import exits, output
+    from agent_memory.interfaces.cli.blocks import Block, Line, Note
+
+    removing = given["uninstall"]
+    done = uninstall(folder) if removing else install(folder, sys.executable)
+    if session.json or given["_json"]:
+        output.write_json({"folder": str(done.folder), "hooks": done.hooks, "before": done.before})
+        return exits.OK
+    before = ", ".join(done.before)
+    said: list[Block] = [Line(f"{'removed' if removing else 'installed'} {name}") for name in done.hooks]
+    if before:
+        said.append(Line(f"put back: {before}" if removing else f"run first, as before: {before}"))
+    said.append(Note(f"in {done.folder}"))
+    output.write(said or [Note("nothing to remove")])
+    return exits.OK
