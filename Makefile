@@ -23,7 +23,7 @@ check: .venv/ready
 	$(BIN)/lint-imports --no-cache
 
 soak: .venv/ready
-	$(BIN)/python -m pytest -n 2 -m soak --timeout=3600
+	HYPOTHESIS_PROFILE=default $(BIN)/python -m pytest -n 2 -m soak --timeout=3600
 
 # Foreign clients and checkers: needs buf and the MCP tools, where the tests say.
 foreign: .venv/ready

@@ -24,6 +24,8 @@ from pathlib import Path
 from agent_memory import AgentMemory
 from agent_memory.models.errors import StoreError
 
+os.environ["AGENT_MEMORY_PROCEDURES"] = "false"  # this repository has pages of its own
+
 SERVER = """
 import socket, uvicorn
 from agent_memory.app.service import Service

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Iterable
 from pathlib import Path
 
 import peer
+
+os.environ["AGENT_MEMORY_PROCEDURES"] = "false"  # this repository has pages of its own
 
 ADDS, KILLS = 500, 20
 

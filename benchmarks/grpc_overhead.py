@@ -17,6 +17,8 @@ import tempfile
 import time
 from collections.abc import Callable
 
+os.environ["AGENT_MEMORY_PROCEDURES"] = "false"  # this repository has pages of its own
+
 WORDS = "tea train river letter window garden winter music doctor island paper bridge coffee market".split()
 SERVER = """
 import sys

@@ -6,6 +6,7 @@ embedder alone. Pin it to a core with `taskset -c 0`.
 
 from __future__ import annotations
 
+import os
 import sys
 import tempfile
 import time
@@ -16,6 +17,8 @@ from typing import Any
 import peer
 from agent_memory import AgentMemory
 from agent_memory.engines.onnx.embedder import OnnxEmbedder
+
+os.environ["AGENT_MEMORY_PROCEDURES"] = "false"  # this repository has pages of its own
 
 BATCH = 100
 

@@ -37,6 +37,8 @@ from agent_memory import AgentMemory
 from agent_memory.engines.onnx.embedder import OnnxEmbedder
 from doors import WHAT, WHERE, WHO, WHY, cpu_of, sentence
 
+os.environ["AGENT_MEMORY_PROCEDURES"] = "false"  # this repository has pages of its own
+
 BATCH = 5_000
 PATIENCE = 300.0  # seconds that vectors of all texts may take
 SAMPLE = 512

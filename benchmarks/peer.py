@@ -45,6 +45,8 @@ run.__file__ = __file__  # its child processes start here too
 import adapters  # noqa: E402
 import embed  # noqa: E402
 
+os.environ["AGENT_MEMORY_PROCEDURES"] = "false"  # this repository has pages of its own
+
 sys.path.append(str(PROTOTYPES))  # the reference's tokenizer
 
 

@@ -7,8 +7,11 @@ since the step before.
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
+
+os.environ["AGENT_MEMORY_PROCEDURES"] = "false"  # this repository has pages of its own
 
 
 class Steps:

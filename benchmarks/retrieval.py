@@ -11,6 +11,7 @@ fields of the recipe.
 from __future__ import annotations
 
 import json
+import os
 import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,6 +19,8 @@ from typing import Any
 
 from agent_memory import AgentMemory
 from agent_memory.models.recipe import Recipe
+
+os.environ["AGENT_MEMORY_PROCEDURES"] = "false"  # this repository has pages of its own
 
 ROLES = ("user", "assistant", "system", "tool")
 PAGE = 200

@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import cProfile
 import json
+import os
 import pstats
 import statistics
 import tempfile
@@ -27,6 +28,8 @@ import numpy as np
 
 import peer
 from agent_memory import AgentMemory
+
+os.environ["AGENT_MEMORY_PROCEDURES"] = "false"  # this repository has pages of its own
 
 BATCH = 5_000
 TURNS = 20

@@ -24,6 +24,8 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+os.environ["AGENT_MEMORY_PROCEDURES"] = "false"  # this repository has pages of its own
+
 WORDS = "tea train river letter window garden winter music doctor island paper bridge coffee market".split()
 SENT = 2000
 TENTH = {"OTEL_TRACES_SAMPLER": "parentbased_traceidratio", "OTEL_TRACES_SAMPLER_ARG": "0.1"}

@@ -17,8 +17,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+
+# The same examples every time, so that a change fails by what it changed; `make soak` looks for new ones.
+settings.register_profile("steady", derandomize=True)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 
 BOTH = {
     f"test_{name}" for name in "bad_input context first_steps forget links replay selecting time trace walls".split()

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import statistics
 import tempfile
 import time
@@ -24,6 +25,8 @@ from pathlib import Path
 from agent_memory import AgentMemory
 from agent_memory.models import Entity
 from agent_memory.models.recipe import DEFAULT, Recipe
+
+os.environ["AGENT_MEMORY_PROCEDURES"] = "false"  # this repository has pages of its own
 
 HERE = Path(__file__).parent
 WORLD = json.loads((HERE / "world.json").read_text())

@@ -23,7 +23,9 @@ HERE, ELSEWHERE = ("127.0.0.1", 4711), ("203.0.113.9", 4711)
 
 @pytest.fixture
 def service(home: Path, clock: Any) -> Iterator[Service]:
-    yield Service(config.load(), clock)
+    made = Service(config.load(), clock)
+    yield made
+    made.close()
 
 
 @pytest.fixture

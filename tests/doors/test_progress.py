@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,17 @@ def graph(tmp_path: Path) -> Path:
     return file
 
 
+@pytest.fixture
+def impatient(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever takes any time at all is long: how fast this machine is must not matter."""
+    (tmp_path / "sitecustomize.py").write_text(
+        "from agent_memory.interfaces.cli import progress\nprogress.PATIENCE = 0\n"
+    )
+    before = os.environ.get("PYTHONPATH")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), *([before] if before else [])]))
+
+
+@pytest.mark.usefixtures("impatient")
 def test_long_work_shows_a_bar_at_a_terminal_and_takes_it_away(terminal: Any, lines: Path, graph: Path) -> None:
     for words, what in (
         (["import", str(lines)], "importing"),

@@ -7,10 +7,9 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
-
-from conftest import Repo
 
 MERGE = """**never-merge** (deny) Always rebase, never merge.
   - command: `git merge`, `git pull`
@@ -34,14 +33,14 @@ def say(*words: str | Path, folder: Path | None = None, fails: bool = False) -> 
     return ran.stdout + ran.stderr
 
 
-def refused(repo: Repo, *words: str) -> str:
+def refused(repo: Any, *words: str) -> str:
     ran = subprocess.run(["git", *words], cwd=repo.root, capture_output=True, text=True, timeout=60)
     assert ran.returncode != 0, ran.stdout
     return ran.stderr
 
 
 @pytest.fixture
-def upstream(repo: Repo) -> Repo:
+def upstream(repo: Any) -> Any:
     repo.write("app.py", "one\n")
     repo.commit("feat: begin")
     repo.git("switch", "--quiet", "--create", "feature")
@@ -52,7 +51,7 @@ def upstream(repo: Repo) -> Repo:
 
 
 @pytest.mark.requirement("P22", "P4")
-def test_preferences_and_rules_follow_their_user_into_a_clone(upstream: Repo, tmp_path: Path, home: Path) -> None:
+def test_preferences_and_rules_follow_their_user_into_a_clone(upstream: Any, tmp_path: Path, home: Path) -> None:
     say("prefer", "git", "merge style", "rebase")
     say("prefer", "git", "user.email", "ada@work.example")
     say("prefer", "python", "version", "3.12")
@@ -64,7 +63,7 @@ def test_preferences_and_rules_follow_their_user_into_a_clone(upstream: Repo, tm
         say("rules", "approve", one["id"])
 
     upstream.git("clone", "--quiet", upstream.root, tmp_path / "clone")
-    clone = Repo(tmp_path / "clone")
+    clone = type(upstream)(tmp_path / "clone")
     before = (upstream.root / ".git/config").read_bytes()
     asked = json.loads(say("rules", "apply", clone.root, "--dry-run", "--json"))
     assert clone.git("config", "--local", "--list").count("rebase") == 0
@@ -96,7 +95,7 @@ def test_preferences_and_rules_follow_their_user_into_a_clone(upstream: Repo, tm
 
 
 @pytest.mark.requirement("P22")
-def test_what_is_remembered_holds_on_a_machine_without_ones_pages(upstream: Repo, tmp_path: Path, monkeypatch) -> None:
+def test_what_is_remembered_holds_on_a_machine_without_ones_pages(upstream: Any, tmp_path: Path, monkeypatch) -> None:
     say("rules", "propose", MERGE)
     say("rules", "approve", "never-merge")
     say("recall", "merge", folder=tmp_path)  # the page is seen, and remembered
@@ -104,14 +103,14 @@ def test_what_is_remembered_holds_on_a_machine_without_ones_pages(upstream: Repo
     upstream.git("clone", "--quiet", upstream.root, tmp_path / "clone")
     applied = json.loads(say("rules", "apply", tmp_path / "clone", "--json"))
     assert applied["rules"] == ["never-merge"]
-    clone = Repo(tmp_path / "clone")
+    clone = type(upstream)(tmp_path / "clone")
     clone.write("app.py", "three\n")
     clone.commit("fix: three")
     assert "never-merge" in refused(clone, "merge", "--no-edit", "origin/feature")
 
 
 @pytest.mark.requirement("P22", "P23")
-def test_no_preference_makes_git_run_anything(upstream: Repo, tmp_path: Path) -> None:
+def test_no_preference_makes_git_run_anything(upstream: Any, tmp_path: Path) -> None:
     for name in ("core.sshCommand", "core.hooksPath", "alias.st", "core.editor", "filter.x.clean", "include.path"):
         say("prefer", "git", name, "touch /tmp/canary")
     say("prefer", "git", "user.email", "--", "--global")

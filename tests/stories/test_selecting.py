@@ -119,10 +119,15 @@ RECIPES = st.sampled_from(
 )
 
 
+class Still:
+    def now(self) -> datetime:
+        return datetime(2026, 3, 2, tzinfo=UTC)
+
+
 @settings(max_examples=30, deadline=None)
 @given(texts=TEXTS, recipe=RECIPES, small=st.integers(1, 9), large=st.integers(10, 30))
 def test_the_first_are_the_first_of_more(texts: list[str], recipe: Recipe, small: int, large: int) -> None:
-    with AgentMemory(user_id="ada", store="memory://") as memory:
+    with AgentMemory(user_id="ada", store="memory://", clock=Still()) as memory:  # recency counts, too
         memory.records.add_many([{"text": text} for text in texts])
         few = memory.recall("is the port of staging 5433?", small, recipe)
         many = memory.recall("is the port of staging 5433?", large, recipe)

@@ -13,6 +13,7 @@ from agent_memory.models.draft import Draft
 from agent_memory.models.errors import Denied, InvalidInput, PartMissing, StoreError
 from agent_memory.models.record import SHARED, Status
 from agent_memory.models.rules import Layer, Page
+from agent_memory.ports import spans
 
 if TYPE_CHECKING:
     from agent_memory.app.client import Client
@@ -30,7 +31,8 @@ def follow(client: Client, folder: Path) -> str:
     state = (repository, inner, tuple((page.path, page.digest) for page in pages))
     if client.followed.get(client.scope) != state:
         try:
-            _write(client, pages, repository, inner)
+            with spans.untold():  # nobody asked for it
+                _write(client, pages, repository, inner)
         except (Denied, StoreError):
             return repository
         client.followed[client.scope] = state

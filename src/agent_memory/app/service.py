@@ -3,6 +3,7 @@ the table that ends here, so what a caller may do is decided once."""
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -61,6 +62,7 @@ class Service:
         self.workplace = Workplace.bound(self.settings.workplace)
         self._meter = Meter(self.settings.rate_limit)
         self._guarded = False
+        self._closed = threading.Lock()  # taken once, and never let go
         self.observe: Observe = lambda operation, outcome, seconds: None
         self.note: spans.Note | None = None  # is told how long each part of a call took
         self.observe_job: worker.Observe = lambda name, done, seconds: None
@@ -140,6 +142,9 @@ class Service:
         return worker.Worker(self.runtime, self.clock, observe=lambda *told: self.observe_job(*told))
 
     def close(self) -> None:
+        """Let go of the store; a second time there is nothing to let go of."""
+        if not self._closed.acquire(blocking=False):
+            return
         wiring.release(self.runtime)
 
     def _anonymous(self, claim: Claim) -> Caller:

@@ -14,7 +14,7 @@ PAGE = """
 
 - **never-merge** (deny) Always rebase, never merge.
   - command: `git merge`, `git pull`
-  - unless: `git pull --rebase`, ``echo `x` ``
+  - unless: `git pull --rebase`, `git merge --abort`
   - branch: `main`
   - because: a linear history can be bisected
   - fix: `git rebase main`
@@ -23,7 +23,7 @@ PAGE = """
   - commit message: conventional
 - **audit-request-id** (require) Audit logs must include the request id.
   - path: `logs/audit*.log`
-  - every line: `request_id=`
+  - every line: `request_id=`, ``a `tick` ``
 - **prod-db** (deny) No tool deletes in the production database.
   - tool: `sql`, `mcp__db__*`
   - where: `database` = `prod*`, `query` = `/(?i)\\b(drop|delete)\\b/`
