@@ -10,46 +10,32 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent_memory.app.workplace import Workplace
-from agent_memory.core.rules.page import LONGEST_PAGE, read, unreadable
+from agent_memory.engines.git import layout
+from agent_memory.engines.git.disk import Disk
+from agent_memory.engines.git.shelf import Problem, page
+from agent_memory.engines.git.watch import Watch
 from agent_memory.models.errors import InvalidInput
 from agent_memory.models.model import new_id
-from agent_memory.models.rules import Page
+from agent_memory.models.rules import Layer
+from agent_memory.ports.pages import GUIDES, LARGEST_PAGE, MEMORY, SKILL, PageFile, is_page
 
-MEMORY = ".memory"
-NOTES = "working.md"  # in `.memory`: notes, and no rules
-NAMED = ("AGENTS.md", "CLAUDE.md")
 SKIPPED = frozenset({"node_modules", "venv", "__pycache__"})
 MOST_FOLDERS = 20_000
 
 
 @dataclass(frozen=True)
-class PageFile:
-    """A file that may be a page: `path` is how it is called in findings. Either `data` is there or `problem`."""
+class Given:
+    """A file that may be a page, as it was found, and where it really is. `data` are its bytes, if it could be read."""
 
-    path: str
+    found: PageFile
     file: Path
     data: bytes = b""
-    problem: str | None = None
-
-    @property
-    def text(self) -> str | None:
-        try:
-            return None if self.problem else self.data.decode("utf-8")
-        except UnicodeDecodeError:
-            return None
-
-    def page(self) -> Page:
-        """As it is understood; a problem is a finding."""
-        text = self.text
-        if text is not None:
-            return read(self.path, text)
-        return unreadable(self.path, self.problem or _undecodable(self.data))
 
 
-def given(workplace: Workplace, folder: Path, paths: Iterable[str] | None) -> list[PageFile]:
+def given(workplace: Workplace, folder: Path, paths: Iterable[str] | None) -> list[Given]:
     """The pages that are named, or those that hold in a folder and in those inside it. `InvalidInput` names a path that
     does not exist."""
-    found: dict[Path, PageFile] = {}
+    found: dict[Path, Given] = {}
     if paths is None:
         root = _repository(folder, workplace.root)
         found = {file: _read(file, folder, root) for file in above(folder, root)}
@@ -141,7 +127,7 @@ def append(file: Path, ending: Callable[[str], str]) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
         with file.open("ab+", buffering=0) as out:
             out.seek(0)
-            text = out.read(LONGEST_PAGE + 1) or b""
+            text = out.read(LARGEST_PAGE + 1) or b""
             added = ending(text.decode("utf-8")).encode("utf-8")
             if added and out.write(added) != len(added):
                 out.truncate(len(text))
@@ -169,8 +155,8 @@ def _unwritable(file: Path, error: OSError) -> InvalidInput:
 def _among(folder: Path, names: Iterable[str]) -> Iterator[Path]:
     """Of the names in a folder those of pages."""
     for name in sorted(names):
-        ours = folder.name == MEMORY and name.endswith(".md") and name != NOTES
-        if ours or name in NAMED or (folder.parent.name == "skills" and name == "SKILL.md"):
+        ours = folder.name == MEMORY and is_page(name)
+        if ours or name in GUIDES or (folder.parent.name == "skills" and name == SKILL):
             yield folder / name
 
 
@@ -197,36 +183,18 @@ def _called_a_page(path: Path) -> bool:
     return path.name.endswith(".md")
 
 
-def _read(file: Path, folder: Path, within: Path) -> PageFile:
+def _read(file: Path, folder: Path, within: Path) -> Given:
     """A file, without following a link out of the folder that was asked about, or waiting for a pipe."""
     path = _shown(file, folder, within)
-    real = Path(os.path.realpath(file))
-    if within != file and not real.is_relative_to(within):
-        return PageFile(path, file, problem="is a link that leads elsewhere: it is not followed")
+    root = str(within if within != file else file.parent)
     try:
-        number = os.open(real, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
-    except OSError as error:
-        return PageFile(path, real, problem=f"cannot be read: {error.strerror}")
-    if not stat.S_ISREG(os.fstat(number).st_mode):
-        os.close(number)
-        return PageFile(path, real, problem="is no file")
-    with os.fdopen(number, "rb") as opened:
-        data = opened.read(LONGEST_PAGE + 1)
-    if len(data) > LONGEST_PAGE:
-        return PageFile(path, real, problem=f"is longer than {LONGEST_PAGE:,} bytes: split it")
-    return PageFile(path, real, data)
+        read = Disk(root, Watch(), (os.path.join(root, ".git"),)).read(layout.below(root, str(file)) or "")
+    except Problem as problem:
+        return Given(PageFile(path, Layer.REPOSITORY, problem=str(problem)), file)
+    return Given(page(path, Layer.REPOSITORY, read.data), Path(root, read.real), read.data)
 
 
 def _shown(file: Path, folder: Path, within: Path) -> str:
-    """Seen from the folder, with slashes, and with nothing that could not be printed."""
-    path = Path(os.path.relpath(file, folder)) if folder.is_relative_to(within) or file.is_relative_to(folder) else file
-    return os.fsencode(path.as_posix()).decode("utf-8", "backslashreplace")
-
-
-def _undecodable(data: bytes) -> str:
-    try:
-        data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        return f"is no UTF-8: {error.reason} in line {line}"
-    return "cannot be read"
+    """Seen from the folder, if it is near."""
+    near = folder.is_relative_to(within) or file.is_relative_to(folder)
+    return layout.shown(Path(os.path.relpath(file, folder) if near else file).as_posix())

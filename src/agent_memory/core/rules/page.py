@@ -17,14 +17,12 @@ from agent_memory.core.rules.markdown import Block, Source
 from agent_memory.core.rules.syntax import Draft
 from agent_memory.models.model import LONGEST_NAME
 from agent_memory.models.rules import Entry, Finding, Layer, Page, Place, Rule, Rulebook, Version
+from agent_memory.ports.pages import GUIDES, LARGEST_PAGE, MEMORY, SKILL
 
-LONGEST_PAGE = 1_000_000  # bytes
 MOST_LINES = 20_000
 RULES, SKILLS, EXAMPLES = "rules", "skills", "examples"
 SECTIONS = (RULES, SKILLS, EXAMPLES)
-FOREIGN = ("AGENTS.md", "CLAUDE.md")
 STYLE = ("bad-id", "duplicate-id", "empty-rule")  # errors that leave a check as it is
-SKILL = "SKILL.md"
 Kind = Literal["skill", "example", "guidance"]
 
 
@@ -94,7 +92,7 @@ def understood(path: str, text: str, facts: Facts) -> Reading:
     reading = Reading(source, notes, path, facts)
     if name == SKILL:
         reading.skill(matter.values, matter.lines)
-    elif name in FOREIGN:
+    elif name in GUIDES:
         reading.foreign(blocks)
     else:
         reading.own(blocks)
@@ -145,7 +143,7 @@ def duplicates(pages: Iterable[Page]) -> list[Finding]:
 def beside(path: str) -> str:
     """The folder that a page is about: pages of one folder stand side by side."""
     parts = PurePosixPath(path).parts[:-1]
-    for name in (".memory", ".claude", "skills"):
+    for name in (MEMORY, ".claude", "skills"):
         if name in parts:
             parts = parts[: len(parts) - 1 - parts[::-1].index(name)]
     return "/".join(parts)
@@ -371,14 +369,14 @@ def _control(notes: Notes, given: str, source: Source) -> None:
 
 
 def _too_much(text: str) -> str | None:
-    if len(text) > LONGEST_PAGE:
-        return f"is longer than {LONGEST_PAGE:,} characters: split it"
+    if len(text) > LARGEST_PAGE:
+        return f"is longer than {LARGEST_PAGE:,} characters: split it"
     lines = max(text.count("\n"), text.count("\r"))
     return f"is longer than {MOST_LINES:,} lines: split it" if lines > MOST_LINES else None
 
 
 def _kept(notes: Notes) -> list[Finding]:
     """In the order of the page. Of pages that are not ours only what makes a rule unusable is said."""
-    ours = PurePosixPath(notes.path).name not in FOREIGN
+    ours = PurePosixPath(notes.path).name not in GUIDES
     found = [one for one in notes.findings if ours or (one.level == "error" and one.code not in STYLE)]
     return sorted(found, key=lambda one: (one.line, one.column, one.code))

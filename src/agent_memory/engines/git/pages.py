@@ -18,7 +18,7 @@ from agent_memory.engines.git.sparse import left_out
 from agent_memory.engines.git.watch import Watch
 from agent_memory.models.errors import InvalidInput, PartMissing
 from agent_memory.models.rules import Layer, Version
-from agent_memory.ports.pages import Found, PageFile, Revision
+from agent_memory.ports.pages import Found, PageFile, Revision, is_page
 
 NO_REPOSITORY = "not in a git repository"
 NO_COMMIT = "the repository has no commits yet"
@@ -76,7 +76,7 @@ class GitPages:
         found = _plain(str(self._own), str(self._own), Layer.USER, place.watch)
         if place.repository is not None:
             common, root = place.repository.common, place.repository.root
-            named = os.path.join(common, "agent-memory")
+            named = os.path.join(common, layout.OWN)
             label = layout.below(root, named) if not place.repository.bare else None
             found += _plain(named, label or named, Layer.CLONE, place.watch)
         return found
@@ -156,7 +156,7 @@ def _plain(folder: str, label: str, layer: Layer, watch: Watch) -> list[PageFile
     disk = Disk(os.path.realpath(folder), watch, anywhere=layer is Layer.USER)
     found: list[PageFile] = []
     try:
-        names = sorted(name for name in disk.names("") if shelf.is_page(name))
+        names = sorted(name for name in disk.names("") if is_page(name))
     except shelf.Problem as error:
         return [PageFile(layout.shown(label), layer, problem=str(error))]
     for name in names:

@@ -7,13 +7,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from agent_memory.engines.git.layout import MEMORY, shown
+from agent_memory.engines.git.layout import shown
 from agent_memory.models.rules import Layer
-from agent_memory.ports.pages import LARGEST_PAGE, PageFile
+from agent_memory.ports.pages import GUIDES, LARGEST_PAGE, MEMORY, SKILL, SKILLS, PageFile, is_page
 
-GUIDES = ("AGENTS.md", "CLAUDE.md")
-SKILLS = ("skills", ".claude/skills")
-NOTES = "working.md"  # what is on somebody's mind, and no procedure
 OUTSIDE = "is a link that leads out of the repository, and is not followed"
 NOWHERE = "is a link that leads nowhere"
 CIRCLE = "is a link that leads in a circle"
@@ -75,7 +72,7 @@ def candidates(shelf: Shelf, levels: Iterable[str]) -> list[tuple[str, str | Non
         for place in SKILLS:
             folder = _join(level, place)
             try:
-                inside = [f"{folder}/{name}/SKILL.md" for name in sorted(shelf.names(folder))]
+                inside = [f"{folder}/{name}/{SKILL}" for name in sorted(shelf.names(folder))]
                 found += [(path, None) for path in inside if shelf.has(path)]
             except Problem as error:
                 found.append((folder, str(error)))
@@ -90,10 +87,6 @@ def candidates(shelf: Shelf, levels: Iterable[str]) -> list[tuple[str, str | Non
 def roots(level: str) -> list[str]:
     """Everything in a folder that can hold pages."""
     return [_join(level, name) for name in (*GUIDES, *SKILLS, MEMORY)]
-
-
-def is_page(name: str) -> bool:
-    return name.endswith(".md") and not name.startswith(".") and name != NOTES
 
 
 def page(path: str, layer: Layer, data: bytes) -> PageFile:
