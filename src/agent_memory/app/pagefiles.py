@@ -6,6 +6,7 @@ import errno
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -69,62 +70,40 @@ def above(folder: Path, root: Path) -> Iterator[Path]:
 
 def replace(file: Path, old: bytes, new: bytes) -> bool:
     """Write a file anew, whole or not at all; False if it is not what it was any more."""
-    beside = file.with_name(f".{file.name}.{new_id()}")
-    try:
-        mode = stat.S_IMODE(file.stat().st_mode)
-        _write(beside, new)
-        beside.chmod(mode)
+    with _written_beside(file, new) as beside:
+        beside.chmod(stat.S_IMODE(file.stat().st_mode))
         if file.read_bytes() != old:
             return False
         beside.replace(file)
-    except OSError as error:
-        raise _unwritable(file, error) from None
-    finally:
-        beside.unlink(missing_ok=True)
-    return True
+        return True
 
 
 def create(file: Path, data: bytes) -> bool:
     """Write a new file, whole or not at all; False if there is one of this name already."""
-    beside = file.with_name(f".{file.name}.{new_id()}")
+    _make_folder(file.parent)
     try:
-        file.parent.mkdir(exist_ok=True)
-        _write(beside, data)
-        try:
-            os.link(beside, file)  # unlike a rename, it never takes the place of another
-        except (PermissionError, NotImplementedError):  # a disk without such links
-            _write(file, data)
+        with _written_beside(file, data) as beside:
+            try:
+                os.link(beside, file)  # unlike a rename, it never takes the place of another
+            except (PermissionError, NotImplementedError):  # a disk without such links
+                _write(file, data)
+            return True
     except FileExistsError:
-        if file.parent.is_dir():
-            return False
-        raise InvalidInput(f"folder: {str(file.parent)!r} is no folder", hint="move it away", field="folder") from None
-    except OSError as error:
-        raise _unwritable(file, error) from None
-    finally:
-        if beside.parent.is_dir():
-            beside.unlink(missing_ok=True)
-    return True
+        return False
 
 
 def put(file: Path, data: bytes) -> None:
     """Write a file of ours, whole or not at all, in the place of whatever was there."""
-    beside = file.with_name(f".{file.name}.{new_id()}")
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        _write(beside, data)
+    _make_folder(file.parent)
+    with _written_beside(file, data) as beside:
         beside.replace(file)
-    except OSError as error:
-        raise _unwritable(file, error) from None
-    finally:
-        if beside.parent.is_dir():
-            beside.unlink(missing_ok=True)
 
 
 def append(file: Path, ending: Callable[[str], str]) -> None:
     """Add to a page what `ending` makes of its text. Nobody who writes it at the same time loses anything, and a disk
     that cannot take all of it leaves the page as it was."""
+    _make_folder(file.parent)
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
         with file.open("ab+", buffering=0) as out:
             out.seek(0)
             text = out.read(LARGEST_PAGE + 1) or b""
@@ -137,6 +116,30 @@ def append(file: Path, ending: Callable[[str], str]) -> None:
         raise InvalidInput(f"{str(file)!r} is no UTF-8", hint="save it as UTF-8", field="folder") from None
     except OSError as error:
         raise _unwritable(file, error) from None
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        raise InvalidInput(f"folder: {str(folder)!r} is no folder", hint="move it away", field="folder") from None
+    except OSError as error:
+        raise _unwritable(folder, error) from None
+
+
+@contextmanager
+def _written_beside(file: Path, data: bytes) -> Iterator[Path]:
+    """The data under another name in the same folder, which is gone when this ends."""
+    beside = file.with_name(f".{file.name}.{new_id()}")
+    try:
+        _write(beside, data)
+        yield beside
+    except FileExistsError:
+        raise
+    except OSError as error:
+        raise _unwritable(file, error) from None
+    finally:
+        beside.unlink(missing_ok=True)
 
 
 def _write(file: Path, data: bytes) -> None:
@@ -188,7 +191,7 @@ def _read(file: Path, folder: Path, within: Path) -> Given:
     path = _shown(file, folder, within)
     root = str(within if within != file else file.parent)
     try:
-        read = Disk(root, Watch(), (os.path.join(root, ".git"),)).read(layout.below(root, str(file)) or "")
+        read = Disk(root, Watch(), (str(Path(root, ".git")),)).read(layout.below(root, str(file)) or "")
     except Problem as problem:
         return Given(PageFile(path, Layer.REPOSITORY, problem=str(problem)), file)
     return Given(page(path, Layer.REPOSITORY, read.data), Path(root, read.real), read.data)
