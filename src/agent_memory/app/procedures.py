@@ -11,7 +11,8 @@ from pathlib import Path
 
 from agent_memory.app.config import config_folder
 from agent_memory.core.rules.changes import changes
-from agent_memory.core.rules.page import Facts, merged, read, unreadable
+from agent_memory.core.rules.merge import merged
+from agent_memory.core.rules.page import Facts, read, unreadable
 from agent_memory.models.errors import InvalidInput, NotFound
 from agent_memory.models.rules import Page, Rule, Rulebook, RuleChange, RuleRevision, Version
 from agent_memory.ports.pages import Found, PageFile, Pages, Revision
