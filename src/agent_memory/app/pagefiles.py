@@ -13,7 +13,7 @@ from pathlib import Path
 from agent_memory.app.workplace import Workplace
 from agent_memory.engines.git import layout
 from agent_memory.engines.git.disk import Disk
-from agent_memory.engines.git.shelf import Problem, page
+from agent_memory.engines.git.files import Problem, page
 from agent_memory.engines.git.watch import Watch
 from agent_memory.models.errors import InvalidInput
 from agent_memory.models.model import new_id

@@ -29,7 +29,7 @@ class Read:
     real: str
 
 
-class Shelf(Protocol):
+class Files(Protocol):
     """A tree of files. Paths are below its root, with slashes. Links are followed inside the root, and not out of it:
     that is a `Problem`, as is everything else that keeps one from reading."""
 
@@ -48,15 +48,15 @@ class Shelf(Protocol):
     def read(self, path: str) -> Read: ...
 
 
-def pages(shelf: Shelf, levels: Iterable[str]) -> list[PageFile]:
+def pages(files: Files, levels: Iterable[str]) -> list[PageFile]:
     """The pages of these folders, the farthest first: in each its guides, its skills, and at last `.memory`. What two
     names lead to is one page."""
     found: dict[str, PageFile] = {}
-    for path, problem in candidates(shelf, levels):
+    for path, problem in candidates(files, levels):
         try:
             if problem:
                 raise Problem(problem)
-            read = shelf.read(path)
+            read = files.read(path)
         except Problem as error:
             found[path] = PageFile(shown(path), Layer.REPOSITORY, problem=str(error))
         else:
@@ -64,21 +64,21 @@ def pages(shelf: Shelf, levels: Iterable[str]) -> list[PageFile]:
     return list(found.values())
 
 
-def candidates(shelf: Shelf, levels: Iterable[str]) -> list[tuple[str, str | None]]:
+def candidates(files: Files, levels: Iterable[str]) -> list[tuple[str, str | None]]:
     """Paths that are pages by their names; or that are not to be looked into, and why."""
     found: list[tuple[str, str | None]] = []
     for level in levels:
-        found += [(path, None) for path in (_join(level, name) for name in GUIDES) if shelf.has(path)]
+        found += [(path, None) for path in (_join(level, name) for name in GUIDES) if files.has(path)]
         for place in SKILLS:
             folder = _join(level, place)
             try:
-                inside = [f"{folder}/{name}/{SKILL}" for name in sorted(shelf.names(folder))]
-                found += [(path, None) for path in inside if shelf.has(path)]
+                inside = [f"{folder}/{name}/{SKILL}" for name in sorted(files.names(folder))]
+                found += [(path, None) for path in inside if files.has(path)]
             except Problem as error:
                 found.append((folder, str(error)))
         memory = _join(level, MEMORY)
         try:
-            found += [(f"{memory}/{name}", None) for name in sorted(shelf.names(memory)) if is_page(name)]
+            found += [(f"{memory}/{name}", None) for name in sorted(files.names(memory)) if is_page(name)]
         except Problem as error:
             found.append((memory, str(error)))
     return found
