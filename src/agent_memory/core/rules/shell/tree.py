@@ -2,14 +2,10 @@
 
 The grammar needs time that grows with the square of some texts (long pipelines, here-documents that never end), and the
 parser cannot be stopped. So it is fed in pieces: when its time is over the text ends early, and that is `Unclear`.
-
-It also looks every character up in a table of C that ends at U+00FF: what lies beyond could end the process. So others
-stand in for such characters, as long in bytes and as much a part of a word.
 """
 
 from __future__ import annotations
 
-import re
 import time
 from functools import cache
 from typing import TYPE_CHECKING
@@ -25,8 +21,10 @@ STEP = 1_024
 MOST_PIPES = 2_000
 MOST_NODES = 20_000
 _TOO_LONG = "it is too long or too deeply nested to be understood"
-_FOREIGN = re.compile(r"[^\0-\xff]")
-_STAND_IN = {2: "é", 3: "é\x7f", 4: "éé"}  # by bytes
+
+PLAIN = bytes(range(128)) + b"_" * 128
+"""The grammar looks up characters in a table that ends at 255, and reads past it: `{` before one of plane 16 ends the
+process. It is shown letters instead, as many as there are bytes, which is what they are to a shell."""
 
 HOLDERS = frozenset(
     "program list pipeline subshell compound_statement if_statement elif_clause else_clause for_statement"
@@ -47,7 +45,7 @@ def parsed(data: bytes) -> Tree:
     """The tree of a text. A parser is not shared: two threads may be here at once."""
     from tree_sitter import Parser
 
-    data = _plain(data.decode()).encode()
+    data = data.translate(PLAIN)
     parser = Parser(_language())
     if len(data) <= SHORT:
         return parser.parse(data)
@@ -64,12 +62,6 @@ def parsed(data: bytes) -> Tree:
     if late:
         raise Unclear(_TOO_LONG)
     return tree
-
-
-def _plain(text: str) -> str:
-    if any(_FOREIGN.search(line.replace("<<<", "").partition("<<")[2]) for line in text.split("\n")):
-        raise Unclear("a here-document may end with characters that the shell grammar does not know")
-    return _FOREIGN.sub(lambda found: _STAND_IN[len(found[0].encode())], text)
 
 
 def nodes_of(root: Node) -> list[Node]:
