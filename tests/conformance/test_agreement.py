@@ -103,7 +103,6 @@ def gathered(store: Store, view: View, where: Filter, pool: int, until: int | No
         found.documents,
         found.pending,
         found.frequencies.tolist(),
-        round(found.mean_length, 9),
         found.hidden,
         found.head,
     )

@@ -13,9 +13,10 @@ from agent_memory.core.rules.conventional import cleaned
 from agent_memory.core.rules.judge import concerns, judge, wants_text
 from agent_memory.engines.git.settings import Situation, Situations
 from agent_memory.models.rules import Action, Rulebook, Subject, Verdict
+from agent_memory.ports.pages import GUIDES, MEMORY, SKILLS
 
 LARGEST_READ = 8 * 1024 * 1024  # bytes of a file that are read for its content
-PLACES = (".memory", "AGENTS.md", "CLAUDE.md", "skills", ".claude")
+PLACES = (MEMORY, *GUIDES, *SKILLS)
 FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 

@@ -6,50 +6,37 @@ import errno
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from agent_memory.app.workplace import Workplace
-from agent_memory.core.rules.page import LONGEST_PAGE, read, unreadable
+from agent_memory.engines.git import layout
+from agent_memory.engines.git.disk import Disk
+from agent_memory.engines.git.files import Problem, page
+from agent_memory.engines.git.watch import Watch
 from agent_memory.models.errors import InvalidInput
 from agent_memory.models.model import new_id
-from agent_memory.models.rules import Page
+from agent_memory.models.rules import Layer
+from agent_memory.ports.pages import GUIDES, LARGEST_PAGE, MEMORY, SKILL, PageFile, is_page
 
-MEMORY = ".memory"
-NOTES = "working.md"  # in `.memory`: notes, and no rules
-NAMED = ("AGENTS.md", "CLAUDE.md")
 SKIPPED = frozenset({"node_modules", "venv", "__pycache__"})
 MOST_FOLDERS = 20_000
 
 
 @dataclass(frozen=True)
-class PageFile:
-    """A file that may be a page: `path` is how it is called in findings. Either `data` is there or `problem`."""
+class Given:
+    """A file that may be a page, as it was found, and where it really is. `data` are its bytes, if it could be read."""
 
-    path: str
+    found: PageFile
     file: Path
     data: bytes = b""
-    problem: str | None = None
-
-    @property
-    def text(self) -> str | None:
-        try:
-            return None if self.problem else self.data.decode("utf-8")
-        except UnicodeDecodeError:
-            return None
-
-    def page(self) -> Page:
-        """As it is understood; a problem is a finding."""
-        text = self.text
-        if text is not None:
-            return read(self.path, text)
-        return unreadable(self.path, self.problem or _undecodable(self.data))
 
 
-def given(workplace: Workplace, folder: Path, paths: Iterable[str] | None) -> list[PageFile]:
+def given(workplace: Workplace, folder: Path, paths: Iterable[str] | None) -> list[Given]:
     """The pages that are named, or those that hold in a folder and in those inside it. `InvalidInput` names a path that
     does not exist."""
-    found: dict[Path, PageFile] = {}
+    found: dict[Path, Given] = {}
     if paths is None:
         root = _repository(folder, workplace.root)
         found = {file: _read(file, folder, root) for file in above(folder, root)}
@@ -83,65 +70,43 @@ def above(folder: Path, root: Path) -> Iterator[Path]:
 
 def replace(file: Path, old: bytes, new: bytes) -> bool:
     """Write a file anew, whole or not at all; False if it is not what it was any more."""
-    beside = file.with_name(f".{file.name}.{new_id()}")
-    try:
-        mode = stat.S_IMODE(file.stat().st_mode)
-        _write(beside, new)
-        beside.chmod(mode)
+    with _written_beside(file, new) as beside:
+        beside.chmod(stat.S_IMODE(file.stat().st_mode))
         if file.read_bytes() != old:
             return False
         beside.replace(file)
-    except OSError as error:
-        raise _unwritable(file, error) from None
-    finally:
-        beside.unlink(missing_ok=True)
-    return True
+        return True
 
 
 def create(file: Path, data: bytes) -> bool:
     """Write a new file, whole or not at all; False if there is one of this name already."""
-    beside = file.with_name(f".{file.name}.{new_id()}")
+    _make_folder(file.parent)
     try:
-        file.parent.mkdir(exist_ok=True)
-        _write(beside, data)
-        try:
-            os.link(beside, file)  # unlike a rename, it never takes the place of another
-        except (PermissionError, NotImplementedError):  # a disk without such links
-            _write(file, data)
+        with _written_beside(file, data) as beside:
+            try:
+                os.link(beside, file)  # unlike a rename, it never takes the place of another
+            except (PermissionError, NotImplementedError):  # a disk without such links
+                _write(file, data)
+            return True
     except FileExistsError:
-        if file.parent.is_dir():
-            return False
-        raise InvalidInput(f"folder: {str(file.parent)!r} is no folder", hint="move it away", field="folder") from None
-    except OSError as error:
-        raise _unwritable(file, error) from None
-    finally:
-        if beside.parent.is_dir():
-            beside.unlink(missing_ok=True)
-    return True
+        return False
 
 
 def put(file: Path, data: bytes) -> None:
     """Write a file of ours, whole or not at all, in the place of whatever was there."""
-    beside = file.with_name(f".{file.name}.{new_id()}")
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        _write(beside, data)
+    _make_folder(file.parent)
+    with _written_beside(file, data) as beside:
         beside.replace(file)
-    except OSError as error:
-        raise _unwritable(file, error) from None
-    finally:
-        if beside.parent.is_dir():
-            beside.unlink(missing_ok=True)
 
 
 def append(file: Path, ending: Callable[[str], str]) -> None:
     """Add to a page what `ending` makes of its text. Nobody who writes it at the same time loses anything, and a disk
     that cannot take all of it leaves the page as it was."""
+    _make_folder(file.parent)
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
         with file.open("ab+", buffering=0) as out:
             out.seek(0)
-            text = out.read(LONGEST_PAGE + 1) or b""
+            text = out.read(LARGEST_PAGE + 1) or b""
             added = ending(text.decode("utf-8")).encode("utf-8")
             if added and out.write(added) != len(added):
                 out.truncate(len(text))
@@ -151,6 +116,30 @@ def append(file: Path, ending: Callable[[str], str]) -> None:
         raise InvalidInput(f"{str(file)!r} is no UTF-8", hint="save it as UTF-8", field="folder") from None
     except OSError as error:
         raise _unwritable(file, error) from None
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        raise InvalidInput(f"folder: {str(folder)!r} is no folder", hint="move it away", field="folder") from None
+    except OSError as error:
+        raise _unwritable(folder, error) from None
+
+
+@contextmanager
+def _written_beside(file: Path, data: bytes) -> Iterator[Path]:
+    """The data under another name in the same folder, which is gone when this ends."""
+    beside = file.with_name(f".{file.name}.{new_id()}")
+    try:
+        _write(beside, data)
+        yield beside
+    except FileExistsError:
+        raise
+    except OSError as error:
+        raise _unwritable(file, error) from None
+    finally:
+        beside.unlink(missing_ok=True)
 
 
 def _write(file: Path, data: bytes) -> None:
@@ -169,8 +158,8 @@ def _unwritable(file: Path, error: OSError) -> InvalidInput:
 def _among(folder: Path, names: Iterable[str]) -> Iterator[Path]:
     """Of the names in a folder those of pages."""
     for name in sorted(names):
-        ours = folder.name == MEMORY and name.endswith(".md") and name != NOTES
-        if ours or name in NAMED or (folder.parent.name == "skills" and name == "SKILL.md"):
+        ours = folder.name == MEMORY and is_page(name)
+        if ours or name in GUIDES or (folder.parent.name == "skills" and name == SKILL):
             yield folder / name
 
 
@@ -197,36 +186,18 @@ def _called_a_page(path: Path) -> bool:
     return path.name.endswith(".md")
 
 
-def _read(file: Path, folder: Path, within: Path) -> PageFile:
+def _read(file: Path, folder: Path, within: Path) -> Given:
     """A file, without following a link out of the folder that was asked about, or waiting for a pipe."""
     path = _shown(file, folder, within)
-    real = Path(os.path.realpath(file))
-    if within != file and not real.is_relative_to(within):
-        return PageFile(path, file, problem="is a link that leads elsewhere: it is not followed")
+    root = str(within if within != file else file.parent)
     try:
-        number = os.open(real, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
-    except OSError as error:
-        return PageFile(path, real, problem=f"cannot be read: {error.strerror}")
-    if not stat.S_ISREG(os.fstat(number).st_mode):
-        os.close(number)
-        return PageFile(path, real, problem="is no file")
-    with os.fdopen(number, "rb") as opened:
-        data = opened.read(LONGEST_PAGE + 1)
-    if len(data) > LONGEST_PAGE:
-        return PageFile(path, real, problem=f"is longer than {LONGEST_PAGE:,} bytes: split it")
-    return PageFile(path, real, data)
+        read = Disk(root, Watch(), (str(Path(root, ".git")),)).read(layout.below(root, str(file)) or "")
+    except Problem as problem:
+        return Given(PageFile(path, Layer.REPOSITORY, problem=str(problem)), file)
+    return Given(page(path, Layer.REPOSITORY, read.data), Path(root, read.real), read.data)
 
 
 def _shown(file: Path, folder: Path, within: Path) -> str:
-    """Seen from the folder, with slashes, and with nothing that could not be printed."""
-    path = Path(os.path.relpath(file, folder)) if folder.is_relative_to(within) or file.is_relative_to(folder) else file
-    return os.fsencode(path.as_posix()).decode("utf-8", "backslashreplace")
-
-
-def _undecodable(data: bytes) -> str:
-    try:
-        data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        return f"is no UTF-8: {error.reason} in line {line}"
-    return "cannot be read"
+    """Seen from the folder, if it is near."""
+    near = folder.is_relative_to(within) or file.is_relative_to(folder)
+    return layout.shown(Path(os.path.relpath(file, folder) if near else file).as_posix())

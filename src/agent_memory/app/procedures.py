@@ -11,7 +11,8 @@ from pathlib import Path
 
 from agent_memory.app.config import config_folder
 from agent_memory.core.rules.changes import changes
-from agent_memory.core.rules.page import Facts, merged, read, unreadable
+from agent_memory.core.rules.merge import merged
+from agent_memory.core.rules.page import Facts, read, unreadable
 from agent_memory.models.errors import InvalidInput, NotFound
 from agent_memory.models.rules import Page, Rule, Rulebook, RuleChange, RuleRevision, Version
 from agent_memory.ports.pages import Found, PageFile, Pages, Revision
@@ -92,15 +93,19 @@ class Procedures:
         key = (file.path, file.layer, file.digest, file.problem, file.commit, file.dirty)
         if (kept := self._read.get(key)) is not None:
             return kept
-        facts = Facts(file.layer, file.commit, file.dirty)
-        if file.text is None:
-            page = unreadable(file.path, file.problem or "cannot be read", facts)
-        else:
-            page = read(file.path, file.text, facts)
+        page = understood(file)
         if len(self._read) >= MOST_PAGES:
             self._read.clear()
         self._read[key] = page
         return page
+
+
+def understood(file: PageFile) -> Page:
+    """A page as it is understood; a problem is a finding."""
+    facts = Facts(file.layer, file.commit, file.dirty)
+    if file.text is None:
+        return unreadable(file.path, file.problem or "cannot be read", facts)
+    return read(file.path, file.text, facts)
 
 
 def procedures() -> Procedures:

@@ -48,8 +48,8 @@ class Pool:
     """Candidates, one row each, and the statistics of everything that this reader may see. Those of one
     conversation (the same number in `conversations`; 0 is none) stand together, in its order.
 
-    `similarity` is NaN where a candidate has no vector; `counts` is candidates x terms, read term by term; `documents`,
-    `mean_length` and `frequencies` (documents holding each term) describe all visible records, not the pool.
+    `similarity` is NaN where a candidate has no vector; `counts` is candidates x terms, read term by term; `documents`
+    and `frequencies` (documents holding each term) describe all visible records, not the pool.
     `pending` contents of this reader have no vectors yet; those that there were came until the journal line `head`, the
     last of the snapshot. `hidden`, if it was asked for, counts the versions in the
     reader's scopes that were not visible, by the first of `HIDDEN` that hid them.
@@ -66,7 +66,6 @@ class Pool:
     exact: NDArray[np.bool_]
     documents: int
     pending: int
-    mean_length: float
     frequencies: NDArray[np.int64]
     hidden: Mapping[str, int] | None = None
     head: int = 0

@@ -13,6 +13,16 @@ from typing import Protocol
 from agent_memory.models.rules import Layer, Version
 
 LARGEST_PAGE = 1_000_000  # bytes
+MEMORY = ".memory"  # the folder of pages in a folder
+NOTES = "working.md"  # in there: what is on somebody's mind, and no procedure
+GUIDES = ("AGENTS.md", "CLAUDE.md")  # pages for agents of any kind
+SKILLS = ("skills", ".claude/skills")  # folders of skills, each a folder with a `SKILL`
+SKILL = "SKILL.md"
+
+
+def is_page(name: str) -> bool:
+    """Whether a file of this name is a page, in a folder that is for pages."""
+    return name.endswith(".md") and not name.startswith(".") and name != NOTES
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,6 @@ def pool(question: Asked, rows: int, **changes: object) -> Pool:
         "exact": np.zeros(rows, bool),
         "documents": rows,
         "pending": 0,
-        "mean_length": 10.0,
         "frequencies": (counts > 0).sum(axis=0),
         **changes,
     }

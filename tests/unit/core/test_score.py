@@ -53,7 +53,6 @@ def pool(question: Asked, **changes: object) -> Pool:
         "exact": np.array([False, False, False]),
         "documents": 3,
         "pending": 0,
-        "mean_length": 14 / 3,
         "frequencies": np.concatenate([(counts > 0).sum(axis=0)[: len(question.terms)], np.zeros(marks, np.int64)]),
         **changes,
     }
@@ -213,7 +212,6 @@ def test_an_empty_pool_is_an_empty_ranking() -> None:
         lengths=np.empty(0, np.int32),
         exact=np.empty(0, bool),
         documents=0,
-        mean_length=0.0,
         frequencies=np.zeros(len(question.columns), np.int64),
     )
     for recipe in (DEFAULT, DECAY, MEANING):

@@ -470,6 +470,21 @@ def test_any_text_is_answered(text: str) -> None:
         assert str(argv) is not None
 
 
+@pytest.mark.parametrize(
+    "char", [chr(point) for point in (0xFF, 0x100, 0x7FF, 0x4E2D, 0xFFFD, 0x1F389, 0x10A110, 0x10FFFF)]
+)
+def test_characters_that_the_grammar_has_no_table_for_are_parts_of_words(char: str) -> None:
+    for _ in range(200):  # it read beyond its table, which is not the end each time
+        understand(f"{{{char}")
+    found = understand(f"echo {{{char} a{char}b '{char} c'; cat <<< {char} && git merge {char}")
+    assert [[word.text for word in argv.words] for argv in found.commands] == [
+        ["echo", f"{{{char}", f"a{char}b", f"{char} c"],
+        ["cat"],
+        ["git", "merge", char],
+    ]
+    assert understand(f"cat <<{char}\n'\n{char}\ngit merge\n'").doubt
+
+
 @given(st.text(alphabet="git merge'\"\\$`(){}[]<>|&;#!~*?=,\n\t-+", max_size=60))
 @settings(max_examples=200, deadline=None)
 def test_any_shell_like_text_is_answered_and_no_word_has_more_than_was_written(text: str) -> None:

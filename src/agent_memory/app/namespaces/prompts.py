@@ -15,7 +15,7 @@ from agent_memory.app.operations import Namespace, Permission, operation
 from agent_memory.app.procedures import procedures
 from agent_memory.core.context.tokens import checked
 from agent_memory.core.rules.applying import PAGE, page, settings, together
-from agent_memory.core.rules.page import merged
+from agent_memory.core.rules.merge import merged
 from agent_memory.core.rules.project import USER, entry_key
 from agent_memory.core.rules.prompt import prefix
 from agent_memory.engines.git import clone, hooks

@@ -6,13 +6,14 @@ from agent_memory.app import checking, pagefiles
 from agent_memory.app.namespaces.prompts import Prompts
 from agent_memory.app.namespaces.proposals import Proposals
 from agent_memory.app.operations import Permission, operation
-from agent_memory.app.procedures import procedures
+from agent_memory.app.procedures import procedures, understood
 from agent_memory.core.rules.fix import fixed
 from agent_memory.core.rules.lint import lint
 from agent_memory.core.rules.template import PAGES
 from agent_memory.models.errors import InvalidInput
 from agent_memory.models.model import Model
 from agent_memory.models.rules import Action, Finding, Rulebook, RuleChange, RuleRevision, Verdict
+from agent_memory.ports.pages import MEMORY
 
 MOST_REVISIONS = 1000
 
@@ -93,12 +94,11 @@ class Rules(Proposals, Prompts):
         """
         done = []
         for page in pagefiles.given(self._client.workplace, self._client.workplace.folder(folder), paths):
-            text = page.text
-            if text is None:
+            if page.found.text is None:
                 continue
-            new = fixed(page.path, text).encode("utf-8")
+            new = fixed(page.found.path, page.data.decode("utf-8")).encode("utf-8")
             if new != page.data and pagefiles.replace(page.file, page.data, new):
-                done.append(page.path)
+                done.append(page.found.path)
         return self._linted(paths, folder, done)
 
     @operation("rules.init", "POST /rules", permission=Permission.WRITE, here=True)
@@ -109,12 +109,12 @@ class Rules(Proposals, Prompts):
         """
         workplace = self._client.workplace
         root = workplace.folder(folder)
-        memory = workplace.path(pagefiles.MEMORY, root, "folder")
+        memory = workplace.path(MEMORY, root, "folder")
         written: list[str] = []
         kept: list[str] = []
         for name, text in PAGES.items():
             new = pagefiles.create(memory / name, text.encode("utf-8"))
-            (written if new else kept).append(f"{pagefiles.MEMORY}/{name}")
+            (written if new else kept).append(f"{MEMORY}/{name}")
         return Begun(folder=str(root), written=written, kept=kept)
 
     def _book(self, folder: str | None, at: str | None, field: str) -> Rulebook:
@@ -124,7 +124,7 @@ class Rules(Proposals, Prompts):
 
     def _linted(self, paths: list[str] | None, folder: str | None, done: list[str]) -> Linted:
         workplace = self._client.workplace
-        pages = [page.page() for page in pagefiles.given(workplace, workplace.folder(folder), paths)]
+        pages = [understood(page.found) for page in pagefiles.given(workplace, workplace.folder(folder), paths)]
         findings = lint(pages)
         ok = all(one.level != "error" for one in findings)
         return Linted(ok=ok, pages=[page.path for page in pages], findings=findings, fixed=done)

@@ -8,9 +8,10 @@ from pathlib import PurePosixPath
 
 from agent_memory.core.rules import keys, markdown, syntax
 from agent_memory.core.rules.markdown import Source
-from agent_memory.core.rules.page import FOREIGN, SKILL, Facts, read, understood
+from agent_memory.core.rules.page import Facts, read, understood
 from agent_memory.core.rules.syntax import Draft
 from agent_memory.models.rules import Page, Rule
+from agent_memory.ports.pages import GUIDES, SKILL
 
 MOST_TRIES = 100  # pages that are read to find the one repair that would change a meaning
 
@@ -28,7 +29,7 @@ def fixed(path: str, text: str) -> str:
     """The same page with ids, severities and keys written as they should be. What it says is what it said: a repair
     that would change that is left out. Pages that are not ours stay as they are."""
     before = read(path, text)
-    if PurePosixPath(path).name in (SKILL, *FOREIGN) or not any(one.fixable for one in before.findings):
+    if PurePosixPath(path).name in (SKILL, *GUIDES) or not any(one.fixable for one in before.findings):
         return text
     reading = understood(path, text, Facts())
     if reading.source.text != text:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agent_memory.core.rules.page import duplicates
+from agent_memory.core.rules.merge import duplicates
 from agent_memory.models.rules import Finding, Page
 
 

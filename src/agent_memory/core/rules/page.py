@@ -1,5 +1,5 @@
-"""From the text of a page to its rules, skills and examples, and from pages to what holds in a folder. Pure: whoever
-found the text says where it stands. Nothing that a page holds makes this fail; what is wrong with it is a finding."""
+"""From the text of a page to its rules, skills and examples. Pure: whoever found the text says where it stands. Nothing
+that a page holds makes this fail; what is wrong with it is a finding."""
 
 from __future__ import annotations
 
@@ -14,17 +14,14 @@ from agent_memory.core.rules import markdown, syntax
 from agent_memory.core.rules.codes import Notes
 from agent_memory.core.rules.front import front
 from agent_memory.core.rules.markdown import Block, Source
+from agent_memory.core.rules.parts import EXAMPLES, RULES, SECTIONS, SKILLS, Part, parts
 from agent_memory.core.rules.syntax import Draft
 from agent_memory.models.model import LONGEST_NAME
-from agent_memory.models.rules import Entry, Finding, Layer, Page, Place, Rule, Rulebook, Version
+from agent_memory.models.rules import Entry, Finding, Layer, Page, Place, Rule
+from agent_memory.ports.pages import GUIDES, LARGEST_PAGE, SKILL
 
-LONGEST_PAGE = 1_000_000  # bytes
 MOST_LINES = 20_000
-RULES, SKILLS, EXAMPLES = "rules", "skills", "examples"
-SECTIONS = (RULES, SKILLS, EXAMPLES)
-FOREIGN = ("AGENTS.md", "CLAUDE.md")
 STYLE = ("bad-id", "duplicate-id", "empty-rule")  # errors that leave a check as it is
-SKILL = "SKILL.md"
 Kind = Literal["skill", "example", "guidance"]
 
 
@@ -35,34 +32,6 @@ class Facts:
     layer: Layer = Layer.REPOSITORY
     commit: str | None = None
     dirty: bool = False
-
-
-@dataclass(frozen=True)
-class Part:
-    """A heading and what follows it, up to the next one that `read` looks at. `name` is the section it belongs to."""
-
-    name: str
-    title: str
-    heading: Block | None
-    level: int
-    blocks: tuple[Block, ...]
-
-    @property
-    def depth(self) -> int:
-        return self.heading.level if self.heading else 0
-
-    @property
-    def inner(self) -> bool:
-        """Whether its heading is smaller than that of its section."""
-        return self.depth > self.level
-
-    @property
-    def first(self) -> int:
-        return self.heading.first if self.heading else self.blocks[0].first
-
-    @property
-    def end(self) -> int:
-        return self.blocks[-1].end if self.blocks else self.heading.end if self.heading else 0
 
 
 def read(path: str, text: str, facts: Facts | None = None) -> Page:
@@ -94,7 +63,7 @@ def understood(path: str, text: str, facts: Facts) -> Reading:
     reading = Reading(source, notes, path, facts)
     if name == SKILL:
         reading.skill(matter.values, matter.lines)
-    elif name in FOREIGN:
+    elif name in GUIDES:
         reading.foreign(blocks)
     else:
         reading.own(blocks)
@@ -106,70 +75,6 @@ def unreadable(path: str, problem: str, facts: Facts | None = None) -> Page:
     notes = Notes(path)
     notes.say("unreadable", (0, 0), f"the page {problem}")
     return Page(path=path, layer=(facts or Facts()).layer, digest="", findings=tuple(notes.findings))
-
-
-def merged(pages: Sequence[Page], version: Version) -> Rulebook:
-    """What holds where these pages do, the farthest first: of rules with one id, those of the nearest place."""
-    nearest: dict[str, tuple[Layer, str]] = {}
-    for page in pages:
-        nearest |= {rule.id: (Layer(page.layer), beside(page.path)) for rule in page.rules}
-    return Rulebook(
-        rules=[
-            rule for page in pages for rule in page.rules if nearest[rule.id] == (Layer(page.layer), beside(page.path))
-        ],
-        entries=[entry for page in pages for entry in page.entries],
-        pages=[page.path for page in pages],
-        findings=[finding for page in pages for finding in page.findings] + duplicates(pages),
-        version=version,
-    )
-
-
-def duplicates(pages: Iterable[Page]) -> list[Finding]:
-    """Ids that were given twice on pages that stand side by side, where none is nearer than the other."""
-    seen: dict[tuple[Layer, str, str], Rule] = {}
-    found: list[Finding] = []
-    for page in pages:
-        notes = Notes(page.path)
-        made = {(one.line, one.column) for one in page.findings if one.code == "made-id"}
-        for rule in page.rules:
-            if (rule.at.line, rule.at.column) in made:
-                continue
-            first = seen.setdefault((Layer(page.layer), beside(page.path), rule.id), rule)
-            if first.at.path != page.path:
-                said = f"{rule.id!r} is also the id of a rule at {first.at.path}:{first.at.line}"
-                notes.say("duplicate-id", (rule.at.line - 1, rule.at.column - 1), said)
-        found += notes.findings
-    return found
-
-
-def beside(path: str) -> str:
-    """The folder that a page is about: pages of one folder stand side by side."""
-    parts = PurePosixPath(path).parts[:-1]
-    for name in (".memory", ".claude", "skills"):
-        if name in parts:
-            parts = parts[: len(parts) - 1 - parts[::-1].index(name)]
-    return "/".join(parts)
-
-
-def parts(blocks: Sequence[Block]) -> Iterator[Part]:
-    """A page, cut at its headings. Below "Rules", "Skills" and "Examples" a smaller heading still belongs to them."""
-    name, level = "", 0
-    heading: Block | None = None
-    held: list[Block] = []
-    for block in [*blocks, None]:
-        if block is not None and block.kind != "heading":
-            held.append(block)
-            continue
-        if heading is not None or held:
-            yield Part(name, heading.content.strip() if heading else "", heading, level, tuple(held))
-        if block is None:
-            return
-        title = block.content.strip().strip("*_:").strip().lower()
-        if title in SECTIONS:
-            name, level = title, block.level
-        elif block.level <= level or not name:
-            name, level = "", block.level
-        heading, held = block, []
 
 
 class Reading:
@@ -371,14 +276,14 @@ def _control(notes: Notes, given: str, source: Source) -> None:
 
 
 def _too_much(text: str) -> str | None:
-    if len(text) > LONGEST_PAGE:
-        return f"is longer than {LONGEST_PAGE:,} characters: split it"
+    if len(text) > LARGEST_PAGE:
+        return f"is longer than {LARGEST_PAGE:,} characters: split it"
     lines = max(text.count("\n"), text.count("\r"))
     return f"is longer than {MOST_LINES:,} lines: split it" if lines > MOST_LINES else None
 
 
 def _kept(notes: Notes) -> list[Finding]:
     """In the order of the page. Of pages that are not ours only what makes a rule unusable is said."""
-    ours = PurePosixPath(notes.path).name not in FOREIGN
+    ours = PurePosixPath(notes.path).name not in GUIDES
     found = [one for one in notes.findings if ours or (one.level == "error" and one.code not in STYLE)]
     return sorted(found, key=lambda one: (one.line, one.column, one.code))

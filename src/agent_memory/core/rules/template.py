@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
+from agent_memory.ports.pages import NOTES
+
 PROCEDURAL = """\
 # Procedures
 
@@ -48,5 +50,5 @@ Notes of now: what is being done, and what comes next. Nothing in here is a rule
 - Next:
 """
 
-PAGES = MappingProxyType({"procedural.md": PROCEDURAL, "working.md": WORKING})
+PAGES = MappingProxyType({"procedural.md": PROCEDURAL, NOTES: WORKING})
 """By their names in `.memory`."""

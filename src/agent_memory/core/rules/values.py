@@ -9,10 +9,10 @@ from typing import Any
 from agent_memory.core.rules import keys, markdown, patterns
 from agent_memory.core.rules.codes import Notes
 from agent_memory.core.rules.markdown import LONGEST_PARAGRAPH, Block, Source, Span
+from agent_memory.core.rules.text import CONVENTIONAL
 from agent_memory.models.model import clean_name
 from agent_memory.models.rules import Argument, Subject
 
-CONVENTIONAL = "conventional"
 SIGNS = ("=", "is", ":")
 _BETWEEN = re.compile(r"[\s,;.]|\band\b|\bor\b")
 

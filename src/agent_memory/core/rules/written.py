@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from agent_memory.core.rules.text import CONVENTIONAL
 from agent_memory.models.rules import Check, Rule, Severity, Subject
 
-CONVENTIONAL = "conventional"
 _TICKS = re.compile(r"`+")
 
 

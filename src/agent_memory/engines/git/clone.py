@@ -14,7 +14,6 @@ from agent_memory.engines.git.program import Git, Trouble, lines
 from agent_memory.engines.git.watch import Watch
 from agent_memory.models.errors import PartMissing
 
-PAGES = "agent-memory"  # the folder of a clone's own pages, inside its git folder
 _SCP = re.compile(r"(?:[^@/:]+@)?(?P<host>[^/:@]+):(?P<path>[^/].*)")
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://(?:[^@/]*@)?(?P<host>[^/]+)/(?P<path>.*)", re.IGNORECASE)
 
@@ -32,7 +31,7 @@ class Clone:
 def clone(folder: Path) -> Clone | None:
     """The one that a folder is in, if it is in one."""
     found = layout.repository(os.path.realpath(folder), Watch())
-    return None if found is None else Clone(Path(found.root), found.inner, Path(found.common) / PAGES)
+    return None if found is None else Clone(Path(found.root), found.inner, Path(found.common) / layout.OWN)
 
 
 def name(at: Clone) -> str:

@@ -7,8 +7,8 @@ import errno
 import os
 import stat
 
+from agent_memory.engines.git.files import CIRCLE, LARGE, NOWHERE, OUTSIDE, Problem, Read
 from agent_memory.engines.git.layout import below
-from agent_memory.engines.git.shelf import CIRCLE, LARGE, NOWHERE, OUTSIDE, Problem, Read
 from agent_memory.engines.git.watch import Watch
 from agent_memory.ports.pages import LARGEST_PAGE
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from agent_memory.engines.git import shelf
+from agent_memory.engines.git import files
 from agent_memory.engines.git.layout import Repository
 from agent_memory.engines.git.objects import Commit, Objects, objects
 from agent_memory.engines.git.program import Git, lines
@@ -37,16 +37,16 @@ def _revision(stored: Objects, commit: Commit, repository: Repository) -> Revisi
 
 
 def _pages(stored: Objects, commit: Commit, repository: Repository) -> tuple[PageFile, ...]:
-    return tuple(shelf.pages(Snapshot(stored, commit.tree), repository.levels))
+    return tuple(files.pages(Snapshot(stored, commit.tree), repository.levels))
 
 
 def _paths(stored: Objects, head: Commit, repository: Repository) -> list[str]:
     """Where pages are, and what links lead to as things stand."""
     snapshot = Snapshot(stored, head.tree)
-    found = [path for level in repository.levels for path in shelf.roots(level)]
-    for path, problem in shelf.candidates(snapshot, repository.levels):
+    found = [path for level in repository.levels for path in files.roots(level)]
+    for path, problem in files.candidates(snapshot, repository.levels):
         try:
             found += [] if problem else [snapshot.real(path)]
-        except shelf.Problem:
+        except files.Problem:
             continue
     return list(dict.fromkeys(found))

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent_memory.engines.git.watch import Watch
+from agent_memory.ports.pages import MEMORY
 
-MEMORY = ".memory"
+OWN = "agent-memory"  # the folder of a clone's own pages, inside its git folder
 SMALL = 65_536  # bytes of a file that names another
 MOST_HOPS = 5  # from one symbolic ref to the next, as git has it
 PLAIN = re.compile(r"[^\^~:?*\[\\\s{]+(?:[\^~]\d*)*")

@@ -8,7 +8,7 @@ from collections.abc import Generator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from agent_memory.engines.git import history, layout, refs, shelf, watch
+from agent_memory.engines.git import files, history, layout, refs, watch
 from agent_memory.engines.git.disk import Disk
 from agent_memory.engines.git.layout import Repository
 from agent_memory.engines.git.objects import Commit, Objects, objects
@@ -18,7 +18,7 @@ from agent_memory.engines.git.sparse import left_out
 from agent_memory.engines.git.watch import Watch
 from agent_memory.models.errors import InvalidInput, PartMissing
 from agent_memory.models.rules import Layer, Version
-from agent_memory.ports.pages import Found, PageFile, Revision
+from agent_memory.ports.pages import Found, PageFile, Revision, is_page
 
 NO_REPOSITORY = "not in a git repository"
 NO_COMMIT = "the repository has no commits yet"
@@ -76,7 +76,7 @@ class GitPages:
         found = _plain(str(self._own), str(self._own), Layer.USER, place.watch)
         if place.repository is not None:
             common, root = place.repository.common, place.repository.root
-            named = os.path.join(common, "agent-memory")
+            named = os.path.join(common, layout.OWN)
             label = layout.below(root, named) if not place.repository.bare else None
             found += _plain(named, label or named, Layer.CLONE, place.watch)
         return found
@@ -84,13 +84,13 @@ class GitPages:
     def _outside(self, place: Place, above: list[PageFile]) -> Found:
         root = layout.workspace(place.folder, place.watch)
         levels = Repository(root, "", "", False, layout.below(root, place.folder) or "").levels
-        found = shelf.pages(Disk(root, place.watch), levels)
+        found = files.pages(Disk(root, place.watch), levels)
         return Found((*above, *found), Version(why=NO_REPOSITORY), place.watch.all())
 
     def _here(self, place: Place, repository: Repository, above: list[PageFile]) -> Found:
         """The working tree, page by page beside what HEAD holds."""
         layout.watch_ref(repository, "HEAD", place.watch)
-        found = shelf.pages(Disk(repository.root, place.watch, (repository.git, repository.common)), repository.levels)
+        found = files.pages(Disk(repository.root, place.watch, (repository.git, repository.common)), repository.levels)
         branch = refs.branch(self._git, repository)
         try:
             with objects(self._git, repository.root) as stored:
@@ -112,7 +112,7 @@ class GitPages:
         """The pages with their commit, and whether any differs from it, is not in it, or is in it alone. What a sparse
         checkout leaves out of the working tree holds all the same, as it was committed."""
         snapshot = Snapshot(stored, head.tree)
-        committed = {one.path: one for one in shelf.pages(snapshot, repository.levels)}
+        committed = {one.path: one for one in files.pages(snapshot, repository.levels)}
         pages = [replace(one, commit=head.id, dirty=_differs(one, committed.get(one.path))) for one in found]
         missing = [path for path in committed if path not in {one.path for one in found}]
         if missing:
@@ -133,7 +133,7 @@ class GitPages:
                     if at is None:
                         return Found(tuple(above), Version(branch=branch, why=NO_COMMIT), place.watch.all())
                     raise refs.unknown(self._git, repository, at)
-                found = shelf.pages(Snapshot(stored, commit.tree), repository.levels)
+                found = files.pages(Snapshot(stored, commit.tree), repository.levels)
         except Trouble as error:
             if at is None:
                 return Found(tuple(above), Version(why=str(error)))
@@ -156,14 +156,14 @@ def _plain(folder: str, label: str, layer: Layer, watch: Watch) -> list[PageFile
     disk = Disk(os.path.realpath(folder), watch, anywhere=layer is Layer.USER)
     found: list[PageFile] = []
     try:
-        names = sorted(name for name in disk.names("") if shelf.is_page(name))
-    except shelf.Problem as error:
+        names = sorted(name for name in disk.names("") if is_page(name))
+    except files.Problem as error:
         return [PageFile(layout.shown(label), layer, problem=str(error))]
     for name in names:
         path = layout.shown(f"{label}/{name}")
         try:
-            found.append(shelf.page(path, layer, disk.read(name).data))
-        except shelf.Problem as error:
+            found.append(files.page(path, layer, disk.read(name).data))
+        except files.Problem as error:
             found.append(PageFile(path, layer, problem=str(error)))
     return found
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
+from agent_memory.engines.git.files import CIRCLE, LARGE, NOWHERE, OUTSIDE, Problem, Read
 from agent_memory.engines.git.objects import Entry, Objects
-from agent_memory.engines.git.shelf import CIRCLE, LARGE, NOWHERE, OUTSIDE, Problem, Read
 from agent_memory.ports.pages import LARGEST_PAGE
 
 MOST_LINKS = 40  # as Linux has it

@@ -88,7 +88,7 @@ class Search:
         """All shelves together: statistics over everything, rows only of the candidates."""
         parts = self.parts or [_nothing(len(self.probe.terms))]
         joined = parts[0] if len(parts) == 1 else {name: np.concatenate([p[name] for p in parts]) for name in parts[0]}
-        handles, lengths = joined["handles"], joined["lengths"]
+        handles = joined["handles"]
         joined["exact"] = np.isin(handles, self._exact())
         rows = self._candidates(joined)
         if len(parts) > 1:  # each shelf is in order, but a conversation may be on several
@@ -107,7 +107,6 @@ class Search:
             exact=joined["exact"],
             documents=len(handles),
             pending=pending,
-            mean_length=float(lengths.mean()) if len(lengths) else 0.0,
             frequencies=self.frequencies,
             hidden=self.hidden if self.probe.tell_hidden else None,
             head=self.seq,

@@ -174,7 +174,6 @@ def _pool(rows: list[_Row], probe: Probe, seq: int, pending: int) -> Pool:
         for place, row in enumerate(rows)
         if place in chosen or any(row.counts) or row.exact or row.version.seq in probe.also
     ]
-    lengths = [row.body.length for row in rows]
     holding = [sum(row.counts[term] > 0 for row in rows) for term in range(len(probe.terms))]
     return Pool(
         seq=seq,
@@ -190,6 +189,5 @@ def _pool(rows: list[_Row], probe: Probe, seq: int, pending: int) -> Pool:
         exact=np.array([row.exact for row in kept], np.bool_),
         documents=len(rows),
         pending=pending,
-        mean_length=sum(lengths) / len(lengths) if lengths else 0.0,
         frequencies=np.array(holding, np.int64),
     )

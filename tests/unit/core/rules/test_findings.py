@@ -10,7 +10,8 @@ import pytest
 from agent_memory.core.rules.codes import ERRORS, FIXABLE, WARNINGS
 from agent_memory.core.rules.fix import fixed
 from agent_memory.core.rules.lint import lint
-from agent_memory.core.rules.page import merged, read
+from agent_memory.core.rules.merge import merged
+from agent_memory.core.rules.page import read
 from agent_memory.core.rules.template import PROCEDURAL, WORKING
 from agent_memory.models.rules import Layer, Page, Rule, Version
 

@@ -7,13 +7,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from agent_memory.engines.git.layout import MEMORY, shown
+from agent_memory.engines.git.layout import shown
 from agent_memory.models.rules import Layer
-from agent_memory.ports.pages import LARGEST_PAGE, PageFile
+from agent_memory.ports.pages import GUIDES, LARGEST_PAGE, MEMORY, SKILL, SKILLS, PageFile, is_page
 
-GUIDES = ("AGENTS.md", "CLAUDE.md")
-SKILLS = ("skills", ".claude/skills")
-NOTES = "working.md"  # what is on somebody's mind, and no procedure
 OUTSIDE = "is a link that leads out of the repository, and is not followed"
 NOWHERE = "is a link that leads nowhere"
 CIRCLE = "is a link that leads in a circle"
@@ -32,7 +29,7 @@ class Read:
     real: str
 
 
-class Shelf(Protocol):
+class Files(Protocol):
     """A tree of files. Paths are below its root, with slashes. Links are followed inside the root, and not out of it:
     that is a `Problem`, as is everything else that keeps one from reading."""
 
@@ -51,15 +48,15 @@ class Shelf(Protocol):
     def read(self, path: str) -> Read: ...
 
 
-def pages(shelf: Shelf, levels: Iterable[str]) -> list[PageFile]:
+def pages(files: Files, levels: Iterable[str]) -> list[PageFile]:
     """The pages of these folders, the farthest first: in each its guides, its skills, and at last `.memory`. What two
     names lead to is one page."""
     found: dict[str, PageFile] = {}
-    for path, problem in candidates(shelf, levels):
+    for path, problem in candidates(files, levels):
         try:
             if problem:
                 raise Problem(problem)
-            read = shelf.read(path)
+            read = files.read(path)
         except Problem as error:
             found[path] = PageFile(shown(path), Layer.REPOSITORY, problem=str(error))
         else:
@@ -67,21 +64,21 @@ def pages(shelf: Shelf, levels: Iterable[str]) -> list[PageFile]:
     return list(found.values())
 
 
-def candidates(shelf: Shelf, levels: Iterable[str]) -> list[tuple[str, str | None]]:
+def candidates(files: Files, levels: Iterable[str]) -> list[tuple[str, str | None]]:
     """Paths that are pages by their names; or that are not to be looked into, and why."""
     found: list[tuple[str, str | None]] = []
     for level in levels:
-        found += [(path, None) for path in (_join(level, name) for name in GUIDES) if shelf.has(path)]
+        found += [(path, None) for path in (_join(level, name) for name in GUIDES) if files.has(path)]
         for place in SKILLS:
             folder = _join(level, place)
             try:
-                inside = [f"{folder}/{name}/SKILL.md" for name in sorted(shelf.names(folder))]
-                found += [(path, None) for path in inside if shelf.has(path)]
+                inside = [f"{folder}/{name}/{SKILL}" for name in sorted(files.names(folder))]
+                found += [(path, None) for path in inside if files.has(path)]
             except Problem as error:
                 found.append((folder, str(error)))
         memory = _join(level, MEMORY)
         try:
-            found += [(f"{memory}/{name}", None) for name in sorted(shelf.names(memory)) if is_page(name)]
+            found += [(f"{memory}/{name}", None) for name in sorted(files.names(memory)) if is_page(name)]
         except Problem as error:
             found.append((memory, str(error)))
     return found
@@ -90,10 +87,6 @@ def candidates(shelf: Shelf, levels: Iterable[str]) -> list[tuple[str, str | Non
 def roots(level: str) -> list[str]:
     """Everything in a folder that can hold pages."""
     return [_join(level, name) for name in (*GUIDES, *SKILLS, MEMORY)]
-
-
-def is_page(name: str) -> bool:
-    return name.endswith(".md") and not name.startswith(".") and name != NOTES
 
 
 def page(path: str, layer: Layer, data: bytes) -> PageFile:
