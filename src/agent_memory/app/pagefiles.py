@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent_memory.app.workplace import Workplace
-from agent_memory.core.rules.page import LONGEST_PAGE, read, unreadable
 from agent_memory.models.errors import InvalidInput
 from agent_memory.models.model import new_id
 from agent_memory.models.rules import Page
+from agent_memory.ports.pages import LARGEST_PAGE
 
 MEMORY = ".memory"
 NOTES = "working.md"  # in `.memory`: notes, and no rules
@@ -40,6 +40,8 @@ class PageFile:
 
     def page(self) -> Page:
         """As it is understood; a problem is a finding."""
+        from agent_memory.core.rules.page import read, unreadable
+
         text = self.text
         if text is not None:
             return read(self.path, text)
@@ -141,7 +143,7 @@ def append(file: Path, ending: Callable[[str], str]) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
         with file.open("ab+", buffering=0) as out:
             out.seek(0)
-            text = out.read(LONGEST_PAGE + 1) or b""
+            text = out.read(LARGEST_PAGE + 1) or b""
             added = ending(text.decode("utf-8")).encode("utf-8")
             if added and out.write(added) != len(added):
                 out.truncate(len(text))
@@ -211,9 +213,9 @@ def _read(file: Path, folder: Path, within: Path) -> PageFile:
         os.close(number)
         return PageFile(path, real, problem="is no file")
     with os.fdopen(number, "rb") as opened:
-        data = opened.read(LONGEST_PAGE + 1)
-    if len(data) > LONGEST_PAGE:
-        return PageFile(path, real, problem=f"is longer than {LONGEST_PAGE:,} bytes: split it")
+        data = opened.read(LARGEST_PAGE + 1)
+    if len(data) > LARGEST_PAGE:
+        return PageFile(path, real, problem=f"is longer than {LARGEST_PAGE:,} bytes: split it")
     return PageFile(path, real, data)
 
 

@@ -14,11 +14,12 @@ from agent_memory.core.rules import markdown, syntax
 from agent_memory.core.rules.codes import Notes
 from agent_memory.core.rules.front import front
 from agent_memory.core.rules.markdown import Block, Source
+from agent_memory.core.rules.place import beside
 from agent_memory.core.rules.syntax import Draft
 from agent_memory.models.model import LONGEST_NAME
 from agent_memory.models.rules import Entry, Finding, Layer, Page, Place, Rule, Rulebook, Version
+from agent_memory.ports.pages import LARGEST_PAGE
 
-LONGEST_PAGE = 1_000_000  # bytes
 MOST_LINES = 20_000
 RULES, SKILLS, EXAMPLES = "rules", "skills", "examples"
 SECTIONS = (RULES, SKILLS, EXAMPLES)
@@ -140,15 +141,6 @@ def duplicates(pages: Iterable[Page]) -> list[Finding]:
                 notes.say("duplicate-id", (rule.at.line - 1, rule.at.column - 1), said)
         found += notes.findings
     return found
-
-
-def beside(path: str) -> str:
-    """The folder that a page is about: pages of one folder stand side by side."""
-    parts = PurePosixPath(path).parts[:-1]
-    for name in (".memory", ".claude", "skills"):
-        if name in parts:
-            parts = parts[: len(parts) - 1 - parts[::-1].index(name)]
-    return "/".join(parts)
 
 
 def parts(blocks: Sequence[Block]) -> Iterator[Part]:
@@ -371,8 +363,8 @@ def _control(notes: Notes, given: str, source: Source) -> None:
 
 
 def _too_much(text: str) -> str | None:
-    if len(text) > LONGEST_PAGE:
-        return f"is longer than {LONGEST_PAGE:,} characters: split it"
+    if len(text) > LARGEST_PAGE:
+        return f"is longer than {LARGEST_PAGE:,} characters: split it"
     lines = max(text.count("\n"), text.count("\r"))
     return f"is longer than {MOST_LINES:,} lines: split it" if lines > MOST_LINES else None
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from copy import copy
-from difflib import SequenceMatcher
 from types import MappingProxyType
 
 import click
@@ -49,6 +48,8 @@ ERASING = frozenset(MEANT[word] for word in ("delete", "erase", "remove", "rm"))
 
 def meant(word: str, names: Collection[str]) -> str | None:
     """A command among `names`, by how the word, or one that means the same elsewhere, is spelled."""
+    from difflib import SequenceMatcher
+
     known = {theirs: ours for theirs, ours in MEANT.items() if ours in names} | {name: name for name in names}
     alike = sorted((SequenceMatcher(None, word, theirs).ratio(), ours) for theirs, ours in known.items())
     return next((ours for ratio, ours in reversed(alike) if ratio >= (SURE if ours in ERASING else LIKELY)), None)
