@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,12 +25,14 @@ assert not heavy, heavy
     [
         (["--version"], {"rich", "pydantic", "numpy", "onnxruntime", "sqlite3", "asyncio"}),
         (["--help"], {"rich", "numpy", "onnxruntime", "sqlite3", "asyncio"}),
-        (["list"], {"rich", "numpy", "onnxruntime", "asyncio"}),
+        (["list"], {"rich", "numpy", "onnxruntime", "asyncio", "markdown_it", "subprocess", "difflib"}),
+        (["recall", "where no page is"], {"rich", "asyncio", "markdown_it", "agent_memory.core.rules.page"}),
+        (["rules", "check", "--", "true"], {"rich", "numpy", "sqlite3", "asyncio", "markdown_it", "yaml"}),
     ],
 )
-def test_a_command_loads_only_what_it_needs(words: list[str], heavy: set[str]) -> None:
+def test_a_command_loads_only_what_it_needs(words: list[str], heavy: set[str], tmp_path: Path) -> None:
     code = LIGHT.format(words=words, heavy=heavy)
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    ran = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
     assert ran.returncode == 0, ran.stderr
 
 

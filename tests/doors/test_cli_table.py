@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import shlex
+import subprocess
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,8 @@ import click
 import pytest
 
 from agent_memory.app.operations import TABLE, Operation, Permission
-from agent_memory.interfaces.cli import commands, options, reference
+from agent_memory.interfaces.cli import commands, exits, options, reference
+from agent_memory.interfaces.cli.examples import EXAMPLES
 from agent_memory.interfaces.cli.root import OWN
 from agent_memory.models.answer import Recalled
 from agent_memory.models.kinds.work import Goal
@@ -42,10 +44,11 @@ def test_the_reference_is_what_the_generator_writes() -> None:
 
 
 def test_every_short_command_has_an_example_and_they_run(here: Any) -> None:
-    assert set(reference.EXAMPLES) == {*commands.top(), *OWN}
-    middle = sorted(set(reference.EXAMPLES) - {"add", "forget", "demo", "guard", "import-mcp", "mcp", "serve"})
+    short = {name for name in EXAMPLES if " " not in name}
+    assert short == {*commands.top(), *OWN}
+    middle = sorted(short - {"add", "forget", "demo", "guard", "import-mcp", "mcp", "serve"})
     for name in ["add", *middle, "forget"]:
-        example = reference.EXAMPLES[name]
+        example = EXAMPLES[name]
         if "RECEIPT" in example:
             asked = json.loads(here("recall", "staging", "--json").out)
             example = example.replace("RECEIPT", asked["receipt_id"])
@@ -53,6 +56,27 @@ def test_every_short_command_has_an_example_and_they_run(here: Any) -> None:
         assert words[0] == name
         ran = here(*words)
         assert (ran.code, ran.err) == (0, ""), ran
+
+
+def test_other_examples_run_too_and_help_shows_each(here: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    subprocess.run(["git", "init", "--quiet", str(tmp_path / "repo")], check=True)
+    monkeypatch.chdir(tmp_path / "repo")
+    author = ["-c", "user.name=A", "-c", "user.email=a@example.org"]
+    subprocess.run(["git", *author, "commit", "--quiet", "--allow-empty", "--message", "begin"], check=True)
+    others = [name for name in EXAMPLES if " " in name]
+    for name in (*others, "rules propose", "rules reject"):
+        words = shlex.split(EXAMPLES[name])
+        assert here(*name.split(), "--help").out.count(f"For example:\n    agent-memory {EXAMPLES[name]}\n") == 1
+        if name == "rules hook" or (name == "rules reject" and not here("rules", "proposals").out):
+            continue  # the one reads from a pipe; the other wants something that was not approved
+        ran = here(*words)
+        assert (ran.code, ran.err) == (0, ""), ran
+    assert set(commands.group("rules").commands) - {name.partition(" ")[2] for name in others} == {"git-hook"}
+
+
+def test_the_guide_has_every_exit_status() -> None:
+    guide = (Path(__file__).parents[2] / "docs/guides/cli.md").read_text("utf-8")
+    assert [row for status, meaning in exits.MEANING.items() if (row := f"| {status} | {meaning} |") not in guide] == []
 
 
 def test_commands_and_namespaces_do_not_collide() -> None:

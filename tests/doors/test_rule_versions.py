@@ -100,7 +100,7 @@ def test_at_the_command_line(here: Any, commits: list[str], repo: Any) -> None:
     short = [commit[:10] for commit in commits]
     repo.write("sub/x", "")
     assert here("rules", "read", "--folder", "sub").out.splitlines() == [
-        "rule\tseverity\tplace\ttext",
+        "name\tkind\tplace\ttext",
         f"never-merge\twarn\t.memory/procedural.md:3 ({short[1]})\tAlways rebase, never merge.",
         f"short\tadvise\t.memory/procedural.md:7 ({short[1]})\tWrite short sentences.",
     ]

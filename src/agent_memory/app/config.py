@@ -6,13 +6,15 @@ import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import ConfigDict, Field, SecretStr
 
 from agent_memory.models.errors import InvalidInput
 from agent_memory.models.model import Model
-from agent_memory.models.recipe import RECIPES, Recipe, with_sections
+
+if TYPE_CHECKING:
+    from agent_memory.models.recipe import Recipe
 
 PREFIX = "AGENT_MEMORY_"
 UNPREFIXED = {"OPENAI_API_KEY", "OPENAI_BASE_URL"}
@@ -101,6 +103,8 @@ def read_recipes(settings: Settings) -> dict[str, Recipe]:
     Read anew each time, so that a change is seen by the next recall that names a recipe of the file.
     """
     import tomllib
+
+    from agent_memory.models.recipe import RECIPES, with_sections
 
     path = settings.recipes or settings.home / "recipes.toml"
     try:

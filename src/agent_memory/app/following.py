@@ -8,15 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent_memory.app.procedures import procedures
-from agent_memory.core.rules.project import USER, drafts, followed, reach
-from agent_memory.models.draft import Draft
 from agent_memory.models.errors import Denied, InvalidInput, PartMissing, StoreError
 from agent_memory.models.record import SHARED, Status
-from agent_memory.models.rules import Layer, Page
 from agent_memory.ports import spans
 
 if TYPE_CHECKING:
     from agent_memory.app.client import Client
+    from agent_memory.models.draft import Draft
+    from agent_memory.models.rules import Page
 
 MOST = 10_000
 
@@ -63,6 +62,8 @@ def where(folder: Path) -> tuple[str, str]:
 
 def _write(client: Client, pages: tuple[Page, ...], repository: str, inner: str) -> None:
     from agent_memory.app.namespaces.records import Records
+    from agent_memory.core.rules.project import USER, drafts, followed, reach
+    from agent_memory.models.rules import Layer
 
     writer = copy.copy(client)  # an agent's own client writes for its user: pages are nobody's secret from him
     writer.scope = client.scope.model_copy(update={"agent": SHARED})

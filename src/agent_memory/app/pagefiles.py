@@ -11,10 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from agent_memory.app.workplace import Workplace
-from agent_memory.engines.git import layout
-from agent_memory.engines.git.disk import Disk
-from agent_memory.engines.git.files import Problem, page
-from agent_memory.engines.git.watch import Watch
 from agent_memory.models.errors import InvalidInput
 from agent_memory.models.model import new_id
 from agent_memory.models.rules import Layer
@@ -188,6 +184,11 @@ def _called_a_page(path: Path) -> bool:
 
 def _read(file: Path, folder: Path, within: Path) -> Given:
     """A file, without following a link out of the folder that was asked about, or waiting for a pipe."""
+    from agent_memory.engines.git import layout
+    from agent_memory.engines.git.disk import Disk
+    from agent_memory.engines.git.files import Problem, page
+    from agent_memory.engines.git.watch import Watch
+
     path = _shown(file, folder, within)
     root = str(within if within != file else file.parent)
     try:
@@ -200,4 +201,6 @@ def _read(file: Path, folder: Path, within: Path) -> Given:
 def _shown(file: Path, folder: Path, within: Path) -> str:
     """Seen from the folder, if it is near."""
     near = folder.is_relative_to(within) or file.is_relative_to(folder)
+    from agent_memory.engines.git import layout
+
     return layout.shown(Path(os.path.relpath(file, folder) if near else file).as_posix())

@@ -5,14 +5,11 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import islice
 from pathlib import Path
 
 from agent_memory.app.config import config_folder
-from agent_memory.core.rules.changes import changes
-from agent_memory.core.rules.merge import merged
-from agent_memory.core.rules.page import Facts, read, unreadable
 from agent_memory.models.errors import InvalidInput, NotFound
 from agent_memory.models.rules import Page, Rule, Rulebook, RuleChange, RuleRevision, Version
 from agent_memory.ports.pages import Found, PageFile, Pages, Revision
@@ -50,7 +47,7 @@ class Procedures:
                 return book, pages
         found = self._pages.find(folder, at)
         pages = tuple(self._page(file) for file in found.files)
-        book = merged(pages, found.version)
+        book = _merged(pages, found.version)
         if len(self._books) >= MOST_BOOKS:
             self._books.clear()
         self._books[key] = (found, book, pages)
@@ -58,6 +55,8 @@ class Procedures:
 
     def diff(self, folder: Path, a: str, b: str | None = None) -> list[RuleChange]:
         """The rules that differ between two states; the later one is the disk, where none is named."""
+        from agent_memory.core.rules.changes import changes
+
         return changes(self.called(folder, a, "a").rules, self.called(folder, b, "b").rules)
 
     def called(self, folder: Path, at: str | None, field: str) -> Rulebook:
@@ -79,6 +78,8 @@ class Procedures:
             told.close()
 
     def _revision(self, one: Revision) -> RuleRevision | None:
+        from agent_memory.core.rules.changes import changes
+
         after = self._rules(one.after)
         found = [] if one.cut else changes(self._rules(one.before), after)
         if not found and not (one.cut and after):
@@ -87,7 +88,7 @@ class Procedures:
         return RuleRevision(commit=one.commit, author=one.author, at=one.at, subject=one.subject, cut=one.cut, **ids)
 
     def _rules(self, files: Iterable[PageFile]) -> list[Rule]:
-        return merged([self._page(file) for file in files], Version()).rules
+        return _merged([self._page(file) for file in files], Version()).rules
 
     def _page(self, file: PageFile) -> Page:
         key = (file.path, file.layer, file.digest, file.problem, file.commit, file.dirty)
@@ -102,10 +103,21 @@ class Procedures:
 
 def understood(file: PageFile) -> Page:
     """A page as it is understood; a problem is a finding."""
+    from agent_memory.core.rules.page import Facts, read, unreadable
+
     facts = Facts(file.layer, file.commit, file.dirty)
     if file.text is None:
         return unreadable(file.path, file.problem or "cannot be read", facts)
     return read(file.path, file.text, facts)
+
+
+def _merged(pages: Sequence[Page], version: Version) -> Rulebook:
+    """Where there are no pages, what reads them is not loaded: most folders have none."""
+    if not pages:
+        return Rulebook(rules=[], entries=[], pages=[], version=version)
+    from agent_memory.core.rules.merge import merged
+
+    return merged(pages, version)
 
 
 def procedures() -> Procedures:

@@ -157,6 +157,8 @@ class Wire:
 
     def _lost(self, why: str, request: Request) -> StoreError:
         done = "" if request.reads else "it may or may not have been done: look before you do it again"
+        if "RemoteProtocolError" in why and self.address.startswith("http://"):
+            done = "; ".join(filter(None, ["if the server speaks TLS, its address begins with https://", done]))
         return StoreError(f"store: {self.address}: {why}", hint=done)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agent_memory.app import pagefiles, registry
 from agent_memory.app.following import follow
@@ -14,15 +15,12 @@ from agent_memory.app.namespaces.user import User
 from agent_memory.app.operations import Namespace, Permission, operation
 from agent_memory.app.procedures import procedures
 from agent_memory.core.context.tokens import checked
-from agent_memory.core.rules.applying import PAGE, page, settings, together
-from agent_memory.core.rules.merge import merged
-from agent_memory.core.rules.project import USER, entry_key
-from agent_memory.core.rules.prompt import prefix
-from agent_memory.engines.git import clone, hooks
-from agent_memory.engines.git.script import CHECKED
 from agent_memory.models.context import Counting
 from agent_memory.models.errors import InvalidInput
 from agent_memory.models.rules import AppliedRules, Layer, Prefix, Rule, Rulebook, Version
+
+if TYPE_CHECKING:
+    from agent_memory.engines.git.clone import Clone
 
 CANDIDATES = 200
 MOST_RULES = 1000
@@ -48,6 +46,8 @@ class Prompts(Namespace):
         same pages and task give the same text, with what does not depend on the task first. Without a task all skills
         fit. `at` is a commit, tag or branch: skills that are on no page of today stand last then.
         """
+        from agent_memory.core.rules.prompt import prefix
+
         if not 1 <= max_tokens <= MOST_TOKENS:
             raise InvalidInput(f"max_tokens: {max_tokens}; use 1 to {MOST_TOKENS}", field="max_tokens")
         count = registry.token_counter(counter) if isinstance(counter, str) else checked(counter)
@@ -66,6 +66,10 @@ class Prompts(Namespace):
         Nothing outside the clone changes, and nothing in its working tree. Done again, it takes over what changed.
         With `dry_run` it only says what it would do.
         """
+        from agent_memory.core.rules.applying import PAGE, page, settings, together
+        from agent_memory.engines.git import clone, hooks
+        from agent_memory.engines.git.script import CHECKED
+
         found = _clone(self._client.workplace.folder(folder))
         rules = together(self._own(), self._remembered())
         wanted = settings(rules, User(self._client).preferences())
@@ -85,15 +89,21 @@ class Prompts(Namespace):
         """Rules of the user's own pages on this machine; a network caller has none here."""
         if self._client.workplace.root is not None:
             return []
+        from agent_memory.core.rules.merge import merged
+
         pages = [one for one in procedures().pages(self._client.workplace.folder()) if one.layer == Layer.USER]
         return merged(pages, Version()).rules
 
     def _remembered(self) -> list[str]:
+        from agent_memory.core.rules.project import USER
+
         found = Records(self._client).find("procedure", MOST_RULES, fields={"origin": USER, "section": "rule"})
         return [record.payload["markdown"] for record in found if record.payload.get("markdown")]
 
     def _fitting(self, task: str, book: Rulebook, place: Path) -> list[int]:
         """Places of entries that fit a task, the best first."""
+        from agent_memory.core.rules.project import entry_key
+
         repository = follow(self._client, place)
         places = {entry_key(entry, repository): number for number, entry in enumerate(book.entries)}
         found = Retriever(self._client).recall(task, CANDIDATES, min_relevance=FLOOR, kinds=["procedure"])
@@ -102,8 +112,10 @@ class Prompts(Namespace):
         return [places[str(hit.record.key)] for hit in hits if hit.relevance >= NEAR * best]
 
 
-def _clone(folder: Path) -> clone.Clone:
-    found = clone.clone(folder)
+def _clone(folder: Path) -> Clone:
+    from agent_memory.engines.git.clone import clone
+
+    found = clone(folder)
     if found is None:
         raise InvalidInput(f"folder: {str(folder)!r} is in no git repository", hint="name a clone", field="folder")
     return found

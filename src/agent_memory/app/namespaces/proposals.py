@@ -10,10 +10,7 @@ from agent_memory.app.config import config_folder
 from agent_memory.app.namespaces.asking import Moments, asked
 from agent_memory.app.namespaces.records import Records
 from agent_memory.app.operations import Namespace, Permission, operation
-from agent_memory.core.rules.adding import ending, proposed
-from agent_memory.core.rules.written import markdown
 from agent_memory.core.write.commit import commit
-from agent_memory.engines.git.clone import clone
 from agent_memory.models.draft import Draft
 from agent_memory.models.errors import Denied, InvalidInput, NotFound
 from agent_memory.models.kinds.procedure import PROPOSED
@@ -35,6 +32,9 @@ class Proposals(Namespace):
         `rule` is Markdown as on a page: `**never-merge** (deny) Never merge.`, and its keys as a list below. The same
         id proposed again is a new version of the proposal.
         """
+        from agent_memory.core.rules.adding import proposed
+        from agent_memory.core.rules.written import markdown
+
         if not 0 <= confidence <= 1:
             raise InvalidInput(f"confidence: {confidence} is outside 0 to 1", field="confidence")
         read = proposed(rule)
@@ -69,6 +69,8 @@ class Proposals(Namespace):
         """Write a proposed rule to a page, where it holds from now on: the page of your own (`user`), or that of the
         repository (`.memory/procedural.md`), for everybody who works in it. `id` is the proposal's or the rule's.
         """
+        from agent_memory.core.rules.adding import ending, proposed
+
         chosen = self._held(id)
         if into == "repository":
             page = self._page(folder)
@@ -90,6 +92,8 @@ class Proposals(Namespace):
 
     def _page(self, folder: str | None) -> Path:
         """The first page of the repository, or of the folder where there is none."""
+        from agent_memory.engines.git.clone import clone
+
         workplace = self._client.workplace
         place = workplace.folder(folder)
         found = clone(place)

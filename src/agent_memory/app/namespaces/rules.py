@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from agent_memory.app import checking, pagefiles
+from agent_memory.app import pagefiles
 from agent_memory.app.namespaces.prompts import Prompts
 from agent_memory.app.namespaces.proposals import Proposals
 from agent_memory.app.operations import Permission, operation
 from agent_memory.app.procedures import procedures, understood
-from agent_memory.core.rules.fix import fixed
-from agent_memory.core.rules.lint import lint
-from agent_memory.core.rules.template import PAGES
 from agent_memory.models.errors import InvalidInput
 from agent_memory.models.model import Model
 from agent_memory.models.rules import Action, Finding, Rulebook, RuleChange, RuleRevision, Verdict
@@ -72,6 +69,8 @@ class Rules(Proposals, Prompts):
         An action is a command, a commit message, a path, a tool call or a text. The verdict cites each rule that it
         breaks, what is wrong, and what to do instead. `at` asks the rules of a commit, tag or branch.
         """
+        from agent_memory.app import checking
+
         workplace = self._client.workplace
         where = workplace.folder(folder)
         if action.path is not None:
@@ -92,6 +91,8 @@ class Rules(Proposals, Prompts):
 
         Missing ids are written, and severities and keys spelled as they should be. Every other byte stays.
         """
+        from agent_memory.core.rules.fix import fixed
+
         done = []
         for page in pagefiles.given(self._client.workplace, self._client.workplace.folder(folder), paths):
             if page.found.text is None:
@@ -107,6 +108,8 @@ class Rules(Proposals, Prompts):
 
         What is there already stays as it is.
         """
+        from agent_memory.core.rules.template import PAGES
+
         workplace = self._client.workplace
         root = workplace.folder(folder)
         memory = workplace.path(MEMORY, root, "folder")
@@ -123,6 +126,8 @@ class Rules(Proposals, Prompts):
         return kept.model_copy(update=lists)  # the caller's own to change
 
     def _linted(self, paths: list[str] | None, folder: str | None, done: list[str]) -> Linted:
+        from agent_memory.core.rules.lint import lint
+
         workplace = self._client.workplace
         pages = [understood(page.found) for page in pagefiles.given(workplace, workplace.folder(folder), paths)]
         findings = lint(pages)

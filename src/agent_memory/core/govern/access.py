@@ -38,7 +38,7 @@ def issue(
 def opened(store: AccessStore, token: str | None, now: int) -> KeyRow:
     """The key behind a token; `Unauthenticated` says what is wrong, and nothing that helps to guess."""
     if token is None:
-        raise Unauthenticated("no API key", hint="send it as `Authorization: Bearer am_…`")
+        raise Unauthenticated("no API key", hint="set AGENT_MEMORY_API_KEY, or send `Authorization: Bearer am_…`")
     shape = _TOKEN.fullmatch(token)
     row = store.find(shape[1]) if shape else None
     good = row is not None and shape is not None and hmac.compare_digest(row.digest, _digest(shape[2]))

@@ -4,11 +4,10 @@ nearest holds."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from pathlib import PurePosixPath
 
 from agent_memory.core.rules.codes import Notes
+from agent_memory.core.rules.place import beside
 from agent_memory.models.rules import Finding, Layer, Page, Rule, Rulebook, Version
-from agent_memory.ports.pages import MEMORY
 
 
 def merged(pages: Sequence[Page], version: Version) -> Rulebook:
@@ -43,12 +42,3 @@ def duplicates(pages: Iterable[Page]) -> list[Finding]:
                 notes.say("duplicate-id", (rule.at.line - 1, rule.at.column - 1), said)
         found += notes.findings
     return found
-
-
-def beside(path: str) -> str:
-    """The folder that a page is about: pages of one folder stand side by side."""
-    parts = PurePosixPath(path).parts[:-1]
-    for name in (MEMORY, ".claude", "skills"):
-        if name in parts:
-            parts = parts[: len(parts) - 1 - parts[::-1].index(name)]
-    return "/".join(parts)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from agent_memory.core.rules.merge import beside
+from agent_memory.core.rules.place import beside
 from agent_memory.core.rules.prompt import shown
 from agent_memory.core.rules.written import markdown
 from agent_memory.models.draft import Draft

@@ -63,7 +63,7 @@ def line(rule: Rule) -> str:
     """A rule on one line: whatever it says, it cannot look like another section."""
     said = [f"{rule.id} ({rule.severity}): {_flat(rule.text)}"]
     if rule.because:
-        said.append(f"Because: {_flat(rule.because)}")
+        said.append(f"Because: {_flat(rule.because).rstrip('.')}.")
     if rule.fix:
         said.append(f"Instead: {_flat(rule.fix)}")
     return " ".join(said)

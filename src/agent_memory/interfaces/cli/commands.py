@@ -58,9 +58,9 @@ def namespaces() -> dict[str, dict[str, Operation]]:
 def group(name: str) -> click.Group:
     """A namespace; its help is the docstring of its class."""
     methods = namespaces()[name]
-    function = next(iter(methods.values())).function
-    owner = getattr(sys.modules[function.__module__], function.__qualname__.split(".")[0], None)
-    about = (getattr(owner, "__doc__", None) or name).split("\n\n")[0].replace("\n", " ")
+    owners = [_owner(operation) for operation in methods.values()]
+    whole = max(owners, key=lambda owner: len(owner.__mro__))  # the class that takes the others in
+    about = (whole.__doc__ or name).split("\n\n")[0].replace("\n", " ")
     made = suggest.Group(name, help=about, short_help=about, invoke_without_command=True, callback=_say_what_there_is)
     made.params.extend(whose.after())
     for method, operation in methods.items():
@@ -68,6 +68,12 @@ def group(name: str) -> click.Group:
     for method, module in {**WRITTEN.get(name, {}), **QUICK.get(name, {})}.items():
         made.add_command(import_module(module).command, method)
     return made
+
+
+def _owner(operation: Operation) -> type:
+    function = operation.function
+    owner: type = getattr(sys.modules[function.__module__], function.__qualname__.split(".")[0])
+    return owner
 
 
 def _say_what_there_is() -> None:

@@ -41,6 +41,7 @@ def command(words: tuple[str, ...], line: str | None) -> int:
 def _allowed(words: tuple[str, ...], line: str | None) -> bool:
     """Whatever goes wrong here, the command does not run: statuses of ours cannot be mistaken for the command's."""
     from agent_memory.app.checking import verdict
+    from agent_memory.interfaces.cli import output
     from agent_memory.interfaces.cli.rules import saying
     from agent_memory.models.rules import Action
 
@@ -49,8 +50,7 @@ def _allowed(words: tuple[str, ...], line: str | None) -> bool:
     except Exception as error:  # noqa: BLE001 - a door: whatever it is, the command must not run
         click.echo(f"error: not run, since nobody can tell whether it is allowed: {error}", err=True)
         raise click.exceptions.Exit(UNKNOWN) from None
-    for said in saying.lines(found):
-        click.echo(said, err=True)
+    output.write(saying.blocks(found), stderr=True)
     return found.allowed
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def explained(error: NotFound, memory: AgentMemory, said: dict[str, Any]) -> NotFound:
     """The same error, with all that is known about the id it is about."""
     asked = [id for id in said.get("ids") or [said.get("id")] if isinstance(id, str) and repr(id) in error.message]
-    if not asked:
+    if not asked or error.message.startswith("no proposal "):  # which is asked for by the name of a rule, too
         return error
     for id in asked:
         if not _known(memory, id):

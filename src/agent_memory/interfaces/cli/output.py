@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from agent_memory.interfaces.cli.blocks import Block, Card, Interval, Line, Note, Table, Verbatim
 from agent_memory.interfaces.cli.cleaning import clean, clean_json, cut, one_line
@@ -21,18 +21,21 @@ class ReaderGone(Exception):
     """Nobody reads our output any more. (Not a BrokenPipeError: click would take it for its own.)"""
 
 
-def write(blocks: Iterable[Block]) -> None:
-    if sys.stdout.isatty():
+def write(blocks: Iterable[Block], *, stderr: bool = False) -> None:
+    stream: TextIO | None = sys.stderr if stderr else sys.stdout
+    if stream is None:  # it was closed before we began
+        return
+    if stream.isatty():
         from agent_memory.interfaces.cli import screen
 
-        console = terminal()
+        console = terminal(stderr=stderr)
         for block in blocks:
             screen.draw(block, console)
     else:
         for block in blocks:
             text = _plain(block)
             if text:
-                _put(text if text.endswith("\n") else f"{text}\n")
+                _put(text if text.endswith("\n") else f"{text}\n", stream)
 
 
 def write_json(result: Any) -> None:
@@ -66,13 +69,14 @@ def terminal(*, stderr: bool = False) -> Console:
     return Quiet(markup=False, emoji=False, highlight=False, stderr=stderr)
 
 
-def _put(text: str) -> None:
+def _put(text: str, stream: TextIO | None = None) -> None:
     """As it is: `click.echo` would take escape sequences out of a text that is itself the result.
     In pieces: an unbuffered Python drops the rest of a write that a pipe takes in part."""
+    stream = stream or sys.stdout
     try:
         for start in range(0, len(text), PIECE):
-            sys.stdout.write(text[start : start + PIECE])
-        sys.stdout.flush()
+            stream.write(text[start : start + PIECE])
+        stream.flush()
     except BrokenPipeError:
         raise ReaderGone from None
 

@@ -17,12 +17,12 @@ from agent_memory.interfaces.cli import PROGRAM, tracing
 from agent_memory.interfaces.cli.blocks import Block, Card, Column, Interval, Line, Note, Table, Under, Verbatim
 from agent_memory.interfaces.cli.cleaning import one_line
 from agent_memory.interfaces.cli.output import shown
-from agent_memory.interfaces.cli.rules import findings, versions
+from agent_memory.interfaces.cli.rules import findings, prompts, proposals, versions
 from agent_memory.models.answer import Hit, Recalled, Replay
 from agent_memory.models.bundle import MemoryBundle
 from agent_memory.models.context import Context
 from agent_memory.models.record import JournalLine, Record, Status
-from agent_memory.models.rules import Rulebook, RuleChange, RuleRevision
+from agent_memory.models.rules import AppliedRules, Prefix, Proposal, Rulebook, RuleChange, RuleRevision
 
 ID = Column("id", Under.NARROW, "cyan", whole=True, order=0)
 TEXT = Column("text")
@@ -49,10 +49,8 @@ def present(operation: Operation, result: Any, *, why: bool = False, nothing: No
         return [Note("done")]
     if is_empty(result):
         return [nothing, *_searched(result)]
-    if operation.name == "records.history":
-        return history(result)
-    if operation.name == "receipts.get":
-        return receipt(result)
+    if operation.name in OPERATIONS:
+        return OPERATIONS[operation.name](result)
     if isinstance(result, Recalled):
         return recalled(result, why=why)
     if isinstance(result, list):
@@ -303,6 +301,15 @@ def _fields(one: BaseModel) -> dict[str, Any]:
     return {name: getattr(one, name) for name in type(one).model_fields if name != "embedding"}
 
 
+OPERATIONS: Mapping[str, Callable[[Any], list[Block]]] = {
+    "records.history": history,
+    "receipts.get": receipt,
+    "rules.propose": proposals.proposed,
+    "rules.approve": proposals.approved,
+    "rules.reject": proposals.rejected,
+}
+"""Operations whose results mean more than their type says."""
+
 PRESENTERS: Mapping[type, Callable[[Any], list[Block]]] = {
     Record: record,
     Written: written,
@@ -314,6 +321,8 @@ PRESENTERS: Mapping[type, Callable[[Any], list[Block]]] = {
     Linted: findings.linted,
     Begun: findings.begun,
     Rulebook: versions.rulebook,
+    Prefix: prompts.prefix,
+    AppliedRules: prompts.applied,
     str: lambda text: [Verbatim(text)],
 }
 
@@ -322,5 +331,6 @@ LISTS: Mapping[type, Callable[[list[Any]], list[Block]]] = {
     JournalLine: journal,
     RuleChange: versions.changes,
     RuleRevision: versions.revisions,
+    Proposal: proposals.waiting,
     Written: lambda found: [block for one in found for block in written(one)],
 }

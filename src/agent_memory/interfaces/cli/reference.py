@@ -4,49 +4,13 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Iterator, Mapping
-from types import MappingProxyType
+from collections.abc import Iterator
 
 import click
 
 from agent_memory.interfaces.cli import PROGRAM, commands, exits
+from agent_memory.interfaces.cli.examples import EXAMPLES
 from agent_memory.interfaces.cli.root import OWN, root
-
-EXAMPLES: Mapping[str, str] = MappingProxyType(
-    {
-        "add": "add 'Staging listens on port 5433' --id staging-port --importance 0.8",
-        "amend": "amend staging-port --importance 0.9 --reason 'asked for twice'",
-        "context": "context 'move staging to another port' --max-tokens 500",
-        "demo": "demo",
-        "doctor": "doctor",
-        "edit": "edit staging-port --text 'Staging listens on port 5434' --reason 'it moved'",
-        "export": "export memories.ndjson",
-        "guard": "guard -- git status",
-        "forget": "forget staging-port --reason 'no longer ours to keep' --yes",
-        "history": "history staging-port",
-        "import": "import memories.ndjson",
-        "import-mcp": "import-mcp ~/memory.jsonl",
-        "journal": "journal --limit 20",
-        "learn": "learn 'Staging runs PostgreSQL 16' --subject staging --predicate runs",
-        "list": "list --kind observation --after 'last week'",
-        "mcp": "mcp --user ada --toolset core --toolset knowledge",
-        "prefer": "prefer git 'merge style' rebase",
-        "preferences": "preferences --domain git",
-        "rebuild": "rebuild",
-        "receipt": "receipt RECEIPT",
-        "recipes": "recipes",
-        "recall": "recall 'which port is staging on?' -k 3 --why",
-        "remember": "remember 'deploy to staging'",
-        "replay": "replay RECEIPT --now",
-        "serve": "serve --port 8005",
-        "show": "show staging-port --as-of now",
-        "stats": "stats",
-        "verify": "verify",
-        "whoami": "whoami",
-    }
-)
-"""A line to try per command, in an order of your own after `add`. They are run by a test. RECEIPT is the id that
-`recall --json` gives."""
 
 OPENING = """\
 # Command line
@@ -105,7 +69,7 @@ def page() -> str:
     """The whole reference as Markdown."""
     context = click.Context(root, info_name=PROGRAM)
     parts = [OPENING, _global_options(context), _statuses(), "## Commands\n"]
-    parts += [_section(context, name, EXAMPLES.get(name)) for name in sorted([*commands.top(), *OWN])]
+    parts += [_section(context, name) for name in sorted([*commands.top(), *OWN])]
     for name, methods in commands.namespaces().items():
         group = commands.group(name)
         parts.append(f"## {PROGRAM} {name}\n\n{group.help}\n")
@@ -119,7 +83,7 @@ def page() -> str:
     return "\n".join([*parts, COMPLETION])
 
 
-def _section(context: click.Context, name: str, example: str | None = None) -> str:
+def _section(context: click.Context, name: str) -> str:
     group = context.command
     assert isinstance(group, click.Group)
     command = group.get_command(context, name)
@@ -127,7 +91,7 @@ def _section(context: click.Context, name: str, example: str | None = None) -> s
     inside = click.Context(command, info_name=name, parent=context)
     usage = " ".join([inside.command_path, *command.collect_usage_pieces(inside)])
     lines = [f"### {inside.command_path}", "", inspect.cleandoc(command.help or ""), "", "```", usage, "```", ""]
-    if example:
+    if example := EXAMPLES.get(inside.command_path.removeprefix(f"{PROGRAM} ")):
         lines += ["For example:", "", "```", f"{PROGRAM} {example}", "```", ""]
     return "\n".join([*lines, *_options(command, inside)])
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from difflib import SequenceMatcher
+from copy import copy
 from types import MappingProxyType
 
 import click
+
+from agent_memory.interfaces.cli import PROGRAM
+from agent_memory.interfaces.cli.examples import EXAMPLES
 
 LIKELY, SURE = 0.6, 0.85  # how alike a word must be to a command, and to one that erases
 MEANT = MappingProxyType(
@@ -45,19 +48,34 @@ ERASING = frozenset(MEANT[word] for word in ("delete", "erase", "remove", "rm"))
 
 def meant(word: str, names: Collection[str]) -> str | None:
     """A command among `names`, by how the word, or one that means the same elsewhere, is spelled."""
+    from difflib import SequenceMatcher
+
     known = {theirs: ours for theirs, ours in MEANT.items() if ours in names} | {name: name for name in names}
     alike = sorted((SequenceMatcher(None, word, theirs).ratio(), ours) for theirs, ours in known.items())
     return next((ours for ratio, ours in reversed(alike) if ratio >= (SURE if ours in ERASING else LIKELY)), None)
 
 
 class Group(click.Group):
-    """A group that says what may have been meant."""
+    """A group that says what may have been meant, and whose commands show an example in their help."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         word = args[0]
-        if self.get_command(ctx, word) is None and not word.startswith("-") and not ctx.resilient_parsing:
+        found = self.get_command(ctx, word)
+        if found is not None:
+            return word, _with_example(found, f"{ctx.command_path} {word}"), args[1:]
+        if not word.startswith("-") and not ctx.resilient_parsing:
             near = meant(word, self.list_commands(ctx))
             ctx.fail(f"there is no command {word!r}" + (f"; did you mean {near!r}?" if near else ""))
         return super().resolve_command(ctx, args)
+
+
+def _with_example(command: click.Command, path: str) -> click.Command:
+    """A command whose help ends with a line to try, if there is one."""
+    example = EXAMPLES.get(path.partition(" ")[2])
+    if example is None:
+        return command
+    shown = copy(command)
+    shown.epilog = "\n\n".join(filter(None, [f"\b\nFor example:\n  {PROGRAM} {example}", command.epilog]))
+    return shown

@@ -31,7 +31,7 @@ def test_rules_stand_in_the_order_of_the_page_and_say_why() -> None:
     )
     assert made.text == (
         f"# Procedures\n\n{NOTE}\n\n## Rules\n\n- b (advise): Be kind.\n"
-        "- a (deny): Never merge. Because: bisect Instead: git rebase main\n"
+        "- a (deny): Never merge. Because: bisect. Instead: git rebase main\n"
     )
     assert (made.rules, made.version.commit, made.left_out) == (["b", "a"], "c0ffee", [])
 

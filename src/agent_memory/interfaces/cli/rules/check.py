@@ -43,7 +43,6 @@ def command(session: Session, /, **given: Any) -> int:
     """
     from agent_memory.app.checking import together, verdict
     from agent_memory.interfaces.cli import exits, output
-    from agent_memory.interfaces.cli.blocks import Line
     from agent_memory.interfaces.cli.rules import saying
 
     folder = Path(given["folder"])
@@ -51,11 +50,8 @@ def command(session: Session, /, **given: Any) -> int:
     if session.json or given["_json"]:
         output.write_json(found)
     else:
-        said = [Line(line) for line in saying.lines(found)]
-        if found.allowed:
-            for line in said:
-                click.echo(line.text, err=True)
-        output.write([*([] if found.allowed else said), Line(saying.summary(found))])
+        output.write(saying.blocks(found), stderr=found.allowed)
+        output.write([saying.summed(found)])
     return exits.OK if found.allowed else exits.DENIED
 
 

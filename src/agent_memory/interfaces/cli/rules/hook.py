@@ -61,7 +61,10 @@ def _told() -> dict[str, Any]:
     data = sys.stdin.buffer.read(MOST_BYTES + 1)
     if len(data) > MOST_BYTES:
         raise ValueError(f"the call is longer than {MOST_BYTES} bytes")
-    told = json.loads(data)
+    try:
+        told = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"the call on the standard input is no JSON ({error})") from None
     if not isinstance(told, dict):
         raise ValueError("the call is no JSON object")
     return told
@@ -84,4 +87,5 @@ def _say_no(reason: str, form: str) -> None:
 
 
 def _line(error: Exception) -> str:
-    return " ".join(f"{type(error).__name__}: {error}".split())[:500]
+    named = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "  # those of ours say it in words
+    return " ".join(f"{named}{error}".split())[:500]

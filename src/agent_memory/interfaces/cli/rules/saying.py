@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from agent_memory.interfaces.cli.blocks import Block, Line
 from agent_memory.interfaces.cli.cleaning import cut, one_line
 from agent_memory.models.rules import Severity, Verdict, Violation
 
 MOST = 10  # violations that are spelled out
 LONGEST = 500
+STYLES = {"denied": "red", "warning": "yellow", "allowed": "green", "doubt": "yellow", "page": "red"}
 
 
 def summary(verdict: Verdict) -> str:
@@ -32,6 +34,20 @@ def lines(verdict: Verdict) -> Iterator[str]:
         yield f"doubt: {_line(verdict.doubt)}"
     for finding in verdict.findings[:MOST]:
         yield f"page: {_line(str(finding))}"
+
+
+def blocks(verdict: Verdict) -> list[Block]:
+    """The same for people, with its words in colour."""
+    return [_coloured(line) for line in lines(verdict)]
+
+
+def summed(verdict: Verdict) -> Block:
+    return _coloured(summary(verdict))
+
+
+def _coloured(line: str) -> Block:
+    word = next((word for word in STYLES if line.startswith(word)), "")
+    return Line(line.removeprefix(word), STYLES.get(word, ""), word) if word else Line(line)
 
 
 def told(verdict: Verdict) -> str:

@@ -13,14 +13,17 @@ SIGNS = {"added": "+", "removed": "-", "changed": "~"}
 
 
 def rulebook(book: Rulebook) -> list[Block]:
-    """The rules with their places, errors in the pages, and which version it is."""
+    """Rules and what else holds, with their places, errors in the pages, and which version it is."""
     columns = (
-        Column("rule", style="cyan", whole=True, order=0),
-        Column("severity", style="magenta"),
+        Column("name", style="cyan", whole=True, order=0),
+        Column("kind", style="magenta"),
         Column("place", Under.NARROW),
         Column("text"),
     )
-    rows: list[tuple[object, ...]] = [(rule.id, rule.severity, str(rule.at), rule.text) for rule in book.rules]
+    rows: list[tuple[object, ...]] = [
+        *((rule.id, rule.severity, str(rule.at), rule.text) for rule in book.rules),
+        *((entry.id, entry.section, str(entry.at), entry.title) for entry in book.entries),
+    ]
     errors = [Line(one_line(str(one)), "red") for one in book.findings if one.level == "error"]
     shown: list[Block] = [Table(columns, rows)] if rows else [Note(f"no rules: `{PROGRAM} rules init` begins a page")]
     return [*shown, *errors, Note(f"{_counted(book)}; {version(book.version)}")]
