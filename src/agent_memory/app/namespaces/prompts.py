@@ -12,7 +12,8 @@ from agent_memory.app.namespaces.records import Records
 from agent_memory.app.namespaces.retriever import Retriever
 from agent_memory.app.namespaces.user import User
 from agent_memory.app.operations import Namespace, Permission, operation
-from agent_memory.app.procedures import procedures
+from agent_memory.app.procedures import Procedures, procedures
+from agent_memory.app.workplace import Workplace
 from agent_memory.core.context.tokens import checked
 from agent_memory.core.rules.applying import PAGE, page, settings, together
 from agent_memory.core.rules.page import merged
@@ -21,7 +22,7 @@ from agent_memory.core.rules.prompt import prefix
 from agent_memory.engines.git import clone, hooks
 from agent_memory.engines.git.script import CHECKED
 from agent_memory.models.context import Counting
-from agent_memory.models.errors import InvalidInput
+from agent_memory.models.errors import Denied, InvalidInput
 from agent_memory.models.rules import AppliedRules, Layer, Prefix, Rule, Rulebook, Version
 
 CANDIDATES = 200
@@ -52,13 +53,13 @@ class Prompts(Namespace):
             raise InvalidInput(f"max_tokens: {max_tokens}; use 1 to {MOST_TOKENS}", field="max_tokens")
         count = registry.token_counter(counter) if isinstance(counter, str) else checked(counter)
         place = self._client.workplace.folder(folder)
-        book = procedures().book(place, at)
+        book = self._procedures().book(place, at)
         every = list(range(len(book.entries)))
         fitting = every if task is None or not every else self._fitting(task, book, place)
         rest = every if at is not None else []
         return prefix(book, list(dict.fromkeys([*fitting, *rest])), count, max_tokens)
 
-    @operation("rules.apply", "POST /rules/apply", permission=Permission.WRITE, here=True)
+    @operation("rules.apply", "POST /rules/apply", permission=Permission.ADMIN, here=True)
     def apply(self, folder: str, dry_run: bool = False) -> AppliedRules:
         """Make your own rules hold in a clone, whoever works in it: a page inside its git folder, hooks, and the
         settings of git that rules and preferences name.
@@ -66,7 +67,7 @@ class Prompts(Namespace):
         Nothing outside the clone changes, and nothing in its working tree. Done again, it takes over what changed.
         With `dry_run` it only says what it would do.
         """
-        found = _clone(self._client.workplace.folder(folder))
+        found = _clone(self._client.workplace, folder)
         rules = together(self._own(), self._remembered())
         wanted = settings(rules, User(self._client).preferences())
         if not dry_run:
@@ -80,6 +81,9 @@ class Prompts(Namespace):
             hooks=list(CHECKED),
             skipped=wanted.skipped,
         )
+
+    def _procedures(self) -> Procedures:
+        return procedures(self._client.workplace.own)
 
     def _own(self) -> list[Rule]:
         """Rules of the user's own pages on this machine; a network caller has none here."""
@@ -102,8 +106,15 @@ class Prompts(Namespace):
         return [places[str(hit.record.key)] for hit in hits if hit.relevance >= NEAR * best]
 
 
-def _clone(folder: Path) -> clone.Clone:
+def _clone(workplace: Workplace, asked: str) -> clone.Clone:
+    folder = workplace.folder(asked)
     found = clone.clone(folder)
     if found is None:
         raise InvalidInput(f"folder: {str(folder)!r} is in no git repository", hint="name a clone", field="folder")
+    if not (workplace.holds(found.root) and workplace.holds(found.pages.parent)):
+        raise Denied(
+            "folder: its repository reaches out of the folder of this server",
+            hint="apply it on your own machine, or start the server at the top of the repository",
+            field="folder",
+        )
     return found
