@@ -25,6 +25,7 @@ from agent_memory.models.context import Counting
 from agent_memory.models.errors import Denied, InvalidInput
 from agent_memory.models.rules import AppliedRules, Layer, Prefix, Rule, Rulebook, Version
 
+NOT_HERE = "is remembered, and on no page of yours here: take it along with `remembered`, or write it to a page"
 CANDIDATES = 200
 MOST_RULES = 1000
 FLOOR = 0.2  # relevance under which a skill has nothing to do with a task
@@ -60,16 +61,20 @@ class Prompts(Namespace):
         return prefix(book, list(dict.fromkeys([*fitting, *rest])), count, max_tokens)
 
     @operation("rules.apply", "POST /rules/apply", permission=Permission.ADMIN, here=True)
-    def apply(self, folder: str, dry_run: bool = False) -> AppliedRules:
+    def apply(self, folder: str, dry_run: bool = False, remembered: bool = False) -> AppliedRules:
         """Make your own rules hold in a clone, whoever works in it: a page inside its git folder, hooks, and the
         settings of git that rules and preferences name.
 
         Nothing outside the clone changes, and nothing in its working tree. Done again, it takes over what changed.
-        With `dry_run` it only says what it would do.
+        With `dry_run` it only says what it would do. `remembered` takes along rules that this memory saw on pages of
+        yours elsewhere: whoever may write to the memory could have put one there, so look at them first.
         """
         found = _clone(self._client.workplace, folder)
-        rules = together(self._own(), self._remembered())
+        seen = self._remembered()
+        rules = together(self._own(), seen if remembered else {})
         wanted = settings(rules, User(self._client).preferences())
+        known = {rule.id for rule in rules}
+        wanted.skipped.update({f"rule: {name}": NOT_HERE for name in seen if name not in known})
         if not dry_run:
             pagefiles.put(found.pages / PAGE, page(rules).encode())
             clone.configure(found, wanted.config)
@@ -92,9 +97,10 @@ class Prompts(Namespace):
         pages = [one for one in procedures().pages(self._client.workplace.folder()) if one.layer == Layer.USER]
         return merged(pages, Version()).rules
 
-    def _remembered(self) -> list[str]:
+    def _remembered(self) -> dict[str, str]:
+        """Rules by their ids, as they are written."""
         found = Records(self._client).find("procedure", MOST_RULES, fields={"origin": USER, "section": "rule"})
-        return [record.payload["markdown"] for record in found if record.payload.get("markdown")]
+        return {one.payload["name"]: one.payload["markdown"] for one in found if one.payload.get("markdown")}
 
     def _fitting(self, task: str, book: Rulebook, place: Path) -> list[int]:
         """Places of entries that fit a task, the best first."""
