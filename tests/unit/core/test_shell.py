@@ -460,6 +460,17 @@ def test_what_is_no_pattern_is_refused(text: str, said: str) -> None:
         pattern(text)
 
 
+@pytest.mark.parametrize("char", ["é", "\U0001f600", "\U000e0001", "\U0010a110", "\U0010ffff"])
+def test_no_character_ends_the_process(char: str) -> None:
+    """Where the grammar looked past the end of a table, now and then."""
+    for _ in range(20):
+        for line in ("{@", "echo {@}", "echo ${@}", "@=1 git merge", "@() { git merge; }", "cat <<@\nx\n@\ngit merge"):
+            understand(line.replace("@", char))
+    for line in ("echo @; git merge", "@ && git merge", "cat <<@\nx\n@\ngit merge", "echo '@' \"@\"; git merge"):
+        assert answer("git merge", line.replace("@", char)) == Answer.YES
+    assert answer("git merge", f"{char}=1 git merge") == Answer.NO  # no name, so no assignment
+
+
 @given(st.text(max_size=200))
 @settings(max_examples=150, deadline=None)
 def test_any_text_is_answered(text: str) -> None:

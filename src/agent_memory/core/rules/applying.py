@@ -40,7 +40,7 @@ def together(own: Sequence[Rule], remembered: Mapping[str, str]) -> list[Rule]:
     """Rules of the pages that are here, and those that were seen on one's pages elsewhere: of each text the one rule
     that it is said to be."""
     known = {rule.id for rule in own}
-    others = []
+    others: list[Rule] = []
     for name, text in remembered.items():
         found = read(PAGE, f"## Rules\n\n{text}").rules
         if name not in known and [rule.id for rule in found] == [name]:

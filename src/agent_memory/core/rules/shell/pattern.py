@@ -55,7 +55,7 @@ class Pattern:
 def pattern(text: str) -> Pattern:
     """The pattern that a text says; ValueError says what is wrong with it."""
     words = _split(text)
-    name = re.sub(r"\.exe$", "", re.split(r"[/\\]", words[0])[-1].lower())
+    name = re.sub(r"\.(exe|cmd|bat|com)$", "", re.split(r"[/\\]", words[0])[-1].lower())
     if not name or name.startswith("-"):
         raise ValueError(f"the command pattern {text!r} names no program: begin with one, or with *")
     glob = Glob(name)

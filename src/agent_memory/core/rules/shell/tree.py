@@ -22,6 +22,10 @@ MOST_PIPES = 2_000
 MOST_NODES = 20_000
 _TOO_LONG = "it is too long or too deeply nested to be understood"
 
+PLAIN = bytes(range(128)) + b"_" * 128
+"""The grammar looks up characters in a table that ends at 255, and reads past it: `{` before one of plane 16 ends the
+process. It is shown letters instead, as many as there are bytes, which is what they are to a shell."""
+
 HOLDERS = frozenset(
     "program list pipeline subshell compound_statement if_statement elif_clause else_clause for_statement"
     " while_statement case_statement case_item function_definition do_group negated_command command_substitution"
@@ -41,6 +45,7 @@ def parsed(data: bytes) -> Tree:
     """The tree of a text. A parser is not shared: two threads may be here at once."""
     from tree_sitter import Parser
 
+    data = data.translate(PLAIN)
     parser = Parser(_language())
     if len(data) <= SHORT:
         return parser.parse(data)
