@@ -43,6 +43,7 @@ ENDINGS = (".exe", ".cmd", ".bat", ".com")
 
 ANY = Word((None,))
 SOME = Word((None,), spreads=True)
+FILES = Word((None,), spreads=True, files=True)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from agent_memory.core.rules.shell.gitruns import git
 from agent_memory.core.rules.shell.given import behind, by_option, interpreted
 from agent_memory.core.rules.shell.inner import Inner, Runs, Script, joined
 from agent_memory.core.rules.shell.launchers import LAUNCHERS, SUBCOMMANDS, Launcher
-from agent_memory.core.rules.shell.words import ANY, SOME, Argv, Word
+from agent_memory.core.rules.shell.words import ANY, FILES, SOME, Argv, Word
 
 SHELLS = frozenset("sh bash zsh dash ksh ash mksh yash rbash fish oksh ksh93 csh tcsh nu xonsh elvish".split())
 _READERS = frozenset(". source sudo doas su runuser ssh chroot unshare nsenter".split())
@@ -264,7 +264,7 @@ def _xargs(words: Sequence[Word]) -> Iterator[Inner]:
         if not rest:
             continue
         if mark is None:
-            yield Runs((*rest, SOME), start.certain, start.doubt)
+            yield Runs((*rest, FILES), start.certain, start.doubt)
         else:
             yield Runs(tuple(_marked(word, mark) for word in rest), start.certain, start.doubt)
 
@@ -297,7 +297,7 @@ def _find(words: Sequence[Word]) -> Iterator[Inner]:
             rest = words[at + 1 : end]
             many = end < len(words) and words[end].text == "+"
             if rest:
-                yield Runs(tuple(SOME if many and word.text == "{}" else _marked(word, "{}") for word in rest))
+                yield Runs(tuple(FILES if many and word.text == "{}" else _marked(word, "{}") for word in rest))
             at = end
         at += 1
 
