@@ -274,3 +274,22 @@ def test_a_key_that_may_only_read_repairs_nothing(folder: Path) -> None:
         service.close()
     assert (folder / ".memory/procedural.md").read_text() == BAD
     assert json.dumps(os.listdir(folder / ".memory")) == '["procedural.md"]'
+
+
+def test_a_key_that_writes_memories_writes_no_pages_and_no_hooks(folder: Path) -> None:
+    """Pages and hooks hold for everybody who works there."""
+    from agent_memory.app.operations import Permission
+
+    service = Service()
+    try:
+        may = frozenset({Permission.READ, Permission.WRITE})
+        writer = Caller(Scope(tenant="default", user="ada"), permissions=may)
+        given = {"rules.fix": {}, "rules.init": {}, "rules.apply": {"folder": "."}, "rules.approve": {"id": "x"}}
+        for name, arguments in given.items():
+            with pytest.raises(Denied, match="needs the permission"):
+                service.call(TABLE[name], writer, arguments)
+        reviewer = Caller(Scope(tenant="default", user="ada"), permissions=may | {Permission.REVIEW})
+        with pytest.raises(Denied, match="needs the permission admin"):
+            service.call(TABLE["rules.apply"], reviewer, {"folder": "."})
+    finally:
+        service.close()

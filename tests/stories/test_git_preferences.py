@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from agent_memory import AgentMemory
+
 MERGE = """**never-merge** (deny) Always rebase, never merge.
   - command: `git merge`, `git pull`
   - unless: `git pull --rebase`, `git merge --abort`
@@ -102,11 +104,29 @@ def test_what_is_remembered_holds_on_a_machine_without_ones_pages(upstream: Any,
     monkeypatch.setenv("AGENT_MEMORY_CONFIG", str(tmp_path / "another machine"))
     upstream.git("clone", "--quiet", upstream.root, tmp_path / "clone")
     applied = json.loads(say("rules", "apply", tmp_path / "clone", "--json"))
+    assert applied["rules"] == [] and "rule: never-merge" in applied["skipped"]
+    applied = json.loads(say("rules", "apply", tmp_path / "clone", "--remembered", "--json"))
     assert applied["rules"] == ["never-merge"]
     clone = type(upstream)(tmp_path / "clone")
     clone.write("app.py", "three\n")
     clone.commit("fix: three")
     assert "never-merge" in refused(clone, "merge", "--no-edit", "origin/feature")
+
+
+@pytest.mark.requirement("P22", "P23")
+def test_a_record_is_no_approval(upstream: Any, tmp_path: Path) -> None:
+    """Whoever may write memories may write one that looks as if it had been on a page."""
+    evil = "- **evil** (deny) E.\n  - command: `ls`\n"
+    more = evil + "- **more** (deny) M.\n  - command: `cat`\n  - git config: `user.email=x@evil.example`\n"
+    with AgentMemory("default") as memory:
+        for name, text in (("evil", evil), ("other", evil), ("several", more)):
+            payload = {"name": name, "section": "rule", "page": "p.md", "origin": "user", "markdown": text}
+            memory.records.add(name, "procedure", payload=payload)
+        applied = memory.rules.apply(os.fspath(upstream.root))
+        assert applied.rules == [] and applied.config == {}
+        assert set(applied.skipped) == {"rule: evil", "rule: other", "rule: several"}
+        applied = memory.rules.apply(os.fspath(upstream.root), remembered=True)
+        assert applied.rules == ["evil"] and applied.config == {}
 
 
 @pytest.mark.requirement("P22", "P23")

@@ -179,6 +179,47 @@ def test_into_the_repository_and_not_at_all(project) -> None:
             memory.rules.propose("**x** (deny) X.\n  - comand: `x`")
 
 
+@pytest.mark.parametrize("start", ["sub", "apart"])
+def test_a_server_applies_nothing_outside_its_folder(project, serving, monkeypatch, start: str) -> None:
+    """The top of the repository, or its git folder, can lie above the folder of the server."""
+    import httpx
+
+    (project.root / "sub").mkdir()
+    project.git("worktree", "add", "--quiet", "apart")
+    monkeypatch.chdir(project.root / start)
+    with serving() as url:
+        refused = httpx.post(f"{url}/v1/rules/apply", json={"folder": "."})
+        assert refused.status_code == 403 and "reaches out" in refused.json()["detail"], refused.text
+    assert not (project.root / ".git/agent-memory").exists()
+    assert not (project.root / ".git/hooks/commit-msg").exists()
+
+
+@pytest.mark.local
+def test_a_server_shows_nobody_the_pages_of_whoever_runs_it(project, serving, monkeypatch) -> None:
+    import httpx
+
+    monkeypatch.setenv("AGENT_MEMORY_WORKPLACE", str(project.root))
+    own = Path(os.environ["AGENT_MEMORY_CONFIG"])
+    own.mkdir()
+    (own / "mine.md").write_text("## Rules\n\n- **secret** (deny) Mine alone.\n  - command: `secret`\n")
+    with AgentMemory("ada") as memory:
+        assert "secret" in memory.rules.prompt(task="deploy").rules and "secret" in names(memory, "mine alone")
+    with serving() as url, httpx.Client(base_url=f"{url}/v1") as client:
+        told = [
+            client.get("/rules"),
+            client.post("/rules/prompt", json={"task": "deploy"}),
+            client.post("/rules/check", json={"action": {"command": "secret"}}),
+            client.post("/context", json={"task_description": "deploy secret"}),
+        ]
+        assert [one.status_code for one in told] == [200] * 4
+        assert all("Mine alone" not in one.text and "mine.md" not in one.text for one in told)
+        assert told[2].json()["allowed"]
+        client.post("/rules/prompt", json={"task": "deploy"}, headers={"X-Memory-User": "ada"})
+    with AgentMemory("ada") as memory:
+        kept = [one.status for one in memory.records.find("procedure", fields={"origin": "user"})]
+        assert kept == ["active"]  # a server knows nothing of them, and takes none away
+
+
 def test_a_server_writes_no_page_of_anybodys_own(project, serving) -> None:
     import httpx
 

@@ -20,18 +20,18 @@ PLACES = (MEMORY, *GUIDES, *SKILLS)
 FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
-def verdict(action: Action, folder: Path, at: str | None = None) -> Verdict:
+def verdict(action: Action, folder: Path, at: str | None = None, own: bool = True) -> Verdict:
     """The verdict on an action in a folder, by the rules on the disk or at a ref: what doors ask that open no store.
-    A path is judged by the rules of the folder that it is in."""
+    A path is judged by the rules of the folder that it is in. Not `own`: without the user-wide pages."""
     here = Path(os.path.realpath(folder))
-    return checker().check(book_for(action, here, at), action, here)
+    return checker().check(book_for(action, here, at, own), action, here)
 
 
-def book_for(action: Action, folder: Path, at: str | None = None) -> Rulebook:
+def book_for(action: Action, folder: Path, at: str | None = None, own: bool = True) -> Rulebook:
     """The rules that hold for an action in a folder, its links resolved."""
     from agent_memory.app.procedures import procedures
 
-    return procedures().book(home(action, folder), at)
+    return procedures(own).book(home(action, folder), at)
 
 
 @functools.cache

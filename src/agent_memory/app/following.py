@@ -15,7 +15,7 @@ from agent_memory.ports import spans
 if TYPE_CHECKING:
     from agent_memory.app.client import Client
     from agent_memory.models.draft import Draft
-    from agent_memory.models.rules import Page
+    from agent_memory.models.rules import Page, Rule
 
 MOST = 10_000
 
@@ -26,7 +26,7 @@ def follow(client: Client, folder: Path) -> str:
     A store that cannot be written, or a key that may only read, is left as it is.
     """
     repository, inner = where(folder)
-    pages = procedures().pages(folder)
+    pages = procedures(client.workplace.own).pages(folder)
     state = (repository, inner, tuple((page.path, page.digest) for page in pages))
     if client.followed.get(client.scope) != state:
         try:
@@ -50,6 +50,11 @@ def follow_here(client: Client) -> str | None:
         return None
 
 
+def book_here(client: Client) -> list[Rule]:
+    """The rules that hold there."""
+    return procedures(client.workplace.own).book(client.workplace.folder()).rules
+
+
 def where(folder: Path) -> tuple[str, str]:
     """The repository that a folder is in, by name, and the folder below its root."""
     from agent_memory.engines.git import clone
@@ -68,7 +73,10 @@ def _write(client: Client, pages: tuple[Page, ...], repository: str, inner: str)
     writer = copy.copy(client)  # an agent's own client writes for its user: pages are nobody's secret from him
     writer.scope = client.scope.model_copy(update={"agent": SHARED})
     records = Records(writer)
-    for origin, layers in ((USER, {Layer.USER}), (repository, {Layer.CLONE, Layer.REPOSITORY})):
+    places = [(repository, {Layer.CLONE, Layer.REPOSITORY})]
+    if client.workplace.own:  # of a user's own pages a server knows nothing, so it says nothing of them
+        places.insert(0, (USER, {Layer.USER}))
+    for origin, layers in places:
         wanted = drafts([page for page in pages if page.layer in layers], repository)
         known = records.find("procedure", MOST, fields={"origin": origin})
         reached = reach(inner) if origin == repository else lambda page: True

@@ -120,13 +120,14 @@ def _merged(pages: Sequence[Page], version: Version) -> Rulebook:
     return merged(pages, version)
 
 
-def procedures() -> Procedures:
-    """Those of this process: clients come and go, and share what was read."""
-    return _shared(config_folder())
+def procedures(own: bool = True) -> Procedures:
+    """Those of this process: clients come and go, and share what was read. Not `own`: without the user-wide pages,
+    which are no business of whoever calls over a network."""
+    return _shared(config_folder() if own else None)
 
 
 @functools.lru_cache(maxsize=8)
-def _shared(own: Path) -> Procedures:
+def _shared(own: Path | None) -> Procedures:
     from agent_memory.engines.git.pages import GitPages
 
     return Procedures(GitPages(own, os.environ))

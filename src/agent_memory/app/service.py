@@ -55,11 +55,12 @@ class Caller:
 class Service:
     """Safe to use from several threads. Close it when the last call is answered."""
 
-    def __init__(self, settings: config.Settings | None = None, clock: Clock | None = None) -> None:
+    def __init__(self, settings: config.Settings | None = None, clock: Clock | None = None, own: bool = False) -> None:
+        """`own`: the only caller is whoever runs this process."""
         self.settings = settings or config.load()
         self.clock = clock or SystemClock()
         self.runtime = wiring.borrow(self.settings)
-        self.workplace = Workplace.bound(self.settings.workplace)
+        self.workplace = Workplace.bound(self.settings.workplace, own)
         self._meter = Meter(self.settings.rate_limit)
         self._guarded = False
         self._closed = threading.Lock()  # taken once, and never let go

@@ -12,14 +12,16 @@ from agent_memory.models.errors import Denied, InvalidInput
 
 @dataclass(frozen=True)
 class Workplace:
-    """`root` is the folder that a caller cannot leave; None: there is none."""
+    """`root` is the folder that a caller cannot leave; None: there is none. `own`: the pages in the configuration of
+    whoever runs this process are the caller's own."""
 
     root: Path | None = None
+    own: bool = True
 
     @classmethod
-    def bound(cls, root: Path | None) -> Workplace:
+    def bound(cls, root: Path | None, own: bool = False) -> Workplace:
         """Held to this folder, or to the working directory of now."""
-        return cls(Path(os.path.realpath((root or Path.cwd()).expanduser())))
+        return cls(Path(os.path.realpath((root or Path.cwd()).expanduser())), own)
 
     def folder(self, asked: str | None = None) -> Path:
         """The folder that is meant, without symbolic links; by default the root, or the working directory of now."""
@@ -30,6 +32,10 @@ class Workplace:
             )
         return found
 
+    def holds(self, path: Path) -> bool:
+        """Whether a caller may reach it, its links followed."""
+        return self.root is None or Path(os.path.realpath(path)).is_relative_to(self.root)
+
     def path(self, asked: str, within: Path | None = None, field: str = "path") -> Path:
         """A file or folder, seen from `within`, and its links followed. `Denied` outside the root."""
         start = within or self.root or _here()
@@ -37,7 +43,7 @@ class Workplace:
             found = Path(os.path.realpath(start / Path(asked).expanduser()))
         except (ValueError, OSError, RuntimeError):  # a NUL, a name that is too long, a user that nobody knows
             raise InvalidInput(f"{field}: {asked[:200]!r} is no path", hint="correct it", field=field) from None
-        if self.root is not None and not found.is_relative_to(self.root):
+        if not self.holds(found):
             raise Denied(
                 f"{field}: {asked[:200]!r} is outside the folder of this server",
                 hint="ask about a folder inside it, or run it on your own machine",

@@ -71,6 +71,49 @@ def test_our_own_shape(repository: Any) -> None:
     denied(ask(repository, tool="shell", arguments={"command": ["bash", "-lc", "git merge x"]}), "never-merge")
 
 
+PATCH = "*** Begin Patch\n*** Update File: logs/audit.log\n+login\n*** End Patch"
+
+
+@pytest.mark.parametrize("line", ["git merge x # *** Begin Patch", "*** Begin Patch\ngit merge x"])
+def test_a_command_that_looks_like_a_patch_is_still_a_command(repository: Any, line: str) -> None:
+    denied(pre(repository, "Bash", command=line), "never-merge")
+
+
+def test_a_patch_is_found_wherever_a_shell_gets_it(repository: Any) -> None:
+    denied(pre(repository, "shell", command=["apply_patch", PATCH]), "audit-request-id")
+    line = f"apply_patch <<'EOF'\n{PATCH}\nEOF"
+    denied(pre(repository, "shell", command=["bash", "-lc", line]), "audit-request-id")
+    denied(pre(repository, "Bash", command=line), "audit-request-id")
+
+
+def test_paths_are_found_inside_lists_and_under_other_names(repository: Any) -> None:
+    one = {"path": "logs/audit.log", "content": "login"}
+    denied(pre(repository, "mcp__fs__write_files", files=[one, {"path": "a", "content": "x"}]), "audit-request-id")
+    assert pre(repository, "mcp__fs__write_files", files=[{**one, "content": "request_id=1"}])[1] == {}
+    uri = f"file://{repository.root}/logs/audit.log"
+    denied(pre(repository, "mcp__fs__save", uri=uri, text="login"), "audit-request-id")
+    repository.write("bad.log", "login\n")
+    denied(pre(repository, "move_file", source="bad.log", destination="logs/audit.log"), "audit-request-id")
+    repository.write("good.log", "request_id=1\n")
+    assert pre(repository, "move_file", source="good.log", destination="logs/audit.log")[1] == {}
+    assert pre(repository, "create_directory", path="logs/audit.log")[1] == {}
+    deep: Any = {"path": "a"}
+    for _ in range(20):
+        deep = {"in": deep}
+    assert pre(repository, "mcp__fs__write", **deep)[0] == 2
+
+
+def test_the_words_of_a_command_may_stand_apart_from_it(repository: Any) -> None:
+    denied(pre(repository, "run", command="git", args=["merge", "x"]), "never-merge")
+
+
+def test_of_several_roots_it_may_be_any(repository: Any, tmp_path_factory: Any) -> None:
+    roots = [str(tmp_path_factory.mktemp("other")), str(repository.root)]
+    told = {"cwd": None, "tool_name": "Bash", "tool_input": {"command": "git merge x"}}
+    denied(ask(repository, **told, workspace_roots=roots), "never-merge")
+    assert ask(repository, **told, workspace_roots=str(repository.root))[0] == 2
+
+
 def test_a_patch_names_its_files(repository: Any) -> None:
     patch = "*** Begin Patch\n*** Add File: logs/audit.log\n+login\n*** End Patch\n"
     denied(pre(repository, "apply_patch", command=patch), "audit-request-id")

@@ -350,7 +350,15 @@ PATTERNS = [
     ("git push --force", "git push -- --force", Answer.NO),
     ("git push --force", "git push -o --force", Answer.NO),
     ("git push --force", "git push --force --no-force", Answer.MAYBE),
-    ("git push --force", 'git push "$X"', Answer.MAYBE),
+    ("git push --force", "git push $X", Answer.MAYBE),
+    ("git push --force", 'git push "$@"', Answer.MAYBE),
+    ("git push --force", 'git push "--$X"', Answer.MAYBE),
+    ("git push --force", 'git push -u origin "$BRANCH"', Answer.NO),
+    ("git push --force", 'git push origin "$(git branch --show-current)"', Answer.NO),
+    ("rm -rf", 'rm -r "$X"', Answer.NO),
+    ("rm -rf", "rm -r $X", Answer.MAYBE),
+    ("rm -rf", "rm -r -- $X", Answer.NO),
+    ("rm -rf", 'rm -rf "$X"', Answer.YES),
     ("git push --force", "git push origin $X", Answer.MAYBE),
     ("git push --force", 'git push "origin/$X"', Answer.NO),
     ("git push --force", 'git push "--f$X"', Answer.MAYBE),
@@ -458,6 +466,85 @@ def test_options_and_words_that_a_command_has(text: str, line: str, expected: An
 def test_what_is_no_pattern_is_refused(text: str, said: str) -> None:
     with pytest.raises(ValueError, match=said):
         pattern(text)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "git-merge x",
+        "/usr/lib/git-core/git-merge x",
+        "git.cmd merge",
+        "cmd //c git merge",
+        "powershell.exe -NoProfile -c git merge",
+        "pwsh -Command 'git merge x'",
+        "winpty git merge",
+        "wsl -e git merge",
+        "valgrind --tool=x git merge",
+        "perf record -- git merge",
+        "xvfb-run git merge",
+        "script -q /dev/null git merge",
+        "runuser -u x git merge",
+        "sg group 'git merge'",
+        "mise x -- git merge",
+        "nix-shell -p git --run 'git merge x'",
+        "nix develop -c git merge",
+        "npx -c 'git merge'",
+        "op run -- git merge",
+        "aws-vault exec prod -- git merge",
+        "docker-compose -f a.yml run --rm web git merge",
+        "kubectl run x --image=y -- git merge",
+        "vagrant ssh -c 'git merge'",
+        "fish --command='git merge'",
+        "tcsh -c 'git merge'",
+        "bash -eoc pipefail 'git merge'",
+        "bash /dev/fd/0 <<< 'git merge'",
+        ". /dev/fd/0 <<< 'git merge'",
+        "git for-each-repo --config=x merge",
+        "git difftool --extcmd='git merge' a b",
+        "git -c alias.m.command=merge m",
+        "git config --global alias.m merge; git m x",
+        "git config set alias.m merge && git m",
+        "fd x --exec=git merge",
+        "hyperfine -p 'git merge' ls",
+        "ls | entr -s 'git merge'",
+        "mapfile -C 'git merge' -c 1",
+    ],
+)
+def test_less_usual_ways_to_run_something_are_seen(line: str) -> None:
+    assert answer("git merge", line) > Answer.NO
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=alias.m GIT_CONFIG_VALUE_0=merge git m",
+        "env GIT_CONFIG_COUNT=1 git m",
+        "export GIT_CONFIG_PARAMETERS=x; git m",
+        "git --config-env alias.m=X m",
+        "pwsh -EncodedCommand abcd",
+    ],
+)
+def test_settings_that_come_from_elsewhere_are_a_doubt(line: str) -> None:
+    assert understand(line).doubt is not None
+
+
+@pytest.mark.parametrize(
+    "line", ["npm test -- --watch", "pytest -- x", "echo -- git merge", 'ls -- "$F"', "rg -- git merge"]
+)
+def test_a_double_dash_is_no_command_by_itself(line: str) -> None:
+    assert answer("git merge", line) == Answer.NO
+    assert understand(line).doubt is None
+
+
+@pytest.mark.parametrize("char", ["é", "\U0001f600", "\U000e0001", "\U0010a110", "\U0010ffff"])
+def test_no_character_ends_the_process(char: str) -> None:
+    """Where the grammar looked past the end of a table, now and then."""
+    for _ in range(20):
+        for line in ("{@", "echo {@}", "echo ${@}", "@=1 git merge", "@() { git merge; }", "cat <<@\nx\n@\ngit merge"):
+            understand(line.replace("@", char))
+    for line in ("echo @; git merge", "@ && git merge", "cat <<@\nx\n@\ngit merge", "echo '@' \"@\"; git merge"):
+        assert answer("git merge", line.replace("@", char)) == Answer.YES
+    assert answer("git merge", f"{char}=1 git merge") == Answer.NO  # no name, so no assignment
 
 
 @given(st.text(max_size=200))

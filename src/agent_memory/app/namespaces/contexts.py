@@ -6,10 +6,9 @@ import time
 from typing import Any, Unpack
 
 from agent_memory.app import registry
-from agent_memory.app.following import follow_here
+from agent_memory.app.following import book_here, follow_here
 from agent_memory.app.namespaces.asking import Moments, asked, chosen_recipe
 from agent_memory.app.operations import Namespace, operation
-from agent_memory.app.procedures import procedures
 from agent_memory.core.context import gather
 from agent_memory.core.context.assemble import SHARE, Assembled, Candidate, Limits, assemble
 from agent_memory.core.context.tokens import Counter, checked
@@ -66,7 +65,7 @@ class Contexts(Namespace):
         recalled, line = answer(self._client.runtime.recalling, question)
         with span("context.gather"):
             hits = recalled.hits if repository is None else gather.without_rules(recalled.hits, repository)
-            rules = [] if repository is None else procedures().book(self._client.workplace.folder()).rules
+            rules = [] if repository is None else book_here(self._client)
             candidates = [*gather.rules(rules), *self._candidates(hits, chosen, bounds, limits)]
         made = assemble(task_description, candidates, limits)
         context = made.context.model_copy(

@@ -13,15 +13,17 @@ from agent_memory.app.namespaces.records import Records
 from agent_memory.app.namespaces.retriever import Retriever
 from agent_memory.app.namespaces.user import User
 from agent_memory.app.operations import Namespace, Permission, operation
-from agent_memory.app.procedures import procedures
+from agent_memory.app.procedures import Procedures, procedures
+from agent_memory.app.workplace import Workplace
 from agent_memory.core.context.tokens import checked
 from agent_memory.models.context import Counting
-from agent_memory.models.errors import InvalidInput
+from agent_memory.models.errors import Denied, InvalidInput
 from agent_memory.models.rules import AppliedRules, Layer, Prefix, Rule, Rulebook, Version
 
 if TYPE_CHECKING:
     from agent_memory.engines.git.clone import Clone
 
+NOT_HERE = "is remembered, and on no page of yours here: take it along with `remembered`, or write it to a page"
 CANDIDATES = 200
 MOST_RULES = 1000
 FLOOR = 0.2  # relevance under which a skill has nothing to do with a task
@@ -52,27 +54,31 @@ class Prompts(Namespace):
             raise InvalidInput(f"max_tokens: {max_tokens}; use 1 to {MOST_TOKENS}", field="max_tokens")
         count = registry.token_counter(counter) if isinstance(counter, str) else checked(counter)
         place = self._client.workplace.folder(folder)
-        book = procedures().book(place, at)
+        book = self._procedures().book(place, at)
         every = list(range(len(book.entries)))
         fitting = every if task is None or not every else self._fitting(task, book, place)
         rest = every if at is not None else []
         return prefix(book, list(dict.fromkeys([*fitting, *rest])), count, max_tokens)
 
-    @operation("rules.apply", "POST /rules/apply", permission=Permission.WRITE, here=True)
-    def apply(self, folder: str, dry_run: bool = False) -> AppliedRules:
+    @operation("rules.apply", "POST /rules/apply", permission=Permission.ADMIN, here=True)
+    def apply(self, folder: str, dry_run: bool = False, remembered: bool = False) -> AppliedRules:
         """Make your own rules hold in a clone, whoever works in it: a page inside its git folder, hooks, and the
         settings of git that rules and preferences name.
 
         Nothing outside the clone changes, and nothing in its working tree. Done again, it takes over what changed.
-        With `dry_run` it only says what it would do.
+        With `dry_run` it only says what it would do. `remembered` takes along rules that this memory saw on pages of
+        yours elsewhere: whoever may write to the memory could have put one there, so look at them first.
         """
         from agent_memory.core.rules.applying import PAGE, page, settings, together
         from agent_memory.engines.git import clone, hooks
         from agent_memory.engines.git.script import CHECKED
 
-        found = _clone(self._client.workplace.folder(folder))
-        rules = together(self._own(), self._remembered())
+        found = _clone(self._client.workplace, folder)
+        seen = self._remembered()
+        rules = together(self._own(), seen if remembered else {})
         wanted = settings(rules, User(self._client).preferences())
+        known = {rule.id for rule in rules}
+        wanted.skipped.update({f"rule: {name}": NOT_HERE for name in seen if name not in known})
         if not dry_run:
             pagefiles.put(found.pages / PAGE, page(rules).encode())
             clone.configure(found, wanted.config)
@@ -85,6 +91,9 @@ class Prompts(Namespace):
             skipped=wanted.skipped,
         )
 
+    def _procedures(self) -> Procedures:
+        return procedures(self._client.workplace.own)
+
     def _own(self) -> list[Rule]:
         """Rules of the user's own pages on this machine; a network caller has none here."""
         if self._client.workplace.root is not None:
@@ -94,11 +103,12 @@ class Prompts(Namespace):
         pages = [one for one in procedures().pages(self._client.workplace.folder()) if one.layer == Layer.USER]
         return merged(pages, Version()).rules
 
-    def _remembered(self) -> list[str]:
+    def _remembered(self) -> dict[str, str]:
+        """Rules by their ids, as they are written."""
         from agent_memory.core.rules.project import USER
 
         found = Records(self._client).find("procedure", MOST_RULES, fields={"origin": USER, "section": "rule"})
-        return [record.payload["markdown"] for record in found if record.payload.get("markdown")]
+        return {one.payload["name"]: one.payload["markdown"] for one in found if one.payload.get("markdown")}
 
     def _fitting(self, task: str, book: Rulebook, place: Path) -> list[int]:
         """Places of entries that fit a task, the best first."""
@@ -112,10 +122,17 @@ class Prompts(Namespace):
         return [places[str(hit.record.key)] for hit in hits if hit.relevance >= NEAR * best]
 
 
-def _clone(folder: Path) -> Clone:
+def _clone(workplace: Workplace, asked: str) -> Clone:
     from agent_memory.engines.git.clone import clone
 
+    folder = workplace.folder(asked)
     found = clone(folder)
     if found is None:
         raise InvalidInput(f"folder: {str(folder)!r} is in no git repository", hint="name a clone", field="folder")
+    if not (workplace.holds(found.root) and workplace.holds(found.pages.parent)):
+        raise Denied(
+            "folder: its repository reaches out of the folder of this server",
+            hint="apply it on your own machine, or start the server at the top of the repository",
+            field="folder",
+        )
     return found

@@ -6,7 +6,7 @@ from agent_memory.app import pagefiles
 from agent_memory.app.namespaces.prompts import Prompts
 from agent_memory.app.namespaces.proposals import Proposals
 from agent_memory.app.operations import Permission, operation
-from agent_memory.app.procedures import procedures, understood
+from agent_memory.app.procedures import understood
 from agent_memory.models.errors import InvalidInput
 from agent_memory.models.model import Model
 from agent_memory.models.rules import Action, Finding, Rulebook, RuleChange, RuleRevision, Verdict
@@ -55,12 +55,12 @@ class Rules(Proposals, Prompts):
         """The commits that changed the rules of a folder, the newest first, and which rules."""
         if not 1 <= limit <= MOST_REVISIONS:
             raise InvalidInput(f"limit: {limit}; use 1 to {MOST_REVISIONS}", field="limit")
-        return procedures().log(self._client.workplace.folder(folder), limit)
+        return self._procedures().log(self._client.workplace.folder(folder), limit)
 
     @operation("rules.diff", "GET /rules/diff", here=True)
     def diff(self, a: str, b: str | None = None, folder: str | None = None) -> list[RuleChange]:
         """The rules that were added, removed or changed from one commit, tag or branch to another, or to the disk."""
-        return procedures().diff(self._client.workplace.folder(folder), a, b)
+        return self._procedures().diff(self._client.workplace.folder(folder), a, b)
 
     @operation("rules.check", "POST /rules/check", toolset="core/rules/check", here=True)
     def check(self, action: Action, folder: str | None = None, at: str | None = None) -> Verdict:
@@ -75,7 +75,7 @@ class Rules(Proposals, Prompts):
         where = workplace.folder(folder)
         if action.path is not None:
             workplace.path(action.path, where)  # of somebody else's disk, a server says nothing
-        return checking.verdict(action, where, at)
+        return checking.verdict(action, where, at, workplace.own)
 
     @operation("rules.lint", "GET /rules/findings", here=True)
     def lint(self, paths: list[str] | None = None, folder: str | None = None) -> Linted:
@@ -85,7 +85,7 @@ class Rules(Proposals, Prompts):
         """
         return self._linted(paths, folder, [])
 
-    @operation("rules.fix", "POST /rules/fix", permission=Permission.WRITE, here=True)
+    @operation("rules.fix", "POST /rules/fix", permission=Permission.REVIEW, here=True)
     def fix(self, paths: list[str] | None = None, folder: str | None = None) -> Linted:
         """Repair what is safe to repair in pages of procedures, and check them again.
 
@@ -102,7 +102,7 @@ class Rules(Proposals, Prompts):
                 done.append(page.found.path)
         return self._linted(paths, folder, done)
 
-    @operation("rules.init", "POST /rules", permission=Permission.WRITE, here=True)
+    @operation("rules.init", "POST /rules", permission=Permission.REVIEW, here=True)
     def init(self, folder: str | None = None) -> Begun:
         """Begin the procedures of a folder: `.memory/procedural.md` and `.memory/working.md`.
 
@@ -121,7 +121,7 @@ class Rules(Proposals, Prompts):
         return Begun(folder=str(root), written=written, kept=kept)
 
     def _book(self, folder: str | None, at: str | None, field: str) -> Rulebook:
-        kept = procedures().called(self._client.workplace.folder(folder), at, field)
+        kept = self._procedures().called(self._client.workplace.folder(folder), at, field)
         lists = {name: list(getattr(kept, name)) for name in ("rules", "entries", "pages", "findings")}
         return kept.model_copy(update=lists)  # the caller's own to change
 

@@ -24,7 +24,11 @@ def proposed(text: str) -> Rule:
         raise InvalidInput(f"rule: {wrong[0].message}", hint=FORM, field="rule")
     if len(page.rules) != 1:
         raise InvalidInput(f"rule: holds {len(page.rules)} rules", hint=FORM, field="rule")
-    return page.rules[0].model_copy(update={"at": _NOWHERE})
+    rule = _bare(page.rules[0])
+    again = read("rule", f"{HEADING}\n\n{markdown(rule)}").rules
+    if [_bare(one) for one in again] != [rule]:  # what somebody approves is what was proposed
+        raise InvalidInput("rule: cannot be written to a page as it is", hint="say it in plainer words", field="rule")
+    return rule
 
 
 def ending(path: str, text: str, rule: Rule) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from agent_memory.core.rules.keys import GIT_CONFIG, is_setting
@@ -36,11 +36,16 @@ def page(rules: Sequence[Rule]) -> str:
     return HEAD + "".join(markdown(rule) for rule in rules)
 
 
-def together(own: Sequence[Rule], remembered: Iterable[str]) -> list[Rule]:
-    """Rules of the pages that are here, and those that were seen on one's pages elsewhere."""
+def together(own: Sequence[Rule], remembered: Mapping[str, str]) -> list[Rule]:
+    """Rules of the pages that are here, and those that were seen on one's pages elsewhere: of each text the one rule
+    that it is said to be."""
     known = {rule.id for rule in own}
-    others = [rule for text in remembered for rule in read(PAGE, f"## Rules\n\n{text}").rules]
-    return [*own, *({rule.id: rule for rule in others if rule.id not in known}.values())]
+    others: list[Rule] = []
+    for name, text in remembered.items():
+        found = read(PAGE, f"## Rules\n\n{text}").rules
+        if name not in known and [rule.id for rule in found] == [name]:
+            others += found
+    return [*own, *others]
 
 
 def settings(rules: Sequence[Rule], preferences: Sequence[Preference]) -> Settings:

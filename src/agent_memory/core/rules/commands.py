@@ -11,7 +11,7 @@ from agent_memory.core.rules.shell import Argv, Pattern, having, matches, patter
 from agent_memory.core.rules.text import expression, is_expression
 from agent_memory.models.rules import Action
 
-UNSURE = "a part of it is known only when it runs"
+UNSURE = "a part of it is known only when it runs: write it out, or put quotes around a value"
 
 
 @dataclass(frozen=True)

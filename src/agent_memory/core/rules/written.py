@@ -14,7 +14,7 @@ _TICKS = re.compile(r"`+")
 def markdown(rule: Rule) -> str:
     """A list item, with its keys below it."""
     severity = "" if rule.severity == Severity.ADVISE else f" ({rule.severity})"
-    head, *others = rule.text.splitlines() or [""]
+    head, *others = rule.text.split("\n")  # and nowhere else: what Markdown takes for text stays text
     lines = [f"- **{rule.id}**{severity} {head}", *others]
     lines += ["" for _ in others[:1]]  # so that the keys are a list of their own
     lines += [f"- {key}: {value}".rstrip() for key, value in _keys(rule)]

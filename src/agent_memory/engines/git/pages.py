@@ -37,7 +37,7 @@ class Place:
 class GitPages:
     """`own` is the folder of the user-wide pages; `environment` is what git runs in, with what steers it taken out."""
 
-    def __init__(self, own: Path, environment: Mapping[str, str], seconds: float = SECONDS) -> None:
+    def __init__(self, own: Path | None, environment: Mapping[str, str], seconds: float = SECONDS) -> None:
         self._own = own
         self._git = Git(environment, seconds)
 
@@ -73,7 +73,7 @@ class GitPages:
 
     def _above(self, place: Place) -> list[PageFile]:
         """Pages that are in no commit: the user's and the clone's."""
-        found = _plain(str(self._own), str(self._own), Layer.USER, place.watch)
+        found = [] if self._own is None else _plain(str(self._own), str(self._own), Layer.USER, place.watch)
         if place.repository is not None:
             common, root = place.repository.common, place.repository.root
             named = os.path.join(common, layout.OWN)

@@ -68,4 +68,4 @@ class Session:
         settings = config.load(user=self.user, store=self.store, tenant=self.tenant)
         scope = Scope(tenant=settings.tenant, user=settings.user, agent=self.agent or SHARED)
         caller = Caller(scope, conversation(self.conversation))
-        return Service(settings), caller
+        return Service(settings, own=True), caller

@@ -22,6 +22,7 @@ HELP: Mapping[str, str] = MappingProxyType(
         "depth": "how many links to follow",
         "domain": "only of this domain",
         "dry_run": "only say what it would do",
+        "remembered": "take along rules that were seen on your pages elsewhere",
         "entity_ids": "an entity that it is about (can be given several times)",
         "embed": "make vectors now rather than later",
         "expires_days": "how long it is good for  [default: for ever]",

@@ -6,6 +6,7 @@ import pytest
 
 from agent_memory.core.rules.adding import ending, proposed
 from agent_memory.core.rules.page import read
+from agent_memory.core.rules.written import markdown
 from agent_memory.models.errors import Conflict, InvalidInput
 
 MERGE = "**never-merge** (deny) Never merge.\n  - command: `git merge`"
@@ -60,3 +61,15 @@ def test_another_rule_of_that_id_and_an_open_block_are_left_alone() -> None:
         ending("p.md", page, proposed(MERGE))
     with pytest.raises(Conflict, match="cannot be added"):
         ending("p.md", "## Rules\n\n```\ncode", proposed(MERGE))
+
+
+@pytest.mark.parametrize("between", ["\x0b", "\x0c", "\x85", "\u2028", "\x1d"])
+def test_no_character_but_a_line_end_begins_a_line(between: str) -> None:
+    rule = proposed(f"**x** (deny) Text{between}- command: `ls`\n  - command: `git merge`")
+    assert rule.check is not None and rule.check.patterns == ("git merge",)
+    assert proposed(markdown(rule)) == rule
+
+
+def test_text_that_would_become_a_key_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="as it is"):
+        proposed("**x** (deny) Text\n\n      - command: `ls`\n\n  - command: `git merge`")

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
 from agent_memory.core.rules.shell.inner import Inner, Runs, Script, joined
 from agent_memory.core.rules.shell.programs import GIT_FRONT
 from agent_memory.core.rules.shell.words import ANY, Word
+
+STEERS = re.compile(r"GIT_CONFIG_(?:COUNT|KEY_|PARAMETERS)")  # variables that give git settings, aliases too
+
+
+def configured(words: Sequence[Word]) -> dict[str, str]:
+    """The alias that `git config alias.m merge` makes for what follows."""
+    texts = [word.text or "" for word in words]
+    at = next((number for number, text in enumerate(texts) if text.lower().startswith("alias.")), None)
+    if at is None or "config" not in texts[:at] or at + 1 >= len(texts):
+        return {}
+    return {texts[at][len("alias.") :].removesuffix(".command"): texts[at + 1]}
 
 
 def git(words: Sequence[Word], aliases: Mapping[str, str]) -> Iterator[Inner]:
@@ -17,7 +29,8 @@ def git(words: Sequence[Word], aliases: Mapping[str, str]) -> Iterator[Inner]:
         value = words[at + 1] if at + 1 < len(words) else None
         if text == "-c" and value is not None:
             unclear = _inline(value, known) or unclear
-        unclear = unclear or text.startswith("--config-env=alias.")
+        named = value.lead if text == "--config-env" and value is not None else text.removeprefix("--config-env=")
+        unclear = unclear or (text.startswith("--config-env") and named.lower().startswith("alias."))
         at += 2 if text in GIT_FRONT and "=" not in text else 1
     if at >= len(words):
         return
@@ -33,8 +46,11 @@ def git(words: Sequence[Word], aliases: Mapping[str, str]) -> Iterator[Inner]:
         yield from _foreach(rest)
     elif sub == "bisect" and rest and rest[0].text == "run":
         yield from [Runs(tuple(rest[1:]))] if rest[1:] else []
-    elif sub in ("rebase", "filter-branch"):
+    elif sub in ("rebase", "filter-branch", "difftool"):
         yield from _scripts(rest)
+    elif sub == "for-each-repo":
+        after = next((n for n, word in enumerate(rest) if not word.lead.startswith("-")), len(rest))
+        yield from (Runs((words[0], *rest[start:]), False) for start in {after, after + 1} if rest[start:])
 
 
 def _inline(value: Word, known: dict[str, str]) -> bool:
@@ -44,7 +60,7 @@ def _inline(value: Word, known: dict[str, str]) -> bool:
     if value.text is None and (not equals or section == "alias"):
         return section in ("alias", "") or not equals
     if section == "alias" and name:
-        known[name] = text
+        known[name.removesuffix(".command")] = text
     return False
 
 
@@ -76,7 +92,11 @@ def _scripts(rest: Sequence[Word]) -> Iterator[Inner]:
     for at, word in enumerate(rest):
         text = word.lead
         name, equals, value = text.partition("=")
-        takes = name == "--exec" or name.endswith("-filter") or (name.startswith("--exe") and "--exec".startswith(name))
+        takes = (
+            name in ("--exec", "--extcmd")
+            or name.endswith("-filter")
+            or (name.startswith("--exe") and "--exec".startswith(name))
+        )
         if takes and equals:
             yield Script(Word((value, *word.parts[1:])))
         elif (takes or (text.startswith("-") and not text.startswith("--") and text.endswith("x"))) and rest[at + 1 :]:

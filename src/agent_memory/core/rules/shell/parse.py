@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from agent_memory.core.rules.shell.braces import Piece, expanded
 from agent_memory.core.rules.shell.constants import constants
+from agent_memory.core.rules.shell.gitruns import STEERS, configured
 from agent_memory.core.rules.shell.lexer import Lexed, Source
 from agent_memory.core.rules.shell.tree import HOLDERS, dropped, nodes_of, parsed
 from agent_memory.core.rules.shell.words import ANY, SOME, Argv, Unclear, Understood, Word
@@ -112,6 +113,10 @@ class Reader:
             return
         self._commands[argv] = None
         name = argv.program.text
+        if name == "git":
+            self._git = {**self._git, **configured(words)}
+        if any(STEERS.match(word.lead) for word in words):
+            self.doubt("it gives git settings in variables")
         if name is None:
             self.doubt("a program is known only when it runs")
         else:
@@ -261,6 +266,8 @@ class Passage:
         except Unclear as unclear:
             self._reader.doubt(str(unclear))
             return
+        if any(pieces and STEERS.match(pieces[0].text or "") for pieces in lexed.assigned):
+            self._reader.doubt("it gives git settings in variables")
         if lexed.fed is not None:
             fed = expanded([replace(piece, quoted=True, split=False) for piece in lexed.fed])
             setting = replace(setting, fed=_holes(fed)[0])

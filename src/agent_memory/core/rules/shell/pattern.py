@@ -55,7 +55,7 @@ class Pattern:
 def pattern(text: str) -> Pattern:
     """The pattern that a text says; ValueError says what is wrong with it."""
     words = _split(text)
-    name = re.sub(r"\.exe$", "", re.split(r"[/\\]", words[0])[-1].lower())
+    name = re.sub(r"\.(exe|cmd|bat|com)$", "", re.split(r"[/\\]", words[0])[-1].lower())
     if not name or name.startswith("-"):
         raise ValueError(f"the command pattern {text!r} names no program: begin with one, or with *")
     glob = Glob(name)
@@ -147,9 +147,19 @@ def _read(argv: Argv) -> Read:
     found = list(tokens(argv.words[1:], grammar))
     options = tuple(token for token in found if isinstance(token, Option))
     places = tuple(token for token in found if isinstance(token, Place))
-    holes = tuple(word for word in argv.words if word.text is None and not word.files)
+    holes = tuple(word for word in _before_end(argv.words) if word.text is None and _may_be_options(word))
     negated = frozenset("--" + option.name[5:] for option in options if option.name.startswith("--no-"))
     return Read(options, places, holes, negated, grammar)
+
+
+def _before_end(words: Sequence[Word]) -> Sequence[Word]:
+    """What stands behind a `--` is no option."""
+    return words[: next((at for at, word in enumerate(words) if word.text == "--"), len(words))]
+
+
+def _may_be_options(word: Word) -> bool:
+    """One value in quotes is taken for a file or a name, as globs are: who means options leaves the quotes away."""
+    return (word.spreads and not word.files) or word.lead.startswith("-")
 
 
 def _form(form: Form, read: Read) -> Answer:

@@ -39,8 +39,11 @@ class Word:
         return shown if self.text is None else shlex.quote(shown)
 
 
+ENDINGS = (".exe", ".cmd", ".bat", ".com")
+
 ANY = Word((None,))
 SOME = Word((None,), spreads=True)
+FILES = Word((None,), spreads=True, files=True)
 
 
 @dataclass(frozen=True)
@@ -56,14 +59,15 @@ class Argv:
 
     @cached_property
     def program(self) -> Word:
-        """The base name, without case and `.exe`: `/usr/bin/git`, `./git` and `Git.exe` are git."""
+        """The base name, without case and the ending of Windows: `/usr/bin/git`, `./git` and `Git.exe` are git."""
         first = self.words[0]
         last = first.parts[-1]
         if last is None or first.spreads:
             return first
         base = last.replace("\\", "/").rpartition("/")[2]
         parts = (base,) if "/" in last or "\\" in last else (*first.parts[:-1], base)
-        return Word((*parts[:-1], base.lower().removesuffix(".exe")))
+        name = base.lower()
+        return Word((*parts[:-1], name[:-4] if name.endswith(ENDINGS) else name))
 
     @cached_property
     def _hashed(self) -> int:

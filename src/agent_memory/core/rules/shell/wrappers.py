@@ -11,12 +11,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from agent_memory.core.rules.shell.gitruns import git
+from agent_memory.core.rules.shell.given import behind, by_option, interpreted
 from agent_memory.core.rules.shell.inner import Inner, Runs, Script, joined
 from agent_memory.core.rules.shell.launchers import LAUNCHERS, SUBCOMMANDS, Launcher
-from agent_memory.core.rules.shell.words import ANY, SOME, Argv, Word
+from agent_memory.core.rules.shell.words import ANY, FILES, SOME, Argv, Word
 
-SHELLS = frozenset("sh bash zsh dash ksh ash mksh yash rbash fish oksh ksh93".split())
+SHELLS = frozenset("sh bash zsh dash ksh ash mksh yash rbash fish oksh ksh93 csh tcsh nu xonsh elvish".split())
 _READERS = frozenset(". source sudo doas su runuser ssh chroot unshare nsenter".split())
+_STDIN = ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
 _ASSIGN = re.compile(r"[A-Za-z_]\w*\+?=")
 
 __all__ = ["Inner", "Runs", "Script", "unwrapped"]
@@ -34,18 +36,23 @@ def unwrapped(argv: Argv, fed: Word | None, aliases: Mapping[str, str]) -> Itera
         yield from _shell(words, fed)
     elif name == "git":
         yield from git(words, aliases)
+    elif name.startswith("git-"):
+        yield Runs((Word.of("git"), Word.of(name[4:]), *words[1:]))
     elif name in _SPECIAL:
         yield from _SPECIAL[name](words)
     elif name in LAUNCHERS:
+        yield from by_option(words)
         yield from _launched(words, LAUNCHERS[name])
     else:
-        yield from _subcommand(name, words)
+        yield from by_option(words)
+        found = list(_subcommand(name, words))
+        yield from found or behind(name, words)
 
 
 def _reads(words: Sequence[Word], name: str) -> bool:
     """Whether a program starts a shell that reads its standard input, or reads that itself."""
     if name in (".", "source"):
-        return len(words) > 1 and words[1].text in ("/dev/stdin", "/proc/self/fd/0", "-")
+        return len(words) > 1 and words[1].text in (*_STDIN, "-")
     launcher = LAUNCHERS.get(name)
     return launcher is None or any(start.at >= len(words) for start in _starts(words, launcher))
 
@@ -133,18 +140,21 @@ def _shell(words: Sequence[Word], fed: Word | None) -> Iterator[Inner]:
             at += 1
             break
         if text.startswith("--"):
+            if text.startswith("--command="):
+                yield Script(Word.of(text.partition("=")[2]))
+            command = command or text in ("--command", "--commands")
             at += 2 if text in ("--rcfile", "--init-file", "--init-command") else 1
         elif text[:1] in ("-", "+") and len(text) > 1:
             command = command or (text[0] == "-" and "c" in text)
             stdin = stdin or (text[0] == "-" and "s" in text)
-            at += 2 if text[-1] in "oO" else 1
+            at += 1 + len(re.findall("[oO]", text))
         else:
             break
     rest = words[at:]
     if command:
         if rest:
             yield Script(SOME if rest[0].spreads else rest[0])
-    elif not rest or stdin or rest[0].text in ("/dev/stdin", "/proc/self/fd/0"):
+    elif not rest or stdin or rest[0].text in _STDIN:
         if fed is not None:
             yield Script(fed)
     elif rest[0].text is None and (rest[0].spreads or rest[0].lead.startswith("/dev/fd/")):
@@ -161,10 +171,17 @@ def _su(words: Sequence[Word]) -> Iterator[Inner]:
             yield Script(Word((text.partition("=")[2], *word.parts[1:])))
         elif re.match(r"-c.", text):
             yield Script(Word((text[2:], *word.parts[1:])))
-        elif word.text == "--" and at + 1 < len(words):
+        elif (word.text == "--" or (words[at - 1].text == "-u" and at > 1)) and at + 1 < len(words):
             yield Runs(tuple(words[at + 1 :]), False)
         elif word.spreads:
             yield Script(ANY, False)
+
+
+def _script(words: Sequence[Word]) -> Iterator[Inner]:
+    """`script FILE COMMAND …`, as it is outside Linux."""
+    yield from _su(words)
+    for inner in _launched(words, Launcher("t", "adefkqpr", skip=1)):
+        yield _unsure(inner)
 
 
 def _flock(words: Sequence[Word]) -> Iterator[Inner]:
@@ -247,7 +264,7 @@ def _xargs(words: Sequence[Word]) -> Iterator[Inner]:
         if not rest:
             continue
         if mark is None:
-            yield Runs((*rest, SOME), start.certain, start.doubt)
+            yield Runs((*rest, FILES), start.certain, start.doubt)
         else:
             yield Runs(tuple(_marked(word, mark) for word in rest), start.certain, start.doubt)
 
@@ -280,20 +297,27 @@ def _find(words: Sequence[Word]) -> Iterator[Inner]:
             rest = words[at + 1 : end]
             many = end < len(words) and words[end].text == "+"
             if rest:
-                yield Runs(tuple(SOME if many and word.text == "{}" else _marked(word, "{}") for word in rest))
+                yield Runs(tuple(FILES if many and word.text == "{}" else _marked(word, "{}") for word in rest))
             at = end
         at += 1
 
 
 def _fd(words: Sequence[Word]) -> Iterator[Inner]:
     for at, word in enumerate(words):
-        if word.text in ("-x", "-X", "--exec", "--exec-batch") and words[at + 1 :]:
-            yield Runs((*(_marked(one, "{}") for one in words[at + 1 :]), SOME), False)
+        found = re.match(r"-[xX](?=.)|--exec(?:-batch)?=", word.lead)
+        rest = words[at + 1 :]
+        if found:
+            rest = [Word((word.lead[found.end() :], *word.parts[1:])), *rest]
+        if rest and (found or word.text in ("-x", "-X", "--exec", "--exec-batch")):
+            yield Runs((*(_marked(one, "{}") for one in rest), SOME), False)
 
 
 def _kubectl(words: Sequence[Word]) -> Iterator[Inner]:
     texts = [word.text for word in words]
-    if "exec" in texts and "--" in texts[texts.index("exec") :]:
+    runs = next((text for text in texts if text in ("run", "debug")), None)
+    if runs is not None and "exec" not in texts:
+        yield from behind("kubectl", words)
+    elif "exec" in texts and "--" in texts[texts.index("exec") :]:
         rest = words[texts.index("--", texts.index("exec")) + 1 :]
         if rest:
             yield Runs(tuple(rest))
@@ -311,6 +335,10 @@ def _subcommand(name: str, words: Sequence[Word]) -> Iterator[Inner]:
             found = next((n for n in range(at + 1, len(words)) if words[n].text in ("exec", "run")), None)
             if found is not None:
                 yield from (_unsure(one) for one in _launched(words, SUBCOMMANDS[name, "run"], found + 1))
+            return
+        if word.text == "kubectl":
+            rest = words[at + 2 :] if words[at + 1 : at + 2] and words[at + 1].text == "--" else words[at + 1 :]
+            yield Runs((word, *rest))
             return
         entry = _entry(words[at + 1 :]) if word.text == "run" else None
         for inner in _launched(words, launcher, at + 1):
@@ -336,7 +364,10 @@ def _entry(words: Sequence[Word]) -> Word | None:
 _SPECIAL: dict[str, Callable[[Sequence[Word]], Iterator[Inner]]] = {
     "su": _su,
     "runuser": _su,
-    "script": _su,
+    "script": _script,
+    "cmd": interpreted,
+    "powershell": interpreted,
+    "pwsh": interpreted,
     "flock": _flock,
     "eval": _eval,
     "trap": _trap,

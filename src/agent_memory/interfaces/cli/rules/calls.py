@@ -13,18 +13,28 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
+from urllib.parse import unquote
 
 from agent_memory.app.checking import content
 from agent_memory.models.rules import Action
 
-COMMANDS = ("command", "cmd", "commandLine", "CommandLine")
-PATHS = ("file_path", "filePath", "path", "notebook_path", "target_file", "filename", "absolute_path")
+COMMANDS = ("command", "cmd", "commandLine", "CommandLine", "shell_command")
+WORDS = ("args", "argv", "arguments")  # of a command that is named apart from them
+PATHS = frozenset(
+    "file_path filePath path paths file filename notebook_path target_file absolute_path new_path newPath destination"
+    " uri".split()
+)
+SOURCES = ("source", "source_path", "old_path", "oldPath")  # of what is moved or copied
+FOLDERS = re.compile(r"director(?:y|ies)|folder|mkdir", re.I)  # tools that make what has no content
+DEEPEST = 8  # of values in values in which paths are looked for
 TEXTS = ("content", "contents", "file_text", "text", "code_edit")
 READERS = re.compile(r"(?:.*__)?(?:read|get|list|ls|view|search|grep|glob|find|fetch|stat)(?![a-z])", re.I)
 WRITERS = re.compile(r"write|edit|replace|create|delete|remove|update|insert|append|move|rename|patch|save", re.I)
 OLD = ("old_string", "old_str", "oldText")
 NEW = ("new_string", "new_str", "newText", "new_source", "insert_text")
 SHOWN = "view"  # a command of editors that only shows
+PATCHES = re.compile(r"patch", re.I)  # tools whose command is a patch, and no line for a shell
+BEGIN = "*** Begin Patch"
 PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$|^\*\*\* Move to: (.+)$", re.M)
 SHELLS = MappingProxyType({"cursor": "Shell"})
 CURSOR = ("preToolUse", "beforeShellExecution", "beforeMCPExecution", "beforeReadFile")
@@ -32,11 +42,12 @@ CURSOR = ("preToolUse", "beforeShellExecution", "beforeMCPExecution", "beforeRea
 
 @dataclass(frozen=True)
 class Call:
-    """A tool that an agent is about to use, and where."""
+    """A tool that an agent is about to use, and where: `others` are further folders that it works in."""
 
     tool: str
     arguments: dict[str, Any]
     folder: Path
+    others: tuple[Path, ...] = ()
 
 
 def form_of(told: Mapping[str, Any]) -> str:
@@ -61,29 +72,70 @@ def read(told: Mapping[str, Any]) -> Call:
         given = json.loads(given) if given.strip() else {}
     if not isinstance(tool, str) or not isinstance(given if given is not None else {}, dict):
         raise ValueError("it names no tool with arguments: tool_name and tool_input, or tool and arguments")
-    folder = told.get("cwd") or next(iter(told.get("workspace_roots") or []), None) or "."
-    if not isinstance(folder, str) or not Path(folder).is_dir():
-        raise ValueError(f"cwd: {str(folder)[:200]!r} is no folder")
-    return Call(tool, given or {}, Path(folder))
+    first, *others = _folders(told)
+    return Call(tool, given or {}, first, tuple(others))
+
+
+def _folders(told: Mapping[str, Any]) -> list[Path]:
+    """Where it is: of several roots, it may be any of them."""
+    roots = told.get("workspace_roots") or []
+    if not isinstance(roots, list):
+        raise ValueError("workspace_roots: is no list of folders")
+    named = [told["cwd"]] if told.get("cwd") else roots or ["."]
+    for folder in named:
+        if not isinstance(folder, str) or not Path(folder).is_dir():
+            raise ValueError(f"cwd: {str(folder)[:200]!r} is no folder")
+    return [Path(folder) for folder in named]
 
 
 def actions(call: Call) -> Iterator[Action]:
     """The call itself, the command that it runs, and each path that it writes."""
     yield Action(tool=call.tool, arguments=call.arguments)
-    patches = [text for text in call.arguments.values() if isinstance(text, str) and "*** Begin Patch" in text]
     for name in COMMANDS:
-        line = call.arguments.get(name)
-        if isinstance(line, str) and line.strip() and line not in patches:
-            yield Action(command=line)
-        elif isinstance(line, list) and line:
-            yield Action(argv=tuple(str(word) for word in line))
-    for patch in patches:
-        yield from _patched(call, patch)
+        yield from _command(call, call.arguments.get(name))
+    for text in _texts(call.arguments):
+        if BEGIN in text:
+            yield from _patched(call, text)
     if not _only_reads(call):
-        for name in PATHS:
-            path = call.arguments.get(name)
-            if isinstance(path, str) and path:
-                yield _path(path, _written(call, path))
+        for path, beside in _paths(call.arguments):
+            yield _path(path, _written(call, beside, path))
+
+
+def _command(call: Call, said: object) -> Iterator[Action]:
+    words: list[Any] = next((call.arguments[name] for name in WORDS if isinstance(call.arguments.get(name), list)), [])
+    if isinstance(said, list) and said:
+        yield Action(argv=tuple(str(word) for word in said))
+    elif isinstance(said, str) and said.strip():
+        if PATCHES.search(call.tool) and said.lstrip().startswith(BEGIN):
+            return
+        yield Action(command=said)
+        if words:
+            yield Action(argv=(said, *(str(word) for word in words)))
+
+
+def _texts(value: object, deep: int = 0) -> Iterator[str]:
+    """Every text of the arguments, also in lists: a shell may be given a patch as one of its words."""
+    if isinstance(value, str):
+        yield value
+    elif deep < DEEPEST:
+        inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+        for one in inner:
+            yield from _texts(one, deep + 1)
+
+
+def _paths(value: object, deep: int = 0) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every path of the arguments, with the values that stand beside it."""
+    if deep > DEEPEST:
+        raise ValueError("its arguments are nested too deeply to be looked through")
+    if isinstance(value, list):
+        for one in value:
+            yield from _paths(one, deep + 1)
+    elif isinstance(value, dict):
+        for name, said in value.items():
+            for one in (said if isinstance(said, list) else [said]) if name in PATHS else ():
+                if isinstance(one, str) and one and (name != "uri" or one.startswith("file://")):
+                    yield (unquote(one.removeprefix("file://")) if one.startswith("file://") else one), value
+            yield from _paths(said, deep + 1)
 
 
 def answer(form: str, denied: str | None, warned: str | None, *, asks: bool = False) -> dict[str, Any]:
@@ -112,12 +164,16 @@ def _path(path: str, text: str | None) -> Action:
     return Action(path=path) if text is None else Action(path=path, text=text)
 
 
-def _written(call: Call, path: str) -> str | None:
+def _written(call: Call, given: Mapping[str, Any], path: str) -> str | None:
     """What will stand there, as far as the call says; None where it says nothing."""
-    given = call.arguments
-    for name in TEXTS:
+    whole = [str(given[name]) for name in TEXTS if isinstance(given.get(name), str)]
+    if whole:
+        return "\n".join(whole)
+    if FOLDERS.search(call.tool):
+        return ""
+    for name in SOURCES:
         if isinstance(given.get(name), str):
-            return str(given[name])
+            return content(call.folder / given[name])
     edits = given["edits"] if isinstance(given.get("edits"), list) else [given]
     before = content(call.folder / path) or ""
     after, known = before, False

@@ -49,7 +49,8 @@ def _answered(told: dict[str, Any], form: str, ask: bool) -> dict[str, Any]:
     from agent_memory.interfaces.cli.rules import calls, saying
 
     call = calls.read(told)
-    found = together(verdict(action, call.folder) for action in calls.actions(call))
+    asked = list(calls.actions(call))
+    found = together(verdict(action, folder) for folder in (call.folder, *call.others) for action in asked)
     text = saying.told(found)
     asks = ask and not any(one.certain for one in found.violations)
     if found.allowed:

@@ -1,0 +1,52 @@
+"""Programs that are given a command in another way than as their last words: by an option, behind a `--`, or in the
+language of another system."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from agent_memory.core.rules.shell.inner import Inner, Runs, Script, joined
+from agent_memory.core.rules.shell.words import ANY, Word
+
+_TELLERS = frozenset("echo printf grep egrep fgrep rg ag set ls cat head tail wc cd rm mv cp touch test [".split())
+_SCRIPTED = {
+    "nix-shell": ("--run", "--command"),
+    "nix": ("-c", "--command"),
+    "vagrant": ("-c", "--command"),
+    "entr": ("-s",),
+    "npx": ("-c", "--call"),
+    "npm": ("-c", "--call"),
+    "hyperfine": ("-p", "--prepare", "-s", "--setup", "-c", "--cleanup", "--conclude"),
+    "mapfile": ("-C",),
+    "readarray": ("-C",),
+}
+
+
+def by_option(words: Sequence[Word]) -> Iterator[Inner]:
+    """`nix-shell --run "…"`, `nix develop -c …`, `vagrant ssh -c "…"`, `entr -s "…"`, `npx -c "…"`."""
+    for at, word in enumerate(words[1:], start=1):
+        name, equals, value = word.lead.partition("=")
+        if name in _SCRIPTED.get(words[0].lead.rpartition("/")[2].lower(), ()):
+            if equals:
+                yield Script(Word((value, *word.parts[1:])))
+            elif words[at + 1 :]:
+                yield Script(words[at + 1])
+                yield Runs(tuple(words[at + 1 :]), False)
+
+
+def interpreted(words: Sequence[Word]) -> Iterator[Inner]:
+    """`cmd /c …` and `powershell -Command …`: read as if it were for our shells, which is mostly so."""
+    for at, word in enumerate(words[1:], start=1):
+        said = word.lead.lower().replace("//", "/")
+        if said.startswith(("-e", "/e")) and "encodedcommand".startswith(said[1:]):
+            yield Script(ANY, False)
+        if (said in ("/c", "/k", "/r") or (len(said) > 1 and "-command".startswith(said))) and words[at + 1 :]:
+            yield Script(joined(words[at + 1 :]), False)
+            return
+
+
+def behind(name: str, words: Sequence[Word]) -> Iterator[Inner]:
+    """`op run -- git merge`: a program that we do not know may run what stands behind its `--`."""
+    at = next((number for number, word in enumerate(words) if word.text == "--"), None)
+    if at is not None and name not in _TELLERS and words[at + 1 :] and words[at + 1].text:
+        yield Runs(tuple(words[at + 1 :]), False)
