@@ -100,6 +100,15 @@ def test_unchanged_pages_are_not_written_again(project) -> None:
 
 
 @pytest.mark.local
+def test_a_page_that_cannot_be_read_now_takes_nothing_away(project) -> None:
+    with AgentMemory("ada") as memory:
+        before = names(memory)
+        project.write(".memory/procedural.md", b"\xff")
+        assert names(memory) == before
+        assert memory.rules.prompt().rules == ["unreadable-procedural-md"]
+
+
+@pytest.mark.local
 def test_what_other_folders_say_is_left_alone(project, tmp_path: Path, monkeypatch) -> None:
     project.write("sub/.memory/procedural.md", "## Rules\n\n- **only-here** Only here.\n")
     with AgentMemory("ada") as memory:

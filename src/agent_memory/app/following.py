@@ -76,11 +76,12 @@ def _write(client: Client, pages: tuple[Page, ...], repository: str, inner: str)
     places = [(repository, {Layer.CLONE, Layer.REPOSITORY})]
     if client.workplace.own:  # of a user's own pages a server knows nothing, so it says nothing of them
         places.insert(0, (USER, {Layer.USER}))
+    unread = {page.path for page in pages if not page.digest}  # what they say is not known, so it stays as it was
     for origin, layers in places:
-        wanted = drafts([page for page in pages if page.layer in layers], repository)
+        wanted = drafts([page for page in pages if page.layer in layers and page.digest], repository)
         known = records.find("procedure", MOST, fields={"origin": origin})
-        reached = reach(inner) if origin == repository else lambda page: True
-        change = followed(wanted, [one for one in known if one.scope == writer.scope], reached)
+        known = [one for one in known if one.scope == writer.scope and one.payload["page"] not in unread]
+        change = followed(wanted, known, reach(inner) if origin == repository else lambda page: True)
         if change.drafts:
             records.add_many([_fields(draft) for draft in change.drafts], reason="the page says so", embed=True)
         for id in change.gone:

@@ -249,7 +249,7 @@ class Verdict(Model):
     checked: int
     """How many rules were asked."""
     findings: list[Finding] = Field(default_factory=list)
-    """Errors in the pages: rules that could not be asked."""
+    """What is wrong with the pages: rules that could not be asked, and rules that took the place of stricter ones."""
     version: Version
 
 

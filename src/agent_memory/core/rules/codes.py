@@ -33,6 +33,7 @@ WARNINGS = MappingProxyType(
     {
         "control-characters": "the page holds characters that no text holds",
         "key-spelling": "a key is understood, and spelled otherwise",
+        "loosened": "a rule takes the place of a stricter one that is farther away",
         "made-id": "a rule has no id: one was made from its words",
         "no-check": "a rule with deny, warn or require that no machine can check",
         "nested-deeply": "a list is nested too deeply to be read",

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from agent_memory.core.rules.codes import Notes
 from agent_memory.core.rules.place import beside
-from agent_memory.models.rules import Finding, Layer, Page, Rule, Rulebook, Version
+from agent_memory.models.rules import Finding, Layer, Page, Rule, Rulebook, Severity, Version
 
 
 def merged(pages: Sequence[Page], version: Version) -> Rulebook:
@@ -21,7 +21,7 @@ def merged(pages: Sequence[Page], version: Version) -> Rulebook:
         ],
         entries=[entry for page in pages for entry in page.entries],
         pages=[page.path for page in pages],
-        findings=[finding for page in pages for finding in page.findings] + duplicates(pages),
+        findings=[finding for page in pages for finding in page.findings] + duplicates(pages) + loosened(pages),
         version=version,
     )
 
@@ -42,3 +42,26 @@ def duplicates(pages: Iterable[Page]) -> list[Finding]:
                 notes.say("duplicate-id", (rule.at.line - 1, rule.at.column - 1), said)
         found += notes.findings
     return found
+
+
+def loosened(pages: Iterable[Page]) -> list[Finding]:
+    """Rules that take the place of a stricter one that is farther away: nearer wins, and nobody should miss it."""
+    strictest: dict[str, Rule] = {}
+    found: list[Finding] = []
+    for page in pages:
+        notes = Notes(page.path)
+        for rule in page.rules:
+            before = strictest.get(rule.id)
+            if before is None or _strictness(rule) >= _strictness(before):
+                strictest[rule.id] = rule
+            elif beside(before.at.path) != beside(page.path) or before.at.layer != rule.at.layer:
+                said = f"{rule.id!r} ({rule.severity}) takes the place of ({before.severity}) at {before.at}"
+                notes.say("loosened", (rule.at.line - 1, rule.at.column - 1), said)
+        found += notes.findings
+    return found
+
+
+def _strictness(rule: Rule) -> int:
+    if rule.broken is not None or rule.severity in (Severity.DENY, Severity.REQUIRE):
+        return 2
+    return int(rule.severity == Severity.WARN)

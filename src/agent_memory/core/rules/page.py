@@ -17,7 +17,7 @@ from agent_memory.core.rules.markdown import Block, Source
 from agent_memory.core.rules.parts import EXAMPLES, RULES, SECTIONS, SKILLS, Part, parts
 from agent_memory.core.rules.syntax import Draft
 from agent_memory.models.model import LONGEST_NAME
-from agent_memory.models.rules import Entry, Finding, Layer, Page, Place, Rule
+from agent_memory.models.rules import Entry, Finding, Layer, Page, Place, Rule, Severity
 from agent_memory.ports.pages import GUIDES, LARGEST_PAGE, SKILL
 
 MOST_LINES = 20_000
@@ -71,10 +71,16 @@ def understood(path: str, text: str, facts: Facts) -> Reading:
 
 
 def unreadable(path: str, problem: str, facts: Facts | None = None) -> Page:
-    """A page that could not be read, and why."""
-    notes = Notes(path)
-    notes.say("unreadable", (0, 0), f"the page {problem}")
-    return Page(path=path, layer=(facts or Facts()).layer, digest="", findings=tuple(notes.findings))
+    """A page that could not be read, and why. One of ours denies everything but its repair, since nobody knows what it
+    forbids; one that is for agents of any kind does not."""
+    facts, notes, name = facts or Facts(), Notes(path), PurePosixPath(path).name
+    why = notes.say("unreadable", (0, 0), f"the page {problem}")
+    rules: tuple[Rule, ...] = ()
+    if name != SKILL and name not in GUIDES:
+        at = Place(path=path, layer=facts.layer, commit=facts.commit, dirty=facts.dirty)
+        text = f"{name} cannot be read, and what it forbids is not known."
+        rules = (Rule(id=f"unreadable-{syntax.slug(name)}", text=text, severity=Severity.DENY, broken=why, at=at),)
+    return Page(path=path, layer=facts.layer, digest="", rules=rules, findings=tuple(notes.findings))
 
 
 class Reading:
