@@ -53,8 +53,8 @@ class Graph(Namespace):
     def create_entities(self, entities: list[Node]) -> Nodes:
         """Create multiple new entities in the knowledge graph. Those whose name is known are left as they are."""
 
-        def attempt() -> Nodes:
-            known = {record.payload["name"] for record in self._look().named([one.name for one in entities])}
+        def attempt(there: list[Record]) -> Nodes:
+            known = {record.payload["name"] for record in there}
             new = [one for one in merged(list(entities)) if one.name not in known]
             drafts, expect, made = self._drafts(new)
             if made:
@@ -62,7 +62,7 @@ class Graph(Namespace):
                 commit(client.runtime.writing, drafts, client.author(), client.now(), How(expect=expect))
             return Nodes(entities=made)
 
-        return until_settled(attempt)
+        return until_settled(attempt, lambda: self._look().named([one.name for one in entities]))
 
     @operation(
         "graph.create_relations",
@@ -219,10 +219,8 @@ class Graph(Namespace):
         nodes, edges, bad = parsed(text)
         entities = merged(list(nodes.values()))
 
-        def attempt() -> Imported:
-            known = {
-                record.payload["name"]: record.id for record in self._look().named(_names(entities, edges.values()))
-            }
+        def attempt(found: list[Record]) -> Imported:
+            known = {record.payload["name"]: record.id for record in found}
             there = known.keys() | {one.name for one in entities}
             wrong = dict(bad)
             for number, edge in edges.items():
@@ -232,7 +230,7 @@ class Graph(Namespace):
                 raise _unreadable(wrong)
             return self._take(entities, [edge for number, edge in edges.items() if number not in wrong], known, wrong)
 
-        return until_settled(attempt)
+        return until_settled(attempt, lambda: self._look().named(_names(entities, edges.values())))
 
     def _take(self, entities: list[Node], edges: list[Edge], known: dict[str, str], wrong: dict[int, str]) -> Imported:
         drafts, expect, _ = self._drafts([one for one in entities if one.name not in known])

@@ -22,6 +22,7 @@ from agent_memory.ports.changes import Applied, Author, Change, Connect, Derived
 from agent_memory.ports.records import RecordStore
 from agent_memory.ports.spans import span
 
+R = TypeVar("R")
 T = TypeVar("T")
 
 SELF = "*self*"
@@ -77,22 +78,22 @@ class Revision:
 
 
 def commit_after_reading(writing: Writing, read: Callable[[], Revision], now: int) -> Applied:
-    """Write what `read` makes of the present, and only if it is still the present; otherwise read again."""
-
-    def attempt() -> Applied:
-        revision = read()
-        return commit(writing, [revision.draft], revision.author, now, How(expect=(revision.expect,)))
-
-    return until_settled(attempt)
+    """Write what `read` makes of the present, and only if it is still the present; otherwise read again. A conflict
+    that `read` itself finds, since the caller meant another version, ends it at once."""
+    return until_settled(
+        lambda revision: commit(writing, [revision.draft], revision.author, now, How(expect=(revision.expect,))), read
+    )
 
 
-def until_settled(attempt: Callable[[], T]) -> T:
-    """Try again after a conflict, a little later each time, so that many writers of one thing all get their turn."""
+def until_settled(attempt: Callable[[R], T], read: Callable[[], R]) -> T:
+    """Try again after a conflict, with what `read` gives then, a little later each time, so that many writers of one
+    thing all get their turn."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     wait = 0.001
     while True:
+        present = read()
         try:
-            return attempt()
+            return attempt(present)
         except Conflict:
             if time.monotonic() > deadline:
                 raise

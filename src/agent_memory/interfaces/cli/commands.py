@@ -60,7 +60,7 @@ def group(name: str) -> click.Group:
     methods = namespaces()[name]
     owners = [_owner(operation) for operation in methods.values()]
     whole = max(owners, key=lambda owner: len(owner.__mro__))  # the class that takes the others in
-    about = (whole.__doc__ or name).split("\n\n")[0].replace("\n", " ")
+    about = ((whole.__doc__ if whole is not object else None) or name).split("\n\n")[0].replace("\n", " ")
     made = suggest.Group(name, help=about, short_help=about, invoke_without_command=True, callback=_say_what_there_is)
     made.params.extend(whose.after())
     for method, operation in methods.items():
@@ -71,9 +71,10 @@ def group(name: str) -> click.Group:
 
 
 def _owner(operation: Operation) -> type:
+    """The class that declares it; of what is declared outside of one nothing is told."""
     function = operation.function
-    owner: type = getattr(sys.modules[function.__module__], function.__qualname__.split(".")[0])
-    return owner
+    owner = getattr(sys.modules[function.__module__], function.__qualname__.split(".")[0], None)
+    return owner if isinstance(owner, type) else object
 
 
 def _say_what_there_is() -> None:
