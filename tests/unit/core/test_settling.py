@@ -1,4 +1,4 @@
-"""Writes that depend on what was read: tried again when it changed, and refused at once when the caller meant another."""
+"""Writes that depend on what was read: tried again when it changed, refused at once when the caller meant another."""
 
 from __future__ import annotations
 
