@@ -221,6 +221,42 @@ def test_a_fork_while_other_threads_are_at_work() -> None:
     run(BUSY_FORK)
 
 
+LOCKED_FORK = """
+import os, signal, threading, time, warnings
+warnings.simplefilter("ignore", DeprecationWarning)
+from agent_memory import AgentMemory
+from agent_memory.ports.clock import SystemClock
+
+class Slow(SystemClock):
+    lock, asked = threading.Lock(), threading.Event()
+
+    def now(self):
+        with self.lock:
+            self.asked.set()
+            time.sleep(0.3)
+            return super().now()
+
+memory = AgentMemory(user_id="ada", clock=Slow())
+thread = threading.Thread(target=memory.records.add, args=("one note",))
+thread.start()
+Slow.asked.wait()
+child = os.fork()
+if not child:
+    signal.alarm(20)
+    memory.records.add("the note of the child")
+    os._exit(0)
+_, status = os.waitpid(child, 0)
+assert status == 0, status
+thread.join()
+assert len(memory.records.find()) == 2
+"""
+
+
+def test_a_fork_waits_for_calls_that_hold_the_locks_of_others() -> None:
+    """A library's, an import's or, as here, the user's own: in the child it would be held for ever."""
+    run(LOCKED_FORK)
+
+
 LEFT_BEHIND = """
 import os, warnings
 warnings.simplefilter("ignore", DeprecationWarning)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from agent_memory import AgentMemory
+from agent_memory.app.namespaces import Records
 from agent_memory.models.errors import Conflict, InvalidInput, NotFound
 
 PAGE = """# How we work
@@ -94,6 +95,16 @@ def test_unchanged_pages_are_not_written_again(project) -> None:
         memory.recall("deploy")
         project.commit("nothing about the pages")
         memory.recall("deploy")
+        asked: list[object] = []
+        memory.rules.prompt(task="deploy", folder=str(project.root.parent))
+        find = Records.find
+        Records.find = lambda self, *words, **more: asked.append(words) or find(self, *words, **more)  # type: ignore[method-assign]
+        try:
+            memory.rules.prompt(task="deploy", folder=str(project.root.parent))
+            memory.recall("deploy")
+        finally:
+            Records.find = find  # type: ignore[method-assign]
+        assert asked == [], "two folders in turn are not looked through anew each time"
     with AgentMemory("ada") as memory:
         memory.recall("deploy")
         assert len(memory.records.journal(limit=1000)) == lines

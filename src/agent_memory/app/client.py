@@ -101,8 +101,7 @@ class Client:
         return None, self.author()
 
     @property
-    def followed(self) -> dict[Scope, object]:
-        """The pages that the records of a scope follow, as they were seen last."""
+    def followed(self) -> wiring.Followed:
         return self.runtime.followed
 
     def desk(self) -> Desk:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from agent_memory.models.rules import Page, Rule
 
 MOST = 10_000
+MOST_PLACES = 4096  # whose pages are remembered, for each reader
 
 
 def follow(client: Client, folder: Path) -> str:
@@ -27,14 +28,17 @@ def follow(client: Client, folder: Path) -> str:
     """
     repository, inner = where(folder)
     pages = procedures(client.workplace.own).pages(folder)
-    state = (repository, inner, tuple((page.path, page.digest) for page in pages))
-    if client.followed.get(client.scope) != state:
+    seen = tuple((page.path, page.digest) for page in pages)
+    here = (client.scope, repository, inner)
+    if client.followed.get(here) != seen:
         try:
             with spans.untold():  # nobody asked for it
                 _write(client, pages, repository, inner)
         except (Denied, StoreError):
             return repository
-        client.followed[client.scope] = state
+        if len(client.followed) >= MOST_PLACES:
+            client.followed.clear()
+        client.followed[here] = seen
     return repository
 
 

@@ -44,6 +44,7 @@ from agent_memory.models.recipe import Recipe
 from agent_memory.models.record import SHARED, Scope
 from agent_memory.ports.clock import Clock, SystemClock
 from agent_memory.ports.embedder import Embedder
+from agent_memory.ports.gate import CALLS
 from agent_memory.ports.reranker import Reranker
 
 
@@ -70,15 +71,16 @@ class AgentMemory:
         clock: Clock | None = None,
         api_key: str | None = None,
     ) -> None:
-        settings = config.load(store=_text(store), tenant=tenant, api_key=api_key)
-        scope = Scope(tenant=settings.tenant, user=_user(user_id, shared), agent=agent)
-        talk = conversation(conversation_id)  # checked before there is a store to let go of
-        if remote.is_remote(settings.store_url):
-            _refuse_parts(embedder=embedder, reranker=reranker, clock=clock)
-            self._attach(remote.RemoteClient(scope, talk, settings).prepare())
-            return
-        runtime = wiring.borrow(settings, embedder, reranker)
-        self._attach(Client(runtime, scope, clock or SystemClock(), talk, settings))
+        with CALLS:
+            settings = config.load(store=_text(store), tenant=tenant, api_key=api_key)
+            scope = Scope(tenant=settings.tenant, user=_user(user_id, shared), agent=agent)
+            talk = conversation(conversation_id)  # checked before there is a store to let go of
+            if remote.is_remote(settings.store_url):
+                _refuse_parts(embedder=embedder, reranker=reranker, clock=clock)
+                self._attach(remote.RemoteClient(scope, talk, settings).prepare())
+                return
+            runtime = wiring.borrow(settings, embedder, reranker)
+            self._attach(Client(runtime, scope, clock or SystemClock(), talk, settings))
 
     @classmethod
     def within(

@@ -17,6 +17,7 @@ from pydantic_core import to_jsonable_python
 from agent_memory.models.access import Permission as Permission
 from agent_memory.models.kinds.kind import canonical_json
 from agent_memory.models.model import Model, Text
+from agent_memory.ports.gate import CALLS
 from agent_memory.ports.spans import span
 
 if TYPE_CHECKING:
@@ -152,7 +153,7 @@ def operation(
 
         @functools.wraps(function)
         def call(self: N, *args: P.args, **kwargs: P.kwargs) -> R:
-            with span(declared.name, self._client.side):
+            with CALLS, span(declared.name, self._client.side):
                 return typing.cast(R, self._client.dispatch(declared, self, declared.bind(args, kwargs)))
 
         return typing.cast("Callable[Concatenate[N, P], R]", call)

@@ -22,6 +22,7 @@ from agent_memory.app.client import Client
 from agent_memory.app.config import Settings
 from agent_memory.app.operations import TABLE, Namespace, Operation, Permission
 from agent_memory.app.wire import BUSY, Request, Wire
+from agent_memory.app.wiring import Followed, watch_forks
 from agent_memory.app.workplace import Workplace
 from agent_memory.models.errors import AgentMemoryError, Denied, InvalidInput, PartMissing, StoreError
 from agent_memory.models.model import Stored, new_id
@@ -50,11 +51,12 @@ class RemoteClient(Client):
 
     def __init__(self, scope: Scope, conversation_id: str | None, settings: Settings) -> None:
         telemetry.begin(settings)
+        watch_forks()
         self.settings = settings
         self.scope = scope
         self.conversation_id = conversation_id
         self.workplace = Workplace()
-        self._followed: dict[Scope, object] = {}
+        self._followed: Followed = {}
         self._left = threading.Lock()
 
     @functools.cached_property
@@ -70,7 +72,7 @@ class RemoteClient(Client):
         return self
 
     @property
-    def followed(self) -> dict[Scope, object]:
+    def followed(self) -> Followed:
         return self._followed
 
     def __getattr__(self, name: str) -> NoReturn:

@@ -20,7 +20,7 @@ from agent_memory.models.kinds.kind import Kind
 from agent_memory.models.record import Scope
 from agent_memory.ports.access import Refusal
 from agent_memory.ports.embedder import Embedder, Passage, Space, embed_and_count
-from agent_memory.ports.gate import FORK_SECONDS, Gate
+from agent_memory.ports.gate import CALL_SECONDS, CALLS, FORK_SECONDS, Gate
 from agent_memory.ports.index import Calling
 from agent_memory.ports.receipts import ReceiptLine
 from agent_memory.ports.reranker import Reranker
@@ -30,6 +30,10 @@ from agent_memory.ports.store import Store
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+
+Followed = dict[tuple[Scope, str, str], object]
+"""Of a reader, a repository and a folder in it: the pages that records follow, as they were seen last."""
 
 
 class Gated:
@@ -44,7 +48,7 @@ class Gated:
         return self.embedder.space
 
     def passages(self, text: str) -> list[Passage]:
-        with self.gate.passing():
+        with self.gate:
             return self.embedder.passages(text)
 
     def embed_many(self, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -52,7 +56,7 @@ class Gated:
 
     def embed_and_count(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], int | None]:
         service = getattr(self.embedder, "service", None)
-        with self.gate.passing(), asked_of_model("embeddings", self.space.model, service, texts=len(texts)):
+        with self.gate, asked_of_model("embeddings", self.space.model, service, texts=len(texts)):
             rows, tokens = embed_and_count(self.embedder, texts)
             tell(**{"gen_ai.usage.input_tokens": tokens, "gen_ai.embeddings.dimension.count": self.space.dimension})
             return rows, tokens
@@ -77,7 +81,7 @@ class Runtime:
     receipts: Book[ReceiptLine] = field(init=False)
     refusals: Book[Refusal] = field(init=False)
     calling: Calling = field(init=False)
-    followed: dict[Scope, object] = field(default_factory=dict)
+    followed: Followed = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         price = getattr(self.embedder.embedder, "price", self.settings.embedding_price)
@@ -116,12 +120,12 @@ def borrow(settings: Settings, embedder: Embedder | None = None, reranker: Reran
     connections. What a client brings along serves only those that bring the same."""
     url = registry.locate(settings.store_url)
     telemetry.begin(settings)
+    watch_forks()
     with _lock:
         for runtime in _open:
             if runtime.url == url and _serves(runtime, settings, embedder, reranker):
                 break
         else:
-            _watch_forks()
             embeds = registry.open_embedder(settings) if embedder is None else embedder
             runtime = build(settings, embeds, registry.open_reranker(settings) if reranker is None else reranker)
             runtime.given = (embedder, reranker)
@@ -184,16 +188,17 @@ def _close_all() -> None:
     _open.clear()
 
 
-def _watch_forks() -> None:
-    """Once, and not before there is something that a fork could harm. Systems without forks have no hook either."""
+def watch_forks() -> None:
+    """Once, and not before there is a client, whom a fork could harm. Systems without forks have no hook either."""
     global _watching
-    if not _watching and hasattr(os, "register_at_fork"):
-        os.register_at_fork(
-            before=_before_fork,
-            after_in_parent=lambda: _after_fork(child=False),
-            after_in_child=lambda: _after_fork(child=True),
-        )
-        _watching = True
+    with _lock:
+        if not _watching and hasattr(os, "register_at_fork"):
+            os.register_at_fork(
+                before=_before_fork,
+                after_in_parent=lambda: _after_fork(child=False),
+                after_in_child=lambda: _after_fork(child=True),
+            )
+            _watching = True
 
 
 _held = False
@@ -201,6 +206,7 @@ _held = False
 
 def _before_fork() -> None:
     global _held
+    CALLS.before_fork(CALL_SECONDS)
     _held = _lock.acquire(timeout=FORK_SECONDS)  # no store is half open or half closed
     for runtime in tuple(_open):
         runtime.before_fork()
@@ -215,3 +221,4 @@ def _after_fork(*, child: bool) -> None:
     elif _held:
         _lock.release()
     _held = False
+    CALLS.after_fork(child)

@@ -1,17 +1,17 @@
 """A gate before code that must not be caught by a fork.
 
 A child has the forking thread alone, and all locks as they were: one that another thread held just then, inside SQLite
-or a model, is held in the child for ever. So before a fork a gate is shut: nobody comes in any more, and the fork
-waits for those inside. (Locks that only Python code holds can simply be made anew.)
+or a model, in the middle of an import or in a library, is held in the child for ever. So before a fork a gate is shut:
+nobody comes in any more, and the fork waits for those inside. (Locks of our own can simply be made anew.)
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from types import TracebackType
 
 FORK_SECONDS = 30.0  # how long a fork waits for those inside; then it goes ahead, and the child is told
+CALL_SECONDS = 10.0  # how long it waits for calls; one that takes longer has done its imports
 
 
 class Gate:
@@ -43,20 +43,20 @@ class Gate:
                 self._changed.notify_all()
             return True
 
-    @contextmanager
-    def passing(self) -> Iterator[None]:
+    def __enter__(self) -> None:
         self.enter()
-        try:
-            yield
-        finally:
-            self.leave()
 
-    def before_fork(self) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.leave()
+
+    def before_fork(self, seconds: float = FORK_SECONDS) -> None:
         """Shut, and wait for all threads but this one to leave."""
         me = threading.get_ident()
         with self._changed:
             self._shut = True
-            self._changed.wait_for(lambda: all(one == me for one in self._inside), FORK_SECONDS)
+            self._changed.wait_for(lambda: all(one == me for one in self._inside), seconds)
 
     def after_fork(self, child: bool) -> bool:
         """Open again. In a child: whether nobody was inside when it was forked."""
@@ -68,3 +68,7 @@ class Gate:
                 self._shut = False
                 self._changed.notify_all()
         return empty
+
+
+CALLS = Gate()
+"""The calls of all clients in this process."""
