@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from saying import answer
 
 from agent_memory.core.rules.answer import Answer
-from agent_memory.core.rules.shell import Argv, Word, having, matches, pattern, understand, understand_argv
+from agent_memory.core.rules.shell import Argv, Word, matches, pattern, understand, understand_argv
 
 MERGE = pattern("git merge")
-
-
-def answer(text: str, line: str) -> Answer:
-    return max((matches(pattern(text), argv) for argv in understand(line).commands), default=Answer.NO)
 
 
 SURE = [
@@ -184,7 +177,7 @@ SURE = [
 ]
 
 
-@pytest.mark.requirement("P3")
+@pytest.mark.requirement("P4")
 @pytest.mark.parametrize("line", SURE)
 def test_a_merge_is_seen(line: str) -> None:
     assert answer("git merge", line) >= Answer.MAYBE
@@ -332,142 +325,6 @@ def test_the_words_are_those_that_a_program_gets() -> None:
     assert argv.words[2:] == (Word(("a ", None, " b")), Word((None,), True), Word(("x", None)), Word((None,), True))
 
 
-PATTERNS = [
-    ("git merge", "git merge", Answer.YES),
-    ("git", "git log", Answer.YES),
-    ("git push origin main", "git push origin main", Answer.YES),
-    ("git push origin main", "git push --force origin main", Answer.YES),
-    ("git push origin main", "git push origin dev", Answer.NO),
-    ("git push origin main", "git push origin", Answer.NO),
-    ("git push * main", "git push upstream main", Answer.YES),
-    ("git push --force", "git push origin main --force", Answer.YES),
-    ("git push --force", "git push -f", Answer.YES),
-    ("git push --force", "git push -uf origin", Answer.YES),
-    ("git push -f", "git push --force", Answer.YES),
-    ("git push --force", "git push --force-with-lease", Answer.NO),
-    ("git push --force*", "git push --force-with-lease=x", Answer.YES),
-    ("git push --force", "git push --forc", Answer.MAYBE),
-    ("git push --force", "git push -- --force", Answer.NO),
-    ("git push --force", "git push -o --force", Answer.NO),
-    ("git push --force", "git push --force --no-force", Answer.MAYBE),
-    ("git push --force", "git push $X", Answer.MAYBE),
-    ("git push --force", 'git push "$@"', Answer.MAYBE),
-    ("git push --force", 'git push "--$X"', Answer.MAYBE),
-    ("git push --force", 'git push -u origin "$BRANCH"', Answer.NO),
-    ("git push --force", 'git push origin "$(git branch --show-current)"', Answer.NO),
-    ("rm -rf", 'rm -r "$X"', Answer.NO),
-    ("rm -rf", "rm -r $X", Answer.MAYBE),
-    ("rm -rf", "rm -r -- $X", Answer.NO),
-    ("rm -rf", 'rm -rf "$X"', Answer.YES),
-    ("git push --force", "git push origin $X", Answer.MAYBE),
-    ("git push --force", 'git push "origin/$X"', Answer.NO),
-    ("git push --force", 'git push "--f$X"', Answer.MAYBE),
-    ("git add --force", "git add *", Answer.NO),
-    ("git merge", 'git -C "$X" merge', Answer.YES),
-    ("git merge", "git -C $X merge", Answer.MAYBE),
-    ("git pull --rebase", "git -C $X pull --rebase", Answer.MAYBE),
-    ("git pull --rebase", "git pull --rebase=false", Answer.MAYBE),
-    ("git pull --rebase", "git pull --rebase=merges", Answer.YES),
-    ("git pull --rebase", "git pull -r", Answer.YES),
-    ("git pull --rebase", "git pull --quiet --rebase", Answer.YES),
-    ("git pull --rebase", "git pull -X --rebase", Answer.NO),
-    ("git pull --ff-only", "git pull --ff-o", Answer.MAYBE),
-    ("git commit --no-verify", "git commit -nm x", Answer.YES),
-    ("git commit --no-verify", "git commit -m -n", Answer.NO),
-    ("git commit --no-verify", "git commit -mn", Answer.NO),
-    ("git branch -D main", "git branch -D main", Answer.YES),
-    ("rm -rf", "rm -rf x", Answer.YES),
-    ("rm -rf", "rm -fr x", Answer.YES),
-    ("rm -rf", "rm -r -v -f x", Answer.YES),
-    ("rm -rf", "rm -rvf x", Answer.YES),
-    ("rm -rf", "rm x --recursive --force", Answer.YES),
-    ("rm -rf", "rm -Rf x", Answer.YES),
-    ("rm -rf", "rm -r x", Answer.NO),
-    ("rm -rf", "rm -r $X", Answer.MAYBE),
-    ("rm -rf /*", "rm -rf /etc", Answer.YES),
-    ("rm -rf /*", "rm -rf ./etc", Answer.NO),
-    ("kubectl delete -n prod", "kubectl delete pod x -n prod", Answer.YES),
-    ("kubectl delete -n prod", "kubectl -nprod delete pod x", Answer.YES),
-    ("kubectl delete -n prod", "kubectl --namespace prod delete pod", Answer.YES),
-    ("kubectl delete -n prod", "kubectl delete pod --namespace=prod", Answer.YES),
-    ("kubectl delete -n prod", "kubectl delete pod -n dev", Answer.NO),
-    ("kubectl delete -n prod", "kubectl delete prod", Answer.NO),
-    ("kubectl delete -n prod", "kubectl delete pod -n $NS", Answer.MAYBE),
-    ("kubectl delete -n prod", 'kubectl delete pod -n "$NS"', Answer.MAYBE),
-    ("kubectl delete --context=prod*", "kubectl --context prod-eu delete pod x", Answer.YES),
-    ("kubectl delete --context=prod*", "kubectl --context=prod-eu delete pod x", Answer.YES),
-    ("kubectl delete --context=prod*", "kubectl --context=dev delete pod x", Answer.NO),
-    ("kubectl delete --context=prod*", 'kubectl "--context=$X" delete pod x', Answer.MAYBE),
-    ("kubectl delete --context=prod*", 'kubectl "--context=dev$X" delete pod x', Answer.NO),
-    ("kubectl delete", "kubectl --new x delete pod", Answer.MAYBE),
-    ("docker push", "docker --context x push y", Answer.YES),
-    ("systemctl stop nginx", "systemctl --no-pager -H host stop nginx", Answer.YES),
-    ("terraform apply -auto-approve", "terraform -chdir=x apply -auto-approve", Answer.YES),
-    ("terraform apply -auto-approve", "terraform apply --auto-approve", Answer.YES),
-    ("terraform destroy", "terraform plan -destroy", Answer.NO),
-    ("find -delete", "find . -name x -delete", Answer.YES),
-    ("find -delete", "find . -name x -print", Answer.NO),
-    ("foo bar", "foo -x bar", Answer.MAYBE),
-    ("foo bar", "foo --x=1 bar", Answer.YES),
-    ("foo -x bar", "foo -x bar", Answer.YES),
-    ("foo --x=bar", "foo --x bar", Answer.YES),
-    ("foo --x=bar", "foo --x baz", Answer.NO),
-    ("foo -rf", "foo -fr", Answer.YES),
-    ("mkfs*", "mkfs.ext4 /dev/x", Answer.YES),
-    ("*", "anything", Answer.YES),
-    ("* --force", "deploy --force", Answer.YES),
-    ("./deploy.sh prod", "scripts/deploy.sh prod", Answer.YES),
-    ("git 'merge'", "git merge", Answer.YES),
-    ("npm run [dt]*", "npm run deploy", Answer.YES),
-    ("npm run ?eploy", 'npm run "d$X"', Answer.MAYBE),
-    ("npm run ?eploy", 'npm run "xy$X"', Answer.NO),
-]
-
-
-@pytest.mark.requirement("P3")
-@pytest.mark.parametrize(("text", "line", "expected"), PATTERNS, ids=lambda value: str(value))
-def test_patterns(text: str, line: str, expected: Answer) -> None:
-    assert answer(text, line) == expected
-
-
-@pytest.mark.parametrize(
-    ("text", "line", "expected"),
-    [
-        ("--dry-run", "git push --dry-run", Answer.YES),
-        ("--dry-run", "git push -n", Answer.YES),
-        ("--dry-run", "git push", Answer.NO),
-        ("--dry-run", "git push $X", Answer.MAYBE),
-        ("-n prod", "kubectl get pod -n prod", Answer.YES),
-        ("-n prod", "kubectl get pod --namespace=dev", Answer.NO),
-        ("main", "git push origin main", Answer.YES),
-        ("main", "git push origin mainline", Answer.NO),
-        ("prod-*", "deploy --to x prod-eu", Answer.YES),
-        ("--context=prod*", "kubectl delete --context prod1 pod", Answer.YES),
-    ],
-)
-def test_options_and_words_that_a_command_has(text: str, line: str, expected: Answer) -> None:
-    [argv] = understand(line).commands
-    assert matches(having(text), argv) == expected
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("", "empty"),
-        ("git 'merge", "cannot be read"),
-        ("git merge | cat", "one command"),
-        ("a && b", "one command"),
-        ("git $X", "one command"),
-        ("--force", "names no program"),
-        ("x" * 2_000, "1000 characters"),
-        ("a\0b", "NUL"),
-    ],
-)
-def test_what_is_no_pattern_is_refused(text: str, said: str) -> None:
-    with pytest.raises(ValueError, match=said):
-        pattern(text)
-
-
 @pytest.mark.parametrize(
     "line",
     [
@@ -536,95 +393,27 @@ def test_a_double_dash_is_no_command_by_itself(line: str) -> None:
     assert understand(line).doubt is None
 
 
-@pytest.mark.parametrize("char", ["é", "\U0001f600", "\U000e0001", "\U0010a110", "\U0010ffff"])
-def test_no_character_ends_the_process(char: str) -> None:
-    """Where the grammar looked past the end of a table, now and then."""
-    for _ in range(20):
-        for line in ("{@", "echo {@}", "echo ${@}", "@=1 git merge", "@() { git merge; }", "cat <<@\nx\n@\ngit merge"):
-            understand(line.replace("@", char))
-    for line in ("echo @; git merge", "@ && git merge", "cat <<@\nx\n@\ngit merge", "echo '@' \"@\"; git merge"):
-        assert answer("git merge", line.replace("@", char)) == Answer.YES
-    assert answer("git merge", f"{char}=1 git merge") == Answer.NO  # no name, so no assignment
-
-
-@given(st.text(max_size=200))
-@settings(max_examples=150, deadline=None)
-def test_any_text_is_answered(text: str) -> None:
-    found = understand(text)
-    for argv in found.commands:
-        assert argv.words
-        assert matches(MERGE, argv) in Answer
-        assert str(argv) is not None
-
-
 @pytest.mark.parametrize(
-    "char", [chr(point) for point in (0xFF, 0x100, 0x7FF, 0x4E2D, 0xFFFD, 0x1F389, 0x10A110, 0x10FFFF)]
-)
-def test_characters_that_the_grammar_has_no_table_for_are_parts_of_words(char: str) -> None:
-    for _ in range(200):  # it read beyond its table, which is not the end each time
-        understand(f"{{{char}")
-    found = understand(f"echo {{{char} a{char}b '{char} c'; cat <<< {char} && git merge {char}")
-    assert [[word.text for word in argv.words] for argv in found.commands] == [
-        ["echo", f"{{{char}", f"a{char}b", f"{char} c"],
-        ["cat"],
-        ["git", "merge", char],
-    ]
-    assert understand(f"cat <<{char}\n'\n{char}\ngit merge\n'").doubt
-
-
-@given(st.text(alphabet="git merge'\"\\$`(){}[]<>|&;#!~*?=,\n\t-+", max_size=60))
-@settings(max_examples=200, deadline=None)
-def test_any_shell_like_text_is_answered_and_no_word_has_more_than_was_written(text: str) -> None:
-    for argv in understand(text).commands:
-        for word in argv.words:
-            assert word.text is None or len(word.text) <= len(text)
-
-
-@given(
-    st.text(alphabet="git -=*?[]!'\"ab/x", max_size=30), st.lists(st.text(alphabet="git-=abx", max_size=6), min_size=1)
-)
-@settings(max_examples=150, deadline=None)
-def test_any_pattern_is_refused_or_answers(text: str, words: list[str]) -> None:
-    try:
-        made = pattern(text)
-    except ValueError:
-        return
-    assert matches(made, Argv.of(words)) in Answer
-
-
-@pytest.mark.parametrize(
-    "text",
+    ("line", "expected"),
     [
-        "(" * 100_000,
-        "$(" * 50_000,
-        "`" * 99_999,
-        '"$(' * 30_000,
-        "{a,b}" * 10_000,
-        "a;" * 100_000,
-        "<<E " * 20_000,
-        "${a:-" * 20_000,
-        "if a; then " * 10_000,
-        "a && " * 40_000 + "b",
-        "a | " * 40_000 + "b",
-        "'" * 99_999,
-        "\\" * 99_999,
-        "x" * 1_000_000,
-        "[[ a && " * 10_000,
-        "case a in " * 10_000,
-        "a=(" * 20_000,
-        "((" * 50_000,
-        "$((" * 30_000,
-        "bash -c '" * 10_000,
-        "eval " * 20_000 + "x",
-        "sudo " * 40_000 + "x",
-        "X=a;" * 20_000,
-        "git " + "-x " * 50_000,
+        ("python -m deploy prod", Answer.YES),
+        ("python3.12 -Im deploy prod", Answer.YES),
+        ("python -W ignore -mdeploy prod", Answer.YES),
+        ("sudo /usr/bin/python3 -m deploy prod", Answer.YES),
+        ("bash ./deploy prod", Answer.YES),
+        ("bash -x -o pipefail tools/deploy prod", Answer.YES),
+        ("source tools/deploy prod", Answer.YES),
+        ("node tools/deploy prod", Answer.YES),
+        ("bash deploy prod", Answer.MAYBE),
+        ("sh -e -- deploy prod", Answer.MAYBE),
+        (". deploy prod", Answer.MAYBE),
+        ("python -u deploy prod", Answer.MAYBE),
+        ("python -c deploy prod", Answer.NO),
+        ("node -e deploy prod", Answer.NO),
+        ("bash -s deploy prod", Answer.NO),
+        ("python x.py deploy prod", Answer.NO),
     ],
-    ids=lambda text: text[:8],
 )
-def test_long_and_deep_texts_end_soon(text: str) -> None:
-    started = time.perf_counter()
-    found = understand(text)
-    for argv in found.commands[:5]:
-        matches(pattern("git merge -x y -z"), argv)
-    assert time.perf_counter() - started < 10
+def test_the_file_that_an_interpreter_runs_is_a_command(line: str, expected: Answer) -> None:
+    """Without a slash bash may look for it as a program, and other shells do not: a maybe."""
+    assert answer("deploy prod", line) == expected

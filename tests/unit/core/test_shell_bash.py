@@ -345,9 +345,10 @@ MANY = settings(
     suppress_health_check=list(HealthCheck),
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
 )
+FOR_LONG = settings(MANY, max_examples=300)
 
 
-@pytest.mark.requirement("P3")
+@pytest.mark.requirement("P4")
 @given(st.lists(commands(), min_size=20, max_size=20))
 @MANY
 def test_what_bash_runs_was_foreseen(oracle: Oracle, lines: list[str]) -> None:
@@ -374,13 +375,13 @@ def test_what_bash_makes_of_broken_commands_was_foreseen(oracle: Oracle, lines: 
 
 @pytest.mark.soak
 @given(st.lists(broken(), min_size=50, max_size=50))
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@FOR_LONG
 def test_what_bash_makes_of_broken_commands_was_foreseen_for_long(oracle: Oracle, lines: list[str]) -> None:
     check(oracle, lines, "bash", literal=False)
 
 
 @pytest.mark.soak
 @given(st.lists(commands(), min_size=50, max_size=50))
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@FOR_LONG
 def test_what_bash_runs_was_foreseen_for_long(oracle: Oracle, lines: list[str]) -> None:
     check(oracle, lines, "bash", literal=False)

@@ -11,6 +11,7 @@ from agent_memory.core.rules.shell import Argv, Pattern, having, matches, patter
 from agent_memory.core.rules.text import expression, is_expression
 from agent_memory.models.rules import Action
 
+NO_ALIASES = "the settings of git cannot be read, and so neither can its aliases"
 UNSURE = "a part of it is known only when it runs: write it out, or put quotes around a value"
 
 
@@ -43,14 +44,15 @@ class Command:
         return self.meets(span) if is_expression(span) else matches(_having(span), self.argv)
 
 
-def understood(action: Action, aliases: Mapping[str, str]) -> tuple[list[Command], str | None]:
-    """What an action could run, and why there may be more, if so."""
+def understood(action: Action, aliases: Mapping[str, str] | None) -> tuple[list[Command], str | None]:
+    """What an action could run, and why there may be more, if so: also where nobody knows git's aliases (None)."""
     if action.argv is not None:
         found, line = understand_argv(action.argv, aliases), " ".join(action.argv)
     else:
         line = action.command or ""
         found = understand(line, aliases)
-    return [Command(argv, line) for argv in found.commands], found.doubt
+    doubt = found.doubt or (NO_ALIASES if aliases is None else None)
+    return [Command(argv, line) for argv in found.commands], doubt
 
 
 def refused(span: str, key: str) -> str | None:

@@ -22,11 +22,12 @@ def judge(
     action: Action,
     findings: Sequence[Finding] = (),
     version: Version | None = None,
-    aliases: Mapping[str, str] = NO_ALIASES,
+    aliases: Mapping[str, str] | None = NO_ALIASES,
     fold: bool = False,
 ) -> Verdict:
     """Whether an action may be done. `action.path` begins at the root of the repository and has no `..`; `action.text`
-    is what stands there or will. `aliases` are git's own; `fold`: the file system takes `A` for `a`."""
+    is what stands there or will. `aliases` are git's own, None if nobody knows them; `fold`: the file system takes `A`
+    for `a`."""
     asked = [rule for rule in rules if concerns(rule, action.subject)]
     parts, doubt = units(action, aliases, fold) if asked else ([], None)
     found = [violation for rule in asked if (violation := _violation(rule, action, parts, doubt)) is not None]

@@ -49,7 +49,7 @@ class Unit:
         return Answer.NO if self.command is None else self.command.has(span)
 
 
-def units(action: Action, aliases: Mapping[str, str], fold: bool) -> tuple[list[Unit], str | None]:
+def units(action: Action, aliases: Mapping[str, str] | None, fold: bool) -> tuple[list[Unit], str | None]:
     """The parts of an action, and why it could not be understood for certain, if so."""
     if action.subject == Subject.COMMAND:
         from agent_memory.core.rules.commands import understood  # a parser, which nothing else needs

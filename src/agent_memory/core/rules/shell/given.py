@@ -1,8 +1,9 @@
-"""Programs that are given a command in another way than as their last words: by an option, behind a `--`, or in the
-language of another system."""
+"""Programs that are given a command in another way than as their last words: by an option, behind a `--`, as the file
+that they run, or in the language of another system."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from agent_memory.core.rules.shell.inner import Inner, Runs, Script, joined
@@ -20,6 +21,30 @@ _SCRIPTED = {
     "mapfile": ("-C",),
     "readarray": ("-C",),
 }
+_PYTHON = re.compile(r"-[bBdEhiIOPqRsSuvVx]*([cm])(.*)", re.DOTALL)
+INTERPRETER = re.compile(r"(?:python|pypy|perl|ruby|php)[\d.]*|py|node|nodejs|bun|lua|rscript|osascript")
+
+
+def by_file(words: Sequence[Word]) -> Iterator[Inner]:
+    """`python -m pip install`, `python deploy.py prod`, `node deploy.js`: the module or file is a program by itself."""
+    python, at = words[0].lead.rpartition("/")[2].lower().startswith("py"), 1
+    while at < len(words) and words[at].lead.startswith("-"):
+        if not python or words[at].text == "-":
+            return
+        found = _PYTHON.fullmatch(words[at].lead)
+        if found is not None:
+            attached = (Word((found[2], *words[at].parts[1:])),) if found[2] or len(words[at].parts) > 1 else ()
+            if found[1] == "m":
+                yield from run_file((*attached, *words[at + 1 :]), certain=True)
+            return
+        at += 2 if words[at].text in ("-W", "-X") else 1
+    yield from run_file(words[at:])
+
+
+def run_file(words: Sequence[Word], certain: bool = False) -> Iterator[Inner]:
+    """A file and its arguments. Without a slash it may be no file, but a program that is looked for by its name."""
+    if words and words[0].text is not None:
+        yield Runs(tuple(words), certain or "/" in words[0].text)
 
 
 def by_option(words: Sequence[Word]) -> Iterator[Inner]:

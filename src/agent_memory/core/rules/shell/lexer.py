@@ -69,6 +69,8 @@ class Source:
             else:
                 begin = at
                 pieces, at = self.word(at, end)
+                if at == begin:
+                    raise Unclear(f"the shell grammar is unclear near {self.text[at : at + 20]!r}")
                 if at == end and self.text[at : at + 1] in ("<", ">") and self.text[begin:at].isdecimal():
                     raise Unclear("a number before a redirection")
                 assigns = leading and not into.words and bool(pieces) and assigns_to(pieces) is not None

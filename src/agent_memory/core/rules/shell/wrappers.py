@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from agent_memory.core.rules.shell.gitruns import git
-from agent_memory.core.rules.shell.given import behind, by_option, interpreted
+from agent_memory.core.rules.shell.given import INTERPRETER, behind, by_file, by_option, interpreted, run_file
 from agent_memory.core.rules.shell.inner import Inner, Runs, Script, joined
 from agent_memory.core.rules.shell.launchers import LAUNCHERS, SUBCOMMANDS, Launcher
 from agent_memory.core.rules.shell.words import ANY, FILES, SOME, Argv, Word
@@ -38,6 +38,8 @@ def unwrapped(argv: Argv, fed: Word | None, aliases: Mapping[str, str]) -> Itera
         yield from git(words, aliases)
     elif name.startswith("git-"):
         yield Runs((Word.of("git"), Word.of(name[4:]), *words[1:]))
+    elif INTERPRETER.fullmatch(name):
+        yield from by_file(words)
     elif name in _SPECIAL:
         yield from _SPECIAL[name](words)
     elif name in LAUNCHERS:
@@ -159,6 +161,8 @@ def _shell(words: Sequence[Word], fed: Word | None) -> Iterator[Inner]:
             yield Script(fed)
     elif rest[0].text is None and (rest[0].spreads or rest[0].lead.startswith("/dev/fd/")):
         yield Script(ANY, False)
+    else:
+        yield from run_file(rest)
 
 
 def _su(words: Sequence[Word]) -> Iterator[Inner]:
@@ -198,6 +202,8 @@ def _eval(words: Sequence[Word]) -> Iterator[Inner]:
 def _source(words: Sequence[Word]) -> Iterator[Inner]:
     if len(words) > 1 and words[1].text is None and words[1].lead.startswith("/dev/fd/"):
         yield Script(ANY, False)
+    else:
+        yield from run_file(words[1:])
 
 
 def _trap(words: Sequence[Word]) -> Iterator[Inner]:
