@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -44,6 +45,15 @@ def test_an_action_is_judged_by_the_rules_of_the_folder(folder: Path, monkeypatc
         assert not memory.rules.check(Action(path="logs/a.log")).allowed
         assert memory.rules.check(Action(path="logs/a.log", text="request_id=1")).allowed
         assert memory.rules.check(Action(command="git merge main"), folder=os.fspath(folder.parent)).allowed
+
+
+def test_where_aliases_cannot_be_read_a_command_of_git_is_in_doubt(repo: Any, folder: Path) -> None:
+    repo.commit(procedural=PAGE)
+    (repo.root / ".git" / "config").write_text("[broken")
+    with AgentMemory(user_id="ada") as memory:
+        verdict = memory.rules.check(Action(command="git m main"), folder=os.fspath(repo.root))
+        assert not verdict.allowed and "aliases" in (verdict.doubt or "")
+        assert memory.rules.check(Action(command="ls"), folder=os.fspath(repo.root)).allowed
 
 
 def test_a_changed_page_counts_at_the_next_call(folder: Path) -> None:

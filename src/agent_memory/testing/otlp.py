@@ -7,15 +7,15 @@ with Collector() as collector:
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
-from typing import Any, Self
+from http.server import BaseHTTPRequestHandler
+from typing import Any
 
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+from agent_memory.testing.wire import Listener
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Span:
     milliseconds: float
 
 
-class Collector:
+class Collector(Listener):
     """Lives as long as the `with` block. `bodies` are the requests as they came."""
 
     def __init__(self) -> None:
@@ -54,16 +54,14 @@ class Collector:
             def log_message(self, format: str, *args: object) -> None:
                 """Tests read `spans` instead."""
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
+        super().__init__(Handler)
 
     @property
     def environment(self) -> dict[str, str]:
         """What makes a process send its traces here, and soon."""
         return {
             "AGENT_MEMORY_TELEMETRY": "otlp",
-            "OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{self._server.server_address[1]}",
+            "OTEL_EXPORTER_OTLP_ENDPOINT": self.address,
             "OTEL_BSP_SCHEDULE_DELAY": "50",
         }
 
@@ -80,17 +78,6 @@ class Collector:
                 raise AssertionError(f"no {missing} among {self.spans}")
             time.sleep(0.02)
         return self.spans
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
 
 
 def _read(body: bytes) -> list[Span]:

@@ -39,8 +39,32 @@ class Request:
     body: Any
 
 
-class Service:
-    """A server that lives as long as the `with` block."""
+class Listener:
+    """A server on loopback that lives as long as the `with` block."""
+
+    def __init__(self, handler: type[BaseHTTPRequestHandler]) -> None:
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        self._server.daemon_threads = True
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+
+class Service(Listener):
+    """A foreign service. It remembers what it was asked."""
 
     prefix = ""  # what `url` ends with
 
@@ -67,26 +91,14 @@ class Service:
             def log_message(self, format: str, *args: object) -> None:
                 """Tests read `requests` instead."""
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
+        super().__init__(Handler)
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_address[1]}{self.prefix}"
+        return self.address + self.prefix
 
     def answer(self, request: Request) -> Answer:
         raise NotImplementedError
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
 
 
 class FakeOpenAI(Service):

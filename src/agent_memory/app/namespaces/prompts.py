@@ -80,9 +80,9 @@ class Prompts(Namespace):
         known = {rule.id for rule in rules}
         wanted.skipped.update({f"rule: {name}": NOT_HERE for name in seen if name not in known})
         if not dry_run:
-            pagefiles.put(found.pages / PAGE, page(rules).encode())
+            hooks.install(found.root, sys.executable)  # first: it may be refused, and then nothing was done
             clone.configure(found, wanted.config)
-            hooks.install(found.root, sys.executable)
+            pagefiles.put(found.pages / PAGE, page(rules).encode())
         return AppliedRules(
             folder=str(found.root),
             rules=[rule.id for rule in rules],
@@ -92,6 +92,7 @@ class Prompts(Namespace):
         )
 
     def _procedures(self) -> Procedures:
+        """Those that this caller may see."""
         return procedures(self._client.workplace.own)
 
     def _own(self) -> list[Rule]:

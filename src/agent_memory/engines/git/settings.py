@@ -30,8 +30,10 @@ class Situation:
     problem: str | None = None
 
     @property
-    def aliases(self) -> dict[str, str]:
-        """Git's aliases, of both ways to write one."""
+    def aliases(self) -> dict[str, str] | None:
+        """Git's aliases, of both ways to write one; None when nobody knows them."""
+        if self.problem is not None:
+            return None
         found = {}
         for name, value in self.settings.items():
             if name.startswith("alias."):

@@ -12,10 +12,9 @@ import stat
 import sys
 import time
 
-from agent_memory.ports.pages import Watched
+from agent_memory.ports.pages import LARGEST_PAGE, Watched
 
 RACY = 2_000_000_000  # nanoseconds: the coarsest clock of a file system that is in use
-CHUNK = 1 << 16
 
 
 class Watch:
@@ -77,8 +76,7 @@ def _digest(path: str) -> bytes:
         else:
             with open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as file:
                 if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                    while chunk := file.read(CHUNK):
-                        made.update(chunk)
+                    made.update(file.read(LARGEST_PAGE + 1))  # a longer one is no page, whatever it holds
     except OSError as error:
         made.update(str(error.errno).encode())
     return made.digest()

@@ -97,7 +97,7 @@ def _typed(folder: Path, subcommand: str, plain: tuple[str, ...]) -> list[tuple[
     typed = calling()
     if typed is None:
         return [plain]
-    if subcommand in typed or any(word in checker().situations.of(folder).aliases for word in typed[1:]):
+    if subcommand in typed or any(word in (checker().situations.of(folder).aliases or ()) for word in typed[1:]):
         return [typed]
     return [typed, plain]
 
