@@ -1,0 +1,13 @@
+"""What was found."""
+
+from __future__ import annotations
+
+from agent_memory.ports.pages import Found, PageFile
+
+
+def paths(found: Found) -> list[str]:
+    return [one.path for one in found.files]
+
+
+def page(found: Found, path: str = ".memory/rules.md") -> PageFile:
+    return next(one for one in found.files if one.path == path)
