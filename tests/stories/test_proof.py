@@ -68,6 +68,10 @@ TAMPERING = {
     "another field": ("update fields set value = 'assistant' where value = 'user'", "fields that do not follow"),
     "a missing field": ("delete from fields", "fields that do not follow"),
     "a field of nothing": ("insert into fields values (1, 'x', 999)", "fields of no content"),
+    "a missing vector": (
+        "delete from vectors where content = (select max(content) from contents)",
+        "neither vector nor a place in the queue",
+    ),
     "vectors in another scope": ("update vectors set scope = 99", "vectors in another scope"),
     "another operation": ("update journal set operation = 77 where seq = 2", "does not follow"),
     "a digest of another type": ("update journal set digest = 'text' where seq = 2", "does not follow"),

@@ -6,8 +6,10 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
+import signal
 import subprocess
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -27,7 +29,7 @@ printf '%s\\0' "$#" "${{0##*/}}" "$@" >> '{folder}'/"$CASE"
 DRIVER = """
 ulimit -t 10
 for case in "$CASES"/*; do
-  CASE=${case##*/}; export CASE
+  CASE=$RUN-${case##*/}; export CASE
   "$SHELL_ASKED" "$case" </dev/null >/dev/null 2>&1
   wait
 done
@@ -41,7 +43,8 @@ class Oracle:
         self.folder, self.number = folder, 0
         self.programs = folder / "bin"
         self.programs.mkdir()
-        self.logs = folder / "logs"
+        self.logs = folder / "logs"  # of all runs: a command in the background may still write after its own
+        self.logs.mkdir()
         for name in RECORDED:
             program = self.programs / name
             program.write_text(RECORDER.format(folder=self.logs))
@@ -53,9 +56,8 @@ class Oracle:
         """The argv lists that each command really ran."""
         self.number += 1
         cases, here = self.folder / f"cases{self.number}", self.folder / f"here{self.number}"
-        for one in (self.logs, cases, here):
-            shutil.rmtree(one, ignore_errors=True)
-            one.mkdir()
+        cases.mkdir()
+        here.mkdir()
         inner = self.programs / "sh"  # what a line for bash calls sh is bash too: it has its own words for braces
         inner.unlink()
         inner.symlink_to(shutil.which(shell) or "/bin/false")
@@ -64,9 +66,14 @@ class Oracle:
         for number, command in enumerate(commands):
             (cases / f"{number:05}").write_text(command, encoding="utf-8", newline="")
         places = {"PATH": str(self.programs), "CASES": str(cases), "SHELL_ASKED": shell, "HOME": str(here)}
-        env = {**places, "LC_ALL": "C.UTF-8"}
-        subprocess.run([BASH or "bash", "-c", DRIVER], cwd=here, env=env, check=True, timeout=120, capture_output=True)
-        return [self._log(f"{number:05}") for number in range(len(commands))]
+        env = {**places, "LC_ALL": "C.UTF-8", "RUN": str(self.number)}
+        driver = subprocess.Popen([BASH or "bash", "-c", DRIVER], cwd=here, env=env, start_new_session=True)
+        try:
+            assert driver.wait(timeout=120) == 0
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(driver.pid, signal.SIGKILL)  # what still runs in the background
+        return [self._log(f"{self.number}-{number:05}") for number in range(len(commands))]
 
     def _log(self, name: str) -> list[tuple[str, ...]]:
         path = self.logs / name

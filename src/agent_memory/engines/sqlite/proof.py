@@ -37,6 +37,8 @@ where v.version = ? and v.record = ? and v.scope = ?"""
 _LINK = """select cast(l.salt as blob), l.source, l.target, n.text, l.weight, l.properties
 from links l join names n on n.name = l.type where l.link = ? and l.source = ? and l.target = ? and l.scope = ?"""
 
+_ACTIVE = "(select space from spaces where active)"
+
 _LOOSE = {
     "versions without a journal line": "select version from versions where version not in (select seq from journal)",
     "links without a journal line": "select link from links where link not in (select seq from journal)",
@@ -59,9 +61,9 @@ _LOOSE = {
     "v.version = x.content where v.scope <> x.scope",
     "contents that wait for vectors in another scope than their own": "select p.content from pending p join versions v "
     "on v.version = p.content where v.scope <> p.scope",
-    "contents with neither vector nor a place in the queue": "select c.content from contents c join spaces s "
-    "on s.active where c.content not in (select content from vectors where space = s.space) "
-    "and c.content not in (select content from pending where space = s.space)",
+    "contents with neither vector nor a place in the queue": "select content from contents where "
+    f"exists {_ACTIVE} and content not in (select content from vectors where space in {_ACTIVE}) "
+    f"and content not in (select content from pending where space in {_ACTIVE})",
 }
 
 
