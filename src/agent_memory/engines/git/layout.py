@@ -140,11 +140,11 @@ def _pointed(dot: str, watch: Watch) -> str:
 
 
 def _first_line(path: str) -> str:
-    """Without its end; empty when there is no such file."""
+    """Without its end; empty when there is no such file. No path goes on behind a NUL, for git either."""
     try:
         if not os.path.isfile(path):
             return ""
         with open(path, "rb") as file:
-            return os.fsdecode(file.read(SMALL).split(b"\n", 1)[0].rstrip(b"\r"))
+            return os.fsdecode(file.read(SMALL).split(b"\n", 1)[0].split(b"\0", 1)[0].rstrip(b"\r"))
     except OSError:
         return ""

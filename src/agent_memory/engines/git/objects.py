@@ -13,7 +13,9 @@ from typing import IO
 from agent_memory.engines.git.program import Git, Silent, Trouble
 
 LARGEST = 32_000_000  # bytes of a commit or a tree
+LONGEST = 10_000  # bytes of a name or a subject: longer ones take for ever with some encodings that a commit may name
 CHUNK = 1 << 16
+ID = re.compile(rb"[0-9a-f]{40}|[0-9a-f]{64}")
 HEADER = re.compile(rb"([0-9a-f]{40}|[0-9a-f]{64}) (commit|tree|blob|tag) (\d+)\n")
 
 
@@ -133,10 +135,14 @@ def parse_commit(id: str, data: bytes) -> Commit:
     encoding = said.get(b"encoding", b"utf-8").decode("ascii", "replace")
     name, _, when = said.get(b"author", b"").rpartition(b"> ")
     subject = message.strip(b"\n").split(b"\n", 1)[0]
+    named = [said.get(b"tree", b""), *(value for key, value in lines if key == b"parent")]
+    if not all(ID.fullmatch(one) for one in named):
+        raise Trouble("a commit in git is broken: git fsck says more")
+    tree, *parents = (one.decode() for one in named)
     return Commit(
         id,
-        said[b"tree"].decode(),
-        tuple(value.decode() for key, value in lines if key == b"parent"),
+        tree,
+        tuple(parents),
         _text(name.rpartition(b" <")[0], encoding),
         _moment(when),
         _text(subject, encoding),
@@ -145,9 +151,9 @@ def parse_commit(id: str, data: bytes) -> Commit:
 
 def _text(data: bytes, encoding: str) -> str:
     try:
-        text = data.decode(encoding)
-    except (LookupError, UnicodeError):
-        text = data.decode("utf-8", "replace")
+        text = data[:LONGEST].decode(encoding)
+    except (LookupError, ValueError):
+        text = data[:LONGEST].decode("utf-8", "replace")
     return text.encode("utf-8", "replace").decode()  # some encodings can spell what is no text
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import time
 from pathlib import Path
 from typing import Any
@@ -165,3 +166,40 @@ def test_git_that_hangs_is_ended(repo: Any, tmp_path: Path) -> None:
     assert time.monotonic() - started < 10
     assert [one.text for one in found.files] == ["one"] and "took longer" in (found.version.why or "")
     assert found.watched is None
+
+
+def commit_as_written(repo: Any, headers: bytes, subject: bytes) -> str:
+    """A commit that no git would make, on the branch that is checked out."""
+    tree = repo.git("rev-parse", "HEAD^{tree}").encode()
+    written = b"tree " + tree + b"\nauthor A <a@b> 1 +0000\ncommitter A <a@b> 1 +0000\n" + headers + b"\n" + subject
+    words = ["git", "hash-object", "-t", "commit", "-w", "--literally", "--stdin"]
+    made = subprocess.run(words, cwd=repo.root, input=written, capture_output=True, check=True)
+    id = made.stdout.decode().strip()
+    (repo.root / ".git/refs/heads/main").write_text(f"{id}\n")
+    return id
+
+
+@pytest.mark.parametrize(
+    ("headers", "subject"),
+    [(b"encoding punycode\n", b"a-" + b"b" * 1_000_000), (b"encoding a\0b\n", b"one"), (b"parent \xff\n", b"one")],
+    ids=["an encoding that takes for ever", "an encoding that is none", "a parent that is no commit"],
+)
+@pytest.mark.timeout(20)
+def test_a_commit_that_no_git_would_make(repo: Any, tmp_path: Path, headers: bytes, subject: bytes) -> None:
+    repo.commit(rules="one")
+    commit_as_written(repo, headers, subject)
+    everything(repo, tmp_path)
+    found = GitPages(tmp_path / "own", os.environ).find(repo.root)
+    assert [one.text for one in found.files] == ["one"]
+    assert found.version.commit or found.version.why == "a commit in git is broken: git fsck says more"
+
+
+@pytest.mark.parametrize("name", [".git/HEAD", ".git/commondir", ".git"])
+def test_a_nul_where_a_file_names_another(repo: Any, tmp_path: Path, name: str) -> None:
+    repo.commit(rules="one")
+    file = repo.root / name
+    if file.is_dir():
+        file.rename(repo.root / "elsewhere")
+    file.write_bytes(b"gitdir: a\0b\n" if name == ".git" else b"ref: refs/heads/a\0b\n")
+    everything(repo, tmp_path)
+    assert [one.text for one in GitPages(tmp_path / "own", os.environ).find(repo.root).files] == ["one"]
