@@ -172,7 +172,6 @@ def test_what_is_not_certain_can_be_left_to_the_user(repository: Any) -> None:
         '{"tool_name": "Bash", "tool_input": [1]}',
         '{"tool_name": "Bash", "tool_input": "{"}',
         '{"tool_name": "Bash", "tool_input": {"command": "ls"}, "cwd": "/no/such/folder"}',
-        '{"tool_name": "Bash", "tool_input": {"command": "\\ud800"}}',
         "\x00",
         "[" * 100_000,
     ],
@@ -182,3 +181,22 @@ def test_what_cannot_be_read_is_a_no(repository: Any, text: str) -> None:
     assert ran.code == 2
     assert "cannot tell whether this is allowed, so it is not" in ran.err
     assert json.loads(ran.out)["hookSpecificOutput"]["permissionDecision"] == "deny"
+
+
+def test_half_of_a_character_is_what_the_agent_writes_for_it(repository: Any) -> None:
+    """A text that was cut in the middle of an emoji is common, and harms nobody."""
+    assert pre(repository, "Write", file_path="a.txt", content="cut: \ud83d")[:2] == (0, {})
+    assert pre(repository, "Write", file_path="a.txt", content="whole: \ud83d\ude00")[:2] == (0, {})
+    assert pre(repository, "mcp__db__query", database="prod", query="select '\ud83d'")[:2] == (0, {})
+    denied(pre(repository, "mcp__db__query", database="prod", query="drop table x -- \ud83d"), "prod-db")
+    denied(pre(repository, "Bash", command="echo '\ud83d'; git merge main"), "never-merge")
+    told = {"toolName": "bash", "toolArgs": json.dumps({"command": "git merge \ud83d"})}
+    assert ask(repository, **told)[1]["permissionDecision"] == "deny"
+
+
+def test_what_cannot_be_read_is_named(repository: Any) -> None:
+    code, _, said = ask(repository, toolName="bash", toolArgs="{")
+    assert code == 2 and "the arguments of the tool are no JSON" in said
+    for arguments in ({"file_path": "a\0b"}, {"input": "*** Begin Patch\n*** Add File: a\0b\n+x\n*** End Patch"}):
+        code, _, said = pre(repository, "apply", **arguments)
+        assert code == 2 and r"it names 'a\x00b', which is no path" in said

@@ -50,6 +50,17 @@ class Call:
     others: tuple[Path, ...] = ()
 
 
+def parsed(text: str | bytes, what: str) -> Any:
+    """What JSON says. Halves of characters, as in a text that was cut, become what the agent will write for them."""
+    try:
+        found = json.loads(text)
+        said = json.dumps(found, ensure_ascii=False)
+        whole = said.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+        return found if said == whole else json.loads(whole)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{what} no JSON ({error})") from None
+
+
 def form_of(told: Mapping[str, Any]) -> str:
     """Which agent tells it so."""
     event = told.get("hook_event_name")
@@ -69,7 +80,7 @@ def read(told: Mapping[str, Any]) -> Call:
     elif tool is None and isinstance(told.get("file_path"), str):
         tool, given = "Read", {"file_path": told["file_path"]}
     if isinstance(given, str):
-        given = json.loads(given) if given.strip() else {}
+        given = parsed(given, "the arguments of the tool are") if given.strip() else {}
     if not isinstance(tool, str) or not isinstance(given if given is not None else {}, dict):
         raise ValueError("it names no tool with arguments: tool_name and tool_input, or tool and arguments")
     first, *others = _folders(told)
@@ -161,6 +172,8 @@ def _only_reads(call: Call) -> bool:
 
 
 def _path(path: str, text: str | None) -> Action:
+    if "\0" in path:
+        raise ValueError(f"it names {path[:200]!r}, which is no path")
     return Action(path=path) if text is None else Action(path=path, text=text)
 
 
@@ -201,7 +214,5 @@ def _patched(call: Call, patch: str) -> Iterator[Action]:
         added = "\n".join(line[1:] for line in part.split("\n") if line.startswith("+"))
         for found in PATCHED.finditer(part):
             path = (found[1] or found[2]).strip()
-            if found[0].startswith("*** Delete"):
-                yield Action(path=path)
-            else:
-                yield Action(path=path, text="\n".join([content(call.folder / path) or "", added]).strip("\n"))
+            gone = found[0].startswith("*** Delete")
+            yield _path(path, None if gone else "\n".join([content(call.folder / path) or "", added]).strip("\n"))

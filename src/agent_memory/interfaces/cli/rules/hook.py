@@ -62,10 +62,9 @@ def _told() -> dict[str, Any]:
     data = sys.stdin.buffer.read(MOST_BYTES + 1)
     if len(data) > MOST_BYTES:
         raise ValueError(f"the call is longer than {MOST_BYTES} bytes")
-    try:
-        told = json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"the call on the standard input is no JSON ({error})") from None
+    from agent_memory.interfaces.cli.rules import calls
+
+    told = calls.parsed(data, "the call on the standard input is")
     if not isinstance(told, dict):
         raise ValueError("the call is no JSON object")
     return told
