@@ -62,6 +62,29 @@ def test_what_is_known_only_when_it_runs_counts_against_it() -> None:
     assert not violation.certain
 
 
+def test_only_where_quotes_would_help_are_they_asked_for() -> None:
+    whatever = rule(patterns=("/rm -rf/",))
+    assert "quotes" in (ask(whatever, "ls $X").violations[0].why or "")
+    assert "quotes" not in (ask(whatever, 'ls "$X"').violations[0].why or "")
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["python manage.py migrate", "bash build", "npm test -- --watch", "source env.sh", "docker compose exec web ls"],
+)
+def test_a_text_that_is_known_does_not_hold_what_it_does_not_hold(command: str) -> None:
+    """Whether a part of it is a command of its own is another question."""
+    assert ask(rule(patterns=("/curl .*sh/",)), command).allowed
+    assert ask(rule(patterns=("*",), contains=("AKIA",)), command).allowed
+    assert not ask(rule(patterns=("/migrate|build|watch|env|web/",)), command).allowed
+
+
+def test_another_reading_is_not_called_unknown() -> None:
+    (violation,) = ask(rule(patterns=("deploy",)), "bash deploy").violations
+    assert not violation.certain
+    assert violation.why == "what is written can be read so that it is run as a command"
+
+
 @pytest.mark.parametrize("command", ["ls 'unclosed", 'eval "$X"', "if true; then"])
 def test_a_command_that_cannot_be_understood_is_denied_and_said_so(command: str) -> None:
     verdict = ask(MERGE, command)

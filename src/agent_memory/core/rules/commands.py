@@ -12,7 +12,9 @@ from agent_memory.core.rules.text import expression, is_expression
 from agent_memory.models.rules import Action
 
 NO_ALIASES = "the settings of git cannot be read, and so neither can its aliases"
-UNSURE = "a part of it is known only when it runs: write it out, or put quotes around a value"
+HIDDEN = "a part of it is known only when it runs: write it out"
+QUOTES = ", or put quotes around a value"
+UNSURE = "what is written can be read so that it is run as a command"
 
 
 @dataclass(frozen=True)
@@ -27,9 +29,15 @@ class Command:
         return str(self.argv)
 
     @property
+    def hidden(self) -> bool:
+        """Whether a part of it is not known yet: then nobody knows what its text will hold."""
+        return any(word.text is None for word in self.argv.words)
+
+    @property
     def unsure(self) -> str | None:
-        known = self.argv.certain and all(word.text is not None for word in self.argv.words)
-        return None if known else UNSURE
+        if self.hidden:
+            return HIDDEN + QUOTES if any(word.spreads for word in self.argv.words) else HIDDEN
+        return None if self.argv.certain else UNSURE
 
     def meets(self, span: str) -> Answer:
         if not is_expression(span):
@@ -37,7 +45,7 @@ class Command:
         find = expression(span)
         if find(self.text) or find(self.line):
             return Answer.YES
-        return Answer.NO if self.unsure is None else Answer.MAYBE
+        return Answer.MAYBE if self.hidden else Answer.NO
 
     def has(self, span: str) -> Answer:
         """Whether it has an option, or a word, wherever that stands."""

@@ -97,7 +97,7 @@ def _contains(spans: tuple[str, ...], unit: Unit) -> Condition:
     for span in spans:
         if matcher(span, "contains")(unit.text):
             return Condition(Answer.YES, f"it contains {_spanned(span)}{_where_in(span, unit.text)}")
-    return Condition(Answer.MAYBE if unit.unsure else Answer.NO, None, _missing(spans))
+    return Condition(Answer.MAYBE if unit.hidden else Answer.NO, None, _missing(spans))
 
 
 def _where_in(span: str, text: str) -> str:

@@ -21,7 +21,7 @@ UNREAD = "its content is not known"
 @dataclass(frozen=True)
 class Unit:
     """`name` is what patterns are about, `text` what `contains` looks into, None where it is not known (`blank` says
-    so). `unsure` says what is known only when it runs."""
+    so). `unsure` says why it may be another one, `hidden` that a part of it is known only when it runs."""
 
     subject: str
     name: str | None
@@ -36,6 +36,10 @@ class Unit:
     @property
     def unsure(self) -> str | None:
         return None if self.command is None else self.command.unsure
+
+    @property
+    def hidden(self) -> bool:
+        return self.command is not None and self.command.hidden
 
     def meets(self, span: str) -> Answer:
         """Whether a pattern, or an exception, is about this part."""
