@@ -168,7 +168,10 @@ def _form(form: Form, read: Read) -> Answer:
         answer = min(answer, _has(need, read))
         if answer is Answer.NO:
             return answer
-    return min(answer, _begins(form.places, read.places))
+    placed = _begins(form.places, read.places)
+    if read.grammar.goals:  # a maybe: for an exception, what else is to be done must not go unseen
+        placed = max(placed, min(_anywhere(form.places, read.places), Answer.MAYBE))
+    return min(answer, placed)
 
 
 def _has(need: Need, read: Read) -> Answer:
@@ -242,9 +245,14 @@ def _having(pattern: Pattern, argv: Argv) -> Answer:
     answer = Answer.YES
     for need in form.needs:
         answer = min(answer, _has(need, read))
-    for glob in form.places:
-        answer = min(answer, max((_somewhere(glob, place) for place in read.places), default=Answer.NO))
-    return answer
+    return min(answer, _anywhere(form.places, read.places))
+
+
+def _anywhere(globs: Sequence[Glob], places: Sequence[Place]) -> Answer:
+    """Whether each is met by one of the places."""
+    return min(
+        (max((_somewhere(glob, place) for place in places), default=Answer.NO) for glob in globs), default=Answer.YES
+    )
 
 
 def _somewhere(glob: Glob, place: Place) -> Answer:

@@ -24,13 +24,15 @@ class Options:
 @dataclass(frozen=True)
 class Grammar:
     """`front` holds before the subcommand, `subs` behind one of these, `every` behind any other. `dashed`: long options
-    have one dash. `shortens`: long options may be shortened."""
+    have one dash. `shortens`: long options may be shortened. `goals`: each word is one of several things to be done, in
+    whatever order, and NAME=value is none of them."""
 
     every: Options = Options()
     front: Options | None = None
     subs: Mapping[str, Options] = field(default_factory=dict)
     dashed: bool = False
     shortens: bool = True
+    goals: bool = False
 
 
 def _options(same: str = "", valued: str = "", closed: bool = True) -> Options:
@@ -164,6 +166,8 @@ PROGRAMS: dict[str, Grammar] = {
     "npm": Grammar(
         Options(), _options("-C/--prefix -w/--workspace", "-C -w --prefix --registry --userconfig", closed=False)
     ),
-    "make": Grammar(_options("-C/--directory -f/--file -j/--jobs -n/--dry-run", "-C -f -I -o -W", closed=True)),
 }
+PROGRAMS |= {name: Grammar(shortens=False, goals=True) for name in "mvn mvnw gradle gradlew ant rake just task".split()}
+_MAKE = _options("-C/--directory -f/--file -j/--jobs -n/--dry-run", "-C -f -I -o -W", closed=True)
+PROGRAMS |= {name: Grammar(_MAKE, goals=True) for name in ("make", "gmake")}
 ANY_PROGRAM = Grammar()

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from agent_memory.core.rules.shell.programs import ANY_PROGRAM, PROGRAMS, Grammar, Options
 from agent_memory.core.rules.shell.words import Word
 
+_ASSIGN = re.compile(r"([A-Za-z_][\w.-]*)[:+?!]*=")
 _CLUSTER = re.compile(r"-[A-Za-z0-9]{2,5}")
 
 
@@ -44,6 +45,9 @@ def tokens(words: Sequence[Word], grammar: Grammar, letters: bool = False) -> It
         word = words[at]
         following = words[at + 1] if at + 1 < len(words) else None
         at += 1
+        if grammar.goals and (named := _ASSIGN.match(word.lead)):
+            yield Option(f"{named[1]}=", Word((word.lead[named.end() :], *word.parts[1:])))
+            continue
         if ended or not word.lead.startswith("-") or word.lead == "-":
             yield Place(word, late=ended)
             if not sub and grammar.front is not None and not word.spreads:
