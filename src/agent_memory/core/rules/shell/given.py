@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from agent_memory.core.rules.shell.inner import Inner, Runs, Script, joined
 from agent_memory.core.rules.shell.words import ANY, Word
@@ -22,14 +23,21 @@ _SCRIPTED = {
     "readarray": ("-C",),
 }
 _PYTHON = re.compile(r"-[bBdEhiIOPqRsSuvVx]*([cm])(.*)", re.DOTALL)
+_CODE = re.compile(r"-\w*[eE]|-p|--(?:eval|print)")  # of perl, ruby, node and the like: what they run is in the line
+_PHP_CODE = re.compile(r"-[rBRE]|--(?:run|process)")
 INTERPRETER = re.compile(r"(?:python|pypy|perl|ruby|php)[\d.]*|py|node|nodejs|bun|lua|rscript|osascript")
 
 
 def by_file(words: Sequence[Word]) -> Iterator[Inner]:
     """`python -m pip install`, `python deploy.py prod`, `node deploy.js`: the module or file is a program by itself."""
-    python, at = words[0].lead.rpartition("/")[2].lower().startswith("py"), 1
+    name = words[0].lead.rpartition("/")[2].lower()
+    yield from _python(words) if name.startswith("py") else _other(name, words)
+
+
+def _python(words: Sequence[Word]) -> Iterator[Inner]:
+    at = 1
     while at < len(words) and words[at].lead.startswith("-"):
-        if not python or words[at].text == "-":
+        if words[at].text == "-":
             return
         found = _PYTHON.fullmatch(words[at].lead)
         if found is not None:
@@ -37,14 +45,26 @@ def by_file(words: Sequence[Word]) -> Iterator[Inner]:
             if found[1] == "m":
                 yield from run_file((*attached, *words[at + 1 :]), certain=True)
             return
-        at += 2 if words[at].text in ("-W", "-X") else 1
+        at += 2 if words[at].text in ("-W", "-X", "--check-hash-based-pycs") else 1
     yield from run_file(words[at:])
 
 
-def run_file(words: Sequence[Word], certain: bool = False) -> Iterator[Inner]:
+def _other(name: str, words: Sequence[Word]) -> Iterator[Inner]:
+    """Whether an option takes the next word is not known: the file is that word, or the one behind it."""
+    at, loose = 1, False
+    while at < len(words) and words[at].lead.startswith("-"):
+        if words[at].text == "-" or (_PHP_CODE if name.startswith("php") else _CODE).match(words[at].lead):
+            return
+        loose, at = "=" not in words[at].lead, at + 1
+    for start in (at, at + 1) if loose else (at,):
+        for inner in run_file(words[start:]):
+            yield replace(inner, certain=inner.certain and not loose)
+
+
+def run_file(words: Sequence[Word], certain: bool = False) -> Iterator[Runs]:
     """A file and its arguments. Without a slash it may be no file, but a program that is looked for by its name."""
-    if words and words[0].text is not None:
-        yield Runs(tuple(words), certain or "/" in words[0].text)
+    if words and not words[0].spreads and (words[0].text is not None or "/" in (words[0].parts[-1] or "")):
+        yield Runs(tuple(words), certain or "/" in (words[0].parts[-1] or ""))
 
 
 def by_option(words: Sequence[Word]) -> Iterator[Inner]:

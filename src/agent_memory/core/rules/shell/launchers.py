@@ -103,7 +103,6 @@ LAUNCHERS: dict[str, Launcher] = {
     "sg": _of("", "c", skip=1, script=True),
     "bunx": _of("p", "", "package", "bun"),
     "uvx": _of("p", "q", "from with python"),
-    "pipx": _of(),
     "dotenv": _of("efv", "", "file"),
     "flatpak-spawn": _of("", "", "env directory", "host"),
     "toybox": _of(),
@@ -124,7 +123,10 @@ LAUNCHERS: dict[str, Launcher] = {
 
 # Programs with a subcommand that runs the words behind it.
 SUBCOMMANDS: dict[tuple[str, str], Launcher] = {
-    ("uv", "run"): _of("mp", "qv", "with extra group python package project directory env-file index"),
+    ("uv", "run"): _of(
+        "p", "mqsv", "with extra group python package project directory env-file index", "module script"
+    ),
+    ("pipx", "run"): _of("", "qv", "spec python pip-args with", "quiet verbose no-cache"),
     ("poetry", "run"): _of(),
     ("pipenv", "run"): _of(),
     ("pdm", "run"): _of("p", "", "project"),
@@ -149,6 +151,7 @@ SUBCOMMANDS: dict[tuple[str, str], Launcher] = {
     ("microk8s", "kubectl"): _of(),
     ("k3s", "kubectl"): _of(),
     ("yarn", "exec"): _of(),
+    ("yarn", "dlx"): _of("p", "q", "package", "quiet"),
     ("npm", "exec"): _of("p", "y", "package", "yes"),
     ("mise", "exec"): _of("j", ""),
     ("agent-memory", "guard"): _of(),
