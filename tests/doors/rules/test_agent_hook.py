@@ -105,6 +105,8 @@ def test_paths_are_found_inside_lists_and_under_other_names(repository: Any) -> 
 
 def test_the_words_of_a_command_may_stand_apart_from_it(repository: Any) -> None:
     denied(pre(repository, "run", command="git", args=["merge", "x"]), "never-merge")
+    denied(pre(repository, "run", command="git", args="merge x"), "never-merge")
+    assert pre(repository, "run", command="git", args="rebase x")[1] == {}
 
 
 def test_of_several_roots_it_may_be_any(repository: Any, tmp_path_factory: Any) -> None:

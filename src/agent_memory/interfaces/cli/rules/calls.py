@@ -113,14 +113,16 @@ def actions(call: Call) -> Iterator[Action]:
 
 
 def _command(call: Call, said: object) -> Iterator[Action]:
-    words: list[Any] = next((call.arguments[name] for name in WORDS if isinstance(call.arguments.get(name), list)), [])
+    words = next((call.arguments[name] for name in WORDS if isinstance(call.arguments.get(name), list | str)), None)
     if isinstance(said, list) and said:
         yield Action(argv=tuple(str(word) for word in said))
     elif isinstance(said, str) and said.strip():
         if PATCHES.search(call.tool) and said.lstrip().startswith(BEGIN):
             return
         yield Action(command=said)
-        if words:
+        if words and isinstance(words, str):
+            yield Action(command=f"{said} {words}")
+        elif words:
             yield Action(argv=(said, *(str(word) for word in words)))
 
 
