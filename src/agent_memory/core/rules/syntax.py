@@ -137,7 +137,7 @@ def slug(text: str, words: int = ID_WORDS) -> str:
     plain = unicodedata.normalize("NFKD", text[:1000]).encode("ascii", "ignore").decode().lower()
     found = re.findall(r"[a-z0-9]+", plain.replace("'", ""))
     made = "-".join(found[:words])[:LONGEST_ID].strip("-")
-    return made or "rule-" + "-".join(f"{ord(char):x}" for char in text.strip()[:4])
+    return made or "-".join(["rule", *(f"{ord(char):x}" for char in text.strip()[:4])])
 
 
 def _bold(content: str) -> tuple[str | None, str]:

@@ -306,3 +306,8 @@ def test_the_guide_lists_every_code_with_its_level() -> None:
     guide = (Path(__file__).parents[4] / "docs/guides/procedures.md").read_text("utf-8")
     rows = dict(re.findall(r"^\| `([a-z-]+)` \| (error|warning)", guide, re.M))
     assert rows == {**dict.fromkeys(ERRORS, "error"), **dict.fromkeys(WARNINGS, "warning")}
+
+
+def test_a_rule_without_a_word_has_a_name_all_the_same() -> None:
+    found = rule("- - because: so\n")
+    assert (found.id, found.text) == ("rule", "rule")
