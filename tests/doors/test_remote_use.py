@@ -67,6 +67,28 @@ assert len(memory.records.find(limit=100)) == 41
     assert ran.returncode == 0, ran.stderr
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks here")
+def test_a_fork_does_not_wait_for_a_server() -> None:
+    code = """
+import os, socket, threading, time, warnings
+warnings.simplefilter("ignore", DeprecationWarning)
+from agent_memory import AgentMemory
+listening = socket.create_server(("127.0.0.1", 0))
+memory = AgentMemory("ada", store=f"http://127.0.0.1:{listening.getsockname()[1]}")
+threading.Thread(target=lambda: memory.records.find(), daemon=True).start()
+asked = listening.accept()[0]
+asked.recv(65536)
+time.sleep(0.2)
+begun = time.monotonic()
+if not os.fork():
+    os._exit(0)
+assert time.monotonic() - begun < 5, "it never answers"
+os._exit(0)
+"""
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert ran.returncode == 0, ran.stderr
+
+
 def test_without_httpx_the_extra_is_named() -> None:
     code = """
 import sys

@@ -196,11 +196,38 @@ def test_another_working_directory_changes_nothing(tmp_path: Path, monkeypatch: 
     assert (elsewhere / "rel.db").exists()
 
 
+@pytest.mark.parametrize("how", ["removed", "replaced", "folder removed"])
+def test_a_file_that_is_gone_takes_no_more_writes(how: str, tmp_path: Path) -> None:
+    """They would go into a file that has no name any more, and be lost with the process."""
+    path = tmp_path / "used" / "memory.db"
+    path.parent.mkdir()
+    with AgentMemory("ada", store=tmp_path / "other.db") as other:
+        other.records.add("of another store", id="foreign")
+    with AgentMemory("ada", store=path) as memory:
+        memory.records.add("kept", id="kept")
+        aside = tmp_path / "aside"
+        path.parent.rename(aside)
+        if how != "folder removed":
+            path.parent.mkdir()
+        if how == "replaced":
+            (tmp_path / "other.db").rename(path)
+        for call in (lambda: memory.records.add("lost"), lambda: memory.records.get("kept"), memory.upkeep.stats):
+            with pytest.raises(StoreError, match="removed or replaced") as raised:
+                call()
+            assert raised.value.hint
+        if path.parent.exists():
+            path.parent.rename(tmp_path / "wrong")
+        aside.rename(path.parent)
+        memory.records.add("written when it was back", id="back")
+    with AgentMemory("ada", store=path) as memory:
+        assert {one.id for one in memory.records.find()} == {"kept", "back"}
+
+
 def test_a_store_that_was_removed_is_not_made_again(memory: AgentMemory, home: Path) -> None:
     memory.records.add("x")
     memory._client.runtime.store.records._connections._empty()  # type: ignore[attr-defined]
     (home / "memory.db").rename(home / "moved.db")
-    with pytest.raises(StoreError, match="cannot be opened"):
+    with pytest.raises(StoreError, match="removed or replaced"):
         memory.records.find()
     assert not (home / "memory.db").exists()
     (home / "moved.db").rename(home / "memory.db")

@@ -3,6 +3,7 @@ the table that ends here, so what a caller may do is decided once."""
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable
@@ -15,7 +16,7 @@ from agent_memory.app.memory import AgentMemory
 from agent_memory.app.operations import TABLE, Operation, Permission
 from agent_memory.app.workplace import Workplace
 from agent_memory.core.govern.access import Meter, opened
-from agent_memory.models.errors import AgentMemoryError, Denied, Unauthenticated
+from agent_memory.models.errors import AgentMemoryError, Denied, TooMany, Unauthenticated
 from agent_memory.models.moment import to_micros
 from agent_memory.models.record import SHARED, Scope
 from agent_memory.ports import spans
@@ -25,6 +26,7 @@ from agent_memory.ports.clock import Clock, SystemClock
 
 EVERYTHING = frozenset(Permission)
 ABANDONED = "abandoned"
+RENEW_SECONDS = 10.0  # how long a stream goes on with a key before it is looked at again
 LONGEST_WORD = 200  # of what a stranger says, in the list of refusals
 Observe = Callable[[Operation, str, float], None]
 """Is told of every call: the operation, `ok`, `abandoned` or the code of its error, and how many seconds it took."""
@@ -109,6 +111,21 @@ class Service:
     def named(self, caller: Caller) -> Callable[[str, dict[str, Any]], Any]:
         """Operations by name in a caller's name: what is made of several of them is written once, for every door."""
         return lambda name, arguments: self.call(TABLE[name], caller, arguments)
+
+    def lasting(self, identify: Callable[[], Caller]) -> tuple[Caller, Callable[[str, dict[str, Any]], Any]]:
+        """The same for a stream, which may last for days: who calls is asked again now and then, so that a key that
+        ends also ends its streams."""
+        caller, known = identify(), time.monotonic()
+
+        def call(name: str, arguments: dict[str, Any]) -> Any:
+            nonlocal caller, known
+            if time.monotonic() - known > RENEW_SECONDS:
+                with contextlib.suppress(TooMany):  # its key is good, and busy elsewhere
+                    caller = identify()
+                known = time.monotonic()
+            return self.call(TABLE[name], caller, arguments)
+
+        return caller, call
 
     def _call(self, operation: Operation, caller: Caller, arguments: dict[str, Any]) -> Any:
         try:

@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 
 from agent_memory.models.errors import InvalidInput, PartMissing, StoreError
 from agent_memory.ports.abandon import stoppable
+from agent_memory.ports.gate import CALLS
 from agent_memory.ports.remote import checked_key, is_loopback, shown_address
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ LONGEST_WAIT = 5.0  # a server that asks for more is reported as busy
 MOST_IDLE = 16  # connections that are kept for later
 IDLE_SECONDS = 4.0  # less than servers wait before they close a connection that nobody uses
 BUSY = 429
+ANSWER = "http11.receive_response_headers"
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,7 @@ class Line:
     def __init__(self, client: httpx.Client) -> None:
         self._client = client
         self._stream: Any = None
+        self._inside = 0
 
     def send(self, url: str, request: Request, timeout: httpx.Timeout) -> httpx.Response:
         with stoppable(self.cut) if request.reads else nullcontext():
@@ -72,8 +75,14 @@ class Line:
         self._client.close()
 
     def _note(self, event: str, about: dict[str, Any]) -> None:
+        """A fork does not wait for a server: one that is slow would hold up this process, and one in this process
+        could not answer."""
         if event in ("connection.connect_tcp.complete", "connection.start_tls.complete"):
             self._stream = about["return_value"]
+        elif event == f"{ANSWER}.started":
+            self._inside = CALLS.step_out()
+        elif event in (f"{ANSWER}.complete", f"{ANSWER}.failed"):
+            CALLS.enter(self._inside)
 
 
 class Wire:

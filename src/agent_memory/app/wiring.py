@@ -218,7 +218,7 @@ def _after_fork(*, child: bool) -> None:
         runtime.after_fork(child)
     if child:
         _lock = threading.RLock()
-    elif _held:
+    held, _held = _held, False  # before the next thread that forks says that it holds it
+    if held and not child:
         _lock.release()
-    _held = False
     CALLS.after_fork(child)

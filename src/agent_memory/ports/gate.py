@@ -23,14 +23,14 @@ class Gate:
     def _renew(self) -> None:
         self._changed = threading.Condition()
         self._inside: list[int] = []
-        self._shut = False
+        self._forking: list[int] = []  # shut as long as somebody does: several threads may fork at once
 
-    def enter(self) -> None:
+    def enter(self, times: int = 1) -> None:
         me = threading.get_ident()
         with self._changed:
-            while self._shut and me not in self._inside:
+            while self._forking and me not in self._inside:
                 self._changed.wait()
-            self._inside.append(me)
+            self._inside += [me] * times
 
     def leave(self) -> bool:
         """False in a child that was forked since this thread came in."""
@@ -39,9 +39,17 @@ class Gate:
             if me not in self._inside:
                 return False
             self._inside.remove(me)
-            if self._shut:
+            if self._forking:
                 self._changed.notify_all()
             return True
+
+    def step_out(self) -> int:
+        """Out, before this thread waits for somebody else, who may have to come in; it holds nothing that a child
+        needs. How many times it was inside: `enter` takes that."""
+        times = self._inside.count(threading.get_ident())
+        for _ in range(times):
+            self.leave()
+        return times
 
     def __enter__(self) -> None:
         self.enter()
@@ -52,20 +60,22 @@ class Gate:
         self.leave()
 
     def before_fork(self, seconds: float = FORK_SECONDS) -> None:
-        """Shut, and wait for all threads but this one to leave."""
-        me = threading.get_ident()
+        """Shut, and wait for all threads to leave but those that fork."""
         with self._changed:
-            self._shut = True
-            self._changed.wait_for(lambda: all(one == me for one in self._inside), seconds)
+            self._forking.append(threading.get_ident())
+            self._changed.notify_all()
+            self._changed.wait_for(lambda: set(self._inside) <= set(self._forking), seconds)
 
     def after_fork(self, child: bool) -> bool:
-        """Open again. In a child: whether nobody was inside when it was forked."""
+        """Open again, unless another thread forks, too. In a child: whether nobody was inside when it was forked."""
         empty = not self._inside
         if child:
             self._renew()
         else:
+            me = threading.get_ident()
             with self._changed:
-                self._shut = False
+                if me in self._forking:  # unless a signal broke off what was to be done before
+                    self._forking.remove(me)
                 self._changed.notify_all()
         return empty
 

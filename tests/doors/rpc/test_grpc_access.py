@@ -13,7 +13,6 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from agent_memory.app.operations import TABLE
 from agent_memory.app.service import Claim, Service
-from agent_memory.interfaces.grpc import calls
 from agent_memory.interfaces.grpc.door import Door
 from agent_memory.interfaces.grpc.server import start
 from agent_memory.models.errors import InvalidInput
@@ -41,7 +40,7 @@ def test_from_the_first_key_on_a_key_is_asked_for(service: Service, door: Door, 
 def test_a_key_that_ends_ends_its_streams(
     service: Service, door: Door, client: Foreign, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(calls, "RENEW_SECONDS", 0.1)
+    monkeypatch.setattr("agent_memory.app.service.RENEW_SECONDS", 0.1)
     owner = service.identify(Claim(user="ada"))
     client.call("RecordsService/Add", {"text": "a line to begin with"})
     key = service.call(TABLE["keys.create"], owner, {"label": "reader"})

@@ -55,6 +55,8 @@ _inherited: list[sqlite3.Connection] = []
 class Connections:
     """A pool. A connection is used by one thread at a time, and none is open while the process forks.
 
+    A file that was removed or replaced could still be written, and nobody would find that again: it is refused.
+
     SQLite remembers for a whole process which locks it holds on a file. A child would inherit that memory, but not the
     locks: the parent could then remove the log into which the child writes. So everything is closed before a fork,
     and opened anew on both sides; a child whose parent could not do that is refused.
@@ -66,6 +68,7 @@ class Connections:
         self.closed = False
         self._idle: list[sqlite3.Connection] = []
         self._refuse = False
+        self._file: tuple[int, int] | None = None  # which file it is, from the first connection on
         self._gate = Gate()
         self._writing = threading.Lock()
 
@@ -128,12 +131,23 @@ class Connections:
                     f"this process was forked while the store was in use: {self.name}",
                     hint="fork when no thread is inside a call, and with os.fork; or start processes by `spawn`",
                 )
+            if self._file is not None and _identity(self.path) != self._file:
+                raise StoreError(
+                    f"the file of the store was removed or replaced while it was in use: {self.name}",
+                    hint="put it back; or end all that use it, and open it again",
+                )
             with suppress(IndexError):
                 return self._idle.pop()
-            return connect(self.path, read_only=self.read_only)
+            return self._opened()
         except BaseException:
             self._gate.leave()
             raise
+
+    def _opened(self) -> sqlite3.Connection:
+        connection = connect(self.path, read_only=self.read_only)
+        if not self.read_only and self._file is None:  # one that is only read is opened anew each time
+            self._file = _identity(self.path)
+        return connection
 
     def _give(self, connection: sqlite3.Connection) -> None:
         """Back into the pool, or away if it is not fit for the next one."""
@@ -157,6 +171,14 @@ class Connections:
         with suppress(IndexError):  # others may be taking them at the same time
             while True:
                 _close(self._idle.pop())
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _close(connection: sqlite3.Connection) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import functools
 import threading
-import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import Executor
 from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
@@ -20,7 +19,6 @@ import grpc
 from google.protobuf.message import DecodeError
 from pydantic_core import to_json
 
-from agent_memory.app.operations import TABLE
 from agent_memory.app.service import Claim, Service
 from agent_memory.app.transfer import PAGE, Import
 from agent_memory.interfaces.grpc.schema import RESULT, Method
@@ -33,7 +31,6 @@ from agent_memory.ports.abandon import Call
 
 SAID = ("tenant", "user", "agent", "conversation")
 MOST_STREAMS = 16
-RENEW_SECONDS = 10.0  # how long a stream goes on with a key before it is looked at again
 FOLLOWED = "Journal"
 LOOK_SECONDS = 0.2  # how often a follower looks for something new
 T = TypeVar("T")
@@ -149,14 +146,11 @@ class _Route:
 
     def _session(self, claim: Claim, trace: dict[str, str]) -> Session:
         service, stream = self.desk.service, f"stream.{self.method.name.lower()}"
-        caller, known = service.identify(claim, stream), time.monotonic()
+        caller, lasting = service.lasting(lambda: service.identify(claim, stream))
 
         def call(name: str, said: dict[str, Any]) -> Any:
-            nonlocal caller, known
             with self._served(trace):
-                if time.monotonic() - known > RENEW_SECONDS:
-                    caller, known = service.identify(claim, stream), time.monotonic()
-                return service.call(TABLE[name], caller, said)
+                return lasting(name, said)
 
         return Session(caller.scope.user, call)
 

@@ -10,10 +10,12 @@ import asyncio
 from collections.abc import Coroutine, MutableMapping
 from typing import Any
 
+from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
 from agent_memory.interfaces.rest.guard import READING, App, Message, Receive, Send
 from agent_memory.interfaces.rest.problems import problem
+from agent_memory.models.errors import AgentMemoryError
 from agent_memory.ports import spans
 
 MOST_BYTES = 16 * 1024 * 1024
@@ -56,8 +58,10 @@ class Limits:
                 await self._answered(scope, whole, answer, _hung_up(receive))
         except _Refused as refused:
             await answer.instead(refused.response, scope, receive)
-        except Exception:  # noqa: BLE001 - the door: whatever it is, nobody outside learns more
-            _log.exception("%s %s broke", scope["method"], scope["path"])
+        except ClientDisconnect:  # in the middle of what it sent
+            answer.closed = True
+        except Exception as error:  # noqa: BLE001 - the door: whatever it is, nobody outside learns more
+            _say(error, scope["method"], scope["path"])
             await answer.instead(
                 problem(500, "something broke; the log of the server says what", "unexpected"), scope, receive
             )
@@ -151,6 +155,14 @@ class _Answer:
         if not self.begun.is_set():
             response.headers["connection"] = "close"
             await response(scope, receive, self._send)
+
+
+def _say(error: Exception, method: str, path: str) -> None:
+    """What ends a stream that has begun cannot be answered; if it is one of our errors, its code says enough."""
+    if isinstance(error.__cause__, AgentMemoryError):
+        _log.warning("%s %s ended early: %s", method, path, error.__cause__.code)
+    else:
+        _log.exception("%s %s broke", method, path)
 
 
 def _length(scope: MutableMapping[str, Any]) -> int:

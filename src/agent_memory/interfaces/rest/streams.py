@@ -46,8 +46,8 @@ def stream_router(service: Service, identify: Identify) -> APIRouter:
 
     async def export_records(request: Request, given: Given) -> Response:
         """Every version of the user's own that is believed, with its links, one JSON object a line."""
-        caller = await run_in_threadpool(identify, request)
-        pages = exported(service.named(caller), caller.scope.user, arguments_of(given))
+        caller, call = await run_in_threadpool(service.lasting, lambda: identify(request))
+        pages = exported(call, caller.scope.user, arguments_of(given))
         first: list[Linked] = await run_in_threadpool(
             next, pages, []
         )  # a question that is refused is refused before it streams
@@ -64,7 +64,7 @@ def stream_router(service: Service, identify: Identify) -> APIRouter:
     )
     async def import_records(request: Request) -> Response:
         """Records, one JSON object a line: what `records.add` takes, or what an export gave."""
-        call = service.named(await run_in_threadpool(identify, request))
+        _, call = await run_in_threadpool(service.lasting, lambda: identify(request))
         return await _import(call, request.stream())
 
     @made.get("/journal/stream", response_model=None, responses={200: {"content": {"text/event-stream": {}}}, **ERRORS})
@@ -74,7 +74,7 @@ def stream_router(service: Service, identify: Identify) -> APIRouter:
         last_event_id: Annotated[str | None, Header()] = None,
     ) -> Response:
         """The journal as it is written, as server-sent events; `Last-Event-ID` or `after` goes on from a line."""
-        call = service.named(await run_in_threadpool(identify, request))
+        _, call = await run_in_threadpool(service.lasting, lambda: identify(request))
         start = await run_in_threadpool(_start, call, last_event_id, after)
         events = _events(call, start, request)
         return StreamingResponse(events, media_type="text/event-stream", headers={"cache-control": "no-store"})
@@ -134,8 +134,12 @@ async def _events(call: Call, after: int, request: Request) -> AsyncIterator[byt
     yield b"retry: 1000\n\n"
     spoke = time.monotonic()
     while not request.app.state.stopping.is_set():
-        with untold():
-            lines = await run_in_threadpool(call, "records.journal", {"after": after, "limit": PAGE})
+        try:
+            with untold():
+                lines = await run_in_threadpool(call, "records.journal", {"after": after, "limit": PAGE})
+        except AgentMemoryError as error:  # a key that ended, a store that is gone
+            yield b"event: problem\ndata: %s\n\n" % to_json(error.to_dict())
+            return
         for line in lines:
             after = line.seq
             yield b"id: %d\nevent: journal\ndata: %s\n\n" % (line.seq, to_json(line))

@@ -1,0 +1,65 @@
+"""A gate before a fork: who waits for whom when several threads fork, call, and wait for others."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+from agent_memory.ports.gate import Gate
+
+
+def begun(work: Callable[[], object]) -> threading.Thread:
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    return thread
+
+
+def test_it_stays_shut_until_the_last_of_several_forks_is_done() -> None:
+    gate, came, other_done = Gate(), threading.Event(), threading.Event()
+
+    def fork() -> None:
+        gate.before_fork()
+        other_done.wait(10)
+        gate.after_fork(child=False)
+
+    other = begun(fork)
+    gate.before_fork()
+    gate.after_fork(child=False)
+    time.sleep(0.1)
+    begun(lambda: (gate.enter(), came.set()))
+    assert not came.wait(0.2), "the other fork would catch it"
+    other_done.set()
+    other.join(10)
+    assert came.wait(10)
+
+
+def test_two_that_fork_inside_a_call_do_not_wait_for_each_other() -> None:
+    gate, both = Gate(), threading.Barrier(2)
+
+    def fork() -> None:
+        with gate:
+            both.wait(10)
+            gate.before_fork(20)
+            gate.after_fork(child=False)
+
+    started = time.monotonic()
+    threads = [begun(fork), begun(fork)]
+    for thread in threads:
+        thread.join(30)
+    assert time.monotonic() - started < 10
+
+
+def test_whoever_stepped_out_comes_back_as_deep_as_before() -> None:
+    gate, done = Gate(), threading.Event()
+    with gate, gate:
+        times = gate.step_out()
+        forking = begun(lambda: (gate.before_fork(20), gate.after_fork(child=False), done.set()))
+        assert done.wait(10), "nobody is inside"
+        forking.join(10)
+        gate.enter(times)
+        late = begun(lambda: (gate.before_fork(0.2), gate.after_fork(child=False)))
+        late.join(0.1)
+        assert times == 2 and late.is_alive(), "it waits for who is inside again"
+    assert not gate.leave()
+    late.join(10)
