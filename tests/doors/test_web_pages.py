@@ -40,7 +40,11 @@ def test_what_a_page_can_send_unasked_is_no_json(rest: TestClient, path: str, ki
 @pytest.mark.requirement("P23")
 @pytest.mark.parametrize("path", [*PATHS, "/v1/export", "/metrics", "/openapi.json", "/docs"])
 @pytest.mark.parametrize(
-    "origin", ["https://evil.example", "http://localhost.evil.example", "null", "", "http://[", "file://", "localhost"]
+    "origin",
+    [
+        *("https://evil.example", "http://localhost.evil.example", "null", "", "http://[", "file://", "localhost"),
+        *("chrome-extension://localhost", "http://evil@localhost", "http://localhost/evil"),
+    ],
 )
 def test_a_page_of_another_origin_is_refused(rest: TestClient, path: str, origin: str) -> None:
     for method in ("GET", "POST"):
@@ -53,7 +57,10 @@ def test_a_page_of_another_origin_is_refused(rest: TestClient, path: str, origin
 @pytest.mark.requirement("P23")
 @pytest.mark.parametrize(
     "host",
-    ["evil.example", "evil.example:8005", "localhost.evil.example", "", "127.0.0.1.evil.example", "[", "0.0.0.0"],
+    [
+        *("evil.example", "evil.example:8005", "localhost.evil.example", "", "127.0.0.1.evil.example", "[", "0.0.0.0"),
+        *("evil@localhost", "localhost/evil", "localhost:evil"),
+    ],
 )
 def test_a_name_that_was_made_to_point_here_is_refused(rest: TestClient, host: str) -> None:
     """DNS rebinding: the page's own name leads to this machine, and its requests are of the same origin."""

@@ -83,14 +83,14 @@ def broken(draw: st.DrawFn) -> str:
 
 
 @given(broken())
-@settings(max_examples=500, deadline=1000)
+@settings(max_examples=500, deadline=5000)
 def test_a_broken_line_is_answered_soon(line: str) -> None:
     assert understand(line).commands is not None
 
 
 @pytest.mark.soak
 @given(broken())
-@settings(max_examples=100_000, deadline=1000)
+@settings(max_examples=100_000, deadline=5000)
 def test_broken_lines_are_answered_soon_for_long(line: str) -> None:
     assert understand(line).commands is not None
 

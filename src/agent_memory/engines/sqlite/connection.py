@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import threading
 from collections.abc import Iterator
@@ -175,7 +176,7 @@ class Connections:
 
 def _identity(path: Path) -> tuple[int, int] | None:
     try:
-        found = path.stat()
+        found = os.stat(path)  # noqa: PTH116 - takes half as long, and is asked at every call
     except OSError:
         return None
     return found.st_dev, found.st_ino

@@ -7,9 +7,9 @@ write a memory, whatever name it makes point here.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
-from urllib.parse import urlsplit
 
 from starlette.responses import Response
 
@@ -23,6 +23,8 @@ App = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
 LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
 JSON_TYPES = ("application/json", "application/x-ndjson")
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
+_HOST = re.compile(r"(?:\[([0-9a-fA-F:.]+)\]|([\w.-]+))(?::[0-9]*)?", re.ASCII)
+_ORIGIN = re.compile(r"https?://(.+)", re.IGNORECASE)
 
 
 class Guard:
@@ -48,7 +50,8 @@ class Guard:
         if host not in self._hosts:
             return problem(421, f"this server is not called {host!r}", "wrong_host", hint="see --allow-host")
         origin = headers.get("origin")
-        if origin is not None and _name(origin.partition("://")[2]) not in self._hosts:
+        page = _ORIGIN.fullmatch(origin or "")
+        if origin is not None and (page is None or _name(page[1]) not in self._hosts):
             return problem(403, f"requests from {origin} are not answered", "wrong_origin")
         has_body = headers.get("content-length", "0") != "0" or "transfer-encoding" in headers
         kind = headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -58,9 +61,6 @@ class Guard:
 
 
 def _name(netloc: str) -> str:
-    """The host without its port, as it is compared."""
-    try:
-        host = urlsplit(f"//{netloc}").hostname if netloc else ""
-    except ValueError:  # brackets that do not close
-        return ""
-    return (host or "").rstrip(".")
+    """The host without its port, as it is compared; empty when it is none."""
+    found = _HOST.fullmatch(netloc)
+    return (found[1] or found[2]).lower().rstrip(".") if found else ""
