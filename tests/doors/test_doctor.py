@@ -42,13 +42,22 @@ def look(here: Any, *words: str) -> tuple[int, dict[str, str], dict[str, dict[st
     return ran.code, states(ran.json), named
 
 
+def test_a_machine_without_git_is_told_what_it_lacks(
+    here: Any, filled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    code, found, named = look(here)
+    assert (code, found["git"]) == (0, "warn")
+    assert "install it" in named["git"]["fix"]
+
+
 @pytest.mark.requirement("P10")
 def test_a_healthy_store(here: Any, filled: Path) -> None:
     before = {file: file.stat().st_mtime_ns for file in filled.parent.iterdir()}
     code, found, named = look(here)
     assert code == 0
     assert ours(found) == {"ok"}, found
-    assert {"python", "sqlite", "settings", "embedder", "store", "disk", "file system", "schema"} < set(found)
+    assert {"python", "sqlite", "git", "settings", "embedder", "store", "disk", "file system", "schema"} < set(found)
     assert {"integrity", "log", "space", "vectors", "permissions", "writable", "telemetry"} < set(found)
     assert " ms a text" in named["embedder"]["detail"]
     assert named["log"]["detail"].startswith("write-ahead")

@@ -53,7 +53,7 @@ class Check:
 
 def examine(store: str | None = None) -> list[Check]:
     """Every check that makes sense here, in the order in which to repair things."""
-    checks = [check_python(), check_sqlite()]
+    checks = [check_python(), check_sqlite(), check_git()]
     try:
         settings = config.load(store=store)
     except AgentMemoryError as error:
@@ -90,6 +90,15 @@ def check_sqlite() -> Check:
         wanted = ".".join(map(str, OLDEST_SQLITE))
         return Check("sqlite", State.FAIL, sqlite3.sqlite_version, f"use a Python with SQLite {wanted} or newer")
     return Check("sqlite", State.OK, sqlite3.sqlite_version)
+
+
+def check_git() -> Check:
+    """Rules are read without it; their versions and the hooks are git's."""
+    found = shutil.which("git")
+    if found is None:
+        fix = "install it, or mend PATH: without it rules have no versions, and no hooks stop what they deny"
+        return Check("git", State.WARN, "not found", fix)
+    return Check("git", State.OK, found)
 
 
 def check_embedder(embedder: Embedder) -> Check:
