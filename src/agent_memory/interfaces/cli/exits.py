@@ -133,7 +133,7 @@ def _open_closed() -> None:
     """An output that was closed before we began (`>&-`) goes nowhere, and its number to no other file."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
-            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 - as long as we live
 
 
 def _write_anything() -> None:
