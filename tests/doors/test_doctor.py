@@ -147,9 +147,10 @@ def test_a_damaged_store(here: Any, filled: Path) -> None:
     data = bytearray(filled.read_bytes())
     data[8192:16384] = os.urandom(8192)
     filled.write_bytes(bytes(data))
-    code, found, _ = look(here)
+    code, found, named = look(here)
     assert code == 1
     assert "fail" in (found.get("integrity"), found.get("database"))
+    assert not any("\n" in check["detail"] for check in named.values())
 
 
 def test_another_embedder_and_vectors_that_wait(here: Any, filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -306,7 +306,8 @@ def check_schema(connection: sqlite3.Connection) -> Check:
 
 
 def check_integrity(connection: sqlite3.Connection) -> Check:
-    found = [str(row[0]) for row in connection.execute("pragma quick_check(3)")]
+    said = "\n".join(str(row[0]) for row in connection.execute("pragma quick_check(3)"))
+    found = [line for line in said.splitlines() if line and not line.startswith("***")]
     if found == ["ok"]:
         return Check("integrity", State.OK, "SQLite's quick check; `agent-memory verify` proves the rest")
     return Check("integrity", State.FAIL, "; ".join(found), "restore a backup")
