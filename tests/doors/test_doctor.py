@@ -28,7 +28,7 @@ def states(found: dict[str, Any]) -> dict[str, str]:
 
 def ours(found: dict[str, str]) -> set[str]:
     """All states but those that depend on the machine that runs the tests."""
-    return {state for name, state in found.items() if name not in ("disk", "file system")}
+    return {state for name, state in found.items() if name not in ("disk", "file system", "variable")}
 
 
 def look(here: Any, *words: str) -> tuple[int, dict[str, str], dict[str, dict[str, str]]]:
@@ -49,6 +49,14 @@ def test_a_machine_without_git_is_told_what_it_lacks(
     code, found, named = look(here)
     assert (code, found["git"]) == (0, "warn")
     assert "install it" in named["git"]["fix"]
+
+
+def test_a_variable_that_is_nearly_right_is_named(here: Any, filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AGENT_MEMORY_STOER", "sqlite:///elsewhere.db")
+    code, found, named = look(here)
+    assert (code, found["variable"]) == (0, "warn")
+    assert named["variable"]["detail"] == "AGENT_MEMORY_STOER means nothing"
+    assert named["variable"]["fix"] == "did you mean AGENT_MEMORY_STORE?"
 
 
 @pytest.mark.requirement("P10")

@@ -4,6 +4,7 @@ reranker, where one is configured, is sent two short texts.)"""
 
 from __future__ import annotations
 
+import difflib
 import os
 import shutil
 import sqlite3
@@ -53,7 +54,7 @@ class Check:
 
 def examine(store: str | None = None) -> list[Check]:
     """Every check that makes sense here, in the order in which to repair things."""
-    checks = [check_python(), check_sqlite(), check_git()]
+    checks = [check_python(), check_sqlite(), check_git(), *check_variables()]
     try:
         settings = config.load(store=store)
     except AgentMemoryError as error:
@@ -99,6 +100,15 @@ def check_git() -> Check:
         fix = "install it, or mend PATH: without it rules have no versions, and no hooks stop what they deny"
         return Check("git", State.WARN, "not found", fix)
     return Check("git", State.OK, found)
+
+
+def check_variables() -> Iterator[Check]:
+    """Names that are nearly right."""
+    known = [config.PREFIX + field.upper() for field in config.Settings.model_fields]
+    for name in config.unknown():
+        near = difflib.get_close_matches(name, known, 1)
+        fix = f"did you mean {near[0]}?" if near else "docs/reference/settings.md has those there are"
+        yield Check("variable", State.WARN, f"{name} means nothing", fix)
 
 
 def check_embedder(embedder: Embedder) -> Check:
