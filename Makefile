@@ -4,11 +4,12 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 BIN := .venv/bin
 
 PORT ?= 8005
+GRPC_PORT ?= $(shell expr $(PORT) + 1)
 
 .PHONY: run demo test check soak foreign bench docs lock clean
 
 run: demo
-	@exec $(BIN)/agent-memory serve --port $(PORT)
+	@exec $(BIN)/agent-memory serve --port $(PORT) --grpc-port $(GRPC_PORT)
 
 demo: .venv/ready
 	@$(BIN)/agent-memory demo
@@ -34,6 +35,7 @@ bench: .venv/ready
 
 .venv/ready: pyproject.toml requirements/dev.txt
 	@test -n "$(PYTHON)" || { echo "agent-memory needs Python 3.11 or newer: install it, or run make PYTHON=/path/to/python3"; exit 1; }
+	@echo "setting up .venv: about half a minute, once …"
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/bootstrap.txt
 	@$(BIN)/uv pip sync --quiet --compile-bytecode --python $(BIN)/python --require-hashes requirements/dev.txt

@@ -44,7 +44,15 @@ PORT = "Staging listens on port 5433"
         (["semantic", "nosuch"], 2, "nosuch"),
         (["episodic", "get-recent-turns", "--user-id", "bob"], 5, "not yours to read"),
         (["--user", " ", "list"], 2, "is empty"),
+        (["recall", "x", "--kind"], 2, "`agent-memory recall --help` shows how"),
+        (["rules", "check", "--command"], 2, "`agent-memory rules check --help` shows how"),
+        (["--user"], 2, "`agent-memory --help` shows how"),
         (["--store", "No Such://x", "list"], 2, "neither a URL nor a path"),
+        (["--store", "127.0.0.1:8005", "list"], 2, "is it a server? http://127.0.0.1:8005"),
+        (["--store", "[::1]:8005", "list"], 2, "is it a server? http://[::1]:8005"),
+        (["--store", "memory.example:8005", "add", "x"], 2, "is it a server?"),
+        (["--store", "http://127.0.0.1:8005", "mcp"], 2, "connect an agent to http://127.0.0.1:8005/mcp"),
+        (["--store", "http://127.0.0.1:8005", "serve"], 2, "needs a store on this machine"),
         (["--store", "~nosuch/x.db", "list"], 2, "names no file"),
         (["--store", "nosuch://x", "list"], 7, "no engine"),
         (["--store", "sqlite:////", "list"], 6, "directory"),
@@ -123,3 +131,10 @@ def test_a_bug_is_a_line_and_a_traceback_only_on_request(process: Any, tmp_path:
     assert "AGENT_MEMORY_DEBUG=1" in ran.err
     ran = process("--store", "broken://x", "list", PYTHONPATH=str(tmp_path), AGENT_MEMORY_DEBUG="1")
     assert (ran.code, "Traceback" in ran.err) == (70, True)
+
+
+def test_a_dotenv_file_may_begin_with_a_mark(here: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(".env").write_text("AGENT_MEMORY_USER=ada\n", "utf-8-sig")
+    assert here("add", "x", "--id", "x").code == 0
+    assert here("show", "x", "--json").json["scope"]["user"] == "ada"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import pytest
 from agent_memory import AgentMemory
 from agent_memory.interfaces.cli.cleaning import clean, clean_json, one_line
 
+PROGRAM = [sys.executable, "-m", "agent_memory.interfaces.cli"]
 PORT = "Staging listens on port 5433"
 EVIL = "\x1b[31mred\x1b[0m \x1b]0;title\x07 \x9b2J \u202etxt [bold]not bold[/bold] :smile:"
 
@@ -109,3 +111,18 @@ def test_cleaning_changes_only_what_is_unsafe(text: str) -> None:
     assert not any(mark in clean(text) for mark in "\x1b\x07\x9b\r\u202e\u2028")
     assert "\n" not in one_line(text)
     assert json.loads(clean_json(json.dumps(text, ensure_ascii=False))) == text
+
+
+@pytest.mark.parametrize("words", [["list"], ["list", "--json"]])
+def test_an_output_that_is_full_is_no_bug(remembered: str, words: list[str]) -> None:
+    with open("/dev/full", "w") as full:
+        ran = subprocess.run([*PROGRAM, *words], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+    assert ran.returncode == 2 and "the output cannot be written: No space left on device" in ran.stderr
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+def test_an_output_that_is_closed_does_not_matter(remembered: str, closed: str) -> None:
+    line = " ".join([*map(shlex.quote, PROGRAM), "list", closed])
+    ran = subprocess.run(["sh", "-c", line], capture_output=True, text=True, timeout=60)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert ("5433" in ran.stdout) == (closed == "2>&-")

@@ -28,7 +28,7 @@ def states(found: dict[str, Any]) -> dict[str, str]:
 
 def ours(found: dict[str, str]) -> set[str]:
     """All states but those that depend on the machine that runs the tests."""
-    return {state for name, state in found.items() if name not in ("disk", "file system")}
+    return {state for name, state in found.items() if name not in ("disk", "file system", "variable")}
 
 
 def look(here: Any, *words: str) -> tuple[int, dict[str, str], dict[str, dict[str, str]]]:
@@ -42,13 +42,30 @@ def look(here: Any, *words: str) -> tuple[int, dict[str, str], dict[str, dict[st
     return ran.code, states(ran.json), named
 
 
+def test_a_machine_without_git_is_told_what_it_lacks(
+    here: Any, filled: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    code, found, named = look(here)
+    assert (code, found["git"]) == (0, "warn")
+    assert "install it" in named["git"]["fix"]
+
+
+def test_a_variable_that_is_nearly_right_is_named(here: Any, filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AGENT_MEMORY_STOER", "sqlite:///elsewhere.db")
+    code, found, named = look(here)
+    assert (code, found["variable"]) == (0, "warn")
+    assert named["variable"]["detail"] == "AGENT_MEMORY_STOER means nothing"
+    assert named["variable"]["fix"] == "did you mean AGENT_MEMORY_STORE?"
+
+
 @pytest.mark.requirement("P10")
 def test_a_healthy_store(here: Any, filled: Path) -> None:
     before = {file: file.stat().st_mtime_ns for file in filled.parent.iterdir()}
     code, found, named = look(here)
     assert code == 0
     assert ours(found) == {"ok"}, found
-    assert {"python", "sqlite", "settings", "embedder", "store", "disk", "file system", "schema"} < set(found)
+    assert {"python", "sqlite", "git", "settings", "embedder", "store", "disk", "file system", "schema"} < set(found)
     assert {"integrity", "log", "space", "vectors", "permissions", "writable", "telemetry"} < set(found)
     assert " ms a text" in named["embedder"]["detail"]
     assert named["log"]["detail"].startswith("write-ahead")
@@ -138,9 +155,10 @@ def test_a_damaged_store(here: Any, filled: Path) -> None:
     data = bytearray(filled.read_bytes())
     data[8192:16384] = os.urandom(8192)
     filled.write_bytes(bytes(data))
-    code, found, _ = look(here)
+    code, found, named = look(here)
     assert code == 1
     assert "fail" in (found.get("integrity"), found.get("database"))
+    assert not any("\n" in check["detail"] for check in named.values())
 
 
 def test_another_embedder_and_vectors_that_wait(here: Any, filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -91,6 +91,7 @@ def test_the_key_goes_along_and_is_never_shown(monkeypatch: pytest.MonkeyPatch) 
 def test_somebody_else_who_answers_is_told_apart() -> None:
     strange = [
         (404, b"<html>", StoreError, "status 404 .*is it an agent-memory server"),
+        (404, b'{"code": "no_such_path", "detail": "Not Found"}', StoreError, "leave out what follows, such as /v1"),
         (500, b"Internal Server Error", StoreError, "status 500 .*its log"),
         (200, b"<html>", StoreError, "cannot be read .*same on both sides"),
         (200, b'[{"from": "the future"}]', StoreError, "cannot be read"),

@@ -245,7 +245,7 @@ def test_an_import_says_which_line_is_wrong(rest: TestClient) -> None:
 
 
 def test_everything_that_goes_wrong_is_a_problem(rest: TestClient) -> None:
-    is_problem(rest.get("/nowhere"), 404, "no_such_path")
+    assert is_problem(rest.get("/nowhere"), 404, "no_such_path")["hint"] == "/docs lists what there is"
     refused = rest.delete("/v1/records")
     is_problem(refused, 405, "method_not_allowed")
     assert refused.headers["allow"] == "GET, POST"
@@ -257,7 +257,9 @@ def test_everything_that_goes_wrong_is_a_problem(rest: TestClient) -> None:
         for broken in (b"{", b"\xff\xfe", b"[" * 100_000, b'"' + b"x" * 100):
             is_problem(rest.post(path, content=broken, headers=json_type), 400, "invalid_json")
     said = is_problem(rest.post("/v1/records", json={"text": "x", "nonsense": 1}), 422, "invalid_input")
-    assert said["field"] == "nonsense"
+    assert (said["field"], said["hint"]) == ("nonsense", "remove it, or check its spelling")
+    said = is_problem(rest.post("/memory/store", json={"content": "x"}), 422, "invalid_input")
+    assert (said["field"], said["hint"]) == ("context", "give it a value; 1 more: content")
     is_problem(rest.get("/v1/records", params={"limit": "many"}), 422, "invalid_input")
     is_problem(rest.get("/v1/records", params={"fields": "{"}), 422, "invalid_input")
     is_problem(rest.post("/v1/records", content=b'{"text": "\\ud800"}', headers=json_type), 422, "invalid_input")

@@ -235,3 +235,10 @@ def test_an_error_about_another_id_is_left_alone(here: Any) -> None:
     assert ran.code == 3
     assert "'nosuch'" in ran.err
     assert "'new'" not in ran.err
+
+
+def test_a_narrow_terminal_names_every_number(terminal: Any, filled: list[str]) -> None:
+    with AgentMemory("default") as memory:
+        memory.recall("staging")
+    shown = lines(terminal("receipts", "costs", COLUMNS="40").out)
+    assert any(re.fullmatch(r"  p95_ms [\d.]+", line) for line in shown), shown

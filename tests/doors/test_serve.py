@@ -128,7 +128,15 @@ def test_with_a_key_it_can_be_reached_from_elsewhere(home: Path) -> None:
 
 def test_a_port_that_is_taken_is_named(process: Any, server: Server) -> None:
     ran = process("serve", "--port", str(server.port))
-    assert ran.code == 2 and f":{server.port}" in ran.err and "--port" in ran.err
+    assert ran.code == 2 and ran.err.splitlines() == [
+        f"error: port: cannot listen on 127.0.0.1:{server.port}: Address already in use",
+        "hint: another server may run there: name another --port",
+    ]
+    ran = process("serve", "--port", "0", "--grpc-port", str(server.port))
+    assert ran.code == 2 and ran.err.splitlines() == [
+        f"error: port: cannot listen on 127.0.0.1:{server.port}: Address already in use",
+        "hint: another server may run there: name another --grpc-port",
+    ]
 
 
 def test_it_is_called_by_other_names_when_told(home: Path) -> None:

@@ -242,5 +242,5 @@ def test_completion_as_the_reference_says(process: Any) -> None:
 def test_the_readme_says_how_to_get_the_command() -> None:
     part = re.split(r"^## ", (ROOT / "README.md").read_text("utf-8"), flags=re.M)[1]
     assert part.startswith("Try it")
-    for way in (".venv/bin/agent-memory", "source .venv/bin/activate", "pip install ."):
+    for way in (".venv/bin/agent-memory", ".venv/bin/activate", "pipx install '.[server,grpc,mcp]'", "pip install '.["):
         assert way in part

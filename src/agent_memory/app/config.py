@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 PREFIX = "AGENT_MEMORY_"
 UNPREFIXED = {"OPENAI_API_KEY", "OPENAI_BASE_URL"}
+ELSEWHERE = {"AGENT_MEMORY_CONFIG", "AGENT_MEMORY_DEBUG"}  # ours, and no settings
 
 
 class Settings(Model):
@@ -97,6 +98,13 @@ def load(environment: Mapping[str, str] | None = None, **overrides: object) -> S
         ) from None
 
 
+def unknown(environment: Mapping[str, str] | None = None) -> list[str]:
+    """Variables that begin as ours do, and mean nothing: a name that is nearly right is easily overlooked."""
+    known = {PREFIX + field.upper() for field in Settings.model_fields} | ELSEWHERE
+    said = {**read_dotenv(Path(".env")), **(os.environ if environment is None else environment)}
+    return sorted(name for name in said if name.startswith(PREFIX) and name not in known)
+
+
 def read_recipes(settings: Settings) -> dict[str, Recipe]:
     """The built-in recipes and those of the file, by name; `InvalidInput` names file, recipe and field.
 
@@ -156,7 +164,7 @@ def config_folder(environment: Mapping[str, str] | None = None) -> Path:
 def read_dotenv(path: Path) -> dict[str, str]:
     """KEY=value lines; `#` comments, `export ` and surrounding quotes are understood, nothing is expanded."""
     try:
-        lines = path.read_text("utf-8").splitlines()
+        lines = path.read_text("utf-8-sig").splitlines()  # some editors begin a file with a mark
     except (OSError, UnicodeDecodeError):
         return {}
     pairs = (line.strip().removeprefix("export ").partition("=") for line in lines if not line.lstrip().startswith("#"))

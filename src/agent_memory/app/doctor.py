@@ -4,6 +4,7 @@ reranker, where one is configured, is sent two short texts.)"""
 
 from __future__ import annotations
 
+import difflib
 import os
 import shutil
 import sqlite3
@@ -53,7 +54,7 @@ class Check:
 
 def examine(store: str | None = None) -> list[Check]:
     """Every check that makes sense here, in the order in which to repair things."""
-    checks = [check_python(), check_sqlite()]
+    checks = [check_python(), check_sqlite(), check_git(), *check_variables()]
     try:
         settings = config.load(store=store)
     except AgentMemoryError as error:
@@ -90,6 +91,24 @@ def check_sqlite() -> Check:
         wanted = ".".join(map(str, OLDEST_SQLITE))
         return Check("sqlite", State.FAIL, sqlite3.sqlite_version, f"use a Python with SQLite {wanted} or newer")
     return Check("sqlite", State.OK, sqlite3.sqlite_version)
+
+
+def check_git() -> Check:
+    """Rules are read without it; their versions and the hooks are git's."""
+    found = shutil.which("git")
+    if found is None:
+        fix = "install it, or mend PATH: without it rules have no versions, and no hooks stop what they deny"
+        return Check("git", State.WARN, "not found", fix)
+    return Check("git", State.OK, found)
+
+
+def check_variables() -> Iterator[Check]:
+    """Names that are nearly right."""
+    known = [config.PREFIX + field.upper() for field in config.Settings.model_fields]
+    for name in config.unknown():
+        near = difflib.get_close_matches(name, known, 1)
+        fix = f"did you mean {near[0]}?" if near else "docs/reference/settings.md has those there are"
+        yield Check("variable", State.WARN, f"{name} means nothing", fix)
 
 
 def check_embedder(embedder: Embedder) -> Check:
@@ -297,7 +316,8 @@ def check_schema(connection: sqlite3.Connection) -> Check:
 
 
 def check_integrity(connection: sqlite3.Connection) -> Check:
-    found = [str(row[0]) for row in connection.execute("pragma quick_check(3)")]
+    said = "\n".join(str(row[0]) for row in connection.execute("pragma quick_check(3)"))
+    found = [line for line in said.splitlines() if line and not line.startswith("***")]
     if found == ["ok"]:
         return Check("integrity", State.OK, "SQLite's quick check; `agent-memory verify` proves the rest")
     return Check("integrity", State.FAIL, "; ".join(found), "restore a backup")

@@ -50,6 +50,8 @@ def installed_kinds() -> Mapping[str, Kind]:
 def locate(store: str) -> str:
     """The URL of a store: what has no scheme is the path of a SQLite file. A path is made absolute, here and now."""
     scheme, separator, _ = store.partition("://")
+    if re.fullmatch(r"(?:[\w-]+(?:\.[\w-]+)*|\[[\da-fA-F:]+\]):\d{1,5}/?", store):
+        raise _unusable(store, "is neither a URL nor a path", hint=f"is it a server? http://{store}")
     if not separator or scheme == "sqlite":
         return f"sqlite:///{sqlite_path(store)}"
     if not re.fullmatch(r"[a-z][a-z0-9+.-]*", scheme):
@@ -71,6 +73,12 @@ def open_store(url: str) -> Store:
     for entry in entry_points(group=STORES, name=scheme):
         opened: Store = entry.load()(url)
         return opened
+    if scheme in ("http", "https"):
+        raise InvalidInput(
+            f"store: {url} is a server, and this needs a store on this machine",
+            hint=f"connect an agent to {url.rstrip('/')}/mcp instead; a store here is sqlite:///path",
+            field="store",
+        )
     raise PartMissing(f"store: no engine for {scheme}://", hint="use sqlite:///path, or install the engine's package")
 
 

@@ -37,6 +37,7 @@ SCHEMES = ("http://", "https://")
 ONCE = "idempotency_key"
 SLOW = 10  # how many times as long as others an operator's call may take
 NO_OPERATION = "no_such_operation"
+NO_PATH = "no_such_path"
 
 
 def is_remote(store: str) -> bool:
@@ -174,6 +175,9 @@ def _error(answer: httpx.Response, operation: Operation, address: str) -> AgentM
         return StoreError(f"store: {address} answered {operation.name} with status {status}", hint=hint)
     if code == NO_OPERATION:
         return PartMissing(f"the server at {address} has no {operation.name}", hint="it is older: upgrade it")
+    if code == NO_PATH:
+        hint = "its address ends with the port: leave out what follows, such as /v1"
+        return StoreError(f"store: {address} has no memory at this path", hint=hint)
     known = {one.code: one for one in _errors()}
     kind = known.get(code) or _by_status(answer.status_code)
     error = kind(message, hint=str(told.get("hint") or ""), field=told.get("field"))

@@ -19,7 +19,7 @@ from types import FrameType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from agent_memory.app.service import Service
-from agent_memory.interfaces.loopback import is_local
+from agent_memory.interfaces.loopback import is_local, listening
 from agent_memory.interfaces.tls import Tls
 from agent_memory.models.errors import AgentMemoryError, InvalidInput, PartMissing
 
@@ -54,7 +54,7 @@ def serve(service: Service, listen: Listen, announce: Announce) -> None:
         check(service, listen.host)
         threading.Thread(target=_warm, args=(service,), daemon=True).start()
         uvicorn = _part("uvicorn", "server")
-        opened = _listening(listen)
+        opened = listening(listen.host, listen.port, "--port")
         app, found = compose(service, listen)
     except BaseException:
         service.close()
@@ -147,21 +147,6 @@ def _part(package: str, extra: str) -> Any:
         return import_module(package)
     except ImportError as error:
         raise PartMissing(f"{package} is not installed", hint=f"pip install 'agent-memory[{extra}]'") from error
-
-
-def _listening(listen: Listen) -> socket.socket:
-    """A socket that says it is TCP: asyncio turns off the waiting for more to send (Nagle) only for those."""
-    family = socket.AF_INET6 if ":" in listen.host else socket.AF_INET
-    try:
-        opened = socket.create_server((listen.host, listen.port), family=family, backlog=2048)
-        return socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP, opened.detach())
-    except (OSError, OverflowError) as error:
-        why = getattr(error, "strerror", None) or str(error)
-        raise InvalidInput(
-            f"port: cannot listen on {listen.host}:{listen.port}: {why}",
-            hint="another server may run there: name another --port",
-            field="port",
-        ) from None
 
 
 def _server(uvicorn: ModuleType, config: uvicorn.Config, app: FastAPI, started: Callable[[], None]) -> uvicorn.Server:

@@ -121,15 +121,18 @@ class Stored(Model):
 
 
 def invalid(what: str, error: ValidationError) -> InvalidInput:
-    """Translate pydantic's report: the first wrong field is named, the others are counted."""
-    first, *others = error.errors(include_url=False)
-    field = ".".join(str(part) for part in first["loc"]) or what
-    said = first["msg"].removeprefix("Value error, ")
-    fix = _FIXES.get(first["type"], "")
-    if others:
-        fix = f"{fix}; " if fix else ""
-        fix += f"{len(others)} more: " + ", ".join(".".join(map(str, other["loc"])) for other in others)
-    return InvalidInput(f"{what}.{field}: {said}", hint=fix, field=field)
+    """Translate pydantic's report."""
+    field, said, fix = wrong([(one["loc"], one["msg"], one["type"]) for one in error.errors(include_url=False)])
+    return InvalidInput(f"{what}.{field or what}: {said}", hint=fix, field=field or what)
+
+
+def wrong(report: list[tuple[tuple[int | str, ...], str, str]]) -> tuple[str, str, str]:
+    """Of what pydantic found (where, what, which sort): the first wrong field, what is wrong with it, and how to mend
+    it; the others are named there."""
+    (where, said, sort), *others = report
+    named = [".".join(map(str, other)) for other, _, _ in others]
+    fixes = [_FIXES.get(sort, ""), f"{len(named)} more: {', '.join(named)}" if named else ""]
+    return ".".join(map(str, where)), said.removeprefix("Value error, "), "; ".join(filter(None, fixes))
 
 
 def now_utc() -> datetime:

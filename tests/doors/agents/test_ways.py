@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import pty
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -53,6 +55,31 @@ def test_over_stdio_with_the_options_of_the_command_line(stdio: Any, tmp_path: P
         assert memory.records.get(id).scope.agent == "coder"
     with AgentMemory("bob", tenant="acme", store=store) as memory:
         assert memory.records.find() == []
+
+
+@pytest.mark.parametrize("waits", ["pipe", "terminal"])
+def test_ctrl_c_ends_it_while_it_waits_for_input(home: Path, waits: str) -> None:
+    ours, theirs = pty.openpty()
+    command = [*PROGRAM, "mcp"]
+    with subprocess.Popen(
+        command,
+        stdin=theirs if waits == "terminal" else subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as child:
+        try:
+            said = json.dumps(HELLO).encode() + b"\n"
+            os.write(ours if waits == "terminal" else child.stdin.fileno(), said)  # type: ignore[union-attr]
+            assert child.stdout is not None and json.loads(child.stdout.readline())["id"] == 1
+            child.send_signal(signal.SIGINT)
+            assert child.wait(20) == 130
+            assert child.stderr is not None
+            err = child.stderr.read().decode()
+            assert "Traceback" not in err and ("an agent starts this" in err) == (waits == "terminal")
+        finally:
+            child.kill()
+            os.close(ours)
+            os.close(theirs)
 
 
 def test_a_conversation_has_its_desk(stdio: Any) -> None:

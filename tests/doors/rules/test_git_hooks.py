@@ -253,6 +253,20 @@ def test_hooks_that_were_there_run_first_with_all_they_are_told(repository: Any,
     repository.good("rebase", "-q", "main")  # git never ran a hook that may not be executed
 
 
+@pytest.mark.parametrize("words", [["install-hooks"], ["install-hooks", "--uninstall"], ["apply"]])
+def test_a_folder_that_cannot_be_written_is_named(hooked: Any, process: Any, words: list[str]) -> None:
+    folder = hooked.root / ".git" / "hooks"
+    before = snapshot(folder)
+    folder.chmod(0o500)
+    try:
+        ran = process("rules", *words, str(hooked.root), anybody=True)
+    finally:
+        folder.chmod(0o700)
+    assert ran.code == 2 and ran.err.startswith(f"error: folder: '{folder}"), ran.err
+    assert "cannot be written: Permission denied" in ran.err
+    assert snapshot(folder) == before
+
+
 def test_twice_is_once_and_uninstall_restores_every_byte(repository: Any) -> None:
     hook(repository, "pre-commit", "#!/bin/sh\n# mine\nexit 0\n").chmod(0o711)
     (repository.root / ".git/hooks/commit-msg").symlink_to("pre-commit")

@@ -53,14 +53,14 @@ class Command:
 
 
 def understood(action: Action, aliases: Mapping[str, str] | None) -> tuple[list[Command], str | None]:
-    """What an action could run, and why there may be more, if so: also where nobody knows git's aliases (None)."""
-    if action.argv is not None:
-        found, line = understand_argv(action.argv, aliases), " ".join(action.argv)
-    else:
-        line = action.command or ""
-        found = understand(line, aliases)
-    doubt = found.doubt or (NO_ALIASES if aliases is None else None)
-    return [Command(argv, line) for argv in found.commands], doubt
+    """What an action could run, and why there may be more, if so: also where nobody knows git's aliases (None).
+    A single word with spaces is rather a line that somebody put in quotes than the name of a program: it is both."""
+    line = action.command or " ".join(action.argv or ())
+    readings = [] if action.argv is None else [understand_argv(action.argv, aliases)]
+    if action.argv is None or (len(action.argv) == 1 and len(line.split()) > 1):
+        readings.append(understand(line, aliases))
+    doubt = next((one.doubt for one in readings if one.doubt), NO_ALIASES if aliases is None else None)
+    return [Command(argv, line) for one in readings for argv in one.commands], doubt
 
 
 def refused(span: str, key: str) -> str | None:

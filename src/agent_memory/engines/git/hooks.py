@@ -10,7 +10,8 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,6 +43,19 @@ class _Place:
     elsewhere: str | None
 
 
+@contextmanager
+def _writing() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise InvalidInput(
+            f"folder: {error.filename!r} cannot be written: {error.strerror}",
+            hint="check its permissions, and the space on its disk",
+            field="folder",
+        ) from None
+
+
+@_writing()
 def install(repository: Path, python: str) -> Installed:
     """Put the hooks in place, or renew them."""
     place = _place(repository)
@@ -59,6 +73,7 @@ def install(repository: Path, python: str) -> Installed:
     return Installed(place.folder, CHECKED, before)
 
 
+@_writing()
 def uninstall(repository: Path) -> Installed:
     """Take them away, and put back what was there; what is not ours is left alone."""
     place = _place(repository)

@@ -42,6 +42,9 @@ def branch(git: Git, repository: Repository) -> str | None:
 def unknown(git: Git, repository: Repository, at: str) -> NotFound:
     """No commit is called so: what the caller may have meant."""
     names = _names(git, repository)
+    if not names and branch(git, repository) is not None:
+        hint = "commit something first, or git fetch what others have"
+        return NotFound(f"at: there is no {at!r}, since this clone has no commits yet", hint=hint, field="at")
     likely = difflib.get_close_matches(at, names, 3) or [name for name in names if at.lower() in name.lower()][:3]
     if likely:
         hint = f"did you mean {' or '.join(likely)}?"

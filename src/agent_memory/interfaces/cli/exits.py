@@ -7,6 +7,7 @@ import json
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -68,6 +69,7 @@ def guarded(arguments: Sequence[str] | None) -> int:
     try:
         from agent_memory.interfaces.cli.root import root
 
+        _open_closed()
         _write_anything()
         status = root.main(given, prog_name=PROGRAM, obj=session, standalone_mode=False)
         sys.stdout.flush()
@@ -125,6 +127,13 @@ def _complain(problem: dict[str, str], session: Session) -> None:
         write_error("hint:", problem["hint"], "yellow")
     if problem.get("trace_id"):
         write_error("trace:", problem["trace_id"], "dim")
+
+
+def _open_closed() -> None:
+    """An output that was closed before we began (`>&-`) goes nowhere, and its number to no other file."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 - as long as we live
 
 
 def _write_anything() -> None:

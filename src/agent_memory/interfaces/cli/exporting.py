@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 @click.option("--json", "_json", is_flag=True, help="answer in JSON")
 @click.pass_obj
 def command(session: Session, file: str, _json: bool) -> int:
-    """Every record of the user's own that holds now, one JSON object a line: into a file, or to the standard output.
+    """Every record of the user's own, one JSON object a line: into a file, or to the standard output.
 
+    Every version that is believed, also of what held before or begins later, with the links between them.
     `agent-memory import` takes it in again, also into another store.
     """
     from agent_memory.interfaces.cli import exits, output, progress

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import click
 
 from agent_memory.interfaces.cli import whose
@@ -21,7 +23,7 @@ def command(session: Session, toolsets: tuple[str, ...], compat: bool) -> int:
     An agent starts this by itself: `docs/guides/mcp.md` has the lines for its configuration. Toolsets are core (the
     default), conversation, experience, knowledge, upkeep, working, and all. Several agents may share one store.
     """
-    from agent_memory.interfaces.cli import exits
+    from agent_memory.interfaces.cli import exits, output
     from agent_memory.models.errors import PartMissing
 
     if compat and toolsets:
@@ -34,5 +36,6 @@ def command(session: Session, toolsets: tuple[str, ...], compat: bool) -> int:
         raise
     names = places.chosen([places.COMPAT] if compat else toolsets)
     service, caller = session.service()
-    stdio.serve(service, caller, names)
-    return exits.OK
+    if sys.stdin is not None and sys.stdin.isatty():
+        output.write_error("note:", "an agent starts this, and speaks MCP with it; Ctrl-C ends it", "dim")
+    return exits.STOPPED if stdio.serve(service, caller, names) else exits.OK

@@ -22,9 +22,7 @@ class ReaderGone(Exception):
 
 
 def write(blocks: Iterable[Block], *, stderr: bool = False) -> None:
-    stream: TextIO | None = sys.stderr if stderr else sys.stdout
-    if stream is None:  # it was closed before we began
-        return
+    stream: TextIO = sys.stderr if stderr else sys.stdout
     if stream.isatty():
         from agent_memory.interfaces.cli import screen
 
@@ -79,6 +77,12 @@ def _put(text: str, stream: TextIO | None = None) -> None:
         stream.flush()
     except BrokenPipeError:
         raise ReaderGone from None
+    except OSError as error:
+        from agent_memory.models.errors import InvalidInput
+
+        raise InvalidInput(
+            f"the output cannot be written: {error.strerror}", hint="make room, or send it elsewhere"
+        ) from None
 
 
 def shown(value: object, *, iso: bool = False) -> str:

@@ -120,7 +120,7 @@ def _stack(columns: Sequence[Column], row: list[str], console: Console) -> Itera
         elif text:
             head.append((column, text))
     yield from _packed(head, console)
-    yield from _indented(row[-1], "", console)
+    yield from _indented(f"{columns[-1].name} {row[-1]}" if columns[-1].label else row[-1], "", console)
     for text in under:
         yield from _indented(text, "dim", console)
 

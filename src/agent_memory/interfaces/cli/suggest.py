@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from copy import copy
 from types import MappingProxyType
+from typing import Any
 
 import click
 
@@ -69,6 +70,16 @@ class Group(click.Group):
             near = meant(word, self.list_commands(ctx))
             ctx.fail(f"there is no command {word!r}" + (f"; did you mean {near!r}?" if near else ""))
         return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """An option without its value: click does not say of which command."""
+        try:
+            return super().invoke(ctx)
+        except click.UsageError as error:
+            found = self.get_command(ctx, ctx.invoked_subcommand or "")
+            if error.ctx is None and found is not None:
+                error.ctx = click.Context(found, parent=ctx, info_name=ctx.invoked_subcommand)
+            raise
 
 
 def _with_example(command: click.Command, path: str) -> click.Command:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agent_memory.app.service import Service
-from agent_memory.interfaces.loopback import is_local
+from agent_memory.interfaces.loopback import is_local, listening
 from agent_memory.interfaces.tls import Tls
 from agent_memory.models.errors import InvalidInput, PartMissing
 
@@ -32,4 +32,6 @@ def start(service: Service, host: str = "127.0.0.1", port: int = PORT, tls: Tls 
     except ImportError as error:
         package = _PARTS.get((error.name or "").partition(".")[0], "protobuf")
         raise PartMissing(f"gRPC: {package} is not installed", hint="pip install 'agent-memory[grpc]'") from error
+    if port:
+        listening(host, port, "--grpc-port").close()  # gRPC itself would say it badly, and on the standard error
     return Door(service, f"[{host}]:{port}" if ":" in host else f"{host}:{port}", tls)

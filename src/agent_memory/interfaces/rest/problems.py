@@ -15,7 +15,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
 from agent_memory.models.errors import AgentMemoryError, TooMany
-from agent_memory.models.model import Model, invalid
+from agent_memory.models.model import Model, invalid, wrong
 from agent_memory.ports.spans import trace_id
 
 STATUS: Mapping[str, int] = MappingProxyType(
@@ -101,12 +101,11 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(RequestValidationError)
     async def unreadable(request: Request, error: RequestValidationError) -> JSONResponse:
-        first, *others = error.errors()
+        first, *_ = report = error.errors()
         if first["type"] == "json_invalid":
             return problem(400, "the body is no JSON", "invalid_json", hint=str(first.get("ctx", {}).get("error", "")))
-        field = ".".join(str(part) for part in first["loc"][1:]) or str(first["loc"][0])
-        hint = f"{len(others)} more" if others else None
-        return problem(422, f"{field}: {first['msg']}", "invalid_input", field=field, hint=hint)
+        field, said, hint = wrong([(one["loc"][1:] or one["loc"], one["msg"], one["type"]) for one in report])
+        return problem(422, f"{field}: {said}", "invalid_input", field=field, hint=hint)
 
     @app.exception_handler(ValidationError)
     async def unfit(request: Request, error: ValidationError) -> JSONResponse:
@@ -116,7 +115,8 @@ def install(app: FastAPI) -> None:
     async def plain(request: Request, error: HTTPException) -> JSONResponse:
         code = PLAIN.get(error.status_code, "bad_request")
         headers = {"allow": _allowed(request)} if error.status_code == 405 else error.headers
-        return problem(error.status_code, str(error.detail), code, headers=headers)
+        hint = "/docs lists what there is" if code == "no_such_path" else None
+        return problem(error.status_code, str(error.detail), code, headers=headers, hint=hint)
 
 
 def _allowed(request: Request) -> str:

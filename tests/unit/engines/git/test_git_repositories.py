@@ -82,7 +82,7 @@ def test_without_commits(repo: Any, pages: GitPages) -> None:
     found = pages.find(repo.root)
     assert page(found).text == "new" and page(found).dirty and page(found).commit is None
     assert found.version.branch == "main" and found.version.dirty
-    with pytest.raises(NotFound, match="at:"):
+    with pytest.raises(NotFound, match="at: there is no 'HEAD', since this clone has no commits yet"):
         pages.find(repo.root, "HEAD")
 
 

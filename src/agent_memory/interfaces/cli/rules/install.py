@@ -37,6 +37,6 @@ def command(session: Session, /, folder: Path, **given: Any) -> int:
     said: list[Block] = [Line(f"{'removed' if removing else 'installed'} {name}") for name in done.hooks]
     if before:
         said.append(Line(f"put back: {before}" if removing else f"run first, as before: {before}"))
-    said.append(Note(f"in {done.folder}"))
-    output.write(said or [Note("nothing to remove")])
+    said.append(Note(f"in {done.folder}" if done.hooks else f"nothing to remove in {done.folder}"))
+    output.write(said)
     return exits.OK
