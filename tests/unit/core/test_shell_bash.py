@@ -27,7 +27,7 @@ RECORDER = """#!/bin/sh
 printf '%s\\0' "$#" "${{0##*/}}" "$@" >> '{folder}'/"$CASE"
 """
 DRIVER = """
-ulimit -t 10
+ulimit -t 2
 for case in "$CASES"/*; do
   CASE=$RUN-${case##*/}; export CASE
   "$SHELL_ASKED" "$case" </dev/null >/dev/null 2>&1
