@@ -11,7 +11,7 @@ from agent_memory.core.rules.shell import Argv, Pattern, having, matches, patter
 from agent_memory.core.rules.text import expression, is_expression
 from agent_memory.models.rules import Action
 
-NO_ALIASES = "the settings of git cannot be read, and so neither can its aliases"
+UNREAD_ALIASES = "the settings of git cannot be read, and so neither can its aliases"
 HIDDEN = "a part of it is known only when it runs: write it out"
 QUOTES = ", or put quotes around a value"
 UNSURE = "what is written can be read so that it is run as a command"
@@ -59,7 +59,7 @@ def understood(action: Action, aliases: Mapping[str, str] | None) -> tuple[list[
     readings = [] if action.argv is None else [understand_argv(action.argv, aliases)]
     if action.argv is None or (len(action.argv) == 1 and len(line.split()) > 1):
         readings.append(understand(line, aliases))
-    doubt = next((one.doubt for one in readings if one.doubt), NO_ALIASES if aliases is None else None)
+    doubt = next((one.doubt for one in readings if one.doubt), UNREAD_ALIASES if aliases is None else None)
     return [Command(argv, line) for one in readings for argv in one.commands], doubt
 
 
