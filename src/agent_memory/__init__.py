@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from agent_memory.app.aio import AsyncAgentMemory as AsyncAgentMemory
+    from agent_memory.app.config import get_settings as get_settings
+    from agent_memory.app.embedders import get_embedder as get_embedder
     from agent_memory.app.episodes import CPUMemoryEngine as CPUMemoryEngine
     from agent_memory.app.episodes import MemoryConsolidationService as MemoryConsolidationService
     from agent_memory.app.memory import AgentMemory as AgentMemory
@@ -31,6 +33,8 @@ _HOMES = {
     "AsyncAgentMemory": "agent_memory.app.aio",
     "CPUMemoryEngine": "agent_memory.app.episodes",
     "MemoryConsolidationService": "agent_memory.app.episodes",
+    "get_embedder": "agent_memory.app.embedders",
+    "get_settings": "agent_memory.app.config",
     **dict.fromkeys(("Entity", "Fact", "Goal", "MemoryBundle", "Strategy", "Turn"), "agent_memory.models"),
 }
 
@@ -45,6 +49,8 @@ __all__ = [
     "MemoryConsolidationService",
     "Strategy",
     "Turn",
+    "get_embedder",
+    "get_settings",
 ]
 
 
@@ -53,3 +59,7 @@ def __getattr__(name: str) -> object:
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -173,8 +173,7 @@ def test_weights_travel_with_the_call(pair: Pair) -> None:
     fill(there)
     assert there.remember("deploy").relevant_turns
     for memory in pair:
-        memory.retriever.weights["episodic"] = 0.0
-        memory.retriever.weights["no such group"] = 3.0
+        memory.retriever.weights.episodic = 0.0
     asks: list[Callable[[AgentMemory], Any]] = [
         lambda m: m.remember("deploy"),
         lambda m: m.retriever.remember("deploy"),
@@ -183,7 +182,7 @@ def test_weights_travel_with_the_call(pair: Pair) -> None:
         assert ask(there).relevant_turns == [] and ask(there).facts
         assert same(ask(there)) == same(ask(here))
     for memory in pair:
-        memory.retriever.weights["semantic_facts"] = 0.0
+        memory.retriever.weights.semantic_facts = 0.0
     bundles = [memory.remember("deploy", weights={"episodic": 1.0}) for memory in pair]
     assert same(bundles[0]) == same(bundles[1]) and bundles[1].relevant_turns and not bundles[1].facts
 

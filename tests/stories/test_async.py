@@ -10,6 +10,7 @@ import sys
 import pytest
 
 from agent_memory import AgentMemory, AsyncAgentMemory, Turn
+from agent_memory.models import RetrievalWeights
 from agent_memory.models.errors import NotFound, StoreError
 
 
@@ -35,10 +36,10 @@ def test_plain_attributes_are_those_of_the_original() -> None:
         async with AsyncAgentMemory(user_id="ada") as memory:
             await memory.records.add("the pager went off", kind="observation")
             await memory.store_turn(Turn(conversation_id="c1", index=0, role="user", content="the pager went off"))
-            assert memory.retriever.weights["episodic"] == 0.3
-            memory.retriever.weights["episodic"] = 0.0
+            assert memory.retriever.weights.episodic == 0.3
+            memory.retriever.weights.episodic = 0.0
             assert (await memory.remember("pager")).relevant_turns == []
-            memory.retriever.weights = {**memory.retriever.weights, "episodic": 1.0}
+            memory.retriever.weights = RetrievalWeights(episodic=1.0)
             assert (await memory.remember("pager")).relevant_turns != []
             with pytest.raises(AttributeError):
                 _ = memory.retriever.no_such_thing

@@ -126,7 +126,9 @@ def test_the_working_set_follows_the_conversation(timed: AgentMemory, clock: obj
         timed.working.add_turn(Turn(conversation_id="c1", index=index, role="user", content=f"turn {index}"))
     context = timed.get_working_context()
     assert context["branch"] == "fix-login"
-    assert [turn["content"] for turn in context["recent_turns"]] == [f"turn {index}" for index in range(59, 9, -1)]
+    assert [turn["content"] for turn in context["recent_turns"]] == [f"turn {index}" for index in range(59, 49, -1)]
+    kept = timed.working.get_recent_turns(limit=100)
+    assert [turn["content"] for turn in kept] == [f"turn {index}" for index in range(59, 9, -1)]
     assert context["thoughts"][0]["thought"] == "the cache looks stale"
     assert set(context["active_goal"]) == {"id", "description", "set_at"}
     timed.conversation_id = "another"

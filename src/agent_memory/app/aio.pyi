@@ -206,7 +206,6 @@ class AsyncRecords:
     ) -> list[Linked]: ...
 
 class AsyncRetriever:
-    weights: dict[str, float]
     async def recall(
         self,
         query: str,
@@ -228,6 +227,7 @@ class AsyncRetriever:
         weights: dict[str, float] | None = ...,
         **at: Unpack[Moments],
     ) -> MemoryBundle: ...
+    async def retrieve(self, query: str, user_id: str | None = ..., top_k: int = ..., **how: Any) -> MemoryBundle: ...
 
 class AsyncRules:
     async def apply(self, folder: str, dry_run: bool = ..., remembered: bool = ...) -> AppliedRules: ...

@@ -98,6 +98,11 @@ def load(environment: Mapping[str, str] | None = None, **overrides: object) -> S
         ) from None
 
 
+def get_settings() -> Settings:
+    """The settings of this process, from the environment and `.env`."""
+    return load()
+
+
 def unknown(environment: Mapping[str, str] | None = None) -> list[str]:
     """Variables that begin as ours do, and mean nothing: a name that is nearly right is easily overlooked."""
     known = {PREFIX + field.upper() for field in Settings.model_fields} | ELSEWHERE

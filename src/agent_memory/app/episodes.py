@@ -6,13 +6,15 @@ Each function takes `call`, which runs an operation by name: of a client here, o
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime
 from operator import attrgetter
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from agent_memory.app.memory import AgentMemory
-from agent_memory.app.worker import Worker
+from agent_memory.app.worker import JOBS, Worker
 from agent_memory.models.errors import InvalidInput
 from agent_memory.models.moment import to_micros
 from agent_memory.models.recipe import DECAY
@@ -50,7 +52,7 @@ def retrieve(call: Call, query: str, k: int = 5, time_weight: float = 0.1) -> li
                 "timestamp": to_micros(hit.record.valid_from) / 1e6,
                 "access_count": times.get(hit.id) or 0,
                 "compressed": False,
-                "consolidated_from": [],
+                "consolidated_from": 0,
             },
         }
         for hit in found
@@ -110,15 +112,23 @@ class MemoryConsolidationService:
     """The jobs of an engine's store, run for as long as a coroutine waits. Those that there are, the same as in the
     server (`app/worker.py`): what merges and prunes comes with upkeep, and will be one of them."""
 
-    def __init__(self, engine: CPUMemoryEngine) -> None:
-        self.engine = engine
+    def __init__(self, memory_engine: CPUMemoryEngine) -> None:
+        self.memory_engine = memory_engine
+        self.consolidation_interval = 3600.0  # seconds that a job waits at most for its next run
+        self.last_consolidation: datetime | None = None
 
     async def run_consolidation_loop(self) -> None:
         """Until it is cancelled; a job that is under way then stops at its next step."""
         import asyncio
 
-        client = self.engine.memory._client
-        worker = Worker(client.runtime, client.clock)
+        client = self.memory_engine.memory._client
+        jobs = [replace(job, seconds=min(job.seconds, self.consolidation_interval)) for job in JOBS]
+
+        def observe(name: str, done: bool, seconds: float) -> None:
+            if done:
+                self.last_consolidation = client.clock.now()
+
+        worker = Worker(client.runtime, client.clock, jobs, observe)
         worker.start()
         try:
             await asyncio.Event().wait()

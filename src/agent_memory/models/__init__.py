@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from agent_memory.models.bundle import MemoryBundle as MemoryBundle
+    from agent_memory.models.bundle import RetrievalWeights as RetrievalWeights
     from agent_memory.models.context import Chunk as Chunk
     from agent_memory.models.context import Context as Context
     from agent_memory.models.draft import Draft as Draft
@@ -44,6 +45,7 @@ _HOMES = {
     "MemoryBundle": "bundle",
     "Preference": "kinds.person",
     "Record": "record",
+    "RetrievalWeights": "bundle",
     "Scope": "record",
     "Status": "record",
     "Strategy": "kinds.experience",
@@ -66,6 +68,7 @@ __all__ = [
     "MemoryBundle",
     "Preference",
     "Record",
+    "RetrievalWeights",
     "Scope",
     "Status",
     "Strategy",

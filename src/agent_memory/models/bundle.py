@@ -4,11 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from agent_memory.models.model import Model
 
 TURNS, FACTS, ENTITIES, SHOWN = 5, 10, 10, 200
+
+
+class RetrievalWeights(Model):
+    """How much each group of a bundle counts; 0 leaves a group out. `recency` is added to all of them."""
+
+    model_config = ConfigDict(allow_inf_nan=False)
+
+    episodic: float = 0.3
+    semantic_facts: float = 0.25
+    semantic_entities: float = 0.2
+    procedural: float = 0.15
+    recency: float = 0.1
 
 
 class MemoryBundle(Model):

@@ -11,12 +11,14 @@ from agent_memory.app import namespaces
 from agent_memory.app.operations import TABLE, Permission
 from agent_memory.models.errors import InvalidInput
 
+SYNONYMS = {"Retriever.retrieve"}  # thin names for an operation, in Python only
+
 
 def test_every_public_method_of_a_namespace_is_an_operation() -> None:
     declared = {operation.function for operation in TABLE.values()}
     for name in namespaces.__all__:
         for method, function in inspect.getmembers(getattr(namespaces, name), inspect.isfunction):
-            if not method.startswith("_"):
+            if not method.startswith("_") and f"{name}.{method}" not in SYNONYMS:
                 assert inspect.unwrap(function) in declared, f"{name}.{method}"
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any, TypedDict
 
 from agent_memory.app.client import Client
 from agent_memory.app.config import read_recipes
 from agent_memory.core.write.normalise import known_kind
-from agent_memory.models.errors import InvalidInput
+from agent_memory.models.errors import Denied, InvalidInput
 from agent_memory.models.model import Moment, Name
 from agent_memory.models.moment import to_micros
 from agent_memory.models.recipe import RECIPES, Recipe
@@ -77,16 +78,24 @@ def chosen_recipe(client: Client, recipe: Recipe | str) -> Recipe:
     return chosen if client.settings.reranking_enabled else chosen.in_fused_order()
 
 
-def fact_shown(record: Record) -> dict[str, Any]:
-    """A fact as searches and bundles give it."""
-    return {
-        "id": record.id,
-        "claim": record.text,
-        "confidence": record.confidence,
-        "source": record.source,
-        "entities": record.payload.get("entity_ids", []),
-        "created_at": record.valid_from.isoformat(),
-    }
+def facts_shown(client: Client, view: View, facts: Sequence[Record]) -> list[dict[str, Any]]:
+    """Facts as searches and bundles give them; `entities` are the names of those that the reader may see."""
+    about = {record.id: record.payload.get("entity_ids", []) for record in facts}
+    wanted = sorted({id for ids in about.values() for id in ids})
+    found = client.runtime.store.records.get(view, wanted) if wanted else []
+    names = {one.id: one.payload["name"] for one in found if one.kind == "entity"}
+    return [
+        {
+            "id": record.id,
+            "claim": record.text,
+            "confidence": record.confidence,
+            "source": record.source,
+            "entities": [names[id] for id in about[record.id] if id in names],
+            "entity_ids": about[record.id],
+            "created_at": record.valid_from.isoformat(),
+        }
+        for record in facts
+    ]
 
 
 def turn_shown(record: Record) -> dict[str, Any]:
@@ -98,6 +107,16 @@ def turn_shown(record: Record) -> dict[str, Any]:
         "timestamp": record.valid_from.isoformat(),
         "conversation_id": record.conversation_id,
     }
+
+
+def own_user(client: Client, user_id: str | None) -> None:
+    """A caller may name the user that the client belongs to, and no other."""
+    if user_id is not None and user_id != client.scope.user:
+        raise Denied(
+            "user_id: another user's memories are not yours to read",
+            hint="leave it out, or open an AgentMemory for that user",
+            field="user_id",
+        )
 
 
 def _micros(hours: float) -> int:

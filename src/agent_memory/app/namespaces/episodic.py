@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Unpack
 
-from agent_memory.app.namespaces.asking import Moments, Where, asked, turn_shown
+from agent_memory.app.namespaces.asking import Moments, Where, asked, own_user, turn_shown
 from agent_memory.app.operations import Namespace, Permission, operation
 from agent_memory.core.recall.recall import recall
 from agent_memory.core.recall.receipt import Question
 from agent_memory.core.write.commit import commit
-from agent_memory.models.errors import Denied
 from agent_memory.models.kinds.conversation import Turn
 from agent_memory.models.recipe import MEANING
 
@@ -43,7 +42,7 @@ class Episodic(Namespace):
         **at: Unpack[Moments],
     ) -> list[dict[str, Any]]:
         """Turns nearest to a vector."""
-        self._own(user_id)
+        own_user(self._client, user_id)
         where: Where = {"kinds": ["turn"]}
         if time_window_hours is not None:
             where["time_window_hours"] = time_window_hours
@@ -70,14 +69,6 @@ class Episodic(Namespace):
         self, user_id: str | None = None, hours: float = 24, limit: int = 50, **at: Unpack[Moments]
     ) -> list[dict[str, Any]]:
         """Turns of the last hours, the newest first."""
-        self._own(user_id)
+        own_user(self._client, user_id)
         view, chosen = asked(self._client, {"kinds": ["turn"], "time_window_hours": hours}, at)
         return [turn_shown(record) for record in self._client.runtime.store.records.find(view, chosen, limit=limit)]
-
-    def _own(self, user_id: str | None) -> None:
-        if user_id is not None and user_id != self._client.scope.user:
-            raise Denied(
-                "user_id: another user's memories are not yours to read",
-                hint="leave it out, or open an AgentMemory for that user",
-                field="user_id",
-            )

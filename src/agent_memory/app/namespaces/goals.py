@@ -9,9 +9,10 @@ from agent_memory.app.namespaces.asking import Moments, asked
 from agent_memory.app.operations import Namespace, Permission, operation
 from agent_memory.core.write.commit import SELF, Revision, commit, commit_after_reading
 from agent_memory.models.errors import NotFound
-from agent_memory.models.kinds.work import Goal, GoalStatus
+from agent_memory.models.kinds.work import Goal, GoalStatus, ParentGoal
 from agent_memory.models.record import Link, Record
 from agent_memory.ports.changes import Expect
+from agent_memory.ports.records import View
 
 MOST_GOALS = 10_000
 
@@ -50,7 +51,7 @@ class Goals(Namespace):
     @operation("goals.get", "GET /goals/{id}", toolset="core/goals/get")
     def get(self, id: str, **at: Unpack[Moments]) -> Goal:
         """One goal by its id."""
-        return Goal.of(self._record(id, at))
+        return self._with_parents([Goal.of(self._record(id, at))], self._client.view(**at))[0]
 
     @operation("goals.active", "GET /goals", toolset="core/goals/active memory://goals")
     def active(self, **at: Unpack[Moments]) -> list[Goal]:
@@ -65,10 +66,21 @@ class Goals(Namespace):
     def _sorted(self, fields: dict[str, str], at: Moments) -> list[Goal]:
         view, chosen = asked(self._client, {"kinds": ["goal"], "fields": dict(fields)}, at)
         found = self._client.runtime.store.records.find(view, chosen, limit=MOST_GOALS)
-        return sorted((Goal.of(record) for record in found), key=lambda goal: (-goal.priority, goal.created_at))
+        goals = sorted((Goal.of(record) for record in found), key=lambda goal: (-goal.priority, goal.created_at))
+        return self._with_parents(goals, view)
+
+    def _with_parents(self, goals: list[Goal], view: View) -> list[Goal]:
+        ids = sorted({goal.parent_goal_id for goal in goals if goal.parent_goal_id is not None})
+        found = self._client.runtime.store.records.get(view, ids) if ids else []
+        parents = {one.id: _parent(Goal.of(one)) for one in found if one.kind == "goal"}
+        return [goal.model_copy(update={"parent": parents.get(goal.parent_goal_id or "")}) for goal in goals]
 
     def _record(self, id: str, at: Moments) -> Record:
         found = self._client.runtime.store.records.get(self._client.view(**at), [id])
         if not found or found[0].kind != "goal":
             raise NotFound(f"no goal {id!r}", field="id")
         return found[0]
+
+
+def _parent(goal: Goal) -> ParentGoal:
+    return ParentGoal(id=goal.id, description=goal.description, status=goal.status, priority=goal.priority)

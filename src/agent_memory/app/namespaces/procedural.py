@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any, Unpack
 
@@ -14,7 +15,7 @@ from agent_memory.core.write.commit import SELF, Revision, commit, commit_after_
 from agent_memory.models.draft import Draft
 from agent_memory.models.errors import NotFound
 from agent_memory.models.kinds.experience import Strategy, ToolCall
-from agent_memory.models.kinds.kind import canonical_json, joined_key
+from agent_memory.models.kinds.kind import canonical_json, fold, joined_key
 from agent_memory.models.recipe import DEFAULT
 from agent_memory.models.record import Link, Record
 from agent_memory.ports.changes import Author, Expect
@@ -119,12 +120,20 @@ class Procedural(Namespace):
 
     @operation("procedural.get_tool_stats", "GET /tools", toolset="experience/tools/stats")
     def get_tool_stats(self, task_type: str | None = None, **at: Unpack[Moments]) -> list[dict[str, Any]]:
-        """Per tool: how often, how successful, how fast (milliseconds); most used first."""
-        calls: dict[str, list[dict[str, Any]]] = {}
-        for call in self._calls(task_type, at):
-            calls.setdefault(call["tool_name"], []).append(call)
-        rows = [_stats(tool, used, task_type is not None) for tool, used in calls.items()]
-        return sorted(rows, key=lambda row: (-len(calls[row["tool"]]), row["tool"]))
+        """Per tool: how often, how successful, how fast (milliseconds); most used first.
+
+        With a task type: the calls that were recorded for it; for a tool that has none, the outcomes of the strategies
+        for such tasks that use it (those whose context pattern is the task type, or names it).
+        """
+        calls = [record.payload for record in self._all("tool_call", at)]
+        if task_type is None:
+            return _by_use({tool: _used(used) for tool, used in _by_tool(calls).items()})
+        tagged = _by_tool(call for call in calls if call.get("task_type") == task_type)
+        found = {tool: _for_task(_outcomes(used), used) for tool, used in tagged.items()}
+        used = _by_tool(calls)
+        for tool, outcomes in _by_strategies(map(Strategy.of, self._all("strategy", at)), task_type).items():
+            found.setdefault(tool, _for_task(outcomes, used.get(tool, [])))
+        return _by_use(found)
 
     @operation("procedural.reflect", "POST /reflections", permission=Permission.WRITE, toolset="experience/reflect")
     def reflect(self, outcome: dict[str, Any]) -> str:
@@ -165,17 +174,17 @@ class Procedural(Namespace):
             made[:] = [counted]
             key = joined_key(counted.description)
             expect = Expect(old.version, id=old.id) if old else Expect(0, kind="strategy", key=key)
-            return Revision(replace(counted.draft(), conversation_id=conversation_id), expect, author)
+            talk = conversation_id or (old.conversation_id if old else None)
+            return Revision(replace(counted.draft(), conversation_id=talk), expect, author)
 
         commit_after_reading(self._client.runtime.writing, read, self._client.now())
         return made[0]
 
-    def _calls(self, task_type: str | None, at: Moments) -> Iterator[dict[str, Any]]:
-        fields = {} if task_type is None else {"task_type": task_type}
-        view, chosen = asked(self._client, {"kinds": ["tool_call"], "fields": fields}, at)
+    def _all(self, kind: str, at: Moments) -> Iterator[Record]:
+        view, chosen = asked(self._client, {"kinds": [kind]}, at)
         last: str | None = None
         while page := self._client.runtime.store.records.find(view, chosen, limit=PAGE, after=last):
-            yield from (record.payload for record in page)
+            yield from page
             last = page[-1].id
 
 
@@ -184,12 +193,58 @@ def _expected_success(strategy: Strategy) -> float:
     return (strategy.success_count + 1) / (strategy.success_count + strategy.failure_count + 2)
 
 
-def _stats(tool: str, used: list[dict[str, Any]], by_task: bool) -> dict[str, Any]:
-    successes = sum(call["success"] for call in used)
-    shared = {
-        "success_rate": successes / len(used),
-        "avg_latency": sum(call["latency_ms"] for call in used) / len(used),
+Calls = list[dict[str, Any]]
+
+
+def _by_tool(calls: Iterable[dict[str, Any]]) -> dict[str, Calls]:
+    found: dict[str, Calls] = {}
+    for call in calls:
+        found.setdefault(call["tool_name"], []).append(call)
+    return found
+
+
+def _by_strategies(strategies: Iterable[Strategy], task_type: str) -> dict[str, tuple[int, int]]:
+    """Successes and failures of each tool, as far as strategies for such tasks tell."""
+    named = re.compile(rf"(?<!\w){re.escape(fold(task_type))}(?!\w)")
+    found: dict[str, tuple[int, int]] = {}
+    for strategy in strategies:
+        tried = strategy.success_count + strategy.failure_count
+        if tried and named.search(fold(strategy.context_pattern)):
+            for tool in set(strategy.tool_sequence):
+                worked, failed = found.get(tool, (0, 0))
+                found[tool] = (worked + strategy.success_count, failed + strategy.failure_count)
+    return found
+
+
+def _outcomes(calls: Calls) -> tuple[int, int]:
+    worked = sum(call["success"] for call in calls)
+    return worked, len(calls) - worked
+
+
+def _used(calls: Calls) -> dict[str, Any]:
+    worked, _ = _outcomes(calls)
+    return {
+        "usage_count": len(calls),
+        "success_count": worked,
+        "success_rate": worked / len(calls),
+        "avg_latency": _latency(calls),
     }
-    if by_task:
-        return {"tool": tool, "successes": successes, "failures": len(used) - successes, **shared}
-    return {"tool": tool, "usage_count": len(used), "success_count": successes, **shared}
+
+
+def _for_task(outcomes: tuple[int, int], calls: Calls) -> dict[str, Any]:
+    worked, failed = outcomes
+    rate = worked / (worked + failed)
+    return {"successes": worked, "failures": failed, "success_rate": rate, "avg_latency": _latency(calls)}
+
+
+def _latency(calls: Calls) -> float | None:
+    """None: a strategy uses it, and no call of it was ever recorded."""
+    return sum(call["latency_ms"] for call in calls) / len(calls) if calls else None
+
+
+def _by_use(found: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
+    def used(row: dict[str, Any]) -> int:
+        return int(row["usage_count"] if "usage_count" in row else row["successes"] + row["failures"])
+
+    rows = [{"tool": tool, **row} for tool, row in found.items()]
+    return sorted(rows, key=lambda row: (-used(row), row["tool"]))

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any, Unpack
 
 from agent_memory.app.config import read_recipes
 from agent_memory.app.following import follow_here
-from agent_memory.app.namespaces.asking import Moments, Where, asked, chosen_recipe, fact_shown, turn_shown
+from agent_memory.app.namespaces.asking import Moments, Where, asked, chosen_recipe, facts_shown, own_user, turn_shown
 from agent_memory.app.namespaces.goals import Goals
 from agent_memory.app.namespaces.user import User
 from agent_memory.app.operations import Namespace, Operation, operation
 from agent_memory.core.recall.recall import recall
 from agent_memory.core.recall.receipt import Question
 from agent_memory.models.answer import Hit, Recalled
-from agent_memory.models.bundle import MemoryBundle
+from agent_memory.models.bundle import MemoryBundle, RetrievalWeights
 from agent_memory.models.errors import InvalidInput
 from agent_memory.models.kinds.experience import Strategy
 from agent_memory.models.moment import to_micros
@@ -23,13 +22,6 @@ from agent_memory.models.recipe import BUNDLE, DEFAULT, Listed, Recipe
 if TYPE_CHECKING:
     from agent_memory.app.client import Client
 
-WEIGHTS = {
-    "episodic": 0.3,
-    "semantic_facts": 0.25,
-    "semantic_entities": 0.2,
-    "procedural": 0.15,
-    "recency": 0.1,
-}
 GROUPS = {
     "turn": "episodic",
     "fact": "semantic_facts",
@@ -39,13 +31,11 @@ GROUPS = {
 
 
 class Retriever(Namespace):
-    """`weights` scale the groups of a bundle; 0 leaves a group out."""
-
-    weights: dict[str, float]
+    """`weights` scale the groups of a bundle: `retriever.weights.episodic = 0.5`; 0 leaves a group out."""
 
     def __init__(self, client: Client) -> None:
         super().__init__(client)
-        self.weights = dict(WEIGHTS)
+        self.weights = RetrievalWeights()
 
     @operation("recall", "POST /recall", command="recall", toolset="core/recall")
     def recall(
@@ -91,7 +81,7 @@ class Retriever(Namespace):
         """
         if not 1 <= top_k <= 200:
             raise InvalidInput(f"top_k: {top_k}; use 1 to 200", field="top_k")
-        scale = {**WEIGHTS, **self.weights, **_checked(weights or {})}
+        scale = self._scale(weights or {})
         window: Where = {}
         if (as_of := at.get("as_of")) is not None:
             window["as_of"] = as_of
@@ -102,12 +92,18 @@ class Retriever(Namespace):
         turns = self._group("turn", query, top_k, window, scale) if include_episodic else []
         facts = self._group("fact", query, top_k, window, scale) if include_semantic else []
         entities = self._group("entity", query, top_k, window, scale) if include_semantic else []
-        strategies = self._group("strategy", query, top_k, window, scale) if include_procedural else []
+        worked: Where = {**window, "fields": {"worked": True}}
+        strategies = self._group("strategy", query, top_k, worked, scale) if include_procedural else []
+        view = self._client.view(**at)
+        named = facts_shown(self._client, view, [hit.record for hit, _ in facts])
         return MemoryBundle(
             relevant_turns=[
                 {**turn_shown(hit.record), "score": score, "repeats": len(hit.repeats)} for hit, score in turns
             ],
-            facts=[{**fact_shown(hit.record), "score": score, "repeats": len(hit.repeats)} for hit, score in facts],
+            facts=[
+                {**shown, "score": score, "repeats": len(hit.repeats)}
+                for shown, (hit, score) in zip(named, facts, strict=True)
+            ],
             entities=[_entity(hit, score) for hit, score in entities],
             strategies=[_strategy(hit) for hit, _ in strategies],
             active_goals=[
@@ -117,6 +113,11 @@ class Retriever(Namespace):
             user_context=User(self._client).context(**at),
         )
 
+    def retrieve(self, query: str, user_id: str | None = None, top_k: int = 10, **how: Any) -> MemoryBundle:
+        """The same as `remember`, whose other arguments it takes too; `user_id` is the client's own."""
+        own_user(self._client, user_id)
+        return self.remember(query, top_k, **how)
+
     @operation("retriever.recipes", "GET /recipes", command="recipes", toolset="upkeep/recipes memory://recipes")
     def recipes(self) -> list[Listed]:
         """The recipes that a recall can name: built in, and those of the recipes file."""
@@ -125,13 +126,23 @@ class Retriever(Namespace):
     def _carried(self, operation: Operation, arguments: dict[str, Any]) -> dict[str, Any]:
         if operation.name != "remember":
             return arguments
-        changed = {name: value for name, value in self.weights.items() if WEIGHTS.get(name, value) != value}
+        usual = RetrievalWeights().model_dump()
+        changed = {name: value for name, value in self.weights.model_dump().items() if usual[name] != value}
         weights = {**changed, **(arguments.get("weights") or {})}
         return {**arguments, "weights": weights or None}
 
-    def _group(self, kind: str, query: str, k: int, window: Where, scale: dict[str, float]) -> list[tuple[Hit, float]]:
+    def _scale(self, given: dict[str, float]) -> RetrievalWeights:
+        try:
+            return RetrievalWeights(**{**self.weights.model_dump(), **given})
+        except InvalidInput as error:
+            names = ", ".join(RetrievalWeights.model_fields)
+            raise InvalidInput(
+                f"weights: {error.message}", hint=f"use finite numbers for {names}", field="weights"
+            ) from None
+
+    def _group(self, kind: str, query: str, k: int, window: Where, scale: RetrievalWeights) -> list[tuple[Hit, float]]:
         """Hits of one kind with their score in the bundle: the group's weight times the evidence, plus recency."""
-        weight, recency = scale[GROUPS[kind]], scale["recency"]
+        weight, recency = getattr(scale, GROUPS[kind]), scale.recency
         if not weight:
             return []
         where: Where = {**window, "kinds": [kind]}
@@ -141,15 +152,6 @@ class Retriever(Namespace):
             for hit in self.recall(query, k, BUNDLE, **where)
         ]
         return sorted(found, key=lambda pair: -pair[1])
-
-
-def _checked(weights: dict[str, float]) -> dict[str, float]:
-    for name, weight in weights.items():
-        if name not in WEIGHTS or not math.isfinite(weight):
-            raise InvalidInput(
-                f"weights: {name!r}: {weight!r}", hint=f"finite numbers for {', '.join(WEIGHTS)}", field="weights"
-            )
-    return weights
 
 
 def _recency(hit: Hit, now: int) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Unpack
 
-from agent_memory.app.namespaces.asking import Moments, Where, asked, fact_shown
+from agent_memory.app.namespaces.asking import Moments, Where, asked, facts_shown
 from agent_memory.app.operations import Namespace, Permission, operation
 from agent_memory.core.recall.recall import recall
 from agent_memory.core.recall.receipt import Question
@@ -82,7 +82,7 @@ class Semantic(Namespace):
         def read() -> Revision:
             key = fact_key(fact.claim, fact.part(FactPayload))
             old = self._client.own("fact", key=key)
-            stored[:] = [fact if old is None else self._same_claim(fact, old)]
+            stored[:] = [self._joined(fact, old)]
             draft = replace(stored[0].draft(), links=tuple(_sources(fact)))
             return Revision(draft, Expect(old.version if old else 0, kind="fact", key=key), self._client.author())
 
@@ -94,10 +94,10 @@ class Semantic(Namespace):
         self, query_embedding: list[float], top_k: int = 10, min_confidence: float = 0.5, **at: Unpack[Moments]
     ) -> list[dict[str, Any]]:
         """Facts nearest to a vector, those at least this certain."""
-        found = self._near(query_embedding, top_k, {"kinds": ["fact"], "min_confidence": min_confidence}, at)
-        return [
-            {**fact_shown(hit.record), "score": hit.why.similarity} for hit in found if hit.why.similarity is not None
-        ]
+        where: Where = {"kinds": ["fact"], "min_confidence": min_confidence}
+        found = [hit for hit in self._near(query_embedding, top_k, where, at) if hit.why.similarity is not None]
+        named = facts_shown(self._client, self._client.view(**at), [hit.record for hit in found])
+        return [{**shown, "score": hit.why.similarity} for shown, hit in zip(named, found, strict=True)]
 
     @operation("semantic.vector_search_entities", "POST /entities/near")
     def vector_search_entities(
@@ -152,7 +152,7 @@ class Semantic(Namespace):
         return {
             "entities": [self._entity_shown(record) for record in start],
             "related": related,
-            "facts": [fact_shown(fact) for fact in facts.values()],
+            "facts": facts_shown(self._client, view, list(facts.values())),
         }
 
     @operation(
@@ -180,9 +180,12 @@ class Semantic(Namespace):
         view, chosen = asked(self._client, where, at)
         return recall(self._client.runtime.recalling, Question("", view, chosen, k, MEANING, vector))
 
-    def _same_claim(self, new: Fact, old: Record) -> Fact:
-        """A claim that is repeated keeps what it was already connected with, as far as that still exists."""
-        kept: dict[str, Any] = {"id": old.id}
+    def _joined(self, new: Fact, old: Record | None) -> Fact:
+        """The fact as it will be: a claim that is repeated keeps what it was already connected with, as far as that
+        still exists; another claim says which one it supersedes."""
+        if old is None:
+            return new.model_copy(update={"superseded": None})
+        kept: dict[str, Any] = {"id": old.id, "superseded": None}
         if old.text == new.claim:
             before = Fact.of(old)
             view, records = self._client.view(), self._client.runtime.store.records
@@ -192,6 +195,8 @@ class Semantic(Namespace):
             kept["source_turn_id"] = new.source_turn_id or (
                 before.source_turn_id if before.source_turn_id in there else None
             )
+        else:
+            kept["superseded"] = old.text
         return new.model_copy(update=kept)
 
     def _entity_shown(self, record: Record) -> dict[str, Any]:

@@ -10,13 +10,16 @@ from agent_memory.app.namespaces.asking import Moments, asked
 from agent_memory.app.operations import Namespace, Permission, operation
 from agent_memory.core.write.commit import commit
 from agent_memory.models.draft import Draft
-from agent_memory.models.kinds.kind import joined_key
+from agent_memory.models.errors import InvalidInput
+from agent_memory.models.kinds.kind import joined_key, typed_value
 from agent_memory.models.kinds.person import Expertise, Interest, Preference
 from agent_memory.models.model import Moment
 from agent_memory.models.record import Record
 
 MOST = 10_000
+SHOWN = 5  # lines that an error names
 _DOMAIN = re.compile(r"^##\s+(?P<domain>.+?)\s*$")
+_TITLE = re.compile(r"^#\s")
 _LINE = re.compile(r"^[-*]\s+\*\*(?P<name>.+?)\*\*\s*:\s*(?P<value>.+?)\s*$")
 
 
@@ -77,10 +80,16 @@ class User(Namespace):
 
     @operation("user.context", "GET /user", command="whoami", toolset="memory://user")
     def context(self, **at: Unpack[Moments]) -> dict[str, Any]:
-        """Everything about the user in one dict: user, preferences, expertise, interests."""
+        """Everything about the user in one dict: user, preferences, expertise, interests.
+
+        The user's `name` is the preference `user` / `name`, where there is one; `last_active` is the time of the newest
+        memory.
+        """
+        preferences = self.preferences(**at)
+        name = next((one.value for one in preferences if (one.domain, one.name) == ("user", "name")), None)
         return {
-            "user": {"id": self._client.scope.user},
-            "preferences": [one.model_dump() for one in self.preferences(**at)],
+            "user": {"id": self._client.scope.user, "name": name, "last_active": self._last_active(at)},
+            "preferences": [{**one.model_dump(), "key": one.key} for one in preferences],
             "expertise": [record.payload for record in self._all("expertise", {}, at)],
             "interests": [record.payload["topic"] for record in self._all("interest", {}, at)],
         }
@@ -94,20 +103,25 @@ class User(Namespace):
             if one.domain != domain:
                 domain = one.domain
                 lines += ["", f"## {domain}", ""]
-            shown = one.value if isinstance(one.value, str) else json.dumps(one.value, ensure_ascii=False)
-            lines.append(f"- **{one.name}**: {shown}")
+            lines.append(f"- **{one.name}**: {_shown(one.value)}")
         return "\n".join(lines) + "\n"
 
     @operation("user.from_markdown", "PUT /user/markdown", permission=Permission.WRITE)
     def from_markdown(self, text: str) -> list[Preference]:
         """Take over what somebody wrote into USER_PREFS.md; gives those that are new or changed.
 
-        What is missing in the text is left as it is: deleting a line forgets nothing.
+        What is missing in the text is left as it is: deleting a line forgets nothing. A line that is neither a heading
+        nor a preference is an error, and then nothing changes.
         """
-        known = {(one.domain, one.name): one.value for one in self.preferences()}
-        read = [one for one in _parsed(text) if known.get((one.domain, one.name), _NOTHING) != one.value]
+        known = {(one.domain, one.name): _shown(one.value) for one in self.preferences()}
+        read = [one for one in _parsed(text) if known.get((one.domain, one.name)) != _shown(one.value)]
         self._write([_preference_draft(one, 1.0) for one in read])
         return read
+
+    def _last_active(self, at: Moments) -> str | None:
+        view, chosen = asked(self._client, {}, at)
+        newest = self._client.runtime.store.records.find(view, chosen, limit=1)
+        return newest[0].valid_from.isoformat() if newest else None
 
     def _all(self, kind: str, fields: dict[str, Any], at: Moments) -> list[Record]:
         view, chosen = asked(self._client, {"kinds": [kind], "fields": fields}, at)
@@ -117,9 +131,6 @@ class User(Namespace):
         client = self._client
         if drafts:
             commit(client.runtime.writing, drafts, client.author(), client.now())
-
-
-_NOTHING = object()
 
 
 def _preference_draft(preference: Preference, confidence: float) -> Draft:
@@ -135,18 +146,27 @@ def _preference_draft(preference: Preference, confidence: float) -> Draft:
 
 
 def _parsed(text: str) -> list[Preference]:
-    domain, found = "general", []
-    for line in text.splitlines():
+    domain, found, strange = "general", [], []
+    for number, line in enumerate(text.splitlines(), 1):
         if heading := _DOMAIN.match(line):
             domain = heading["domain"]
         elif item := _LINE.match(line):
-            found.append(Preference(domain=domain, name=item["name"], value=_value(item["value"])))
+            found.append(Preference(domain=domain, name=item["name"], value=typed_value(item["value"])))
+        elif line.strip() and not _TITLE.match(line):
+            strange.append(f"line {number}: {line.strip()[:80]!r}")
+    if strange:
+        more = f" and {len(strange) - SHOWN} more" if len(strange) > SHOWN else ""
+        raise InvalidInput(
+            f"text: not understood: {'; '.join(strange[:SHOWN])}{more}",
+            hint="write each preference as `- **name**: value` on one line, below a `## domain`; nothing was changed",
+            field="text",
+        )
     return found
 
 
-def _value(text: str) -> Any:
-    """JSON where it is JSON (true, 3, [..]), otherwise the words themselves."""
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
+def _shown(value: Any) -> str:
+    """On one line, and so that it is read back as it was."""
+    if isinstance(value, str) and typed_value(value) == value and value == value.strip() and value.isprintable():
+        return value
+    spelled = json.dumps(value, ensure_ascii=False)
+    return spelled if spelled.isprintable() else json.dumps(value)

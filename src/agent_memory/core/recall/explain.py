@@ -20,7 +20,7 @@ def explained(chosen: Chosen, pool: Pool, ranking: Ranking, asked: Asked, recipe
         words=[word for word, count in zip(asked.terms.values(), pool.counts[row].tolist(), strict=False) if count],
         dates=_dates(int(pool.valid_from[row]), asked, recipe) if asked.periods else [],
         entities=entities,
-        similarity=None if similarity != similarity else round(similarity, 4),
+        similarity=None if similarity != similarity else min(round(similarity, 4), 1.0),  # int8 vectors can overshoot
         exact_key=bool(pool.exact[row]),
     )
     return Hit.trusted(

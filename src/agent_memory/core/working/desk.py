@@ -15,6 +15,7 @@ from agent_memory.ports.working import Desk, WorkingStore
 
 TURNS, THOUGHTS, GOAL = "recent_turns", "thoughts", "active_goal"
 MOST_THOUGHTS = 100
+SHOWN_TURNS = 10
 LIST_SECONDS = 3600
 SECOND = 1_000_000
 
@@ -44,11 +45,11 @@ class WorkingSet:
         self.store.clear(self.desk())
 
     def context(self) -> dict[str, Any]:
-        """Live values by key, with the recent turns, the thoughts and the active goal."""
+        """Live values by key, with the latest turns, the thoughts and the active goal."""
         values = {key: json.loads(text) for key, text in self.store.values(self.desk(), now=self._now()).items()}
         return {
             **values,
-            TURNS: self.turns(self.most_turns),
+            TURNS: self.turns(SHOWN_TURNS),
             THOUGHTS: self.thoughts(MOST_THOUGHTS),
             GOAL: values.get(GOAL),
         }
@@ -66,7 +67,7 @@ class WorkingSet:
         return self._items(THOUGHTS, limit)
 
     def set_active_goal(self, goal_id: str, description: str) -> None:
-        self._set(GOAL, {"id": goal_id, "description": description, "set_at": self._iso()}, 10 * 365 * 86400)
+        self._set(GOAL, {"id": goal_id, "description": description, "set_at": self._iso()}, LIST_SECONDS)
 
     def active_goal(self) -> dict[str, Any] | None:
         goal: dict[str, Any] | None = self.get(GOAL)

@@ -17,6 +17,7 @@ import click
 from agent_memory.interfaces.cli import shapes
 from agent_memory.interfaces.cli.moments import MomentType, ParamType
 from agent_memory.interfaces.cli.wording import ALIASES, POSITIONAL, explained
+from agent_memory.models.kinds.kind import typed_value
 
 MOST_BYTES = 64 * 1024 * 1024  # that are read from a pipe
 PIPED = "text"  # a parameter of this name is read from a pipe when it is left out
@@ -152,11 +153,11 @@ class JsonType(ParamType):
         if not isinstance(value, str):
             return value
         text = _stdin(self, param, ctx) if value == "-" else value
+        if self.kind is Any:
+            return typed_value(text)
         try:
             found = json.loads(text)
         except (ValueError, RecursionError) as error:
-            if self.kind is Any:
-                return text
             raise Unfit(f"is no JSON: {error}", param, ctx, self._hint(text, param, ctx)) from None
         wanted = shapes.plain(self.kind)
         if wanted in (dict, list) and not isinstance(found, wanted):

@@ -104,6 +104,23 @@ def canonical_json(value: Any, field: str = "payload") -> str:
     return text
 
 
+def typed_value(text: str) -> Any:
+    """What somebody meant who typed a value: JSON (true, 3, ["a"]), unless its spelling would be lost; otherwise the
+    text itself. A number with a point is text: 3.10 is a version, and must not become 3.1."""
+    try:
+        value = json.loads(text, parse_float=_exact, parse_constant=_exact)
+    except (ValueError, RecursionError):
+        return text
+    return text if isinstance(value, float) else value
+
+
+def _exact(spelling: str) -> float:
+    number = float(spelling)
+    if repr(number) != spelling:
+        raise ValueError(spelling)
+    return number
+
+
 def fold(name: str) -> str:
     """How keys are compared: NFKC and case-folded, blanks trimmed. The text itself is kept verbatim."""
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold()).strip()

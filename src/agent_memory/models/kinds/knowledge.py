@@ -66,12 +66,14 @@ class FactPayload(Model):
 
 class Fact(FactPayload, Stored):
     """A claim. With a `subject` and a `predicate` that holds one value at a time ("lives in"), a new claim
-    supersedes the old one, which stays true for its own time; without them claims stand side by side."""
+    supersedes the old one, which stays true for its own time; without them claims stand side by side. `superseded` is
+    told by the call that stores it: the claim in whose place it stands now."""
 
     claim: Text = Field(min_length=1)
     source: FactSource
     confidence: Unit = 0.8
     created_at: Moment = Field(default_factory=now_utc)
+    superseded: Text | None = None
 
     def draft(self) -> Draft:
         return Draft(

@@ -15,6 +15,11 @@ class Preference(Model):
     name: Name
     value: Any
 
+    @property
+    def key(self) -> str:
+        """The same as `name`."""
+        return self.name
+
 
 class Expertise(Model):
     topic: Name

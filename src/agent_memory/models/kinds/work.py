@@ -22,11 +22,21 @@ class GoalPayload(Model):
     blocked_by: list[Name] = Field(default_factory=list)
 
 
+class ParentGoal(Model):
+    """What a sub-goal serves."""
+
+    id: Name
+    description: Text
+    status: GoalStatus
+    priority: int
+
+
 class Goal(GoalPayload, Stored):
-    """Something to reach; priority 5 is the highest."""
+    """Something to reach; priority 5 is the highest. `parent` is told by reads; what is stored is `parent_goal_id`."""
 
     description: Text = Field(min_length=1)
     created_at: Moment = Field(default_factory=now_utc)
+    parent: ParentGoal | None = None
 
     def draft(self) -> Draft:
         return Draft(
