@@ -64,7 +64,7 @@ def arguments(tool: Tool) -> Schema:
 
 @functools.cache
 def _arguments(operation: Operation) -> Schema:
-    schema = plain(operation.arguments.model_json_schema(schema_generator=_Plain))
+    schema = _writable(plain(operation.arguments.model_json_schema(schema_generator=_Plain)))
     required = set(schema.get("required", ()))
     properties: Schema = {}
     for name, one in schema.get("properties", {}).items():
@@ -111,6 +111,15 @@ def plain(schema: Schema) -> Schema:
 
 def _properties(node: Schema, walk: typing.Callable[[Any], Any]) -> Schema:
     return {name: walk(one) for name, one in node.items() if name not in VECTORS}
+
+
+def _writable(node: Any) -> Any:
+    """Without the fields that only answers fill."""
+    if isinstance(node, list):
+        return [_writable(one) for one in node]
+    if not isinstance(node, dict):
+        return node
+    return {name: _writable(one) for name, one in node.items() if not (isinstance(one, dict) and one.get("readOnly"))}
 
 
 def _loose(node: Any) -> Any:

@@ -73,7 +73,7 @@ class Fact(FactPayload, Stored):
     source: FactSource
     confidence: Unit = 0.8
     created_at: Moment = Field(default_factory=now_utc)
-    superseded: Text | None = None
+    superseded: Text | None = Field(default=None, json_schema_extra={"readOnly": True})
 
     def draft(self) -> Draft:
         return Draft(

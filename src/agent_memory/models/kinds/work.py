@@ -36,7 +36,7 @@ class Goal(GoalPayload, Stored):
 
     description: Text = Field(min_length=1)
     created_at: Moment = Field(default_factory=now_utc)
-    parent: ParentGoal | None = None
+    parent: ParentGoal | None = Field(default=None, json_schema_extra={"readOnly": True})
 
     def draft(self) -> Draft:
         return Draft(
