@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent_memory import AgentMemory
@@ -178,6 +178,7 @@ VALUES = st.recursive(
 
 
 @pytest.mark.requirement("P7")
+@settings(deadline=None)
 @given(st.lists(VALUES, min_size=1, max_size=4))
 def test_preferences_written_as_markdown_are_read_back_unchanged(values: list[object]) -> None:
     with AgentMemory("ada", store="memory://") as memory:

@@ -20,7 +20,7 @@ MOST = 10_000
 SHOWN = 5  # lines that an error names
 _DOMAIN = re.compile(r"^##\s+(?P<domain>.+?)\s*$")
 _TITLE = re.compile(r"^#\s")
-_LINE = re.compile(r"^[-*]\s+\*\*(?P<name>.+?)\*\*\s*:\s*(?P<value>.+?)\s*$")
+_LINE = re.compile(r"^[-*]\s+\*\*(?P<name>.+?)\*\*\s*:\s*(?P<value>\S.*?)\s*$")
 
 
 class User(Namespace):
@@ -166,7 +166,7 @@ def _parsed(text: str) -> list[Preference]:
 
 def _shown(value: Any) -> str:
     """On one line, and so that it is read back as it was."""
-    if isinstance(value, str) and typed_value(value) == value and value == value.strip() and value.isprintable():
+    if value and isinstance(value, str) and typed_value(value) == value.strip() == value and value.isprintable():
         return value
     spelled = json.dumps(value, ensure_ascii=False)
     return spelled if spelled.isprintable() else json.dumps(value)
