@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Literal, get_args
 from pydantic import ConfigDict, Field, SecretStr
 
 from agent_memory.app import variables
-from agent_memory.app.trust import trusted
 from agent_memory.app.variables import PREFIX, Heard, Notice
 from agent_memory.models.errors import InvalidInput
 from agent_memory.models.model import Model
@@ -139,6 +138,8 @@ def shown(name: str, value: object) -> str:
 def own(path: Path, environment: Mapping[str, str] | None = None) -> bool:
     """Whether a `.env` is the user's own: it lies in their configuration folder, or in a folder that they trust. In any
     other folder it may be a stranger's, who gave it away in a repository or an archive."""
+    from agent_memory.app.trust import trusted
+
     return _is_same(path.parent, config_folder(environment)) or trusted(path.parent)
 
 
