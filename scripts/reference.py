@@ -1,4 +1,4 @@
-"""Write docs/reference/{operations,settings,kinds}.md from the code.
+"""Write docs/reference/{operations,settings,kinds}.md and .env.example from the code.
 
 python scripts/reference.py            writes the files
 python scripts/reference.py --check    exits 1 when one of them is not what would be written
@@ -14,11 +14,32 @@ from pathlib import Path
 from agent_memory.app import config
 from agent_memory.app.namespaces import Records
 from agent_memory.app.operations import TABLE, Operation
+from agent_memory.app.variables import HARMLESS, PREFIX, UNPREFIXED
 from agent_memory.models.kinds import BUILT_IN
 from agent_memory.models.record import Record
 
-FOLDER = Path(__file__).resolve().parent.parent / "docs" / "reference"
+ROOT = Path(__file__).resolve().parent.parent
+FOLDER = ROOT / "docs" / "reference"
 MADE = "<!-- Made by scripts/reference.py: do not edit. -->\n\n"
+
+SETTINGS = """# Settings
+
+All optional, from the environment or from a `.env` file: in your configuration folder, or in the working directory. The
+configuration folder is `~/.config/agent-memory` (macOS: `~/Library/Application Support/agent-memory`, Windows:
+`%APPDATA%\\agent-memory`), or where `AGENT_MEMORY_CONFIG` in the environment says. Arguments win over the environment,
+that over the `.env` of the working directory, and that over your own; a name with the prefix wins over one without.
+[`.env.example`](../../.env.example) has them all, and `agent-memory doctor` shows where each came from.
+
+A `.env` in the working directory may be somebody else's: clones and archives bring one along. It may set
+{harmless}. The rest says whose memories these are, and where they and your keys go: there it is ignored, and a
+warning says so.
+
+A key in the environment is never sent to an address that a file names, and a key in a file only to the address in the
+same file, or to the provider's usual one.
+"""
+EXAMPLE = """# Every setting of agent-memory, with its default. Made by scripts/reference.py: do not edit.
+# Copy it to ~/.config/agent-memory/.env (docs/reference/settings.md has the other systems), and take the `#` from the
+# lines that you want. In a working directory only those marked with * count. Keep a key in the file of its address."""
 
 
 def operations() -> str:
@@ -48,21 +69,31 @@ def operations() -> str:
 
 
 def settings() -> str:
-    lines = [
-        "# Settings",
-        "",
-        "All optional, from the environment or from a `.env` file in the working directory. Arguments win over the",
-        "environment, the environment over `.env`.",
-        "",
-        "| variable | meaning | default |",
-        "|---|---|---|",
-    ]
+    harmless = ", ".join(f"`{PREFIX}{name.upper()}`" for name in sorted(HARMLESS))
+    lines = [SETTINGS.format(harmless=harmless), "| variable | meaning | default |", "|---|---|---|"]
     for name, field in config.Settings.model_fields.items():
-        default = "the platform's data folder" if name == "home" else field.get_default()
-        shown = "" if default is None else f"`{default}`" if name != "home" else default
-        also = f", also `{name.upper()}`" if name.upper() in config.UNPREFIXED else ""
-        lines.append(f"| `{config.PREFIX}{name.upper()}`{also} | {field.description} | {shown} |")
+        shown = f"`{_default(name)}`" if _default(name) and name != "home" else _default(name)
+        also = f", also `{name.upper()}`" if name.upper() in UNPREFIXED else ""
+        lines.append(f"| `{PREFIX}{name.upper()}`{also} | {field.description} | {shown} |")
     return MADE + "\n".join(lines) + "\n"
+
+
+def example() -> str:
+    """A `.env` to copy: every setting, turned off."""
+    lines = [EXAMPLE]
+    for name, field in config.Settings.model_fields.items():
+        mark = " *" if name in HARMLESS else ""
+        also = f" (also {name.upper()})" if name.upper() in UNPREFIXED else ""
+        value = "" if name == "home" else _default(name)
+        lines += ["", f"# {field.description}{also}{mark}", f"# {PREFIX}{name.upper()}={value}"]
+    return "\n".join(lines) + "\n"
+
+
+def _default(name: str) -> str:
+    if name == "home":
+        return "the platform's data folder"
+    default = config.Settings.model_fields[name].get_default()
+    return "" if default is None else str(default).lower() if isinstance(default, bool) else str(default)
 
 
 def kinds() -> str:
@@ -112,8 +143,13 @@ def _type(annotation: object) -> str:
 
 def main() -> int:
     stale = 0
-    for name, text in (("operations", operations()), ("settings", settings()), ("kinds", kinds())):
-        path = FOLDER / f"{name}.md"
+    pages = {
+        FOLDER / "operations.md": operations(),
+        FOLDER / "settings.md": settings(),
+        FOLDER / "kinds.md": kinds(),
+        ROOT / ".env.example": example(),
+    }
+    for path, text in pages.items():
         if "--check" in sys.argv:
             stale |= not path.exists() or path.read_text("utf-8") != text
         else:

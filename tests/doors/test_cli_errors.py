@@ -133,8 +133,8 @@ def test_a_bug_is_a_line_and_a_traceback_only_on_request(process: Any, tmp_path:
     assert (ran.code, "Traceback" in ran.err) == (70, True)
 
 
-def test_a_dotenv_file_may_begin_with_a_mark(here: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path(".env").write_text("AGENT_MEMORY_USER=ada\n", "utf-8-sig")
+def test_a_dotenv_file_may_begin_with_a_mark(here: Any, tmp_path: Path) -> None:
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config/.env").write_text("AGENT_MEMORY_USER=ada\n", "utf-8-sig")
     assert here("add", "x", "--id", "x").code == 0
     assert here("show", "x", "--json").json["scope"]["user"] == "ada"

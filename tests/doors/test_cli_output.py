@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from agent_memory import AgentMemory
-from agent_memory.interfaces.cli.cleaning import clean, clean_json, one_line
+from agent_memory.interfaces.cli.cleaning import clean_json, one_line
+from agent_memory.models.visible import visible
 
 PROGRAM = [sys.executable, "-m", "agent_memory.interfaces.cli"]
 PORT = "Staging listens on port 5433"
@@ -71,6 +72,21 @@ def test_foreign_text_cannot_drive_the_terminal(terminal: Any, here: Any) -> Non
     assert here("show", "evil", "--json").json["text"] == EVIL
 
 
+def test_an_export_at_a_terminal_hides_nothing(terminal: Any, process: Any, tmp_path: Path) -> None:
+    hidden = f"{EVIL} \U000e0041\u200b\ufeff 👩🏽‍💻"
+    with AgentMemory("default") as memory:
+        memory.records.add(hidden, id="evil")
+    seen = terminal("export").out
+    assert not any(mark in seen for mark in "\x1b\x07\x9b\u202e\U000e0041\u200b\ufeff")
+    assert "👩🏽‍💻" in seen and "\\u202e" in seen
+    (line,) = [line for line in seen.splitlines() if line.startswith("{")]
+    assert json.loads(line)["text"] == hidden
+    piped = process("export").out
+    assert "\U000e0041" in piped and json.loads(piped) == json.loads(line)
+    process("export", str(tmp_path / "all.jsonl"))
+    assert (tmp_path / "all.jsonl").read_text("utf-8") == piped
+
+
 def test_a_terminal_gets_colour_and_tables_unless_no_color(terminal: Any, here: Any, remembered: str) -> None:
     coloured = terminal("recall", "which port?", "--why").out
     assert "\x1b[3" in coloured
@@ -107,8 +123,8 @@ def test_ctrl_c_is_quiet_and_cleans_up(tmp_path: Path, monkeypatch: pytest.Monke
 
 @pytest.mark.parametrize("text", [EVIL, "a\r\nb\tc", "\u2028"])
 def test_cleaning_changes_only_what_is_unsafe(text: str) -> None:
-    assert clean("plain: é 雪 \n\t[x]") == "plain: é 雪 \n\t[x]"
-    assert not any(mark in clean(text) for mark in "\x1b\x07\x9b\r\u202e\u2028")
+    assert visible("plain: é 雪 \n\t[x]") == "plain: é 雪 \n\t[x]"
+    assert not any(mark in visible(text) for mark in "\x1b\x07\x9b\r\u202e\u2028")
     assert "\n" not in one_line(text)
     assert json.loads(clean_json(json.dumps(text, ensure_ascii=False))) == text
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import sqlite3
 from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from agent_memory import AgentMemory
-from agent_memory.app.doctor import State, check_file_system, check_free_space, examine, file_system
+from agent_memory.app.doctor import State, check_file_system, check_free_space, examine, has_reset_bug
+from agent_memory.app.mounts import file_system
 from agent_memory.testing.wire import FakeReranker
 
 
@@ -28,7 +30,7 @@ def states(found: dict[str, Any]) -> dict[str, str]:
 
 def ours(found: dict[str, str]) -> set[str]:
     """All states but those that depend on the machine that runs the tests."""
-    return {state for name, state in found.items() if name not in ("disk", "file system", "variable")}
+    return {state for name, state in found.items() if name not in ("disk", "file system", "sqlite", "variable")}
 
 
 def look(here: Any, *words: str) -> tuple[int, dict[str, str], dict[str, dict[str, str]]]:
@@ -211,3 +213,48 @@ def test_network_file_systems_are_a_warning(tmp_path: Path, kind: str, state: st
 
 def test_free_space_is_asked_of_the_nearest_folder(tmp_path: Path) -> None:
     assert check_free_space(tmp_path / "not" / "yet" / "there.db").detail.endswith(" free")
+
+
+@pytest.mark.parametrize(
+    ("version", "has"),
+    [
+        ("3.6.23", False),
+        ("3.7.0", True),
+        ("3.40.1", True),
+        ("3.44.5", True),
+        ("3.44.6", False),
+        ("3.45.0", True),
+        ("3.50.6", True),
+        ("3.50.7", False),
+        ("3.51.0", True),
+        ("3.51.2", True),
+        ("3.51.3", False),
+        ("3.52.0", False),
+        ("4.0.0", False),
+    ],
+)
+def test_versions_of_sqlite_with_the_reset_bug(version: str, has: bool) -> None:
+    assert has_reset_bug(tuple(map(int, version.split(".")))) == has
+
+
+def test_the_sqlite_that_runs_is_judged(here: Any, filled: Path) -> None:
+    _, found, named = look(here)
+    assert found["sqlite"] == ("warn" if has_reset_bug(sqlite3.sqlite_version_info) else "ok")
+    assert named["sqlite"]["detail"].startswith(sqlite3.sqlite_version)
+
+
+def test_a_last_line_in_the_future(here: Any, filled: Path, clock: Any) -> None:
+    assert look(here)[1]["clock"] == "ok"
+    clock.moment = datetime(2136, 1, 2, 3, 4, tzinfo=UTC)
+    with AgentMemory("default", clock=clock) as memory:
+        memory.records.add("written while the clock was ahead")
+    code, found, named = look(here)
+    assert (code, found["clock"]) == (0, "warn")
+    assert "2136-01-02 03:04" in named["clock"]["detail"]
+
+
+@pytest.mark.parametrize("at", [b"\xff", "tomorrow", 1 << 62, -(1 << 62)])
+def test_a_last_line_whose_time_is_damaged(here: Any, filled: Path, at: Any) -> None:
+    with closing(sqlite3.connect(filled)) as connection, connection:
+        connection.execute("update journal set at = ?", (at,))
+    assert "clock" in look(here)[1]

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+import warnings
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 from pydantic import ConfigDict, Field, SecretStr
 
+from agent_memory.app import variables
+from agent_memory.app.variables import PREFIX, Heard, Notice
 from agent_memory.models.errors import InvalidInput
 from agent_memory.models.model import Model
 
 if TYPE_CHECKING:
     from agent_memory.models.recipe import Recipe
 
-PREFIX = "AGENT_MEMORY_"
-UNPREFIXED = {"OPENAI_API_KEY", "OPENAI_BASE_URL"}
-ELSEWHERE = {"AGENT_MEMORY_CONFIG", "AGENT_MEMORY_DEBUG"}  # ours, and no settings
+MOST_TOLD = 5  # notices; `doctor` has the rest
+
+
+class SettingsWarning(UserWarning):
+    """Something was said about the settings that does not count."""
 
 
 class Settings(Model):
@@ -78,23 +83,34 @@ class Settings(Model):
 
 
 def load(environment: Mapping[str, str] | None = None, **overrides: object) -> Settings:
-    """Arguments win over the environment, the environment over `.env` in the working directory."""
+    """Arguments win over the environment, the environment over `.env` in the working directory, as far as that may say
+    it, and that over `.env` in the configuration folder. What does not count is warned about."""
+    found = heard(environment, **overrides)
+    settings = settled(found, environment)
+    if said := told(found.notices):
+        warnings.warn("; ".join(f"{one.message}. {one.fix}" for one in said), SettingsWarning, stacklevel=3)
+    return settings
+
+
+def heard(environment: Mapping[str, str] | None = None, **overrides: object) -> Heard:
+    """What is said about the settings, and where."""
     environment = os.environ if environment is None else environment
-    found = {**read_dotenv(Path(".env")), **environment}
-    values: dict[str, object] = {"home": data_folder(found)}
-    for field in Settings.model_fields:
-        name = field.upper()
-        text = found.get(PREFIX + name) or (found.get(name) if name in UNPREFIXED else None)
-        if text:
-            values[field] = text
-    values |= {name: value for name, value in overrides.items() if value is not None}
+    given = {name: value for name, value in overrides.items() if value is not None}
+    files = _dotenvs(environment)
+    return variables.heard(Settings.model_fields, given, environment, files, lambda path: own(path, environment))
+
+
+def settled(found: Heard, environment: Mapping[str, str] | None = None) -> Settings:
+    """The settings that follow; an error names the variable, and the file that has it."""
+    values = {name: one.value for name, one in found.said.items()}
     try:
-        return Settings(**values)
+        return Settings(**{"home": data_folder(os.environ if environment is None else environment), **values})
     except InvalidInput as error:
+        one = found.said.get(error.field or "")
+        variable = one.variable if one else f"{PREFIX}{(error.field or '').upper()}"
+        where = f" in {one.origin}" if one and one.in_file else ""
         raise InvalidInput(
-            f"{PREFIX}{(error.field or '').upper()}: {error.message.partition(': ')[2]}",
-            hint=error.hint,
-            field=error.field,
+            f"{variable}{where}: {error.message.partition(': ')[2]}", hint=error.hint, field=error.field
         ) from None
 
 
@@ -103,11 +119,50 @@ def get_settings() -> Settings:
     return load()
 
 
-def unknown(environment: Mapping[str, str] | None = None) -> list[str]:
-    """Variables that begin as ours do, and mean nothing: a name that is nearly right is easily overlooked."""
-    known = {PREFIX + field.upper() for field in Settings.model_fields} | ELSEWHERE
-    said = {**read_dotenv(Path(".env")), **(os.environ if environment is None else environment)}
-    return sorted(name for name in said if name.startswith(PREFIX) and name not in known)
+def told(notices: Sequence[Notice]) -> list[Notice]:
+    """Those to warn about outside of `doctor`; a file can hold any number."""
+    said = [one for one in notices if not one.aside]
+    if len(said) <= MOST_TOLD:
+        return said
+    return [
+        *said[:MOST_TOLD],
+        Notice(f"and {len(said) - MOST_TOLD} more of this kind", "`agent-memory doctor` has all"),
+    ]
+
+
+def shown(name: str, value: object) -> str:
+    """A setting for people: no secret, and no password or query in an address."""
+    if SecretStr in get_args(Settings.model_fields[name].annotation):
+        return "not shown"
+    scheme, separator, rest = str(value).partition("://")
+    if not separator or scheme == "sqlite":
+        return str(value)
+    return f"{scheme}://{rest.partition('?')[0].rpartition('@')[2]}"
+
+
+def own(path: Path, environment: Mapping[str, str] | None = None) -> bool:
+    """Whether a `.env` is the user's own: it lies in their configuration folder, or in a folder that they trust. In any
+    other folder it may be a stranger's, who gave it away in a repository or an archive."""
+    from agent_memory.app.trust import trusted
+
+    return _is_same(path.parent, config_folder(environment)) or trusted(path.parent)
+
+
+def _dotenvs(environment: Mapping[str, str]) -> list[Path]:
+    """Those that are read, the nearest first."""
+    last = config_folder(environment)
+    try:
+        here = Path.cwd()
+    except OSError:  # it was removed under our feet
+        return [last / ".env"]
+    return [last / ".env"] if _is_same(here, last) else [here / ".env", last / ".env"]
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    try:
+        return one.samefile(other)
+    except OSError:
+        return False
 
 
 def read_recipes(settings: Settings) -> dict[str, Recipe]:
@@ -164,19 +219,3 @@ def config_folder(environment: Mapping[str, str] | None = None) -> Path:
     else:
         root = Path(environment.get("XDG_CONFIG_HOME") or Path.home() / ".config")
     return root / "agent-memory"
-
-
-def read_dotenv(path: Path) -> dict[str, str]:
-    """KEY=value lines; `#` comments, `export ` and surrounding quotes are understood, nothing is expanded."""
-    try:
-        lines = path.read_text("utf-8-sig").splitlines()  # some editors begin a file with a mark
-    except (OSError, UnicodeDecodeError):
-        return {}
-    pairs = (line.strip().removeprefix("export ").partition("=") for line in lines if not line.lstrip().startswith("#"))
-    return {name.strip(): _unquoted(value.strip()) for name, equals, value in pairs if equals}
-
-
-def _unquoted(value: str) -> str:
-    if len(value) >= 2 and value[0] == value[-1] and value[0] in "'\"":
-        return value[1:-1]
-    return value.split(" #", 1)[0].strip()

@@ -4,7 +4,6 @@ reranker, where one is configured, is sent two short texts.)"""
 
 from __future__ import annotations
 
-import difflib
 import os
 import shutil
 import sqlite3
@@ -14,26 +13,33 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from pathlib import Path
 from urllib.parse import quote
 
 from agent_memory.app import config, registry, telemetry
 from agent_memory.app.memory import AgentMemory
+from agent_memory.app.mounts import MOUNTS, file_system, nearest, on_network
 from agent_memory.app.remote import is_remote
+from agent_memory.app.variables import Heard
 from agent_memory.engines.sqlite import schema
 from agent_memory.engines.sqlite.connection import OLDEST_SQLITE
 from agent_memory.models.errors import AgentMemoryError
-from agent_memory.models.record import SHARED
+from agent_memory.models.moment import from_micros, to_micros
+from agent_memory.models.record import Scope
 from agent_memory.ports.embedder import Embedder, Space
 
 OLDEST_PYTHON = (3, 11)
 MEGABYTE = 1 << 20
 LITTLE_SPACE, NO_SPACE = 1024 * MEGABYTE, 50 * MEGABYTE
 RERANK_SECONDS = 10.0
+RESET_FIXED = (((3, 44, 6), (3, 45, 0)), ((3, 50, 7), (3, 51, 0)))  # older branches that got the cure, too
+RESET_BUG = "it has the WAL-reset bug: two processes that write at the same instant can, very rarely, damage the store"
+RESET_FIX = "use a Python with SQLite 3.51.3 or newer (3.50.7 and 3.44.6 are mended, too), and keep exports until then"
+CLOCK_SLACK = timedelta(minutes=1)
+LAST_MOMENT = to_micros(datetime.max.replace(tzinfo=UTC))
 LONG_LOG = 256 * MEGABYTE
-REMOTE = frozenset(["9p", "afs", "ceph", "cifs", "davfs", "gluster", "lustre", "ncpfs", "nfs", "nfs4", "smb3", "smbfs"])
-REMOTE_FUSE = ("fuse.sshfs", "fuse.rclone", "fuse.s3fs", "fuse.glusterfs", "fuse.ceph", "fuse.gcsfuse", "fuse.davfs")
 
 
 class State(StrEnum):
@@ -54,9 +60,10 @@ class Check:
 
 def examine(store: str | None = None) -> list[Check]:
     """Every check that makes sense here, in the order in which to repair things."""
-    checks = [check_python(), check_sqlite(), check_git(), *check_variables()]
+    heard = config.heard(store=store)
+    checks = [check_python(), check_sqlite(), check_git(), *check_variables(heard)]
     try:
-        settings = config.load(store=store)
+        settings = config.settled(heard)
     except AgentMemoryError as error:
         return [
             *checks,
@@ -90,7 +97,14 @@ def check_sqlite() -> Check:
     if sqlite3.sqlite_version_info < OLDEST_SQLITE:
         wanted = ".".join(map(str, OLDEST_SQLITE))
         return Check("sqlite", State.FAIL, sqlite3.sqlite_version, f"use a Python with SQLite {wanted} or newer")
+    if has_reset_bug(sqlite3.sqlite_version_info):
+        return Check("sqlite", State.WARN, f"{sqlite3.sqlite_version}: {RESET_BUG}", RESET_FIX)
     return Check("sqlite", State.OK, sqlite3.sqlite_version)
+
+
+def has_reset_bug(version: tuple[int, ...]) -> bool:
+    """Whether this SQLite can lose what two connections write and checkpoint at the same instant."""
+    return (3, 7, 0) <= version < (3, 51, 3) and not any(first <= version < end for first, end in RESET_FIXED)
 
 
 def check_git() -> Check:
@@ -102,13 +116,14 @@ def check_git() -> Check:
     return Check("git", State.OK, found)
 
 
-def check_variables() -> Iterator[Check]:
-    """Names that are nearly right."""
-    known = [config.PREFIX + field.upper() for field in config.Settings.model_fields]
-    for name in config.unknown():
-        near = difflib.get_close_matches(name, known, 1)
-        fix = f"did you mean {near[0]}?" if near else "docs/reference/settings.md has those there are"
-        yield Check("variable", State.WARN, f"{name} means nothing", fix)
+def check_variables(heard: Heard) -> Iterator[Check]:
+    """Every setting that somebody set, and where; then what was said and does not count."""
+    for name, one in heard.said.items():
+        yield Check("setting", State.OK, f"{one.variable} = {config.shown(name, one.value)} ({one.origin})")
+    left = [name for name in config.Settings.model_fields if name not in heard.said]
+    yield Check("setting", State.OK, f"{', '.join(left)} (default)")
+    for notice in heard.notices:
+        yield Check("variable", State.OK if notice.aside else State.WARN, notice.message, notice.fix)
 
 
 def check_embedder(embedder: Embedder) -> Check:
@@ -143,7 +158,7 @@ def check_reranker(settings: config.Settings) -> Check:
 def check_server(settings: config.Settings) -> Check:
     """Ask it something, and time the answer; its store and its embedder are for a doctor over there."""
     try:
-        memory = AgentMemory(settings.user, store=settings.store_url, shared=settings.user == SHARED)
+        memory = AgentMemory.unopened(settings, Scope(tenant=settings.tenant, user=settings.user))
         memory.upkeep.stats()
         started = time.perf_counter()
         records = memory.upkeep.stats()["records"]
@@ -199,7 +214,7 @@ def check_file(path: Path) -> Check:
         if not os.access(path, os.R_OK):
             return Check("store", State.FAIL, f"{path} cannot be read", "run as its owner, or correct its permissions")
         return Check("store", State.OK, f"{path}, {_bytes(path.stat().st_size)}")
-    folder = _nearest(path.parent)
+    folder = nearest(path.parent)
     if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
         return Check("store", State.FAIL, f"{path} cannot be created in {folder}", "choose another path")
     return Check(
@@ -229,17 +244,17 @@ def check_permissions(path: Path) -> Check:
 
 
 def check_free_space(path: Path) -> Check:
-    free = shutil.disk_usage(_nearest(path)).free
+    free = shutil.disk_usage(nearest(path)).free
     state = State.FAIL if free < NO_SPACE else State.WARN if free < LITTLE_SPACE else State.OK
     return Check("disk", state, f"{_bytes(free)} free", "" if state is State.OK else "free some space")
 
 
-def check_file_system(path: Path, mounts: Path = Path("/proc/mounts")) -> Check:
+def check_file_system(path: Path, mounts: Path = MOUNTS) -> Check:
     """SQLite's locks are not reliable over a network."""
     kind = file_system(path, mounts)
     if kind is None:
         return Check("file system", State.OK, "unknown on this system")
-    if kind in REMOTE or kind.startswith(REMOTE_FUSE):
+    if on_network(kind):
         return Check(
             "file system",
             State.WARN,
@@ -247,30 +262,6 @@ def check_file_system(path: Path, mounts: Path = Path("/proc/mounts")) -> Check:
             "keep the store on a local disk, or let one process at a time use it",
         )
     return Check("file system", State.OK, kind)
-
-
-def file_system(path: Path, mounts: Path) -> str | None:
-    """The type of the mount that holds a path; None where the system does not say."""
-    try:
-        lines = mounts.read_text("utf-8", "replace").splitlines()
-    except OSError:
-        return None
-    real = _nearest(path).resolve()
-    best, kind = -1, None
-    for line in lines:
-        fields = line.split(" ")
-        if len(fields) < 3:
-            continue
-        point = Path(_unescaped(fields[1]))
-        if real.is_relative_to(point) and len(point.parts) >= best:  # a later mount hides an earlier one
-            best, kind = len(point.parts), fields[2]
-    return kind
-
-
-def _unescaped(text: str) -> str:
-    for code, character in (("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")):
-        text = text.replace(code, character)
-    return text
 
 
 def _contents(path: Path, space: Space | None) -> Iterator[Check]:
@@ -282,6 +273,7 @@ def _contents(path: Path, space: Space | None) -> Iterator[Check]:
             if version.name != "database":
                 yield check_integrity(connection)
                 yield check_log(path)
+                yield check_clock(connection)
             if version.state is State.OK:
                 yield from _vectors(connection, space)
     except (sqlite3.Error, OSError) as error:
@@ -336,6 +328,23 @@ def check_log(path: Path) -> Check:
     return Check("log", State.OK, f"write-ahead, {_bytes(size)}")
 
 
+def check_clock(connection: sqlite3.Connection) -> Check:
+    """Recorded time never goes backwards: one line from a clock that was ahead dates all that follow."""
+    found = connection.execute(
+        "select at from journal where typeof(at) = 'integer' order by seq desc limit 1"
+    ).fetchone()
+    now = datetime.now(UTC)
+    if found is None or found[0] <= to_micros(now + CLOCK_SLACK):
+        return Check("clock", State.OK, "the journal's last line is not in the future")
+    last = from_micros(min(found[0], LAST_MOMENT))
+    return Check(
+        "clock",
+        State.WARN,
+        f"the last line of the journal is dated {last:%Y-%m-%d %H:%M} UTC, and it is {now:%Y-%m-%d %H:%M} UTC",
+        "set this machine's clock; if it is right, it was ahead once, and what is written until then carries that date",
+    )
+
+
 def _vectors(connection: sqlite3.Connection, space: Space | None) -> Iterator[Check]:
     row = connection.execute("select space, model, version, dimension from spaces where active").fetchone()
     if row is None:
@@ -362,11 +371,6 @@ def _vectors(connection: sqlite3.Connection, space: Space | None) -> Iterator[Ch
 def _pragma(connection: sqlite3.Connection, name: str) -> int:
     value: int = connection.execute(f"pragma {name}").fetchone()[0]
     return value
-
-
-def _nearest(path: Path) -> Path:
-    """The path, or the first folder above it that exists."""
-    return next((place for place in (path, *path.parents) if place.exists()), path)
 
 
 def _bytes(size: float) -> str:

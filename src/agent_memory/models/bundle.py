@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import ConfigDict, Field
 
 from agent_memory.models.model import Model
+from agent_memory.models.visible import visible
 
 TURNS, FACTS, ENTITIES, SHOWN = 5, 10, 10, 200
 
@@ -36,16 +37,23 @@ class MemoryBundle(Model):
     def to_context_string(self) -> str:
         sections = {
             "Relevant Past Conversations": [
-                f"[{turn['timestamp']}] {turn['role']}: {turn['content'][:SHOWN]}..."
+                f"[{turn['timestamp']}] {turn['role']}: {_line(turn['content'][:SHOWN])}..."
                 for turn in self.relevant_turns[:TURNS]
             ],
-            "Known Facts": [f"- {fact['claim']} (confidence: {fact['confidence']:.0%})" for fact in self.facts[:FACTS]],
+            "Known Facts": [
+                f"- {_line(fact['claim'])} (confidence: {fact['confidence']:.0%})" for fact in self.facts[:FACTS]
+            ],
             "Relevant Entities": [
-                f"- {entity['name']} ({entity['type']}): {entity.get('description') or 'N/A'}"
+                f"- {_line(entity['name'])} ({_line(entity['type'])}): {_line(entity.get('description') or 'N/A')}"
                 for entity in self.entities[:ENTITIES]
             ],
             "Active Goals": [
-                f"- [{goal['priority']}] {goal['description']} ({goal['status']})" for goal in self.active_goals
+                f"- [{goal['priority']}] {_line(goal['description'])} ({goal['status']})" for goal in self.active_goals
             ],
         }
         return "\n\n".join("\n".join([f"## {heading}", *lines]) for heading, lines in sections.items() if lines)
+
+
+def _line(text: str) -> str:
+    """On one line: whatever it says, it cannot look like another item or heading."""
+    return visible(" ".join(text.split()))

@@ -16,20 +16,20 @@ def test_defaults_need_nothing() -> None:
     assert settings.embedding_provider == "local" and settings.default_top_k == 10
 
 
-def test_arguments_win_over_the_environment_and_that_over_dotenv(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_arguments_win_over_the_environment_and_that_over_dotenv(tmp_path: Path) -> None:
+    folder = tmp_path / "config"
+    folder.mkdir()
     lines = [
         "# a comment",
         "export AGENT_MEMORY_USER='bob'",
         'AGENT_MEMORY_TENANT="acme" ',
         "AGENT_MEMORY_STORE=sqlite:///x.db # here",
     ]
-    Path(".env").write_text("\n".join([*lines, "garbage", ""]))
-    settings = config.load({"AGENT_MEMORY_TENANT": "globex"})
+    (folder / ".env").write_text("\n".join([*lines, "garbage", ""]))
+    environment = {"AGENT_MEMORY_CONFIG": str(folder)}
+    settings = config.load({**environment, "AGENT_MEMORY_TENANT": "globex"})
     assert (settings.user, settings.tenant, settings.store) == ("bob", "globex", "sqlite:///x.db")
-    assert config.load({}, tenant="initech").tenant == "initech"
+    assert config.load(environment, tenant="initech").tenant == "initech"
 
 
 def test_some_are_read_without_the_prefix() -> None:

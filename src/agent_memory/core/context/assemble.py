@@ -12,6 +12,7 @@ from agent_memory.core.context.render import FORMS, RULES, Form, Item
 from agent_memory.core.context.tokens import Counter
 from agent_memory.models.context import TIERS, Chunk, Context, Format, LeftOut, Reason
 from agent_memory.models.kinds.kind import fold
+from agent_memory.models.visible import visible
 from agent_memory.ports.spans import span, tell
 
 PREFERENCES = "preferences"
@@ -84,8 +85,13 @@ def _assembled(task: str, candidates: Sequence[Candidate], limits: Limits) -> As
     prices: list[Priced] = []
     shortened: set[int] = set()
     for one in _arranged(kept):
-        content, cut = excerpt(one.item.content, sought, limits.largest, limits.count)
-        item = replace(one.item, content=content, id=one.item.id if limits.ids else None)
+        content, cut = excerpt(visible(one.item.content), sought, limits.largest, limits.count)
+        item = replace(
+            one.item,
+            content=content,
+            id=visible(one.item.id) if limits.ids and one.item.id else None,
+            by=visible(one.item.by) if one.item.by else None,
+        )
         price = priced(item, limits.form, limits.count)
         if cut:
             shortened.add(len(offered))

@@ -1,8 +1,9 @@
 """How a context is written: Markdown, XML or JSON. What was recalled is data, and each form keeps it inside its walls.
 
-Markdown puts the items of a section into a code block whose fence is longer than any run of backticks in them, and
-indents the lines that follow an item's first; XML and JSON escape. So no text can end its own block, or look like
-another item. Rules are to be obeyed, and are no data: in Markdown each is a line outside of any block.
+Markdown puts the items of a section into a code block whose fence is longer than any run of backticks in them, begins
+each with its head in brackets, whatever else is left out, and indents the lines that follow its first; XML and JSON
+escape. So no text can end its own block, or look like another item. Rules are to be obeyed, and are no data: in
+Markdown each is a line outside of any block.
 """
 
 from __future__ import annotations
@@ -63,10 +64,9 @@ class Markdown:
     def item(self, item: Item) -> str:
         if item.tier == RULES:
             return f"- {_line(item.content)}"
-        said = " ".join(part for part in (_when(item.at), item.kind, item.by, item.id) if part)
+        said = " ".join(part for part in (_when(item.at), item.kind, item.by, item.id) if part) or item.tier
         first, *others = item.content.splitlines() or [""]
-        head = f"[{_flat(said)}] {first}" if said else first
-        return "\n".join([head, *(f"  {line}" for line in others)])
+        return "\n".join([f"[{_flat(said)}] {first}", *(f"  {line}" for line in others)])
 
     def page(self, sections: Sequence[Section]) -> str:
         return "\n\n".join([NOTE, *(self._section(tier, items) for tier, items in sections)]) + "\n"
@@ -82,8 +82,8 @@ class Markdown:
 class Xml:
     def item(self, item: Item) -> str:
         known = (("id", item.id), ("kind", item.kind), ("at", _when(item.at)), ("by", item.by))
-        said = "".join(f' {name}="{_xml(value, _QUOTED)}"' for name, value in known if value)
-        return f"<item{said}>{_xml(item.content, _ESCAPED)}</item>"
+        said = "".join(f' {name}="{escaped(value, _QUOTED)}"' for name, value in known if value)
+        return f"<item{said}>{escaped(item.content)}</item>"
 
     def page(self, sections: Sequence[Section]) -> str:
         inside = "\n".join("\n".join([f"<{tier}>", *items, f"</{tier}>"]) for tier, items in sections)
@@ -122,6 +122,6 @@ def _flat(text: str) -> str:
     return _line(text).replace("]", ")")
 
 
-def _xml(text: str, escaped: Mapping[int, str]) -> str:
-    """XML has no escape for most control characters: they go."""
-    return _NOT_XML.sub("\ufffd", text).translate(escaped)
+def escaped(text: str, table: Mapping[int, str] = _ESCAPED) -> str:
+    """As the text of an element. XML has no escape for most control characters: they go."""
+    return _NOT_XML.sub("\ufffd", text).translate(table)

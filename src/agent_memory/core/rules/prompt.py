@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from agent_memory.models.rules import Entry, LeftOutProcedure, Prefix, Rule, Rulebook, Severity
+from agent_memory.models.visible import visible
 
 NOTE = "Rules marked deny or require are enforced: an action that breaks one is refused."
 TITLES = {"rule": "Rules", "skill": "Skills", "example": "Examples", "guidance": "Guidance"}
@@ -76,6 +77,7 @@ def shown(entry: Entry) -> str:
 
 
 def _piece(section: str, name: str, written: str, count: Callable[[str], int]) -> Piece:
+    written = visible(written)
     return Piece(section, name, written, count(written + "\n"))
 
 

@@ -36,7 +36,7 @@ def command(session: Session, file: str, _json: bool) -> int:
     with session.memory() as memory, progress.shown(in_json=in_json or file == "-"):
         try:
             with nullcontext(out) if file == "-" else Path(file).expanduser().open("wb") as target:
-                count = _write(memory, target)
+                count = _write(memory, target, seen=target is out and sys.stdout.isatty())
         except BrokenPipeError:
             raise output.ReaderGone from None
         except OSError as error:
@@ -47,15 +47,19 @@ def command(session: Session, file: str, _json: bool) -> int:
     return exits.OK
 
 
-def _write(memory: AgentMemory, target: BinaryIO) -> int:
+def _write(memory: AgentMemory, target: BinaryIO, *, seen: bool) -> int:
+    """`seen`: by somebody at a terminal, where what is invisible or drives the terminal is a JSON escape. It means the
+    same to whoever reads it as JSON."""
     from pydantic_core import to_json
 
     from agent_memory.app.transfer import exported
+    from agent_memory.interfaces.cli.cleaning import clean_json
     from agent_memory.ports.progress import tell
 
     total, count = memory.upkeep.stats()["records"], 0
     for page in exported(lambda name, said: attrgetter(name)(memory)(**said), memory.user_id, {}):
-        target.write(b"".join(to_json(record) + b"\n" for record in page))
+        lines = [to_json(record) + b"\n" for record in page]
+        target.writelines([clean_json(line.decode()).encode() for line in lines] if seen else lines)
         count += len(page)
         tell("exporting", count, max(count, total))
     target.flush()

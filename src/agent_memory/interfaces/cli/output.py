@@ -9,7 +9,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TextIO
 
 from agent_memory.interfaces.cli.blocks import Block, Card, Interval, Line, Note, Table, Verbatim
-from agent_memory.interfaces.cli.cleaning import clean, clean_json, cut, one_line
+from agent_memory.interfaces.cli.cleaning import clean_json, cut, one_line
+from agent_memory.models.visible import visible
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -127,9 +128,9 @@ def _plain(block: Block) -> str:
             return "\n".join(lines)
         case Card(fields, body):
             lines = [f"{name}: {one_line(shown(value, iso=True))}" for name, value in fields]
-            return "\n".join([*lines, *(["", clean(body)] if body else [])])
+            return "\n".join([*lines, *(["", visible(body)] if body else [])])
         case Line(text, _, lead):
-            return clean(lead + text)
+            return visible(lead + text)
         case Verbatim(text):
             return text
         case Note():

@@ -30,8 +30,8 @@ terminal that is narrow gets a small block of lines for each row instead of colu
   before the command and are understood after it.
 - Where there are several records, texts are cut at 300 characters with a `…`; `show` prints all of one, `--json` all of
   everything.
-- Texts that come out of the memory are data: control characters and escape sequences in them are spelled out, never
-  sent to the terminal. `--json` keeps them, as JSON escapes.
+- Texts that come out of the memory are data: control characters, escape sequences and what is invisible are spelled
+  out, never sent to the terminal. `--json`, and `export` at a terminal, keep them as JSON escapes.
 - `-` in place of a text or a JSON value reads it from the standard input; `add` does so by itself in a pipe:
   `git log -1 --format=%B | agent-memory add --kind decision`.
 - A text that begins with a dash comes after `--`: `agent-memory add -- '-v is too noisy'`.
@@ -39,7 +39,8 @@ terminal that is narrow gets a small block of lines for each row instead of colu
   `last week`, `last monday`, `2 days ago`, `1 month ago`, `in 3 hours`; `2d` and `3h` are ago, too. One that names no
   time zone is taken as local time.
 - `--as-of` asks what was known then, `--valid-at` what was true in the world then.
-- Defaults come from the [settings](settings.md): variables such as `AGENT_MEMORY_USER`, or a `.env` file.
+- Defaults come from the [settings](settings.md): variables such as `AGENT_MEMORY_USER`, or a `.env` file
+  of your own. What is ignored of another `.env` is said on the standard error.
   `AGENT_MEMORY_DEBUG=1` does what `--debug` does.
 - `forget` asks before it erases; where nobody can answer, it needs `--yes`.
 - Work that takes long shows a bar at a terminal, on the standard error; in a pipe and with `--json` there is none.

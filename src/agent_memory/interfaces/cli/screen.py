@@ -12,8 +12,8 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from agent_memory.interfaces.cli.blocks import Block, Card, Column, Line, Note, Table, Under, Verbatim
-from agent_memory.interfaces.cli.cleaning import clean
 from agent_memory.interfaces.cli.output import cells, shown
+from agent_memory.models.visible import visible
 
 WIDE = 120  # room for every column
 NARROW = 90  # below, there are no columns
@@ -31,11 +31,11 @@ def draw(block: Block, console: Console) -> None:
         case Card(fields, body):
             _print(_card(fields, body, console), console)
         case Line(text, style, lead):
-            say(Text.assemble((lead, style), clean(text)) if lead else Text(clean(text), style), console)
+            say(Text.assemble((lead, style), visible(text)) if lead else Text(visible(text), style), console)
         case Verbatim(text):
-            say(Text(clean(text)), console)
+            say(Text(visible(text)), console)
         case Note(text):
-            say(Text(clean(text), "dim"), console)
+            say(Text(visible(text), "dim"), console)
 
 
 def say(text: Text, console: Console) -> None:
@@ -154,8 +154,8 @@ def _card(fields: list[tuple[str, object]], body: str, console: Console) -> list
     margin = max(len(name) for name, _ in fields) + GAP
     lines: list[Text] = []
     for name, value in fields:
-        for number, part in enumerate(wrapped(Text(clean(shown(value))), console.width - margin)):
+        for number, part in enumerate(wrapped(Text(visible(shown(value))), console.width - margin)):
             lines.append(Text.assemble((f"{name if number == 0 else '':<{margin}}", "dim"), part))
     if body:
-        lines += [Text(), *wrapped(Text(clean(body)), console.width)]
+        lines += [Text(), *wrapped(Text(visible(body)), console.width)]
     return lines

@@ -40,13 +40,12 @@ def command(session: Session, /, **given: Any) -> int:
     --tls-key encrypt what travels. Ctrl-C (or
     SIGTERM) finishes what was begun. --user and --tenant are those of callers who name none.
     """
-    from agent_memory.app import config
     from agent_memory.app.service import Service
     from agent_memory.interfaces import serving, tls
     from agent_memory.interfaces.cli import exits, output
     from agent_memory.interfaces.loopback import is_local
 
-    settings = config.load(store=session.store, tenant=session.tenant, user=session.user)
+    settings = session.settings()
     listen = serving.Listen(
         host=given["host"],
         port=given["port"],

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from agent_memory.app.config import Settings
     from agent_memory.app.memory import AgentMemory
     from agent_memory.app.service import Caller, Service
 
@@ -24,15 +26,27 @@ class Session:
     json: bool = False
     debug: bool = False
 
+    def settings(self) -> Settings:
+        """What counts; what does not is said here, on the standard error, and not by Python's warnings again. JSON has
+        no place for it: `doctor --json` has it all."""
+        from agent_memory.app import config
+        from agent_memory.interfaces.cli import output
+
+        found = config.heard(user=self.user, store=self.store, tenant=self.tenant)
+        warnings.simplefilter("ignore", config.SettingsWarning)
+        for notice in [] if self.json else config.told(found.notices):
+            output.write_error("warning:", notice.message, "yellow")
+            output.write_error("hint:", notice.fix, "yellow")
+        return config.settled(found)
+
     @contextmanager
     def memory(self, *, late: bool = False) -> Iterator[AgentMemory]:
         """The client of this run. Its working set is left as it is: the next command may want it. `late`: its store is
         opened when something is asked of it, and what is about files needs none."""
-        from agent_memory.app import config
         from agent_memory.app.memory import AgentMemory
         from agent_memory.models.record import SHARED, Scope
 
-        settings = config.load(user=self.user, store=self.store, tenant=self.tenant)
+        settings = self.settings()
         user = settings.user
         if late:
             scope = Scope(tenant=settings.tenant, user=user, agent=self.agent or SHARED)
@@ -60,12 +74,11 @@ class Session:
     def service(self) -> tuple[Service, Caller]:
         """An open store for a door that stays, and whoever started it as its caller: no key is asked of somebody who
         can open the file."""
-        from agent_memory.app import config
         from agent_memory.app.client import conversation
         from agent_memory.app.service import Caller, Service
         from agent_memory.models.record import SHARED, Scope
 
-        settings = config.load(user=self.user, store=self.store, tenant=self.tenant)
+        settings = self.settings()
         scope = Scope(tenant=settings.tenant, user=settings.user, agent=self.agent or SHARED)
         caller = Caller(scope, conversation(self.conversation))
         return Service(settings, own=True), caller

@@ -11,8 +11,10 @@ import mcp_types as types
 
 from agent_memory.app.operations import TABLE
 from agent_memory.app.service import Caller, Service
+from agent_memory.core.context.render import escaped
 from agent_memory.interfaces.mcp.answers import NOTE, SHOWN, short
 from agent_memory.models.errors import InvalidInput, NotFound
+from agent_memory.models.visible import visible
 
 Ask = Callable[..., Any]
 """Calls an operation by its name, with its arguments, for whoever chose the prompt."""
@@ -71,12 +73,17 @@ def made(service: Service, caller: Caller, name: str, given: Mapping[str, str]) 
     return types.GetPromptResult(description=chosen.title, messages=[said])
 
 
+def _flat(text: str) -> str:
+    """In one line, and without a letter that is not seen or that ends the element around it."""
+    return escaped(visible(" ".join(text.split())))
+
+
 @prompt("recall_first", "Recall before you answer", question="what you want to know")
 def recall_first(ask: Ask, question: str) -> str:
     """What memory holds about a question, and the question itself."""
     hits = [short(hit.record) for hit in ask("recall", query=question)]
-    lines = [f"- [{one['date']}] {one['kind']} {one['id']}: {' '.join(one['text'].split())}" for one in hits]
-    known = "\n".join(lines).replace("</memory", "< /memory") or "- nothing"  # no text ends the fence around it
+    lines = [f"- [{one['date']}] {one['kind']} {_flat(one['id'])}: {_flat(one['text'])}" for one in hits]
+    known = "\n".join(lines) or "- nothing"
     return (
         f"Memory holds this about the question (the first {SHOWN} characters of each; `get` an id for all of it). "
         f"{NOTE}\n\n<memory>\n{known}\n</memory>\n\nAnswer from it where it helps, name the ids that you used, and say "

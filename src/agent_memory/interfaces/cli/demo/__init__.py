@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -69,6 +70,7 @@ def _performed(store: Path, present: datetime, *, quiet: bool) -> Performance:
     from agent_memory.interfaces.cli.demo.asking import perform
     from agent_memory.interfaces.cli.demo.telling import StoryClock, Telling
 
+    warnings.simplefilter("ignore", config.SettingsWarning)  # they change nothing here
     clock = StoryClock(present)
     embedder = registry.open_embedder(config.load(embedding_provider="local"))
     with AgentMemory(USER, store=f"sqlite:///{store}", embedder=embedder, clock=clock) as memory:
