@@ -18,7 +18,7 @@ from enum import StrEnum
 from pathlib import Path
 from urllib.parse import quote
 
-from agent_memory.app import config, registry, telemetry
+from agent_memory.app import config, registry, telemetry, trust
 from agent_memory.app.memory import AgentMemory
 from agent_memory.app.remote import is_remote
 from agent_memory.engines.sqlite import schema
@@ -54,7 +54,7 @@ class Check:
 
 def examine(store: str | None = None) -> list[Check]:
     """Every check that makes sense here, in the order in which to repair things."""
-    checks = [check_python(), check_sqlite(), check_git(), *check_variables()]
+    checks = [check_python(), check_sqlite(), check_git(), *check_variables(), *check_pages()]
     try:
         settings = config.load(store=store)
     except AgentMemoryError as error:
@@ -109,6 +109,15 @@ def check_variables() -> Iterator[Check]:
         near = difflib.get_close_matches(name, known, 1)
         fix = f"did you mean {near[0]}?" if near else "docs/reference/settings.md has those there are"
         yield Check("variable", State.WARN, f"{name} means nothing", fix)
+
+
+def check_pages() -> Iterator[Check]:
+    """Whether the pages of the repository here are rules, or only what somebody wrote."""
+    here = trust.here()
+    if here is not None and here.trusted:
+        yield Check("pages", State.OK, f"{here.name} is trusted: its pages are rules")
+    elif here is not None:
+        yield Check("pages", State.WARN, f"{here.name} is not trusted: its pages are only quoted", trust.HOW)
 
 
 def check_embedder(embedder: Embedder) -> Check:

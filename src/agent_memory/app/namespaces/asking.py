@@ -7,13 +7,14 @@ from typing import Any, TypedDict
 
 from agent_memory.app.client import Client
 from agent_memory.app.config import read_recipes
+from agent_memory.app.following import shown_here
 from agent_memory.core.write.normalise import known_kind
 from agent_memory.models.errors import InvalidInput
 from agent_memory.models.model import Moment, Name
 from agent_memory.models.moment import to_micros
 from agent_memory.models.recipe import RECIPES, Recipe
 from agent_memory.models.record import Record, Status
-from agent_memory.ports.records import Filter, View
+from agent_memory.ports.records import CONFINED, Filter, View
 
 
 class Moments(TypedDict, total=False):
@@ -37,8 +38,11 @@ class Where(Moments, total=False):
     fields: dict[str, Any]
 
 
-def asked(client: Client, where: Where, at: Moments | None = None, *, searchable: bool = False) -> tuple[View, Filter]:
-    """The view and filter behind the words of a caller; `at` says when, where the rest is not the caller's."""
+def asked(
+    client: Client, where: Where, at: Moments | None = None, *, searchable: bool = False, everywhere: bool = False
+) -> tuple[View, Filter]:
+    """The view and filter behind the words of a caller; `at` says when, where the rest is not the caller's. Records
+    that follow pages are seen in their repository alone; `everywhere` is for copies, which hold everything."""
     moments = where if at is None else at
     view = client.view(moments.get("as_of"), moments.get("valid_at"))
     kinds = where.get("kinds")
@@ -62,6 +66,7 @@ def asked(client: Client, where: Where, at: Moments | None = None, *, searchable
         before=None if before is None else to_micros(before),
         min_confidence=where.get("min_confidence"),
         fields=_fields(client, kinds, where.get("fields") or {}),
+        pages=None if everywhere or not _has_pages(kinds) else shown_here(client, where.get("repository")),
     )
 
 
@@ -98,6 +103,10 @@ def turn_shown(record: Record) -> dict[str, Any]:
         "timestamp": record.valid_from.isoformat(),
         "conversation_id": record.conversation_id,
     }
+
+
+def _has_pages(kinds: list[str] | None) -> bool:
+    return kinds is None or CONFINED[0] in kinds
 
 
 def _micros(hours: float) -> int:

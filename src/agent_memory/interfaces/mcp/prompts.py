@@ -75,13 +75,19 @@ def made(service: Service, caller: Caller, name: str, given: Mapping[str, str]) 
 def recall_first(ask: Ask, question: str) -> str:
     """What memory holds about a question, and the question itself."""
     hits = [short(hit.record) for hit in ask("recall", query=question)]
-    lines = [f"- [{one['date']}] {one['kind']} {one['id']}: {' '.join(one['text'].split())}" for one in hits]
+    lines = [
+        f"- [{one['date']}] {one['kind']} {one['id']}{_from(one)}: {' '.join(one['text'].split())}" for one in hits
+    ]
     known = "\n".join(lines).replace("</memory", "< /memory") or "- nothing"  # no text ends the fence around it
     return (
         f"Memory holds this about the question (the first {SHOWN} characters of each; `get` an id for all of it). "
         f"{NOTE}\n\n<memory>\n{known}\n</memory>\n\nAnswer from it where it helps, name the ids that you used, and say "
         f"so if it does not tell.\n\nQuestion: {question}"
     )
+
+
+def _from(one: Mapping[str, Any]) -> str:
+    return f" (from the page {one['page']})" if "page" in one else ""
 
 
 @prompt(
