@@ -12,6 +12,7 @@ from agent_memory.core.rules.merge import merged
 from agent_memory.models.rules import Entry, Finding, Layer, Page, Quoted, Rule, Rulebook, Version
 
 LONGEST = 300  # characters of a rule that a verdict quotes
+LONGEST_NAME = 200
 UNTOLD = "on a page that is not trusted: `agent-memory rules lint` says more"
 _TICKS = re.compile(r"`+")
 
@@ -33,8 +34,9 @@ def restraining(pages: Sequence[Page], version: Version, repository: str) -> Rul
 
 
 def source(repository: str, page: str) -> str:
-    """How a quoted text is named."""
-    return f"not trusted: {repository}, {page}"
+    """How a quoted text is named. Whoever wrote it chose these names, too: they are no room for prose."""
+    named, file = ("%20".join(name.split())[:LONGEST_NAME] for name in (repository, page))
+    return f"not trusted: {named}, {file}"
 
 
 def quote(one: Quoted) -> str:
