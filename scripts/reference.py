@@ -30,9 +30,9 @@ configuration folder is `~/.config/agent-memory` (macOS: `~/Library/Application 
 that over the `.env` of the working directory, and that over your own; a name with the prefix wins over one without.
 [`.env.example`](../../.env.example) has them all, and `agent-memory doctor` shows where each came from.
 
-A `.env` in the working directory may be somebody else's: clones and archives bring one along. It may set
-{harmless}. The rest says whose memories these are, and where they and your keys go: there it is ignored, and a
-warning says so.
+A `.env` in the working directory may be somebody else's: clones and archives bring one along. Unless you trust that
+folder (`agent-memory rules trust`), it may set {harmless}. The rest says whose memories these are, and where they and
+your keys go: there it is ignored, and a warning says so.
 
 A key in the environment is never sent to an address that a file names, and a key in a file only to the address in the
 same file, or to the provider's usual one.

@@ -184,6 +184,12 @@ class Repo:
         file.write_bytes(text if isinstance(text, bytes) else text.encode())
         return file
 
+    def trust(self) -> None:
+        """As `agent-memory rules trust` does in it."""
+        from agent_memory.app import trust
+
+        trust.trust(trust.Repository(self.root))
+
     def commit(self, message: str = "change", **files: str | bytes) -> str:
         """Commit everything; `files` are pages of `.memory` by their names."""
         for name, text in files.items():

@@ -32,7 +32,7 @@ from agent_memory.testing.builders import (
     with_vectors,
 )
 
-IDS, KINDS, KEYS, TYPES = "abcd", ("note", "fact"), ("k1", "k2"), ("about", DERIVED_FROM)
+IDS, KINDS, KEYS, TYPES = "abcd", ("note", "procedure"), ("k1", "k2"), ("about", DERIVED_FROM)
 WORDS, UNITS = ("red", "green", "blue"), (0.0, 0.25, 0.5, 1.0)
 SCOPES = (ALICE, ALICES_BOT, BOT, SHARED, BOB, STRANGER)
 WRITERS = (*SCOPES, ALICE, ALICE, SHARED, ALICES_BOT)  # where most happens, most meets
@@ -53,7 +53,7 @@ def some_put(pick: Random) -> Put:
         " ".join(pick.choices(WORDS, k=pick.randint(1, 4))),
         id=id,
         kind=KINDS[id in "ab"] if pick.randrange(10) else KINDS[0],  # the wrong kind is an error: rarely
-        payload={"n": pick.randrange(3)},
+        payload={"n": pick.randrange(3), **pick.choice(({}, {"origin": "r1"}, {"origin": "r2"}))},
         key=pick.choice((None, *KEYS)),
         conversation_id=pick.choice((None, "c1", "c2")),
         position=pick.choice((*NOTHING, 0, 1)),
@@ -94,7 +94,7 @@ def some_condition(pick: Random) -> Expect:
 
 def some_filter(pick: Random) -> Filter:
     return Filter(
-        kinds=pick.choice((*NOTHING, ("note",), ("fact", "unheard", "note"))),
+        kinds=pick.choice((*NOTHING, ("note",), ("procedure", "unheard", "note"))),
         statuses=pick.choice(((Status.ACTIVE,), tuple(Status))),
         conversation_id=pick.choice((*NOTHING, "c1", "unheard")),
         repository=pick.choice((*NOTHING, "r1")),
@@ -102,4 +102,5 @@ def some_filter(pick: Random) -> Filter:
         before=pick.choice((*NOTHING, moment(pick))),
         min_confidence=pick.choice((*NOTHING, *UNITS)),
         fields=pick.choice(((), (("n", 1),))),
+        pages=pick.choice((*NOTHING, (), ("r1",))),
     )

@@ -98,6 +98,16 @@ def test_a_users_own_address_does_not_get_a_key_of_the_environment(
     assert len(listener.arrived) == 3 and KEY in listener.arrived[2]
 
 
+def test_a_folder_that_the_user_trusts_has_a_say(process: Any, clone: Path, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere.db"
+    (clone / ".env").write_text(f"AGENT_MEMORY_STORE=sqlite:///{elsewhere}\n")
+    assert "AGENT_MEMORY_STORE ignored" in process("add", "one").err and not elsewhere.exists()
+    process("rules", "trust")
+    ran = process("add", "two")
+    assert ran.code == 0 and "ignored" not in ran.err and elsewhere.exists()
+    assert [one["text"] for one in process("list", "--json").json] == ["two"]
+
+
 def test_json_stays_json(process: Any, clone: Path) -> None:
     (clone / ".env").write_text("AGENT_MEMORY_STORE=http://127.0.0.1:9\nAGENT_MEMORY_STOER=1\n")
     ran = process("list", "--json")

@@ -41,6 +41,7 @@ def commits(repo: Any, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     first = repo.commit("feat: first rules", procedural=FIRST)
     repo.git("tag", "v0.1")
     second = repo.commit("feat: other rules", procedural=SECOND)
+    repo.trust()
     monkeypatch.chdir(repo.root)
     return [first, second]
 

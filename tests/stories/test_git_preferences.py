@@ -100,7 +100,7 @@ def test_preferences_and_rules_follow_their_user_into_a_clone(upstream: Any, tmp
 def test_what_is_remembered_holds_on_a_machine_without_ones_pages(upstream: Any, tmp_path: Path, monkeypatch) -> None:
     say("rules", "propose", MERGE)
     say("rules", "approve", "never-merge")
-    say("recall", "merge", folder=tmp_path)  # the page is seen, and remembered
+    say("rules", "follow", folder=tmp_path)  # the page is remembered
     monkeypatch.setenv("AGENT_MEMORY_CONFIG", str(tmp_path / "another machine"))
     upstream.git("clone", "--quiet", upstream.root, tmp_path / "clone")
     applied = json.loads(say("rules", "apply", tmp_path / "clone", "--json"))

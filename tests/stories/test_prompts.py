@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from agent_memory import AgentMemory
-from agent_memory.app.namespaces import Records
 from agent_memory.models.errors import Conflict, InvalidInput, NotFound
 
 PAGE = """# How we work
@@ -36,6 +35,7 @@ MERGE = "**linear** (deny) Keep the history linear.\n  - command: `git merge`"
 @pytest.fixture
 def project(repo, monkeypatch):
     repo.commit("rules", procedural=PAGE)
+    repo.trust()
     monkeypatch.chdir(repo.root)
     return repo
 
@@ -71,51 +71,54 @@ def test_a_budget_is_kept_and_says_what_was_left_out(project) -> None:
 
 
 @pytest.mark.requirement("P1", "P3")
-def test_recall_finds_what_a_page_says_and_follows_its_changes(project) -> None:
+def test_recall_finds_what_a_page_says_once_it_is_followed(project) -> None:
     with AgentMemory("ada") as memory:
+        assert names(memory) == set()
+        assert memory.rules.follow().written == 4
         assert names(memory) == {"never-merge", "short", "deploy-to-staging", "rotate-the-database-password"}
         before = {hit.record.id: hit.record.version for hit in memory.recall("deploy", kinds=["procedure"])}
         project.write(".memory/procedural.md", "A new first line.\n\n" + PAGE.replace("ten minutes", "an hour"))
+        done = memory.rules.follow()
+        assert (done.written, done.archived, done.unchanged) == (1, 0, 3)
         hits = memory.recall("deploy to staging", kinds=["procedure"])
         assert "an hour" in hits[0].record.text
+        assert str(hits[0].page) == f"{project.root}, .memory/procedural.md"
         after = {hit.record.id: hit.record.version for hit in memory.recall("deploy", kinds=["procedure"])}
         changed = {id for id in after if after[id] != before.get(id)}
         assert [memory.records.get(id).payload["name"] for id in changed] == ["deploy-to-staging"]
         project.write(".memory/procedural.md", "## Rules\n\n- **short** Write short sentences.\n")
+        assert memory.rules.follow().archived == 3
         assert names(memory) == {"short"}
         (was,) = [one for one in memory.records.history(hits[0].record.id) if "ten minutes" in one.text][:1]
         assert was.source == "page"
 
 
 @pytest.mark.local
-def test_unchanged_pages_are_not_written_again(project) -> None:
+def test_no_read_writes_and_unchanged_pages_are_not_written_again(project) -> None:
     with AgentMemory("ada") as memory:
-        memory.recall("deploy")
-        lines = len(memory.records.journal(limit=1000))
-        memory.recall("deploy")
-        project.commit("nothing about the pages")
-        memory.recall("deploy")
-        asked: list[object] = []
-        memory.rules.prompt(task="deploy", folder=str(project.root.parent))
-        find = Records.find
-        Records.find = lambda self, *words, **more: asked.append(words) or find(self, *words, **more)  # type: ignore[method-assign]
-        try:
-            memory.rules.prompt(task="deploy", folder=str(project.root.parent))
+        for _ in range(2):
             memory.recall("deploy")
-        finally:
-            Records.find = find  # type: ignore[method-assign]
-        assert asked == [], "two folders in turn are not looked through anew each time"
-    with AgentMemory("ada") as memory:
-        memory.recall("deploy")
-        assert len(memory.records.journal(limit=1000)) == lines
+            memory.assemble_context("deploy to staging")
+            memory.remember("deploy")
+            memory.rules.prompt(task="deploy")
+            memory.records.find("procedure")
+        assert memory.records.journal(limit=1000) == []
+        memory.rules.follow()
+        lines = len(memory.records.journal(limit=1000))
+        assert memory.rules.follow().written == 0
+        project.commit("nothing about the pages")
+        memory.rules.follow()
+        assert len(memory.records.journal(limit=1000)) == lines > 0
 
 
 @pytest.mark.local
 def test_a_page_that_cannot_be_read_now_takes_nothing_away(project) -> None:
     with AgentMemory("ada") as memory:
+        memory.rules.follow()
         before = names(memory)
         project.write(".memory/procedural.md", b"\xff")
-        assert names(memory) == before
+        memory.rules.follow()
+        assert names(memory) == before != set()
         assert memory.rules.prompt().rules == ["unreadable-procedural-md"]
 
 
@@ -123,17 +126,19 @@ def test_a_page_that_cannot_be_read_now_takes_nothing_away(project) -> None:
 def test_what_other_folders_say_is_left_alone(project, tmp_path: Path, monkeypatch) -> None:
     project.write("sub/.memory/procedural.md", "## Rules\n\n- **only-here** Only here.\n")
     with AgentMemory("ada") as memory:
-        monkeypatch.chdir(project.root / "sub")
+        memory.rules.follow(folder="sub")
         assert "only-here" in names(memory, "only here")
-        monkeypatch.chdir(project.root)
+        memory.rules.follow()
         assert "only-here" in names(memory, "only here")
         monkeypatch.chdir(tmp_path)
-        assert "never-merge" in names(memory)
+        assert names(memory) == set()
         assert memory.rules.prompt().rules == []
         assert "never-merge" not in memory.assemble_context("merge the branch").text
+        found = memory.recall("merge", kinds=["procedure"], repository=str(project.root))
+        assert "never-merge" in {hit.record.payload["name"] for hit in found}
     monkeypatch.chdir(project.root)
     with AgentMemory("bob") as other:
-        other.rules.prompt(folder=str(tmp_path))
+        other.rules.follow()
         assert all(one.scope.user == "bob" for one in other.records.find("procedure"))
 
 
@@ -220,9 +225,10 @@ def test_a_server_shows_nobody_the_pages_of_whoever_runs_it(project, serving, mo
 
     monkeypatch.setenv("AGENT_MEMORY_WORKPLACE", str(project.root))
     own = Path(os.environ["AGENT_MEMORY_CONFIG"])
-    own.mkdir()
+    own.mkdir(exist_ok=True)
     (own / "mine.md").write_text("## Rules\n\n- **secret** (deny) Mine alone.\n  - command: `secret`\n")
     with AgentMemory("ada") as memory:
+        memory.rules.follow()
         assert "secret" in memory.rules.prompt(task="deploy").rules and "secret" in names(memory, "mine alone")
     with serving() as url, httpx.Client(base_url=f"{url}/v1") as client:
         told = [
@@ -234,7 +240,8 @@ def test_a_server_shows_nobody_the_pages_of_whoever_runs_it(project, serving, mo
         assert [one.status_code for one in told] == [200] * 4
         assert all("Mine alone" not in one.text and "mine.md" not in one.text for one in told)
         assert told[2].json()["allowed"]
-        client.post("/rules/prompt", json={"task": "deploy"}, headers={"X-Memory-User": "ada"})
+        followed = client.post("/rules/follow", json={}, headers={"X-Memory-User": "ada"})
+        assert followed.json()["repository"] == str(project.root), followed.text
     with AgentMemory("ada") as memory:
         kept = [one.status for one in memory.records.find("procedure", fields={"origin": "user"})]
         assert kept == ["active"]  # a server knows nothing of them, and takes none away

@@ -29,9 +29,9 @@ def verdict(action: Action, folder: Path, at: str | None = None, own: bool = Tru
 
 def book_for(action: Action, folder: Path, at: str | None = None, own: bool = True) -> Rulebook:
     """The rules that hold for an action in a folder, its links resolved."""
-    from agent_memory.app.procedures import procedures
+    from agent_memory.app.trust import book
 
-    return procedures(own).book(home(action, folder), at)
+    return book(home(action, folder), at, own, checked=True)
 
 
 @functools.cache

@@ -100,10 +100,6 @@ class Client:
                     return found, Author(scope, actor=self.scope.user)
         return None, self.author()
 
-    @property
-    def followed(self) -> wiring.Followed:
-        return self.runtime.followed
-
     def desk(self) -> Desk:
         return Desk(self.scope, self.conversation_id or GLOBAL)
 

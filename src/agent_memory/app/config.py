@@ -143,9 +143,9 @@ def shown(name: str, value: object) -> str:
 def own(path: Path, environment: Mapping[str, str] | None = None) -> bool:
     """Whether a `.env` is the user's own: it lies in their configuration folder, or in a folder that they trust. In any
     other folder it may be a stranger's, who gave it away in a repository or an archive."""
-    from agent_memory.app.trust import trusted
+    from agent_memory.app.trust import Repository  # it asks git, and that only where a file wants something
 
-    return _is_same(path.parent, config_folder(environment)) or trusted(path.parent)
+    return _is_same(path.parent, config_folder(environment)) or Repository(path.parent).trusted
 
 
 def _dotenvs(environment: Mapping[str, str]) -> list[Path]:

@@ -18,7 +18,7 @@ from enum import StrEnum
 from pathlib import Path
 from urllib.parse import quote
 
-from agent_memory.app import config, registry, telemetry
+from agent_memory.app import config, registry, telemetry, trust
 from agent_memory.app.memory import AgentMemory
 from agent_memory.app.mounts import MOUNTS, file_system, nearest, on_network
 from agent_memory.app.remote import is_remote
@@ -61,7 +61,7 @@ class Check:
 def examine(store: str | None = None) -> list[Check]:
     """Every check that makes sense here, in the order in which to repair things."""
     heard = config.heard(store=store)
-    checks = [check_python(), check_sqlite(), check_git(), *check_variables(heard)]
+    checks = [check_python(), check_sqlite(), check_git(), *check_variables(heard), *check_pages()]
     try:
         settings = config.settled(heard)
     except AgentMemoryError as error:
@@ -124,6 +124,15 @@ def check_variables(heard: Heard) -> Iterator[Check]:
     yield Check("setting", State.OK, f"{', '.join(left)} (default)")
     for notice in heard.notices:
         yield Check("variable", State.OK if notice.aside else State.WARN, notice.message, notice.fix)
+
+
+def check_pages() -> Iterator[Check]:
+    """Whether the pages of the repository here are rules, or only what somebody wrote."""
+    here = trust.here()
+    if here is not None and here.trusted:
+        yield Check("pages", State.OK, f"{here.name} is trusted: its pages are rules")
+    elif here is not None:
+        yield Check("pages", State.WARN, f"{here.name} is not trusted: its pages are only quoted", trust.HOW)
 
 
 def check_embedder(embedder: Embedder) -> Check:

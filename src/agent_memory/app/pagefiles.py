@@ -88,10 +88,10 @@ def create(file: Path, data: bytes) -> bool:
         return False
 
 
-def put(file: Path, data: bytes) -> None:
+def put(file: Path, data: bytes, mode: int = 0o666) -> None:
     """Write a file of ours, whole or not at all, in the place of whatever was there."""
     _make_folder(file.parent)
-    with _written_beside(file, data) as beside:
+    with _written_beside(file, data, mode) as beside:
         beside.replace(file)
 
 
@@ -124,11 +124,11 @@ def _make_folder(folder: Path) -> None:
 
 
 @contextmanager
-def _written_beside(file: Path, data: bytes) -> Iterator[Path]:
+def _written_beside(file: Path, data: bytes, mode: int = 0o666) -> Iterator[Path]:
     """The data under another name in the same folder, which is gone when this ends."""
     beside = file.with_name(f".{file.name}.{new_id()}")
     try:
-        _write(beside, data)
+        _write(beside, data, mode)
         yield beside
     except FileExistsError:
         raise
@@ -138,8 +138,8 @@ def _written_beside(file: Path, data: bytes) -> Iterator[Path]:
         beside.unlink(missing_ok=True)
 
 
-def _write(file: Path, data: bytes) -> None:
-    with file.open("xb") as out:
+def _write(file: Path, data: bytes, mode: int = 0o666) -> None:
+    with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode), "wb") as out:
         out.write(data)
         out.flush()
         os.fsync(out.fileno())

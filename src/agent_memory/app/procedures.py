@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
@@ -19,25 +21,36 @@ MOST_BOOKS = 64  # folders and refs that are kept
 MOST_PAGES = 2000
 
 
+@dataclass(frozen=True)
+class Untrusted:
+    """A repository whose pages nobody here has trusted: they are quoted, or, where an action is `checked`, may only
+    forbid."""
+
+    repository: str
+    checked: bool = False
+
+
 class Procedures:
     """Safe to use from several threads: what is kept is put into its place whole, and nobody waits for anybody."""
 
     def __init__(self, pages: Pages) -> None:
         self._pages = pages
-        self._books: dict[tuple[Path, str | None], tuple[Found, Rulebook, tuple[Page, ...]]] = {}
+        self._books: dict[tuple[object, ...], tuple[Found, Rulebook, tuple[Page, ...]]] = {}
         self._read: dict[tuple[object, ...], Page] = {}
 
-    def book(self, folder: Path, at: str | None = None) -> Rulebook:
+    def book(self, folder: Path, at: str | None = None, untrusted: Untrusted | None = None) -> Rulebook:
         """What holds in a folder (its links resolved), now or at a commit, tag or branch. It is shared: do not change
         its lists."""
-        return self._held(folder, at)[0]
+        return self._held(folder, at, untrusted)[0]
 
-    def pages(self, folder: Path) -> tuple[Page, ...]:
+    def pages(self, folder: Path, at: str | None = None) -> tuple[Page, ...]:
         """The pages behind it, the farthest first."""
-        return self._held(folder, None)[1]
+        return self._held(folder, at)[1]
 
-    def _held(self, folder: Path, at: str | None) -> tuple[Rulebook, tuple[Page, ...]]:
-        key = (folder, at)
+    def _held(
+        self, folder: Path, at: str | None, untrusted: Untrusted | None = None
+    ) -> tuple[Rulebook, tuple[Page, ...]]:
+        key = (folder, at, untrusted)
         if (kept := self._books.get(key)) is not None:
             before, book, pages = kept
             found = self._pages.still(before)
@@ -47,7 +60,7 @@ class Procedures:
                 return book, pages
         found = self._pages.find(folder, at)
         pages = tuple(self._page(file) for file in found.files)
-        book = _merged(pages, found.version)
+        book = _merged(pages, found.version, untrusted)
         if len(self._books) >= MOST_BOOKS:
             self._books.clear()
         self._books[key] = (found, book, pages)
@@ -57,17 +70,10 @@ class Procedures:
         """The rules that differ between two states; the later one is the disk, where none is named."""
         from agent_memory.core.rules.changes import changes
 
-        return changes(self.called(folder, a, "a").rules, self.called(folder, b, "b").rules)
-
-    def called(self, folder: Path, at: str | None, field: str) -> Rulebook:
-        """The same as `book`, for a caller who knows the ref by another name: errors call it so."""
-        try:
-            return self.book(folder, at)
-        except (InvalidInput, NotFound) as error:
-            if error.field != "at":
-                raise
-            said = f"{field}:{error.message.removeprefix('at:')}"
-            raise type(error)(said, hint=error.hint, field=field) from None
+        with called("a"):
+            before = self.book(folder, a)
+        with called("b"):
+            return changes(before.rules, self.book(folder, b).rules)
 
     def log(self, folder: Path, limit: int) -> list[RuleRevision]:
         """The commits that changed rules, the newest first."""
@@ -101,6 +107,18 @@ class Procedures:
         return page
 
 
+@contextmanager
+def called(field: str) -> Iterator[None]:
+    """For a caller who knows the ref by another name: errors call it so."""
+    try:
+        yield
+    except (InvalidInput, NotFound) as error:
+        if error.field != "at":
+            raise
+        said = f"{field}:{error.message.removeprefix('at:')}"
+        raise type(error)(said, hint=error.hint, field=field) from None
+
+
 def understood(file: PageFile) -> Page:
     """A page as it is understood; a problem is a finding."""
     from agent_memory.core.rules.page import Facts, read, unreadable
@@ -111,10 +129,14 @@ def understood(file: PageFile) -> Page:
     return read(file.path, file.text, facts)
 
 
-def _merged(pages: Sequence[Page], version: Version) -> Rulebook:
+def _merged(pages: Sequence[Page], version: Version, untrusted: Untrusted | None = None) -> Rulebook:
     """Where there are no pages, what reads them is not loaded: most folders have none."""
     if not pages:
         return Rulebook(rules=[], entries=[], pages=[], version=version)
+    if untrusted is not None:
+        from agent_memory.core.rules.quoting import quoting, restraining
+
+        return (restraining if untrusted.checked else quoting)(pages, version, untrusted.repository)
     from agent_memory.core.rules.merge import merged
 
     return merged(pages, version)

@@ -22,7 +22,7 @@ from agent_memory.app.client import Client
 from agent_memory.app.config import Settings
 from agent_memory.app.operations import TABLE, Namespace, Operation, Permission
 from agent_memory.app.wire import BUSY, Request, Wire
-from agent_memory.app.wiring import Followed, watch_forks
+from agent_memory.app.wiring import watch_forks
 from agent_memory.app.workplace import Workplace
 from agent_memory.models.errors import AgentMemoryError, Denied, InvalidInput, PartMissing, StoreError
 from agent_memory.models.model import Stored, new_id
@@ -57,7 +57,6 @@ class RemoteClient(Client):
         self.scope = scope
         self.conversation_id = conversation_id
         self.workplace = Workplace()
-        self._followed: Followed = {}
         self._left = threading.Lock()
 
     @functools.cached_property
@@ -71,10 +70,6 @@ class RemoteClient(Client):
         """Ready to call, or an error that says why not. Nobody is called yet."""
         _ = self._wire
         return self
-
-    @property
-    def followed(self) -> Followed:
-        return self._followed
 
     def __getattr__(self, name: str) -> NoReturn:
         if name in ("runtime", "clock"):

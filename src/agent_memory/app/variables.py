@@ -127,7 +127,7 @@ def _refusals(path: Path, names: list[str], own: Path, *, asked_for: bool) -> It
             yield Notice(
                 f"{path}: {', '.join(some)} ignored: this file may be somebody else's, and so it decides neither whose "
                 "memories these are nor where they and your keys go",
-                f"if you want it, put it into {own} or into the environment",
+                f"if you want it, put it into {own} or into the environment, or `agent-memory rules trust` this folder",
                 aside,
             )
 

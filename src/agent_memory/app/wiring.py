@@ -17,7 +17,6 @@ from agent_memory.core.recall.recall import Recalling
 from agent_memory.core.write.commit import Writing
 from agent_memory.core.write.embed import Embedding
 from agent_memory.models.kinds.kind import Kind
-from agent_memory.models.record import Scope
 from agent_memory.ports.access import Refusal
 from agent_memory.ports.embedder import Embedder, Passage, Space, embed_and_count
 from agent_memory.ports.gate import CALL_SECONDS, CALLS, FORK_SECONDS, Gate
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-Followed = dict[tuple[Scope, str, str], object]
 """Of a reader, a repository and a folder in it: the pages that records follow, as they were seen last."""
 
 
@@ -81,7 +79,6 @@ class Runtime:
     receipts: Book[ReceiptLine] = field(init=False)
     refusals: Book[Refusal] = field(init=False)
     calling: Calling = field(init=False)
-    followed: Followed = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         price = getattr(self.embedder.embedder, "price", self.settings.embedding_price)

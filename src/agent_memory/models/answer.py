@@ -36,9 +36,29 @@ class Why(Model):
     exact_key: bool = False
 
 
+class FromPage(Model):
+    """The page that a record follows: its file, and the repository it is in (`user`: one's own pages)."""
+
+    model_config = ConfigDict(frozen=True)
+
+    repository: str
+    file: str
+
+    @classmethod
+    def of(cls, record: Record) -> FromPage | None:
+        payload = record.payload
+        if record.kind != "procedure" or not (payload.get("origin") and payload.get("page")):
+            return None
+        return cls.trusted(repository=payload["origin"], file=payload["page"])
+
+    def __str__(self) -> str:
+        return f"{self.repository}, {self.file}"
+
+
 class Hit(Model):
     """`score` orders this recall; `relevance` is absolute, 0 to 1, and can be compared between recalls. `repeats` are
-    the ids of other records that say the same, where the recipe collapses them."""
+    the ids of other records that say the same, where the recipe collapses them. `page` is there where it comes from a
+    page of procedures."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -47,6 +67,7 @@ class Hit(Model):
     relevance: float
     why: Why
     repeats: list[str] = Field(default_factory=list)
+    page: FromPage | None = None
 
     @property
     def id(self) -> str:

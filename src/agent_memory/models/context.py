@@ -65,3 +65,5 @@ class Context(Model):
     receipt_id: str = ""
     counter: str = "estimate"
     milliseconds: float = 0.0
+    untrusted: str | None = None
+    """The repository whose pages are only quoted here, since nobody has trusted it."""

@@ -160,8 +160,21 @@ class Page(Model):
     findings: tuple[Finding, ...] = ()
 
 
+class Quoted(Model):
+    """What a page says of a repository that is not trusted: data from a named source, and no rule."""
+
+    model_config = ConfigDict(frozen=True)
+
+    repository: str
+    page: str
+    section: str
+    id: Name
+    text: Text
+
+
 class Rulebook(Model):
-    """Everything that holds in a folder: of rules with one id, the nearest."""
+    """Everything that holds in a folder: of rules with one id, the nearest. In a repository that is not trusted these
+    are the rules of one's own alone, and `quoted` is what its pages say."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -170,6 +183,9 @@ class Rulebook(Model):
     pages: list[str]
     findings: list[Finding] = Field(default_factory=list)
     version: Version
+    repository: str | None = None
+    is_trusted: bool = True
+    quoted: list[Quoted] = Field(default_factory=list)
 
 
 class Action(Model):
@@ -293,7 +309,8 @@ class LeftOutProcedure(Model):
 
 
 class Prefix(Model):
-    """The beginning of a prompt. The same `digest` is the same text, so that a prompt cache can keep it."""
+    """The beginning of a prompt. The same `digest` is the same text, so that a prompt cache can keep it. `untrusted`
+    names the repository whose pages are only quoted, since nobody here trusts it; `quoted` are their ids."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -305,6 +322,8 @@ class Prefix(Model):
     left_out: list[LeftOutProcedure] = Field(default_factory=list)
     digest: str
     version: Version
+    quoted: list[str] = Field(default_factory=list)
+    untrusted: str | None = None
 
 
 class Proposal(Model):
@@ -332,3 +351,25 @@ class AppliedRules(Model):
     config: dict[str, str] = Field(default_factory=dict)
     hooks: list[str] = Field(default_factory=list)
     skipped: dict[str, str] = Field(default_factory=dict)
+
+
+class TrustedRepository(Model):
+    """A repository whose pages hold: by its folder and by where it was cloned from (empty: from nowhere), and only
+    while both are so."""
+
+    model_config = ConfigDict(frozen=True)
+
+    path: str
+    origin: str
+    at: Moment
+
+
+class FollowedPages(Model):
+    """What `rules follow` did: how many records it wrote, and how many it archived, since no page says so any more."""
+
+    model_config = ConfigDict(frozen=True)
+
+    repository: str
+    written: int
+    archived: int
+    unchanged: int

@@ -25,10 +25,15 @@ class View:
     valid_at: int | None = None
 
 
+CONFINED = ("procedure", "origin")
+"""The kind that belongs to places, and its indexed field that names the place."""
+
+
 @dataclass(frozen=True, slots=True)
 class Filter:
     """Which records: everything that is given must hold. `after` and `before` bound `valid_from`, half open.
-    `fields` compares payload fields that the kind has indexed."""
+    `fields` compares payload fields that the kind has indexed. `pages` are the places whose pages may be seen: a record
+    that is `CONFINED` to another place is not; None confines nothing."""
 
     kinds: tuple[str, ...] | None = None
     statuses: tuple[Status, ...] = (Status.ACTIVE,)
@@ -38,6 +43,7 @@ class Filter:
     before: int | None = None
     min_confidence: float | None = None
     fields: tuple[tuple[str, str | int | float], ...] = ()
+    pages: tuple[str, ...] | None = None
 
 
 Deriver = Callable[[str, str, str], Derived]

@@ -8,13 +8,14 @@ from typing import Any, TypedDict
 
 from agent_memory.app.client import Client
 from agent_memory.app.config import read_recipes
+from agent_memory.app.following import shown_here
 from agent_memory.core.write.normalise import known_kind
 from agent_memory.models.errors import Denied, InvalidInput
 from agent_memory.models.model import Moment, Name
 from agent_memory.models.moment import to_micros
 from agent_memory.models.recipe import RECIPES, Recipe
 from agent_memory.models.record import Record, Status
-from agent_memory.ports.records import Filter, View
+from agent_memory.ports.records import CONFINED, Filter, View
 
 
 class Moments(TypedDict, total=False):
@@ -38,8 +39,11 @@ class Where(Moments, total=False):
     fields: dict[str, Any]
 
 
-def asked(client: Client, where: Where, at: Moments | None = None, *, searchable: bool = False) -> tuple[View, Filter]:
-    """The view and filter behind the words of a caller; `at` says when, where the rest is not the caller's."""
+def asked(
+    client: Client, where: Where, at: Moments | None = None, *, searchable: bool = False, everywhere: bool = False
+) -> tuple[View, Filter]:
+    """The view and filter behind the words of a caller; `at` says when, where the rest is not the caller's. Records
+    that follow pages are seen in their repository alone; `everywhere` is for copies, which hold everything."""
     moments = where if at is None else at
     view = client.view(moments.get("as_of"), moments.get("valid_at"))
     kinds = where.get("kinds")
@@ -63,6 +67,7 @@ def asked(client: Client, where: Where, at: Moments | None = None, *, searchable
         before=None if before is None else to_micros(before),
         min_confidence=where.get("min_confidence"),
         fields=_fields(client, kinds, where.get("fields") or {}),
+        pages=None if everywhere or not _has_pages(kinds) else shown_here(client, where.get("repository")),
     )
 
 
@@ -117,6 +122,10 @@ def own_user(client: Client, user_id: str | None) -> None:
             hint="leave it out, or open an AgentMemory for that user",
             field="user_id",
         )
+
+
+def _has_pages(kinds: list[str] | None) -> bool:
+    return kinds is None or CONFINED[0] in kinds
 
 
 def _micros(hours: float) -> int:

@@ -6,9 +6,11 @@ import time
 from typing import Any, Unpack
 
 from agent_memory.app import registry
-from agent_memory.app.following import book_here, follow_here
+from agent_memory.app.fitting import fitting
+from agent_memory.app.following import folder_here
 from agent_memory.app.namespaces.asking import Moments, asked, chosen_recipe
 from agent_memory.app.operations import Namespace, operation
+from agent_memory.app.trust import Repository, book
 from agent_memory.core.context import gather
 from agent_memory.core.context.assemble import SHARE, Assembled, Candidate, Limits, assemble
 from agent_memory.core.context.tokens import Counter, checked
@@ -60,19 +62,19 @@ class Contexts(Namespace):
         started = time.perf_counter()
         limits = _limits(max_tokens, counter, format, bounds)
         chosen = TIERS if tiers is None else tuple(tiers)
-        repository = None if bounds.get("as_of") or bounds.get("valid_at") else follow_here(self._client)
         question = self._question(task_description, chosen, bounds)
         recalled, line = answer(self._client.runtime.recalling, question)
         with span("context.gather"):
-            hits = recalled.hits if repository is None else gather.without_rules(recalled.hits, repository)
-            rules = [] if repository is None else book_here(self._client)
-            candidates = [*gather.rules(rules), *self._candidates(hits, chosen, bounds, limits)]
+            pages, untrusted = self._pages(task_description, chosen, bounds)
+            hits = [hit for hit in recalled.hits if hit.page is None]
+            candidates = [*pages, *self._candidates(hits, chosen, bounds, limits)]
         made = assemble(task_description, candidates, limits)
         context = made.context.model_copy(
             update={
                 "receipt_id": recalled.receipt_id,
                 "counter": counter if isinstance(counter, str) else "function",
                 "milliseconds": round((time.perf_counter() - started) * 1000, 3),
+                "untrusted": untrusted,
             }
         )
         self._client.runtime.receipts.add(with_context(line, made.shown, _told(made, context, chosen, format)))
@@ -82,6 +84,22 @@ class Contexts(Namespace):
         kinds = [kind.name for kind in self._client.runtime.kinds.values() if kind.searchable and kind.tier in tiers]
         view, where = asked(self._client, {"kinds": kinds}, at)
         return Question(task, view, where, CANDIDATES, chosen_recipe(self._client, CONTEXT))
+
+    def _pages(self, task: str, tiers: tuple[Tier, ...], at: Moments) -> tuple[list[Candidate], str | None]:
+        """What the pages say that hold here now, and the repository that is not trusted, if they are of one."""
+        folder = None if at.get("as_of") or at.get("valid_at") else folder_here(self._client)
+        found = None if folder is None else book(folder, own=self._client.workplace.own)
+        if folder is None or found is None or not found.pages:
+            return [], None
+        repository = found.repository or Repository(folder).name
+        kind = self._client.runtime.kinds["procedure"]
+        said = [*gather.entries(found.entries, repository, kind), *gather.quoted(found.quoted, kind)]
+        said = said if kind.tier in tiers else []
+        embedding = self._client.runtime.embedding
+        texts = [one.item.content for one in said]
+        fits = fitting(task, texts, embedding.embed, embedding.space.fingerprint, self._client.now())
+        rules = gather.rules(found.rules, repository)
+        return [*rules, *gather.fitted(said, fits)], None if found.is_trusted else repository
 
     def _candidates(self, hits: list[Hit], tiers: tuple[Tier, ...], at: Moments, limits: Limits) -> list[Candidate]:
         kinds = self._client.runtime.kinds

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from agent_memory.app import pagefiles, registry
-from agent_memory.app.following import follow
+from agent_memory.app import pagefiles, registry, trust
+from agent_memory.app.fitting import fitting
 from agent_memory.app.namespaces.contexts import MOST_TOKENS
+from agent_memory.app.namespaces.embedder import Embedder
 from agent_memory.app.namespaces.records import Records
-from agent_memory.app.namespaces.retriever import Retriever
 from agent_memory.app.namespaces.user import User
 from agent_memory.app.operations import Namespace, Permission, operation
 from agent_memory.app.procedures import Procedures, procedures
@@ -18,13 +18,14 @@ from agent_memory.app.workplace import Workplace
 from agent_memory.core.context.tokens import checked
 from agent_memory.models.context import Counting
 from agent_memory.models.errors import Denied, InvalidInput
+from agent_memory.models.kinds.procedure import USER
+from agent_memory.models.moment import to_micros
 from agent_memory.models.rules import AppliedRules, Layer, Prefix, Rule, Rulebook, Version
 
 if TYPE_CHECKING:
     from agent_memory.engines.git.clone import Clone
 
 NOT_HERE = "is remembered, and on no page of yours here: take it along with `remembered`, or write it to a page"
-CANDIDATES = 200
 MOST_RULES = 1000
 FLOOR = 0.2  # relevance under which a skill has nothing to do with a task
 NEAR = 0.5  # of the best one's relevance, under which it is not what the task needs
@@ -46,19 +47,17 @@ class Prompts(Namespace):
 
         Never more than `max_tokens`; what is enforced is the last to be left out, and `left_out` says what was. The
         same pages and task give the same text, with what does not depend on the task first. Without a task all skills
-        fit. `at` is a commit, tag or branch: skills that are on no page of today stand last then.
+        fit. `at` is a commit, tag or branch. What pages say of a repository that is not trusted is quoted at the end.
         """
         from agent_memory.core.rules.prompt import prefix
 
         if not 1 <= max_tokens <= MOST_TOKENS:
             raise InvalidInput(f"max_tokens: {max_tokens}; use 1 to {MOST_TOKENS}", field="max_tokens")
         count = registry.token_counter(counter) if isinstance(counter, str) else checked(counter)
-        place = self._client.workplace.folder(folder)
-        book = self._procedures().book(place, at)
-        every = list(range(len(book.entries)))
-        fitting = every if task is None or not every else self._fitting(task, book, place)
-        rest = every if at is not None else []
-        return prefix(book, list(dict.fromkeys([*fitting, *rest])), count, max_tokens)
+        book = trust.book(self._client.workplace.folder(folder), at, self._client.workplace.own)
+        every = list(range(len(book.entries) + len(book.quoted)))
+        chosen = every if task is None or not every else self._fitting(task, book)
+        return prefix(book, chosen, count, max_tokens)
 
     @operation("rules.apply", "POST /rules/apply", permission=Permission.ADMIN, here=True)
     def apply(self, folder: str, dry_run: bool = False, remembered: bool = False) -> AppliedRules:
@@ -106,21 +105,19 @@ class Prompts(Namespace):
 
     def _remembered(self) -> dict[str, str]:
         """Rules by their ids, as they are written."""
-        from agent_memory.core.rules.project import USER
-
         found = Records(self._client).find("procedure", MOST_RULES, fields={"origin": USER, "section": "rule"})
         return {one.payload["name"]: one.payload["markdown"] for one in found if one.payload.get("markdown")}
 
-    def _fitting(self, task: str, book: Rulebook, place: Path) -> list[int]:
-        """Places of entries that fit a task, the best first."""
-        from agent_memory.core.rules.project import entry_key
+    def _fitting(self, task: str, book: Rulebook) -> list[int]:
+        """Places of entries, and after them of what is quoted, that fit a task, the best first."""
+        from agent_memory.core.rules.prompt import shown
 
-        repository = follow(self._client, place)
-        places = {entry_key(entry, repository): number for number, entry in enumerate(book.entries)}
-        found = Retriever(self._client).recall(task, CANDIDATES, min_relevance=FLOOR, kinds=["procedure"])
-        hits = [hit for hit in found if hit.record.key in places]
-        best = max((hit.relevance for hit in hits), default=0.0)
-        return [places[str(hit.record.key)] for hit in hits if hit.relevance >= NEAR * best]
+        texts = [*(shown(entry) for entry in book.entries), *(one.text for one in book.quoted)]
+        embedder, client = Embedder(self._client), self._client
+        fits = fitting(task, texts, embedder.embed, client.settings.store_url, to_micros(datetime.now(UTC)))
+        best = max(fits)
+        order = sorted(range(len(fits)), key=lambda place: -fits[place])
+        return [place for place in order if fits[place] >= max(FLOOR, NEAR * best)]
 
 
 def _clone(workplace: Workplace, asked: str) -> Clone:

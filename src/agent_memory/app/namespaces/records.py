@@ -137,7 +137,7 @@ class Records(Namespace):
     ) -> list[Linked]:
         """Every version that is believed, also of what held before or begins later, with the links that start at its
         record: in the order in which the store came to them. `after_seq` continues a page."""
-        view, chosen = asked(self._client, _listed(where, kind, limit))
+        view, chosen = asked(self._client, _listed(where, kind, limit), everywhere=True)
         return self._client.runtime.store.records.believed(view, chosen, after=after_seq, limit=limit)
 
     @operation("records.history", "GET /records/{id}/history", command="history", toolset="core/history")

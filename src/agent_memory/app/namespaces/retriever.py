@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Unpack
 
 from agent_memory.app.config import read_recipes
-from agent_memory.app.following import follow_here
 from agent_memory.app.namespaces.asking import Moments, Where, asked, chosen_recipe, facts_shown, own_user, turn_shown
 from agent_memory.app.namespaces.goals import Goals
 from agent_memory.app.namespaces.user import User
@@ -53,7 +52,6 @@ class Retriever(Namespace):
         0.4 is a good start, 0.2 a careful one): better nothing than something that does not fit.
         With `trace`, the answer and its receipt also tell what each channel put first, and what was left out and why.
         """
-        follow_here(self._client)
         view, chosen = asked(self._client, where, searchable=True)
         top = self._client.settings.default_top_k if k is None else k
         how = chosen_recipe(self._client, recipe)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from agent_memory.app import pagefiles
+from agent_memory.app import pagefiles, trust
 from agent_memory.app.namespaces.prompts import Prompts
 from agent_memory.app.namespaces.proposals import Proposals
+from agent_memory.app.namespaces.trusting import Trusting
 from agent_memory.app.operations import Permission, operation
-from agent_memory.app.procedures import understood
+from agent_memory.app.procedures import called, understood
 from agent_memory.models.errors import InvalidInput
 from agent_memory.models.model import Model
-from agent_memory.models.rules import Action, Finding, Rulebook, RuleChange, RuleRevision, Verdict
+from agent_memory.models.rules import Action, Finding, Layer, Rulebook, RuleChange, RuleRevision, Verdict
 from agent_memory.ports.pages import MEMORY
 
 MOST_REVISIONS = 1000
@@ -30,9 +31,11 @@ class Begun(Model):
     folder: str
     written: list[str]
     kept: list[str]
+    newly_trusted: bool = False
+    """Whoever begins the pages of a repository trusts it, unless somebody else's are there already."""
 
 
-class Rules(Proposals, Prompts):
+class Rules(Proposals, Prompts, Trusting):
     """Procedures in your own files: pages of Markdown with rules that are checked, skills and examples."""
 
     @operation("rules.read", "GET /rules", toolset="core/rules/read", here=True)
@@ -106,24 +109,30 @@ class Rules(Proposals, Prompts):
     def init(self, folder: str | None = None) -> Begun:
         """Begin the procedures of a folder: `.memory/procedural.md` and `.memory/working.md`.
 
-        What is there already stays as it is.
+        What is there already stays as it is. A repository without pages is trusted by this.
         """
         from agent_memory.core.rules.template import PAGES
 
         workplace = self._client.workplace
         root = workplace.folder(folder)
+        strange = any(page.layer != Layer.USER for page in self._procedures().pages(root))
         memory = workplace.path(MEMORY, root, "folder")
         written: list[str] = []
         kept: list[str] = []
         for name, text in PAGES.items():
             new = pagefiles.create(memory / name, text.encode("utf-8"))
             (written if new else kept).append(f"{MEMORY}/{name}")
-        return Begun(folder=str(root), written=written, kept=kept)
+        begun = not strange and workplace.root is None and trust.begin(trust.Repository(root))
+        return Begun(folder=str(root), written=written, kept=kept, newly_trusted=begun)
 
     def _book(self, folder: str | None, at: str | None, field: str) -> Rulebook:
-        kept = self._procedures().called(self._client.workplace.folder(folder), at, field)
-        lists = {name: list(getattr(kept, name)) for name in ("rules", "entries", "pages", "findings")}
-        return kept.model_copy(update=lists)  # the caller's own to change
+        place = self._client.workplace.folder(folder)
+        with called(field):
+            kept = trust.book(place, at, self._client.workplace.own)
+        here = trust.Repository(place)
+        told = {"repository": here.name, "is_trusted": here.trusted}
+        lists = {name: list(getattr(kept, name)) for name in ("rules", "entries", "pages", "findings", "quoted")}
+        return kept.model_copy(update={**lists, **told})  # the caller's own to change
 
     def _linted(self, paths: list[str] | None, folder: str | None, done: list[str]) -> Linted:
         from agent_memory.core.rules.lint import lint

@@ -5,18 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import PurePath
 from typing import Any
 
 from agent_memory.core.context.assemble import PREFERENCES, Candidate
 from agent_memory.core.context.render import RULES, Item
 from agent_memory.core.context.tokens import Counter
 from agent_memory.core.rules import prompt
+from agent_memory.core.rules.quoting import source
 from agent_memory.core.working.desk import GOAL, THOUGHTS, TURNS
 from agent_memory.models.answer import Hit
 from agent_memory.models.kinds.kind import Kind
-from agent_memory.models.kinds.procedure import PAGE
 from agent_memory.models.record import Record
-from agent_memory.models.rules import Rule, Severity
+from agent_memory.models.rules import Entry, Layer, Place, Quoted, Rule, Severity
 
 SNAPSHOT_TOKENS = 500
 USER = "user"  # the tier of what is known about the user: it comes first
@@ -51,24 +52,42 @@ def with_goals(found: Sequence[Candidate], active: Sequence[Record], kinds: Mapp
     return [*known, *others]
 
 
-def rules(found: Sequence[Rule]) -> list[Candidate]:
+def rules(found: Sequence[Rule], repository: str) -> list[Candidate]:
     """What is enforced comes first; then in the order of the pages, whatever the task."""
     return [
         Candidate(
-            Item(RULES, prompt.line(rule), rule.id, "rule"), value=WORTH[rule.severity], relevance=1.0, floor=False
+            Item(RULES, prompt.line(rule), rule.id, "rule", by=_page(rule.at, repository)),
+            value=WORTH[rule.severity],
+            relevance=1.0,
+            floor=False,
         )
         for rule in found
     ]
 
 
-def without_rules(found: Sequence[Hit], repository: str) -> list[Hit]:
-    """Hits but for rules, which stand before them all, and for procedures of other repositories."""
-    return [
-        hit
-        for hit in found
-        if hit.record.source != PAGE
-        or (hit.record.payload["section"] != "rule" and hit.record.repository in (None, repository))
-    ]
+def entries(found: Sequence[Entry], repository: str, kind: Kind) -> list[Candidate]:
+    """Skills, examples and guidance, each with the page it is from; how well they fit is not known yet."""
+    return [_said(prompt.shown(one), one.id, _page(one.at, repository), kind) for one in found]
+
+
+def quoted(found: Sequence[Quoted], kind: Kind) -> list[Candidate]:
+    """What pages say that are not trusted: data like all else, and named as what it is."""
+    return [_said(one.text, one.id, source(one.repository, one.page), kind) for one in found]
+
+
+def fitted(found: Sequence[Candidate], fits: Sequence[float]) -> list[Candidate]:
+    """The same, the best first."""
+    told = (replace(one, value=fit, relevance=round(fit, 4)) for one, fit in zip(found, fits, strict=True))
+    return sorted(told, key=lambda one: -one.value)
+
+
+def _said(text: str, id: str, by: str, kind: Kind) -> Candidate:
+    return Candidate(Item(kind.tier, text, id, kind.name, by=by), value=0.0, relevance=0.0)
+
+
+def _page(at: Place, repository: str) -> str:
+    """The repository and the file. Where one keeps pages of one's own is nobody's business."""
+    return f"your own {PurePath(at.path).name}" if at.layer == Layer.USER else f"{repository}, {at.path}"
 
 
 def preferences(found: Sequence[Record]) -> list[Candidate]:

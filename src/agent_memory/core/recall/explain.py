@@ -5,7 +5,7 @@ from __future__ import annotations
 from agent_memory.core.recall.chosen import Chosen
 from agent_memory.core.recall.question import Asked
 from agent_memory.core.recall.score import Ranking, bounds
-from agent_memory.models.answer import Hit, When, Why
+from agent_memory.models.answer import FromPage, Hit, When, Why
 from agent_memory.models.recipe import Recipe
 from agent_memory.ports.index import Pool
 
@@ -29,6 +29,7 @@ def explained(chosen: Chosen, pool: Pool, ranking: Ranking, asked: Asked, recipe
         relevance=round(chosen.relevance, 4),
         why=why,
         repeats=[other.record.id for other in chosen.repeats],
+        page=FromPage.of(chosen.record),
     )
 
 

@@ -1,4 +1,4 @@
-"""Pages as records, so that recall and contexts find them. The pages are the truth: this only follows them.
+"""Pages as records, so that recall finds them. The pages are the truth: this only follows them.
 
 A record holds what the page says, and neither commit nor line: a page that moved is no new version, and is not
 embedded again.
@@ -14,11 +14,9 @@ from agent_memory.core.rules.place import beside
 from agent_memory.core.rules.prompt import shown
 from agent_memory.core.rules.written import markdown
 from agent_memory.models.draft import Draft
-from agent_memory.models.kinds.procedure import PAGE, page_key
+from agent_memory.models.kinds.procedure import PAGE, USER, page_key
 from agent_memory.models.record import Record, Status
 from agent_memory.models.rules import Entry, Layer, Page, Rule
-
-USER = "user"  # the origin of pages of one's own
 
 
 @dataclass(frozen=True)
@@ -34,11 +32,6 @@ def drafts(pages: Sequence[Page], repository: str) -> dict[str, Draft]:
     made = [_rule(rule, repository) for page in pages for rule in page.rules]
     made += [_entry(entry, repository) for page in pages for entry in page.entries]
     return {str(page_key(draft.payload)): draft for draft in made}
-
-
-def entry_key(entry: Entry, repository: str) -> str:
-    """The key of the record that follows it."""
-    return str(page_key(_entry(entry, repository).payload))
 
 
 def followed(wanted: Mapping[str, Draft], known: Sequence[Record], reach: Callable[[str], bool]) -> Projection:

@@ -36,21 +36,31 @@ def clone(folder: Path) -> Clone | None:
 
 def name(at: Clone) -> str:
     """What the repository is called: where it was cloned from, without user or password, or else its folder."""
+    return layout.shown(address(_url(at)) or str(at.root))
+
+
+def origin(at: Clone) -> str:
+    """Where it was cloned from, without user or password; empty if from nowhere."""
+    url = _url(at)
+    return address(url) or url
+
+
+def _url(at: Clone) -> str:
     try:
         said = (at.pages.parent / "config").stat()
     except OSError:
-        return str(at.root)
-    return _name(str(at.root), (said.st_mtime_ns, said.st_size, said.st_ino))
+        return ""
+    return _configured(str(at.root), (said.st_mtime_ns, said.st_size, said.st_ino))
 
 
 @functools.lru_cache(maxsize=64)
-def _name(root: str, version: tuple[int, ...]) -> str:
+def _configured(root: str, version: tuple[int, ...]) -> str:
     """Asked once for each `version` of the settings."""
     try:
         (url,) = lines(Git(os.environ), root, ["config", "--local", "--get", "remote.origin.url"], b"\n")
     except (Trouble, ValueError):
-        return root
-    return address(os.fsdecode(url)) or root
+        return ""
+    return os.fsdecode(url)
 
 
 def address(url: str) -> str | None:

@@ -15,7 +15,7 @@ from agent_memory.models.errors import NotFound
 from agent_memory.models.moment import from_micros, maybe_moment
 from agent_memory.models.record import JournalLine, Link, Linked, Record, Scope, Status
 from agent_memory.ports.index import Step
-from agent_memory.ports.records import Filter, View
+from agent_memory.ports.records import CONFINED, Filter, View
 
 Row = tuple[Any, ...]
 LATEST = 2**63 - 1
@@ -282,6 +282,12 @@ class Reader:
         for place, (name, value) in enumerate(where.fields):
             sql += f" and v.content in (select content from fields where name = :name{place} and value = :value{place})"
             values |= {f"name{place}": known(self.connection, name), f"value{place}": value}
+        if where.pages is not None:
+            kind, field = CONFINED
+            sql += " and (v.kind != :confined or not exists (select 1 from fields f where f.content = v.content"
+            sql += " and f.name = :place and f.value not in (select value from json_each(:pages))))"
+            values |= {"confined": known(self.connection, kind), "place": known(self.connection, field)}
+            values["pages"] = json.dumps(where.pages)
         return sql, values
 
     def _kinds(self, scope: int) -> Iterable[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator
@@ -13,7 +14,9 @@ from numpy.typing import NDArray
 
 from agent_memory.engines.sqlite.interning import Interning, known_label
 from agent_memory.engines.sqlite.shelf import Shelf
+from agent_memory.engines.sqlite.statements import SQL
 from agent_memory.ports.index import Pool, Probe
+from agent_memory.ports.records import CONFINED
 from agent_memory.ports.spans import span
 
 BLOCK = 1024  # vectors turned into floats at a time: 1.5 MB, which stays in the processor's cache
@@ -180,6 +183,25 @@ class Search:
             named = self.connection.execute(sql, (self.interning.known(self.connection, name), value)).fetchall()
             mask &= np.isin(columns["content"], [row[0] for row in named])
             yield "fields", mask
+        if where.pages is not None:
+            mask &= ~self._elsewhere(columns, mask, where.pages)
+            yield "pages", mask
+
+    def _elsewhere(
+        self, columns: dict[str, NDArray[Any]], mask: NDArray[np.bool_], pages: tuple[str, ...]
+    ) -> NDArray[np.bool_]:
+        """Which rows are confined to another place than these; nothing is read where no row could be."""
+        kind, field = CONFINED
+        confined: NDArray[np.bool_] = mask & self._among(columns["kind"], (kind,))
+        if confined.any():
+            asked = {
+                "contents": json.dumps(columns["content"][confined].tolist()),
+                "place": self.interning.known(self.connection, field),
+                "pages": json.dumps(pages),
+            }
+            named = self.connection.execute(SQL["elsewhere"], asked).fetchall()
+            confined &= np.isin(columns["content"], [row[0] for row in named])
+        return confined
 
     def _among(self, column: NDArray[Any], names: tuple[str, ...]) -> NDArray[np.bool_]:
         """Whether each row has one of these names: a table to look up, since names have small numbers."""

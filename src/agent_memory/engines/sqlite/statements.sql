@@ -78,6 +78,11 @@ left join journal e on e.seq = v.to_seq
 left join labels conversation on conversation.label = v.conversation
 left join labels repository on repository.label = v.repository
 
+-- name: elsewhere
+select f.content from fields f
+where f.content in (select value from json_each(:contents))
+and f.name = :place and f.value not in (select value from json_each(:pages))
+
 -- name: believed
 v.version <= :seq and (v.to_seq is null or v.to_seq > :seq)
 and (:valid_at is null or (v.valid_from <= :valid_at and (v.valid_to is null or v.valid_to > :valid_at)))

@@ -17,12 +17,21 @@ from agent_memory.interfaces.cli import PROGRAM, tracing
 from agent_memory.interfaces.cli.blocks import Block, Card, Column, Interval, Line, Note, Table, Under, Verbatim
 from agent_memory.interfaces.cli.cleaning import one_line
 from agent_memory.interfaces.cli.output import shown
-from agent_memory.interfaces.cli.rules import findings, prompts, proposals, versions
-from agent_memory.models.answer import Hit, Recalled, Replay
+from agent_memory.interfaces.cli.rules import findings, prompts, proposals, trusting, versions
+from agent_memory.models.answer import FromPage, Hit, Recalled, Replay
 from agent_memory.models.bundle import MemoryBundle
 from agent_memory.models.context import Context
 from agent_memory.models.record import JournalLine, Record, Status
-from agent_memory.models.rules import AppliedRules, Prefix, Proposal, Rulebook, RuleChange, RuleRevision
+from agent_memory.models.rules import (
+    AppliedRules,
+    FollowedPages,
+    Prefix,
+    Proposal,
+    Rulebook,
+    RuleChange,
+    RuleRevision,
+    TrustedRepository,
+)
 
 ID = Column("id", Under.NARROW, "cyan", whole=True, order=0)
 TEXT = Column("text")
@@ -84,16 +93,27 @@ def record(one: Record) -> list[Block]:
 
 
 def records(found: list[Record]) -> list[Block]:
+    pages = [FromPage.of(one) for one in found]
     columns = (
         ID,
         Column("kind", style="magenta"),
         Column("valid from"),
         Column("version", right=True, label=True, order=2),
         Column("status"),
+        *([Column("page", Under.ALWAYS)] if any(pages) else []),
         TEXT,
     )
     rows: list[tuple[object, ...]] = [
-        (one.id, one.kind, one.valid_from, one.version, Status(one.status).value, one.text) for one in found
+        (
+            one.id,
+            one.kind,
+            one.valid_from,
+            one.version,
+            Status(one.status).value,
+            *([str(page or "")] if any(pages) else []),
+            one.text,
+        )
+        for one, page in zip(found, pages, strict=True)
     ]
     return _cut(Table(columns, rows, LONGEST))
 
@@ -120,12 +140,14 @@ def history(versions: list[Record]) -> list[Block]:
 
 
 def recalled(found: Recalled, *, why: bool = False) -> list[Block]:
+    paged = any(hit.page for hit in found)
     columns = (
         Column("score", right=True, style="green", label=True, order=2),
         Column("relevance", right=True, label=True, order=2),
         Column("kind", style="magenta"),
         Column("when"),
         ID,
+        *([Column("page", Under.ALWAYS)] if paged else []),
         *([Column("why", Under.ALWAYS)] if why else []),
         TEXT,
     )
@@ -136,6 +158,7 @@ def recalled(found: Recalled, *, why: bool = False) -> list[Block]:
             hit.kind,
             hit.record.valid_from,
             hit.id,
+            *([str(hit.page or "")] if paged else []),
             *([reasons(hit)] if why else []),
             hit.text,
         )
@@ -254,7 +277,7 @@ def context(one: Context) -> list[Block]:
     left = f", {len(one.left_out)} left out ({', '.join(f'{why} {n}' for why, n in sorted(reasons.items()))})"
     counted = f"{one.total_tokens} of {one.max_tokens} tokens by {one.counter}"
     said = f"{counted}: {len(one.rules) + len(one.preferences) + len(one.chunks)} shown{left if one.left_out else ''}"
-    return [Verbatim(one.text), Note(f"{said}, receipt {one.receipt_id}")]
+    return [Verbatim(one.text), Note(f"{said}, receipt {one.receipt_id}"), *trusting.hint(one.untrusted)]
 
 
 def listed(result: list[Any]) -> list[Block]:
@@ -323,6 +346,8 @@ PRESENTERS: Mapping[type, Callable[[Any], list[Block]]] = {
     Rulebook: versions.rulebook,
     Prefix: prompts.prefix,
     AppliedRules: prompts.applied,
+    TrustedRepository: trusting.newly,
+    FollowedPages: trusting.followed,
     str: lambda text: [Verbatim(text)],
 }
 

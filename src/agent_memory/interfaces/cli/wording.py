@@ -58,7 +58,7 @@ HELP: Mapping[str, str] = MappingProxyType(
         "properties": "structured data about it",
         "reason": "why, for the journal",
         "recipe": "which channels count how much: a name that `recipes` lists, or a recipe of your own",
-        "repository": "only of this repository",
+        "repository": "only of this repository, its pages included",
         "by": "what to add up by",
         "since": "only from then on  [default: the last seven days]",
         "slower_than": "only those that took so many milliseconds or more",
@@ -120,7 +120,16 @@ ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     }
 )
 
-POSITIONAL = frozenset({"rules.diff b", "rules.fix paths", "rules.init folder"})
+POSITIONAL = frozenset(
+    {
+        "rules.diff b",
+        "rules.fix paths",
+        "rules.follow folder",
+        "rules.init folder",
+        "rules.trust folder",
+        "rules.untrust folder",
+    }
+)
 """What may be left out, and stands without its name all the same."""
 
 

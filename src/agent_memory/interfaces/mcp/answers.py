@@ -13,7 +13,7 @@ from agent_memory.app.operations import Operation
 from agent_memory.interfaces.mcp import schemas
 from agent_memory.interfaces.mcp.budget import MARK
 from agent_memory.interfaces.mcp.places import Tool
-from agent_memory.models.answer import Hit, Recalled, Replay
+from agent_memory.models.answer import FromPage, Hit, Recalled, Replay
 from agent_memory.models.context import Context
 from agent_memory.models.record import Record
 
@@ -32,6 +32,7 @@ _SHORT: Schema = {
         "id": _TEXT,
         "kind": _TEXT,
         "date": _TEXT,
+        "page": {"type": "string", "description": "the repository and the file that it comes from"},
         "text": _TEXT,
         "characters": {"type": "integer", "description": "of the whole text, where this is its beginning"},
         "relevance": _NUMBER,
@@ -52,6 +53,8 @@ class Form:
 def short(record: Record) -> Answer:
     """A record in a list: enough to choose by."""
     shown: Answer = {"id": record.id, "kind": record.kind, "date": record.valid_from.isoformat(timespec="seconds")}
+    if page := FromPage.of(record):
+        shown["page"] = str(page)
     shown["text"] = record.text if len(record.text) <= SHOWN else record.text[:SHOWN] + MARK
     if len(record.text) > SHOWN:
         shown["characters"] = len(record.text)

@@ -82,13 +82,17 @@ def _flat(text: str) -> str:
 def recall_first(ask: Ask, question: str) -> str:
     """What memory holds about a question, and the question itself."""
     hits = [short(hit.record) for hit in ask("recall", query=question)]
-    lines = [f"- [{one['date']}] {one['kind']} {_flat(one['id'])}: {_flat(one['text'])}" for one in hits]
+    lines = [f"- [{one['date']}] {one['kind']} {_flat(one['id'])}{_from(one)}: {_flat(one['text'])}" for one in hits]
     known = "\n".join(lines) or "- nothing"
     return (
         f"Memory holds this about the question (the first {SHOWN} characters of each; `get` an id for all of it). "
         f"{NOTE}\n\n<memory>\n{known}\n</memory>\n\nAnswer from it where it helps, name the ids that you used, and say "
         f"so if it does not tell.\n\nQuestion: {question}"
     )
+
+
+def _from(one: Mapping[str, Any]) -> str:
+    return f" (from the page {_flat(one['page'])})" if "page" in one else ""
 
 
 @prompt(

@@ -12,6 +12,7 @@ from agent_memory.models.model import Model, Name, Text
 
 PAGE = "page"  # the source of what was read from a page
 PROPOSED = "proposed"
+USER = "user"  # the origin of pages of one's own
 
 
 class ProcedurePayload(Model):

@@ -133,6 +133,19 @@ class FindConformance:
         assert found(store, fields=(("index", "1"),)) == []
         assert found(store, fields=(("unheard", "user"),)) == []
 
+    def test_what_is_confined_to_a_place_is_found_there_alone(self, store: Store) -> None:
+        write(
+            store,
+            put("x", id="a", kind="procedure", payload={"origin": "one"}),
+            put("x", id="b", kind="procedure", payload={"origin": "two"}),
+            put("x", id="c", kind="procedure", payload={"name": "two"}),
+            put("x", id="d", payload={"origin": "two"}),
+        )
+        assert found(store) == ["a", "b", "c", "d"]
+        assert found(store, pages=()) == ["c", "d"]
+        assert found(store, pages=("one",)) == ["a", "c", "d"]
+        assert found(store, pages=("one", "two")) == ["a", "b", "c", "d"]
+
     def test_a_filter_looks_at_the_version_that_is_shown(self, store: Store) -> None:
         first = write(store, put("x", id="a", payload={"n": 1}, conversation_id="c1")).seq
         write(store, put("y", id="a", payload={"n": 2}, conversation_id="c2"))

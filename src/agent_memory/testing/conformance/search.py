@@ -149,14 +149,15 @@ class WordsConformance:
         write(store, put("red", id="a", conversation_id="c1", confidence=0.7))
         write(store, put("red", id="b", kind="fact", repository="r1", confidence=0.8))
         write(store, put("red", id="c", status=Status.HELD), put("red", id="d", payload={"n": 1}, valid_from=NOW - 9))
+        write(store, put("red", id="e", kind="procedure", payload={"origin": "r1"}, confidence=0.1, valid_from=NOW - 1))
         for where, expected in (
-            (Filter(), ["a", "b", "d"]),
+            (Filter(), ["a", "b", "d", "e"]),
             (Filter(conversation_id="c1"), ["a"]),
             (Filter(kinds=("fact", "unheard")), ["b"]),
             (Filter(repository="r1"), ["b"]),
             (Filter(statuses=(Status.HELD,)), ["c"]),
             (Filter(fields=(("n", 1),)), ["d"]),
-            (Filter(before=NOW), ["d"]),
+            (Filter(before=NOW), ["d", "e"]),
             (Filter(min_confidence=0.8), ["b", "d"]),
             (Filter(after=NOW), ["a", "b"]),
             (Filter(conversation_id="unheard"), []),
@@ -164,6 +165,9 @@ class WordsConformance:
             (Filter(kinds=("unheard", "neither")), []),
             (Filter(statuses=()), []),
             (Filter(statuses=tuple(Status), kinds=("note", "note")), ["a", "c", "d"]),
+            (Filter(pages=()), ["a", "b", "d"]),
+            (Filter(pages=("r1",)), ["a", "b", "d", "e"]),
+            (Filter(pages=("r2",), kinds=("procedure",)), []),
         ):
             pool = look(store, "red", where=where)
             assert names(store, pool) == expected

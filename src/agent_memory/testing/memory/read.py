@@ -12,7 +12,7 @@ from agent_memory.models.moment import from_micros, maybe_moment
 from agent_memory.models.record import JournalLine, Link, Linked, Record, Scope
 from agent_memory.ports.changes import State
 from agent_memory.ports.index import Calling, Step
-from agent_memory.ports.records import Filter, View
+from agent_memory.ports.records import CONFINED, Filter, View
 from agent_memory.testing.memory.world import Edge, Entry, Version, World
 
 
@@ -240,8 +240,15 @@ class Reader:
             "before": where.before is None or state.valid_from < where.before,
             "min_confidence": where.min_confidence is None or state.confidence >= where.min_confidence,
             "fields": all(wanted in fields for wanted in where.fields),
+            "pages": where.pages is None or not self._elsewhere(version, where.pages),
         }
         return next((name for name, fitting in fits.items() if not fitting), None)
+
+    def _elsewhere(self, version: Version, pages: tuple[str, ...]) -> bool:
+        kind, field = CONFINED
+        fields = self.world.bodies[version.body].fields
+        places = [value for name, value in fields if name == field]
+        return self.world.entries[version.record].kind == kind and any(place not in pages for place in places)
 
 
 def _age(version: Version) -> tuple[int, int]:

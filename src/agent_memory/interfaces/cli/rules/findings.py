@@ -5,6 +5,7 @@ from __future__ import annotations
 from agent_memory.app.namespaces.rules import Begun, Linted
 from agent_memory.interfaces.cli.blocks import Block, Line, Note, Verbatim
 from agent_memory.interfaces.cli.cleaning import one_line
+from agent_memory.interfaces.cli.rules import trusting
 from agent_memory.models.rules import Finding
 
 STYLES = {"error": "red", "warning": "yellow"}
@@ -32,6 +33,7 @@ def begun(result: Begun) -> list[Block]:
     return [
         *(Line(f"wrote {one}", "green") for one in result.written),
         *(Line(f"kept {one}: it was there already") for one in result.kept),
+        *([Note(trusting.TRUSTED)] if result.newly_trusted else []),
         Note("write your rules into .memory/procedural.md, and check them with `agent-memory rules lint`"),
     ]
 

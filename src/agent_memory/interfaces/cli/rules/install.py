@@ -23,20 +23,26 @@ def command(session: Session, /, folder: Path, **given: Any) -> int:
 
     Hooks that are there already stay and run first. Doing it again renews them; --uninstall puts everything back.
     FOLDER is any folder of the repository, by default this one. All worktrees of a repository share its hooks.
+    Whoever installs them trusts the repository (see `rules trust`).
     """
+    from agent_memory.app import trust
     from agent_memory.engines.git.hooks import install, uninstall
     from agent_memory.interfaces.cli import exits, output
     from agent_memory.interfaces.cli.blocks import Block, Line, Note
+    from agent_memory.interfaces.cli.rules.trusting import TRUSTED
 
     removing = given["uninstall"]
     done = uninstall(folder) if removing else install(folder, sys.executable)
+    begun = not removing and trust.begin(trust.Repository(folder))
     if session.json or given["_json"]:
-        output.write_json({"folder": str(done.folder), "hooks": done.hooks, "before": done.before})
+        said = {"folder": str(done.folder), "hooks": done.hooks, "before": done.before, "newly_trusted": begun}
+        output.write_json(said)
         return exits.OK
     before = ", ".join(done.before)
-    said: list[Block] = [Line(f"{'removed' if removing else 'installed'} {name}") for name in done.hooks]
+    lines: list[Block] = [Line(f"{'removed' if removing else 'installed'} {name}") for name in done.hooks]
     if before:
-        said.append(Line(f"put back: {before}" if removing else f"run first, as before: {before}"))
-    said.append(Note(f"in {done.folder}" if done.hooks else f"nothing to remove in {done.folder}"))
-    output.write(said)
+        lines.append(Line(f"put back: {before}" if removing else f"run first, as before: {before}"))
+    lines.append(Note(f"in {done.folder}" if done.hooks else f"nothing to remove in {done.folder}"))
+    lines += [Note(TRUSTED)] if begun else []
+    output.write(lines)
     return exits.OK

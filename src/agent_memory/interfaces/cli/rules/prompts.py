@@ -6,6 +6,7 @@ from collections import Counter
 
 from agent_memory.interfaces.cli import PROGRAM
 from agent_memory.interfaces.cli.blocks import Block, Card, Note, Verbatim
+from agent_memory.interfaces.cli.rules.trusting import hint
 from agent_memory.interfaces.cli.rules.versions import version
 from agent_memory.models.rules import AppliedRules, Prefix
 
@@ -18,7 +19,7 @@ def prefix(one: Prefix) -> list[Block]:
     left = f", {len(one.left_out)} left out ({', '.join(f'{why} {n}' for why, n in sorted(reasons.items()))})"
     shown = f"{one.tokens} of {one.max_tokens} tokens: rules {len(one.rules)}, skills, examples and texts "
     said = f"{shown}{len(one.entries)}{left if one.left_out else ''}; {version(one.version)}"
-    return [*([Verbatim(one.text)] if one.text else []), Note(said)]
+    return [*([Verbatim(one.text)] if one.text else []), Note(said), *hint(one.untrusted)]
 
 
 def applied(one: AppliedRules) -> list[Block]:

@@ -1,0 +1,31 @@
+"""What people are told about repositories that they trust, or do not."""
+
+from __future__ import annotations
+
+from agent_memory.app.trust import HOW
+from agent_memory.interfaces.cli import PROGRAM
+from agent_memory.interfaces.cli.blocks import Block, Line, Note
+from agent_memory.interfaces.cli.cleaning import one_line
+from agent_memory.models.rules import FollowedPages, TrustedRepository
+
+TRUSTED = f"this repository is trusted now: its pages are rules (`{PROGRAM} rules untrust` takes it back)"
+
+
+def hint(untrusted: str | None) -> list[Block]:
+    """For whoever sees pages of a repository that nobody has trusted."""
+    if untrusted is None:
+        return []
+    return [Note(f"{one_line(untrusted)} is not trusted: its pages are only quoted. To trust it, {HOW}")]
+
+
+def newly(one: TrustedRepository) -> list[Block]:
+    origin = f", cloned from {one_line(one.origin)}" if one.origin else ""
+    return [
+        Line(f"trusted {one_line(one.path)}{origin}", "green"),
+        Note(f"its pages are rules now; `{PROGRAM} rules follow` lets recall find them, too"),
+    ]
+
+
+def followed(one: FollowedPages) -> list[Block]:
+    said = f"{one.written} written, {one.archived} archived, {one.unchanged} unchanged"
+    return [Line(f"{one_line(one.repository)}: {said}", "green")]
