@@ -17,7 +17,7 @@ from pathlib import Path
 
 from agent_memory.app.config import config_folder
 from agent_memory.app.procedures import Untrusted, procedures
-from agent_memory.engines.git import clone, layout
+from agent_memory.engines.git import layout
 from agent_memory.engines.git.watch import Watch
 from agent_memory.models.errors import AgentMemoryError
 from agent_memory.models.rules import Layer, Rulebook, TrustedRepository
@@ -32,19 +32,25 @@ class Repository:
     """The repository that a folder is in; outside git, the folder with the pages. Git is asked only when it must be."""
 
     def __init__(self, folder: Path) -> None:
-        self._clone = clone.clone(folder)
         real = os.path.realpath(folder)
-        self.root = str(self._clone.root) if self._clone else layout.workspace(real, Watch())
-        self.inner = self._clone.inner if self._clone else layout.below(self.root, real) or ""
+        found = layout.repository(real, Watch())
+        self.root = found.root if found else layout.workspace(real, Watch())
+        self.inner = found.inner if found else layout.below(self.root, real) or ""
 
     @functools.cached_property
     def name(self) -> str:
         """What records and people call it: where it was cloned from, or else its folder."""
-        return clone.name(self._clone) if self._clone else layout.shown(self.root)
+        from agent_memory.engines.git import clone
+
+        found = clone.clone(Path(self.root))
+        return clone.name(found) if found else layout.shown(self.root)
 
     @functools.cached_property
     def origin(self) -> str:
-        return clone.origin(self._clone) if self._clone else ""
+        from agent_memory.engines.git import clone
+
+        found = clone.clone(Path(self.root))
+        return clone.origin(found) if found else ""
 
     @property
     def trusted(self) -> bool:
