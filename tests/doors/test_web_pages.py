@@ -11,6 +11,7 @@ from starlette.testclient import TestClient
 
 from agent_memory.app.service import Service
 from agent_memory.interfaces.loopback import is_local
+from agent_memory.interfaces.rest.answers import Answers
 from agent_memory.interfaces.rest.app import create_app
 from agent_memory.interfaces.rest.limits import Limits
 
@@ -106,7 +107,7 @@ def answered(limits: Limits, *messages: dict[str, Any], path: str = "/x", wait: 
         sent.append(message)
 
     scope = {"type": "http", "method": "POST", "path": path, "headers": []}
-    asyncio.run(limits(scope, receive, send))
+    asyncio.run(Answers(limits)(scope, receive, send))
     return sent
 
 

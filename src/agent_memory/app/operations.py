@@ -105,7 +105,7 @@ def storable(annotation: Any) -> Any:
     if origin is dict:
         return Annotated[annotation, AfterValidator(plain)]
     if origin is list:
-        return list[storable(arguments[0])]  # type: ignore[misc]
+        return Annotated[list[storable(arguments[0])], Field(fail_fast=True)]  # type: ignore[misc]
     if origin in (typing.Union, types.UnionType):
         return typing.Union[tuple(storable(one) for one in arguments)]  # noqa: UP007
     return annotation
