@@ -185,8 +185,8 @@ def _hang_up(idle: deque[Line]) -> None:
 
 
 def _socket(url: str) -> str | None:
-    """The path in `unix:///path/to.sock`: whatever follows the two slashes, made absolute. Links are not followed, since
-    a server that starts anew makes a new socket."""
+    """The path in `unix:///path/to.sock`: whatever follows the two slashes, made absolute. Links are not followed: a
+    server that starts anew makes a new socket."""
     if not url.lower().startswith(UNIX):
         return None
     path = url[len(UNIX) :]
