@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import time
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
@@ -94,12 +95,9 @@ class Model(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _bounded(cls, said: Any) -> Any:
-        """With more fields than there are, at least one is unknown: the first is told, and the others, which may be
-        millions, are not even looked at."""
-        if type(said) is not dict or len(said) <= len(cls.model_fields) or cls.model_config.get("extra") != "forbid":
+        if type(said) is not dict or cls.model_config.get("extra") != "forbid":
             return said
-        unknown = next(name for name in said if name not in cls.model_fields)
-        return {unknown: said[unknown]} | {name: said[name] for name in cls.model_fields if name in said}
+        return bounded(said, cls.model_fields)
 
     @classmethod
     def trusted(cls, **values: Any) -> Self:
@@ -130,6 +128,15 @@ class Stored(Model):
 
     def vector(self) -> tuple[float, ...] | None:
         return None if self.embedding is None else tuple(self.embedding)
+
+
+def bounded(said: dict[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
+    """With more fields than there are, at least one is unknown: the first is kept, to be told, and the others, which
+    may be millions, are not even looked at."""
+    if len(said) <= len(fields):
+        return said
+    unknown = next(name for name in said if name not in fields)
+    return {unknown: said[unknown]} | {name: said[name] for name in fields if name in said}
 
 
 def invalid(what: str, error: ValidationError) -> InvalidInput:

@@ -15,7 +15,7 @@ from agent_memory.interfaces.rest.entrance import known
 from agent_memory.interfaces.rest.headers import Said
 from agent_memory.interfaces.rest.routes import ERRORS, Bodied, Given, answered, read_object
 from agent_memory.interfaces.threads import threaded
-from agent_memory.models.model import Model, Text, Unit
+from agent_memory.models.model import Model, Text, Unit, bounded
 
 
 class Store(Given):
@@ -47,7 +47,7 @@ def compat_router(service: Service) -> APIRouter:
         key, raw = Said(request.headers).idempotency_key, await request.body()
 
         def work() -> str:
-            given = Store(**read_object(raw))
+            given = Store(**bounded(read_object(raw), Store.model_fields))
             said = (given.context, given.importance, given.metadata, key)
             return episodes.store(service.named(known(request)), *said)
 
