@@ -8,15 +8,19 @@ import signal
 import socket
 import stat
 import subprocess
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from agent_memory import AgentMemory, AsyncAgentMemory
 from agent_memory.interfaces.sockets import listening_at
 from agent_memory.models.errors import InvalidInput
-from conftest import PROGRAM, Run
+
+PROGRAM = [sys.executable, "-m", "agent_memory.interfaces.cli"]
+Run = Callable[..., Any]
 
 
 @pytest.fixture
