@@ -7,28 +7,22 @@ meanwhile.
 from __future__ import annotations
 
 import contextlib
-import json
-import socket
-import threading
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import grpc
 import pytest
-import uvicorn
 from foreign import Foreign
+from wires import SECONDS, Wire, answering, status
 
 from agent_memory.app import config
 from agent_memory.app.service import Service
 from agent_memory.interfaces.grpc.server import start
 from agent_memory.interfaces.mcp.http import mount
 from agent_memory.interfaces.rest.app import create_app
-from agent_memory.interfaces.rest.heads import Heads
 
-SECONDS = 0.5  # of what may be slow; the server's own patience is longer
 LARGE = 100 * 2**20
 BODIES = {
     "rest": ("/v1/records", b'{"text": "hello"}', ""),
@@ -41,60 +35,14 @@ BODIES = {
 }
 
 
-@dataclass
-class Wire:
-    """A server on a port of its own, and what a stranger can do to it."""
-
-    port: int
-
-    def open(self) -> socket.socket:
-        return socket.create_connection(("127.0.0.1", self.port), timeout=20)
-
-    def send(self, *parts: bytes, pause: float = 0.0, half: bool = False) -> bytes:
-        """All that comes back until the other side closes; what it does not want to read is not sent."""
-        with self.open() as wire, contextlib.suppress(OSError):
-            seen = b""
-            try:
-                for part in parts:
-                    wire.sendall(part)
-                    time.sleep(pause)
-                if half:
-                    wire.shutdown(socket.SHUT_WR)
-            except OSError:
-                pass
-            with contextlib.suppress(OSError):
-                while data := wire.recv(65536):
-                    seen += data
-            return seen
-        return b""
-
-    def stored(self) -> int:
-        answer = self.send(b"GET /v1/stats HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
-        return int(json.loads(answer.partition(b"\r\n\r\n")[2])["records"])
-
-
-class Hasty(Heads):
-    seconds = SECONDS
-
-
 @pytest.fixture(scope="module")
 def listening(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Wire]:
     """REST and MCP as `agent-memory serve` has them, with less patience."""
     service = Service(config.load(store=str(tmp_path_factory.mktemp("wires") / "memory.db")))
     app = create_app(service, body_seconds=SECONDS)
     mount(app, service, app.state.identify)
-    free = socket.create_server(("127.0.0.1", 0))
-    patience = uvicorn.Config(app, http=Hasty, log_config=None, timeout_graceful_shutdown=5, timeout_keep_alive=1)
-    server = uvicorn.Server(patience)
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [free]})
-    thread.start()
-    while not server.started:
-        assert thread.is_alive()
-        time.sleep(0.01)
-    yield Wire(free.getsockname()[1])
-    server.should_exit = True
-    thread.join(30)
-    assert not thread.is_alive()
+    with answering(app) as wire:
+        yield wire
 
 
 @pytest.fixture
@@ -107,10 +55,6 @@ def head(to: str, *more: str) -> bytes:
     path, _, accept = BODIES[to]
     lines = [f"POST {path} HTTP/1.1", "Host: localhost", "Content-Type: application/json", *more]
     return ("\r\n".join(lines) + "\r\n" + accept + "\r\n").encode()
-
-
-def status(answer: bytes) -> int:
-    return int(answer.split(b" ")[1]) if answer.startswith(b"HTTP/1.1 ") else 0
 
 
 @pytest.mark.requirement("P23")

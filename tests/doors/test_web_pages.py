@@ -11,6 +11,7 @@ from starlette.testclient import TestClient
 
 from agent_memory.app.service import Service
 from agent_memory.interfaces.loopback import is_local
+from agent_memory.interfaces.rest.answers import Answers
 from agent_memory.interfaces.rest.app import create_app
 from agent_memory.interfaces.rest.limits import Limits
 
@@ -52,6 +53,31 @@ def test_a_page_of_another_origin_is_refused(rest: TestClient, path: str, origin
         answer = rest.request(method, path, content=BODY if method == "POST" else None, headers=headers)
         assert answer.status_code == 403 and answer.json()["code"] == "wrong_origin"
         assert not any(name.startswith("access-control") for name in answer.headers)
+
+
+@pytest.mark.requirement("P23")
+@pytest.mark.parametrize("site", ["cross-site", "same-site", "Cross-Site"])
+@pytest.mark.parametrize("path", [*PATHS, "/v1/export", "/v1/stats", "/metrics", "/openapi.json", "/docs", "/healthz"])
+def test_a_page_of_another_site_is_refused_also_where_it_names_no_origin(
+    rest: TestClient, path: str, site: str
+) -> None:
+    """An image, a script, a form, a frame: a GET of these has no Origin."""
+    for more in (
+        {"sec-fetch-mode": "no-cors", "sec-fetch-dest": "image"},
+        {"sec-fetch-mode": "navigate", "sec-fetch-dest": "iframe"},
+        {},
+    ):
+        answer = rest.get(path, headers={"sec-fetch-site": site, **more})
+        assert answer.status_code == 403 and answer.json()["code"] == "wrong_origin"
+
+
+def test_a_link_may_lead_to_the_page_for_people(rest: TestClient) -> None:
+    followed = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document"}
+    assert rest.get("/docs", headers=followed).status_code == 200
+    for method, path in (("POST", "/docs"), ("GET", "/v1/export"), ("GET", "/memory/retrieve?q=x")):
+        assert rest.request(method, path, headers=followed).status_code == 403
+    for own in ("same-origin", "none"):
+        assert rest.get("/v1/stats", headers={"sec-fetch-site": own}).status_code == 200
 
 
 @pytest.mark.requirement("P23")
@@ -106,7 +132,7 @@ def answered(limits: Limits, *messages: dict[str, Any], path: str = "/x", wait: 
         sent.append(message)
 
     scope = {"type": "http", "method": "POST", "path": path, "headers": []}
-    asyncio.run(limits(scope, receive, send))
+    asyncio.run(Answers(limits)(scope, receive, send))
     return sent
 
 

@@ -52,8 +52,8 @@ class AgentMemory:
     """Memory of one user, and of one conversation where one is named.
 
     Works offline and without configuration: a SQLite file in `AGENT_MEMORY_HOME` or the platform's data folder,
-    or wherever `store` says: a path, `sqlite:///path`, or a server (`http://host:8005`, with an `api_key` if it wants
-    one). Safe to use from several threads and processes.
+    or wherever `store` says: a path, `sqlite:///path`, or a server (`http://host:8005`, `unix:///path/to.sock`, with an
+    `api_key` if it wants one). Safe to use from several threads and processes.
     `user_id="*"` with `shared=True` is the memory that all users of a tenant see; only it can change that.
     """
 

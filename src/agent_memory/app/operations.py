@@ -16,7 +16,7 @@ from pydantic_core import to_jsonable_python
 
 from agent_memory.models.access import Permission as Permission
 from agent_memory.models.kinds.kind import canonical_json
-from agent_memory.models.model import Model, Text
+from agent_memory.models.model import Model, Text, bounded
 from agent_memory.ports.gate import CALLS
 from agent_memory.ports.spans import span
 
@@ -89,7 +89,7 @@ class Operation:
         named = dict(zip(self._order, args, strict=False))
         if twice := named.keys() & kwargs.keys():
             raise TypeError(f"{self.name} got {twice.pop()!r} twice")
-        checked = self.arguments(**named, **kwargs)
+        checked = self.arguments(**named, **bounded(kwargs, self.signature))
         return {name: getattr(checked, name) for name in checked.model_fields_set}
 
 
@@ -105,7 +105,7 @@ def storable(annotation: Any) -> Any:
     if origin is dict:
         return Annotated[annotation, AfterValidator(plain)]
     if origin is list:
-        return list[storable(arguments[0])]  # type: ignore[misc]
+        return Annotated[list[storable(arguments[0])], Field(fail_fast=True)]  # type: ignore[misc]
     if origin in (typing.Union, types.UnionType):
         return typing.Union[tuple(storable(one) for one in arguments)]  # noqa: UP007
     return annotation

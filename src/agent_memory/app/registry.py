@@ -73,10 +73,11 @@ def open_store(url: str) -> Store:
     for entry in entry_points(group=STORES, name=scheme):
         opened: Store = entry.load()(url)
         return opened
-    if scheme in ("http", "https"):
+    if scheme in ("http", "https", "unix"):
+        instead = f"connect an agent to {url.rstrip('/')}/mcp instead; " if scheme != "unix" else ""
         raise InvalidInput(
             f"store: {url} is a server, and this needs a store on this machine",
-            hint=f"connect an agent to {url.rstrip('/')}/mcp instead; a store here is sqlite:///path",
+            hint=f"{instead}a store here is sqlite:///path",
             field="store",
         )
     raise PartMissing(f"store: no engine for {scheme}://", hint="use sqlite:///path, or install the engine's package")

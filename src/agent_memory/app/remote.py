@@ -1,4 +1,5 @@
-"""A client whose operations run elsewhere: `AgentMemory(store="http://…")`. The same table, another transport.
+"""A client whose operations run elsewhere: `AgentMemory(store="http://…")`, or `unix://…`. The same table, another
+transport.
 
 Arguments are checked here, as always, travel as JSON, and run in the server's process; the answer is read by the
 operation's own return type, and an error is raised as the class that has its code. What the caller left out stays left
@@ -21,7 +22,7 @@ from agent_memory.app import headers, telemetry
 from agent_memory.app.client import Client
 from agent_memory.app.config import Settings
 from agent_memory.app.operations import TABLE, Namespace, Operation, Permission
-from agent_memory.app.wire import BUSY, Request, Wire
+from agent_memory.app.wire import BUSY, UNIX, Request, Wire
 from agent_memory.app.wiring import watch_forks
 from agent_memory.app.workplace import Workplace
 from agent_memory.models.errors import AgentMemoryError, Denied, InvalidInput, PartMissing, StoreError
@@ -33,7 +34,7 @@ from agent_memory.ports.spans import Side
 if TYPE_CHECKING:
     import httpx
 
-SCHEMES = ("http://", "https://")
+SCHEMES = ("http://", "https://", UNIX)
 ONCE = "idempotency_key"
 SLOW = 10  # how many times as long as others an operator's call may take
 NO_OPERATION = "no_such_operation"

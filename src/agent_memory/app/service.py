@@ -13,6 +13,7 @@ from typing import Any
 from agent_memory.app import config, wiring, worker
 from agent_memory.app.client import conversation
 from agent_memory.app.memory import AgentMemory
+from agent_memory.app.news import News
 from agent_memory.app.operations import TABLE, Operation, Permission
 from agent_memory.app.workplace import Workplace
 from agent_memory.core.govern.access import Meter, opened
@@ -25,6 +26,7 @@ from agent_memory.ports.access import KeyRow, Refusal
 from agent_memory.ports.clock import Clock, SystemClock
 
 EVERYTHING = frozenset(Permission)
+FOREVER = 2**62  # a moment after all others
 ABANDONED = "abandoned"
 RENEW_SECONDS = 10.0  # how long a stream goes on with a key before it is looked at again
 LONGEST_WORD = 200  # of what a stranger says, in the list of refusals
@@ -63,6 +65,7 @@ class Service:
         self.clock = clock or SystemClock()
         self.runtime = wiring.borrow(self.settings)
         self.workplace = Workplace.bound(self.settings.workplace, own)
+        self.news = News(lambda: self.runtime.store.records.seq_at(FOREVER))
         self._meter = Meter(self.settings.rate_limit)
         self._guarded = False
         self._closed = threading.Lock()  # taken once, and never let go
@@ -112,20 +115,20 @@ class Service:
         """Operations by name in a caller's name: what is made of several of them is written once, for every door."""
         return lambda name, arguments: self.call(TABLE[name], caller, arguments)
 
-    def lasting(self, identify: Callable[[], Caller]) -> tuple[Caller, Callable[[str, dict[str, Any]], Any]]:
-        """The same for a stream, which may last for days: who calls is asked again now and then, so that a key that
+    def lasting(self, caller: Caller, again: Callable[[], Caller]) -> Callable[[str, dict[str, Any]], Any]:
+        """The same for a stream, which may last for days: who calls is asked `again` now and then, so that a key that
         ends also ends its streams."""
-        caller, known = identify(), time.monotonic()
+        known = time.monotonic()
 
         def call(name: str, arguments: dict[str, Any]) -> Any:
             nonlocal caller, known
             if time.monotonic() - known > RENEW_SECONDS:
                 with contextlib.suppress(TooMany):  # its key is good, and busy elsewhere
-                    caller = identify()
+                    caller = again()
                 known = time.monotonic()
             return self.call(TABLE[name], caller, arguments)
 
-        return caller, call
+        return call
 
     def _call(self, operation: Operation, caller: Caller, arguments: dict[str, Any]) -> Any:
         try:

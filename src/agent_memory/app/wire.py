@@ -3,7 +3,7 @@
 Promises: a request that was not sent is tried again for a moment; one whose answer was lost only if it may be done
 twice; a server that is gone is a `StoreError` that says so. Each process has connections of its own, so that a fork is
 safe, and threads share them. Redirections are not followed: a key stays with the host it was meant for. A loopback
-address is never reached through a proxy.
+address or a Unix socket is never reached through a proxy.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import weakref
 from collections import deque
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -26,7 +27,6 @@ from agent_memory.ports.remote import checked_key, is_loopback, shown_address
 if TYPE_CHECKING:
     import ssl
     from collections.abc import Mapping
-    from pathlib import Path
 
     import httpx
 
@@ -37,6 +37,8 @@ MOST_IDLE = 16  # connections that are kept for later
 IDLE_SECONDS = 4.0  # less than servers wait before they close a connection that nobody uses
 BUSY = 429
 ANSWER = "http11.receive_response_headers"
+UNIX = "unix://"
+CONNECTED = tuple(f"connection.{how}.complete" for how in ("connect_tcp", "connect_unix_socket", "start_tls"))
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,7 @@ class Line:
     def _note(self, event: str, about: dict[str, Any]) -> None:
         """A fork does not wait for a server: one that is slow would hold up this process, and one in this process
         could not answer."""
-        if event in ("connection.connect_tcp.complete", "connection.start_tls.complete"):
+        if event in CONNECTED:
             self._stream = about["return_value"]
         elif event == f"{ANSWER}.started":
             self._inside = CALLS.step_out()
@@ -89,14 +91,15 @@ class Wire:
     """One server. `address` is how messages call it."""
 
     def __init__(self, url: str, key: str | None, seconds: float, authorities: Path | None = None) -> None:
-        self.address = _address(url)
-        self._url = url.rstrip("/")
+        self._socket = _socket(url)
+        self.address = _address(url) if self._socket is None else UNIX + self._socket
+        self._url = url.rstrip("/") if self._socket is None else "http://localhost"
         key = checked_key(key)
         self._headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {})
         self._seconds = seconds
         self._idle: dict[int, deque[Line]] = {}  # by process; no lock, which a fork could catch
         self._closed = False
-        self._trust = _trust(url, authorities)
+        self._trust = _trust(self._url, authorities)
 
     def __repr__(self) -> str:
         return f"Wire({self.address!r})"
@@ -146,6 +149,9 @@ class Wire:
             import httpx
 
             limits = httpx.Limits(max_connections=1, keepalive_expiry=IDLE_SECONDS)
+            if self._socket is not None:
+                way = httpx.HTTPTransport(uds=self._socket, limits=limits)
+                return Line(httpx.Client(headers=self._headers, trust_env=False, transport=way))
             direct = is_loopback(self._url)
             client = httpx.Client(headers=self._headers, trust_env=not direct, verify=self._trust, limits=limits)
             return Line(client)
@@ -160,6 +166,8 @@ class Wire:
     def _gone(self, error: Exception) -> StoreError:
         said = str(error) or type(error).__name__
         hint = "start it with `agent-memory serve`, or check the address"
+        if self._socket is not None:
+            hint = f"start it with `agent-memory serve --socket {self._socket}`, or check the path"
         if "CERTIFICATE_VERIFY_FAILED" in said:
             hint = "if the certificate is your own, AGENT_MEMORY_CA_FILE names the file of who vouches for it"
         return StoreError(f"store: no server can be reached at {self.address} ({said})", hint=hint)
@@ -174,6 +182,20 @@ class Wire:
 def _hang_up(idle: deque[Line]) -> None:
     while idle:
         idle.pop().close()
+
+
+def _socket(url: str) -> str | None:
+    """The path in `unix:///path/to.sock`: whatever follows the two slashes, made absolute. Links are not followed: a
+    server that starts anew makes a new socket."""
+    if not url.lower().startswith(UNIX):
+        return None
+    path = url[len(UNIX) :]
+    if not path.strip() or "\0" in path:
+        raise _unusable(f"{url!r} names no socket", "for example unix:///run/user/1000/memory.sock")
+    try:
+        return str(Path(path).expanduser().absolute())
+    except RuntimeError as error:  # no such user
+        raise _unusable(f"{url!r} names no socket: {error}", "write out the path") from None
 
 
 def _address(url: str) -> str:
@@ -200,7 +222,7 @@ def _trust(url: str, authorities: Path | None) -> ssl.SSLContext | bool:
     try:
         import httpx
     except ImportError as error:
-        raise PartMissing("a store behind http needs httpx", hint="pip install 'agent-memory[client]'") from error
+        raise PartMissing("a store at a server needs httpx", hint="pip install 'agent-memory[client]'") from error
     if not url.lower().startswith("https:"):
         return False
     if authorities is None:

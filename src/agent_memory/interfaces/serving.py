@@ -15,11 +15,13 @@ import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from types import FrameType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from agent_memory.app.service import Service
 from agent_memory.interfaces.loopback import is_local, listening
+from agent_memory.interfaces.sockets import listening_at
 from agent_memory.interfaces.tls import Tls
 from agent_memory.models.errors import AgentMemoryError, InvalidInput, PartMissing
 
@@ -35,46 +37,63 @@ Announce = Callable[[dict[str, str]], None]
 
 @dataclass(frozen=True)
 class Listen:
-    """Where to listen, and under which other names this server may be called. Port 0 takes one that is free; a
-    `grpc_port` of None is no gRPC. Without `jobs` nothing is done but what somebody asks for; without `tls`
-    nothing is encrypted."""
+    """Where to listen, and under which other names this server may be called. Port 0 takes one that is free; a `port`
+    of None is none, for a server at a Unix `socket` alone; a `grpc_port` of None is no gRPC. Without `jobs` nothing is
+    done but what somebody asks for; without `tls` nothing is encrypted."""
 
     host: str = "127.0.0.1"
-    port: int = 8005
+    port: int | None = 8005
     grpc_port: int | None = 8006
     hosts: frozenset[str] = frozenset()
     jobs: bool = True
     tls: Tls | None = None
+    socket: Path | None = None
 
 
 def serve(service: Service, listen: Listen, announce: Announce) -> None:
     """Listen until a signal comes; then finish what was begun, and close the service. `announce` is told, by name,
     where everything is, once the first request can be answered."""
-    try:
+    with contextlib.ExitStack() as held:
+        held.callback(service.close)  # a second time there is nothing to close
         check(service, listen.host)
         threading.Thread(target=_warm, args=(service,), daemon=True).start()
         uvicorn = _part("uvicorn", "server")
-        opened = listening(listen.host, listen.port, "--port")
+        opened = _opened(listen, held)
         app, found = compose(service, listen)
-    except BaseException:
-        service.close()
-        raise
+        where = _where(listen, found, opened[-1])
+        config = uvicorn.Config(
+            app,
+            http=import_module(HEADS).Heads,
+            log_level="warning",
+            access_log=False,  # what is asked for stands in the address
+            server_header=False,
+            timeout_graceful_shutdown=GRACE_SECONDS,
+            lifespan="on",
+            ssl_certfile=listen.tls and listen.tls.certificate,
+            ssl_keyfile=listen.tls and listen.tls.key,
+        )
+        server = _server(uvicorn, config, app, lambda: announce(where))
+        asyncio.run(server.serve(sockets=opened))
+
+
+def _opened(listen: Listen, held: contextlib.ExitStack) -> list[socket.socket]:
+    """What to listen on; the port, if there is one, comes last."""
+    opened = [held.enter_context(listening_at(listen.socket))] if listen.socket is not None else []
+    if listen.port is not None:
+        opened.append(listening(listen.host, listen.port, "--port"))
+    return opened
+
+
+def _where(listen: Listen, found: dict[str, str], last: socket.socket) -> dict[str, str]:
+    """The addresses of what was found. What has a path alone is at the port, if there is one."""
     host = f"[{listen.host}]" if ":" in listen.host else listen.host
-    root = f"{'https' if listen.tls else 'http'}://{host}:{opened.getsockname()[1]}"
-    where = {name: root + at if at.startswith("/") else at for name, at in found.items()}
-    config = uvicorn.Config(
-        app,
-        http=import_module(HEADS).Heads,
-        log_level="warning",
-        access_log=False,  # what is asked for stands in the address
-        server_header=False,
-        timeout_graceful_shutdown=GRACE_SECONDS,
-        lifespan="on",
-        ssl_certfile=listen.tls and listen.tls.certificate,
-        ssl_keyfile=listen.tls and listen.tls.key,
-    )
-    server = _server(uvicorn, config, app, lambda: announce(where))
-    asyncio.run(server.serve(sockets=[opened]))
+    where = {} if listen.socket is None else {"socket": f"unix://{listen.socket}"}
+    for name, at in found.items():
+        if not at.startswith("/"):
+            where[name] = at
+        elif listen.port is not None:
+            where[name] = f"{'https' if listen.tls else 'http'}://{host}:{last.getsockname()[1]}{at}"
+    return where
 
 
 def _warm(service: Service) -> None:

@@ -5,15 +5,18 @@ from __future__ import annotations
 import os
 import re
 import time
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from agent_memory.models.errors import InvalidInput
 
 ID_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base 32: no i, l, o, u
 LONGEST_NAME = 512
+MOST_ERRORS = 100  # pydantic takes ten microseconds to tell each, and tells all or none
+MOST_NAMED = 10
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _PAIRS = [first + second for first in ID_ALPHABET for second in ID_ALPHABET]
 
@@ -89,6 +92,13 @@ class Model(BaseModel):
         # Inside another model pydantic builds this one by itself, and reports the whole way to a wrong field.
         __init__.__pydantic_base_init__ = True
 
+    @model_validator(mode="before")
+    @classmethod
+    def _bounded(cls, said: Any) -> Any:
+        if type(said) is not dict or cls.model_config.get("extra") != "forbid":
+            return said
+        return bounded(said, cls.model_fields)
+
     @classmethod
     def trusted(cls, **values: Any) -> Self:
         """Every field from values that were checked before, when they were stored: nothing is checked again."""
@@ -120,8 +130,19 @@ class Stored(Model):
         return None if self.embedding is None else tuple(self.embedding)
 
 
+def bounded(said: dict[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
+    """With more fields than there are, at least one is unknown: the first is kept, to be told, and the others, which
+    may be millions, are not even looked at."""
+    if len(said) <= len(fields):
+        return said
+    unknown = next(name for name in said if name not in fields)
+    return {unknown: said[unknown]} | {name: said[name] for name in fields if name in said}
+
+
 def invalid(what: str, error: ValidationError) -> InvalidInput:
     """Translate pydantic's report."""
+    if (count := error.error_count()) > MOST_ERRORS:
+        return InvalidInput(f"{what}: {count} values are wrong", hint="check its shape", field=what)
     field, said, fix = wrong([(one["loc"], one["msg"], one["type"]) for one in error.errors(include_url=False)])
     return InvalidInput(f"{what}.{field or what}: {said}", hint=fix, field=field or what)
 
@@ -131,7 +152,9 @@ def wrong(report: list[tuple[tuple[int | str, ...], str, str]]) -> tuple[str, st
     it; the others are named there."""
     (where, said, sort), *others = report
     named = [".".join(map(str, other)) for other, _, _ in others]
-    fixes = [_FIXES.get(sort, ""), f"{len(named)} more: {', '.join(named)}" if named else ""]
+    if len(named) > MOST_NAMED:
+        named[MOST_NAMED:] = ["…"]
+    fixes = [_FIXES.get(sort, ""), f"{len(others)} more: {', '.join(named)}" if named else ""]
     return ".".join(map(str, where)), said.removeprefix("Value error, "), "; ".join(filter(None, fixes))
 
 

@@ -20,7 +20,7 @@ from agent_memory.app import config
 from agent_memory.app.service import Caller, Claim, Service
 from agent_memory.interfaces.mcp.http import mount
 from agent_memory.interfaces.mcp.server import Door
-from agent_memory.interfaces.rest.app import claimed, create_app
+from agent_memory.interfaces.rest.app import create_app
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ def url(home: Path) -> Iterator[str]:
     service = Service(config.load())
     app = create_app(service)
 
-    mount(app, service, lambda request: service.identify(claimed(request)))
+    mount(app, service, app.state.identify)
     free = socket.socket()
     free.bind(("127.0.0.1", 0))
     server = uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=5))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from agent_memory.interfaces.cli import whose
 from agent_memory.interfaces.cli.session import Session
@@ -24,6 +26,11 @@ IN_THE_CLEAR = (
 @click.option(
     "--grpc-port", default=8006, show_default=True, type=click.IntRange(0, 65535), help="port of gRPC; 0: a free one"
 )
+@click.option(
+    "--socket",
+    metavar="PATH",
+    help="listen on a Unix socket that only you can reach, and on no port unless one is named; clients: unix://PATH",
+)
 @click.option("--no-grpc", is_flag=True, help="leave gRPC out")
 @click.option("--no-jobs", is_flag=True, help="leave background jobs to another server of this store")
 @click.option(
@@ -36,23 +43,38 @@ IN_THE_CLEAR = (
 def command(session: Session, /, **given: Any) -> int:
     """Answer programs and agents over HTTP until Ctrl-C.
 
-    One line says where everything is. Only this machine can reach it, unless API keys are asked for; --tls-cert and
-    --tls-key encrypt what travels. Ctrl-C (or
+    One line says where everything is. Only this machine can reach it, unless API keys are asked for: that is every
+    user of this machine, and --socket is for you alone. --tls-cert and --tls-key encrypt what travels. Ctrl-C (or
     SIGTERM) finishes what was begun. --user and --tenant are those of callers who name none.
     """
     from agent_memory.app.service import Service
     from agent_memory.interfaces import serving, tls
     from agent_memory.interfaces.cli import exits, output
     from agent_memory.interfaces.loopback import is_local
+    from agent_memory.models.errors import InvalidInput
+
+    at = given["socket"] and Path(given["socket"]).expanduser().absolute()
+    if at and given["tls_cert"]:
+        raise InvalidInput(
+            "socket: what travels over it stays on this machine",
+            hint="leave out --tls-cert and --tls-key",
+            field="socket",
+        )
+
+    def port(name: str) -> int | None:
+        """Beside a socket only a port that somebody names is opened."""
+        named = click.get_current_context().get_parameter_source(name) is not ParameterSource.DEFAULT
+        return given[name] if named or not at else None
 
     settings = session.settings()
     listen = serving.Listen(
         host=given["host"],
-        port=given["port"],
-        grpc_port=None if given["no_grpc"] else given["grpc_port"],
+        port=port("port"),
+        grpc_port=None if given["no_grpc"] else port("grpc_port"),
         hosts=frozenset(given["allow_host"]),
         jobs=not given["no_jobs"],
         tls=tls.checked(given["tls_cert"], given["tls_key"]),
+        socket=at or None,
     )
 
     def announce(where: dict[str, str]) -> None:
@@ -70,9 +92,11 @@ def command(session: Session, /, **given: Any) -> int:
 
 def line(where: dict[str, str]) -> str:
     """Where everything is, and how an agent gets there."""
-    names = {"rest": "REST", "docs": "docs", "mcp": "MCP", "grpc": "gRPC"}
+    names = {"socket": "socket", "rest": "REST", "docs": "docs", "mcp": "MCP", "grpc": "gRPC"}
     parts = [f"{names[name]} {at}" for name, at in where.items()]
-    if "mcp" in where:
+    if "socket" in where:
+        parts.append(f"connect a client: agent-memory --store {where['socket']}")
+    elif "mcp" in where:
         parts.append(f"connect an agent: claude mcp add --transport http memory {where['mcp']}")
     else:
         parts.append(f"connect an agent: GET {where['rest'].removesuffix('/v1')}/memory/retrieve?q=…")

@@ -21,7 +21,8 @@ WHOSE = MappingProxyType(
         "--agent": ("TEXT", "Only this agent's memory, and what all agents share."),
         "--store": (
             "URL",
-            "Where the memory is: sqlite:///path, or http://server.  [default: AGENT_MEMORY_STORE, or your own]",
+            "Where the memory is: sqlite:///path, http://server, or unix:///socket.  "
+            "[default: AGENT_MEMORY_STORE, or your own]",
         ),
     }
 )

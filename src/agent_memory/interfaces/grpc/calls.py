@@ -10,7 +10,7 @@ import functools
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import Executor
-from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any, TypeVar
 from urllib.parse import unquote
@@ -19,7 +19,8 @@ import grpc
 from google.protobuf.message import DecodeError
 from pydantic_core import to_json
 
-from agent_memory.app.service import Claim, Service
+from agent_memory.app.news import Follower
+from agent_memory.app.service import Caller, Claim, Service
 from agent_memory.app.transfer import PAGE, Import
 from agent_memory.interfaces.grpc.schema import RESULT, Method
 from agent_memory.interfaces.grpc.status import abort
@@ -32,7 +33,7 @@ from agent_memory.ports.abandon import Call
 SAID = ("tenant", "user", "agent", "conversation")
 MOST_STREAMS = 16
 FOLLOWED = "Journal"
-LOOK_SECONDS = 0.2  # how often a follower looks for something new
+BODY_SECONDS = 30.0  # for the message of a call
 T = TypeVar("T")
 
 log = spans.log("agent_memory.grpc")
@@ -48,13 +49,14 @@ class Desk:
     slots: threading.BoundedSemaphore  # for streams
 
     def handler(self, method: Method, takes: Any, gives: Any) -> Any:
-        """Messages are read and written in here: what cannot be read is the caller's mistake, not an inner error."""
+        """Messages are read and written in here: what cannot be read is the caller's mistake, not an inner error. To
+        gRPC every request is a stream, so that a message is asked for only once its sender's key is good."""
         route = _Route(self, method, takes, gives)
         if method.stream is None:
-            return grpc.unary_unary_rpc_method_handler(route.answer)
+            return grpc.stream_unary_rpc_method_handler(route.answer)
         if method.stream.takes_many:
             return grpc.stream_unary_rpc_method_handler(route.take_in)
-        return grpc.unary_stream_rpc_method_handler(route.stream)
+        return grpc.stream_stream_rpc_method_handler(route.stream)
 
     async def run(self, work: Callable[..., T], *given: Any) -> T:
         """In a thread. A caller who hangs up before it began keeps it from beginning; of what began, a read is stopped
@@ -80,17 +82,21 @@ class _Route:
     takes: Any
     gives: Any
 
-    async def answer(self, raw: bytes, context: Any) -> bytes:
+    async def answer(self, messages: AsyncIterator[bytes], context: Any) -> bytes:
         async with _telling(context):
-            return await self.desk.run(self._answered, claimed(context), raw, carried(context))
+            caller = await self.desk.run(self._identified, claimed(context))
+            return await self.desk.run(self._answered, caller, await _only(messages), carried(context))
         raise AssertionError("a call that failed was aborted")
 
-    def _answered(self, claim: Claim, raw: bytes, trace: dict[str, str]) -> bytes:
-        operation, service = self.method.operation, self.desk.service
+    def _identified(self, claim: Claim) -> Caller:
+        operation = self.method.operation
+        return self.desk.service.identify(claim, operation.name if operation else f"stream.{self.method.name.lower()}")
+
+    def _answered(self, caller: Caller, raw: bytes, trace: dict[str, str]) -> bytes:
+        operation = self.method.operation
         assert operation is not None
         with self._served(trace):
-            caller = service.identify(claim, operation.name)
-            return self._written(service.call(operation, caller, self._read(raw)))
+            return self._written(self.desk.service.call(operation, caller, self._read(raw)))
 
     def _served(self, trace: dict[str, str]) -> AbstractContextManager[object]:
         """In a stream, each page has a span: a stream may last for days. Who follows the journal looks all the time."""
@@ -98,25 +104,27 @@ class _Route:
             return spans.untold()
         return spans.served(self.method.path.removeprefix("/"), trace, **{"rpc.system": "grpc"})
 
-    async def stream(self, raw: bytes, context: Any) -> AsyncIterator[bytes]:
+    async def stream(self, messages: AsyncIterator[bytes], context: Any) -> AsyncIterator[bytes]:
         """A page at a time; after an empty one there is nothing new for a while."""
         assert self.method.stream is not None
         async with _telling(context):
             with self.desk.slot():
                 session = await self.desk.run(self._session, claimed(context), carried(context))
-                pages = self.method.stream.run(session, self._read(raw))
-                while (page := await self.desk.run(self._page, pages)) is not None:
-                    for one in page:
-                        yield one
-                    if not page:
-                        await self._look_again()
+                pages = self.method.stream.run(session, self._read(await _only(messages)))
+                with self.desk.service.news.followed() if self.method.name == FOLLOWED else nullcontext() as follower:
+                    while (page := await self.desk.run(self._page, pages)) is not None:
+                        for one in page:
+                            yield one
+                        if not page:
+                            await self._wait(follower)
 
     def _page(self, pages: Iterator[list[Any]]) -> list[bytes] | None:
         page = next(pages, None)
         return None if page is None else [self._written(one) for one in page]
 
-    async def _look_again(self) -> None:
-        await asyncio.sleep(LOOK_SECONDS)
+    async def _wait(self, follower: Follower | None) -> None:
+        if follower is not None:
+            await follower.wait(self.desk.stopping)
         if self.desk.stopping.is_set():
             raise StoreError("the server is stopping", hint="connect again, after the last line that you have")
 
@@ -145,8 +153,8 @@ class _Route:
             raise
 
     def _session(self, claim: Claim, trace: dict[str, str]) -> Session:
-        service, stream = self.desk.service, f"stream.{self.method.name.lower()}"
-        caller, lasting = service.lasting(lambda: service.identify(claim, stream))
+        caller = self._identified(claim)
+        lasting = self.desk.service.lasting(caller, lambda: self._identified(claim))
 
         def call(name: str, said: dict[str, Any]) -> Any:
             with self._served(trace):
@@ -165,6 +173,17 @@ class _Route:
         message = self.gives()
         self.method.response.fill(message, {RESULT: value})
         return bytes(message.SerializeToString())
+
+
+async def _only(messages: AsyncIterator[bytes]) -> bytes:
+    """The message of a call that has one."""
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            async for message in messages:
+                return message
+    except TimeoutError:
+        raise InvalidInput(f"the request did not come within {BODY_SECONDS:g} seconds") from None
+    raise InvalidInput("the request has no message")
 
 
 def claimed(context: Any) -> Claim:

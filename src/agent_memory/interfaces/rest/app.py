@@ -13,12 +13,12 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from agent_memory import __version__
-from agent_memory.app import headers
-from agent_memory.app.service import Caller, Claim, Service
-from agent_memory.interfaces.loopback import is_local
+from agent_memory.app.service import Caller, Service
 from agent_memory.interfaces.rest import pages, problems
+from agent_memory.interfaces.rest.answers import Answers
 from agent_memory.interfaces.rest.call import call_router
 from agent_memory.interfaces.rest.compat import compat_router
+from agent_memory.interfaces.rest.entrance import Entrance, identified, known
 from agent_memory.interfaces.rest.guard import Guard
 from agent_memory.interfaces.rest.limits import Limits
 from agent_memory.interfaces.rest.metrics import Measured, Metrics
@@ -31,18 +31,10 @@ SILENT: Any = {"tracing": False, "metrics": False, "logs": False, "auto_configur
 """FastAPI would hand bodies and arguments to whatever collects traces in this process."""
 
 
-def claimed(request: Request) -> Claim:
-    """Who the headers say is calling."""
-    scheme, _, token = request.headers.get("authorization", "").partition(" ")
-    local = request.client is None or is_local(request.client.host)
-    key = token.strip() if scheme.lower() == "bearer" else None
-    return Claim(token=key, **headers.read(request.headers), local=local)
-
-
 def create_app(service: Service, hosts: frozenset[str] = frozenset(), **limits: float) -> FastAPI:
     """Everything that REST offers for one store. `limits` are those of `Limits`.
 
-    `app.state.identify` says who calls; `app.state.stopping` is set when streams should end.
+    `app.state.identify` says who was let in; `app.state.stopping` is set when streams should end.
     """
 
     @asynccontextmanager
@@ -52,7 +44,7 @@ def create_app(service: Service, hosts: frozenset[str] = frozenset(), **limits: 
         service.close()
 
     def identify(request: Request) -> Caller:
-        return service.identify(claimed(request), f"{request.method} {request.url.path}")
+        return identified(service, request)
 
     app = FastAPI(
         title="agent-memory",
@@ -62,15 +54,17 @@ def create_app(service: Service, hosts: frozenset[str] = frozenset(), **limits: 
         redoc_url=None,
         telemetry=SILENT,
     )
-    app.state.identify, app.state.stopping = identify, threading.Event()
+    app.state.identify, app.state.stopping = known, threading.Event()
     app.openapi = lambda: _described(app)  # type: ignore[method-assign]
     problems.install(app)
     metrics = Metrics(service)
     _operate(app, service, metrics)
-    for part in (compat_router, call_router, stream_router, router):
-        app.router.routes.extend(part(service, identify).routes)
+    for part in (compat_router(service), call_router(service), stream_router(service), router(service)):
+        app.router.routes.extend(part.routes)
     app.add_middleware(Limits, **limits)
+    app.add_middleware(Entrance, identify=identify)
     app.add_middleware(Guard, hosts=hosts)
+    app.add_middleware(Answers)
     app.add_middleware(Measured, metrics=metrics)
     app.add_middleware(Traced)
     return app

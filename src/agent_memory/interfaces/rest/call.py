@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import json
-
 from fastapi import APIRouter, Request
 from starlette.responses import Response
 
 from agent_memory.app.operations import TABLE
 from agent_memory.app.service import Service
+from agent_memory.interfaces.rest.entrance import known
 from agent_memory.interfaces.rest.headers import Said
 from agent_memory.interfaces.rest.problems import problem
-from agent_memory.interfaces.rest.routes import ERRORS, Identify, answered
+from agent_memory.interfaces.rest.routes import ERRORS, answered, read_object
 from agent_memory.interfaces.threads import threaded
 
 
-def call_router(service: Service, identify: Identify) -> APIRouter:
+def call_router(service: Service) -> APIRouter:
     made = APIRouter(prefix="/v1/call")
 
     @made.post("/{operation}", responses=ERRORS, response_model=None, tags=["call"])
@@ -24,13 +23,12 @@ def call_router(service: Service, identify: Identify) -> APIRouter:
         declared = TABLE.get(operation)
         if declared is None:
             return problem(404, f"no operation {operation!r}", "no_such_operation")
-        try:
-            arguments = json.loads(await request.body() or b"{}")
-        except (ValueError, RecursionError) as error:
-            return problem(400, f"the body is no JSON: {error}", "invalid_json")
-        if not isinstance(arguments, dict):
-            return problem(422, "the body is no JSON object", "invalid_input", hint="arguments by name")
-        said = {**Said(request.headers).arguments(declared), **arguments}
-        return answered(await threaded(lambda: service.call(declared, identify(request), said)))
+        raw = await request.body()
+
+        def work() -> Response:
+            said = {**Said(request.headers).arguments(declared), **read_object(raw)}
+            return answered(service.call(declared, known(request), said))
+
+        return await threaded(work)
 
     return made

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
@@ -10,10 +11,11 @@ from starlette.responses import Response
 
 from agent_memory.app import episodes
 from agent_memory.app.service import Service
+from agent_memory.interfaces.rest.entrance import known
 from agent_memory.interfaces.rest.headers import Said
-from agent_memory.interfaces.rest.routes import ERRORS, Given, Identify, answered
+from agent_memory.interfaces.rest.routes import ERRORS, Bodied, Given, answered, read_object
 from agent_memory.interfaces.threads import threaded
-from agent_memory.models.model import Model, Text, Unit
+from agent_memory.models.model import Model, Text, Unit, bounded
 
 
 class Store(Given):
@@ -37,16 +39,31 @@ class Retrieved(Model):
     metadata: dict[str, Any]
 
 
-def compat_router(service: Service, identify: Identify) -> APIRouter:
+def compat_router(service: Service) -> APIRouter:
     made = APIRouter(prefix="/memory", tags=["memory"])
 
-    @made.post("/store", status_code=201, responses={201: {"model": StoredMemory}, **ERRORS}, response_model=None)
-    async def store_memory(given: Store, request: Request) -> Response:
+    async def store_memory(request: Request) -> Response:
         """Store a memory; gives its id."""
-        key = Said(request.headers).idempotency_key
-        said = (given.context, given.importance, given.metadata, key)
-        id = await threaded(lambda: episodes.store(service.named(identify(request)), *said))
-        return answered({"id": id}, 201)
+        key, raw = Said(request.headers).idempotency_key, await request.body()
+
+        def work() -> str:
+            given = Store(**bounded(read_object(raw), Store.model_fields))
+            said = (given.context, given.importance, given.metadata, key)
+            return episodes.store(service.named(known(request)), *said)
+
+        return answered({"id": await threaded(work)}, 201)
+
+    given = inspect.Parameter("given", inspect.Parameter.KEYWORD_ONLY, annotation=Store)
+    store_memory.__signature__ = inspect.Signature([given])  # type: ignore[attr-defined]
+    made.add_api_route(
+        "/store",
+        store_memory,
+        methods=["POST"],
+        status_code=201,
+        responses={201: {"model": StoredMemory}, **ERRORS},
+        response_model=None,
+        route_class_override=Bodied,
+    )
 
     @made.get("/retrieve", responses={200: {"model": list[Retrieved]}, **ERRORS}, response_model=None)
     async def retrieve_memories(
@@ -56,17 +73,17 @@ def compat_router(service: Service, identify: Identify) -> APIRouter:
         time_weight: Annotated[float, Query(ge=0, le=1e6)] = 0.1,
     ) -> Response:
         """The memories with the best E4 score: 0.5 similarity, 0.3 recency, 0.2 importance."""
-        found = await threaded(lambda: episodes.retrieve(service.named(identify(request)), q, k, time_weight))
+        found = await threaded(lambda: episodes.retrieve(service.named(known(request)), q, k, time_weight))
         return answered(found)
 
     @made.post("/consolidate", responses=ERRORS, response_model=None)
     async def consolidate_memory(request: Request) -> Response:
         """Run the jobs that there are, and say which. Merging and pruning come with upkeep."""
-        return answered(await threaded(lambda: episodes.consolidate(service.named(identify(request)))))
+        return answered(await threaded(lambda: episodes.consolidate(service.named(known(request)))))
 
     @made.get("/stats", responses=ERRORS, response_model=None)
     async def memory_stats(request: Request) -> Response:
         """Counts, bytes on disk, resident memory, compression ratio, access statistics."""
-        return answered(await threaded(lambda: episodes.stats(service.named(identify(request)))))
+        return answered(await threaded(lambda: episodes.stats(service.named(known(request)))))
 
     return made

@@ -1,4 +1,4 @@
-"""How large a request may be, how slowly it may come, how long it may take; and nothing that breaks goes unsaid.
+"""How large a request may be, how slowly it may come, how long it may take, and how much all of them may hold.
 
 A body is read before any route is asked, so that one that is too large or never ends costs nobody else anything. What
 streams (an import) is read by its route, line by line, and only has to keep coming.
@@ -10,19 +10,36 @@ import asyncio
 from collections.abc import Coroutine, MutableMapping
 from typing import Any
 
-from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
+from agent_memory.interfaces.rest.answers import Refused, has_body
 from agent_memory.interfaces.rest.guard import READING, App, Message, Receive, Send
 from agent_memory.interfaces.rest.problems import problem
-from agent_memory.models.errors import AgentMemoryError
-from agent_memory.ports import spans
 
 MOST_BYTES = 16 * 1024 * 1024
+HELD_BYTES = 4 * MOST_BYTES
+SMALL_BYTES = 64 * 1024
 BODY_SECONDS = 30.0
 ANSWER_SECONDS = 60.0
+RETRY_SECONDS = 2
 STREAMS = frozenset({"/v1/import"})
-_log = spans.log(__name__)
+
+
+class Room:
+    """Bytes of bodies that are held at once, over all connections, from their arrival to the answer. The first
+    `SMALL_BYTES` of each are free: few large ones cannot keep out those who send little."""
+
+    def __init__(self, most: float) -> None:
+        self._left = most
+
+    def take(self, size: int) -> bool:
+        if size > self._left:
+            return False
+        self._left -= size
+        return True
+
+    def give(self, size: int) -> None:
+        self._left += size
 
 
 class Limits:
@@ -32,11 +49,13 @@ class Limits:
         self,
         app: App,
         most_bytes: float = MOST_BYTES,
+        held_bytes: float = HELD_BYTES,
         body_seconds: float = BODY_SECONDS,
         answer_seconds: float = ANSWER_SECONDS,
     ) -> None:
         self._app = app
         self._most_bytes = most_bytes
+        self._room = Room(held_bytes)
         self._body_seconds = body_seconds
         self._answer_seconds = answer_seconds
 
@@ -44,33 +63,27 @@ class Limits:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        answer = _Answer(send)
+        if scope["path"] in STREAMS:
+            await self._app(scope, self._coming(receive), send)
+            return
+        if _length(scope) > self._most_bytes:
+            raise Refused(self._too_large())
+        if scope["method"] in READING and has_body(scope):  # nobody asked for it, and nobody waits for it
+            await self._answered(scope, receive, send, asyncio.Event().wait())
+            return
+        body = _Body(self._room)
         try:
-            if scope["path"] in STREAMS:
-                await self._app(scope, self._coming(receive), answer.send)
-                return
-            if _length(scope) > self._most_bytes:
-                raise _Refused(self._too_large())
-            if scope["method"] in READING and _has_body(scope):  # nobody asked for it, and nobody waits for it
-                await self._answered(scope, receive, answer, asyncio.Event().wait())
-            else:
-                whole = await self._whole(receive)
-                await self._answered(scope, whole, answer, _hung_up(receive))
-        except _Refused as refused:
-            await answer.instead(refused.response, scope, receive)
-        except ClientDisconnect:  # in the middle of what it sent
-            answer.closed = True
-        except Exception as error:  # noqa: BLE001 - the door: whatever it is, nobody outside learns more
-            _say(error, scope["method"], scope["path"])
-            await answer.instead(
-                problem(500, "something broke; the log of the server says what", "unexpected"), scope, receive
-            )
+            whole = await self._whole(receive, body)
+            await self._answered(scope, whole, send, _hung_up(receive))
+        finally:
+            body.let_go()
 
     async def _answered(
-        self, scope: MutableMapping[str, Any], receive: Receive, answer: _Answer, hung_up: Coroutine[Any, Any, object]
+        self, scope: MutableMapping[str, Any], receive: Receive, send: Send, hung_up: Coroutine[Any, Any, object]
     ) -> None:
         """Until the answer begins there is a limit, and a client that hangs up is not worked for any more; a stream may
         then go on for as long as both sides want."""
+        answer = _Answer(send)
         working = asyncio.ensure_future(self._app(scope, receive, answer.send))
         begun, gone = asyncio.ensure_future(answer.begun.wait()), asyncio.ensure_future(hung_up)
         try:
@@ -86,7 +99,7 @@ class Limits:
             if not gone.done():
                 hint = "a write may still be done: repeat it with the same Idempotency-Key"
                 said = f"no answer within {self._answer_seconds:g} seconds"
-                raise _Refused(problem(504, said, "too_slow", hint=hint))
+                raise Refused(problem(504, said, "too_slow", hint=hint, headers={"connection": "close"}))
         except asyncio.CancelledError:
             working.cancel()
             raise
@@ -94,23 +107,23 @@ class Limits:
             begun.cancel()
             gone.cancel()
 
-    async def _whole(self, receive: Receive) -> Receive:
+    async def _whole(self, receive: Receive, body: _Body) -> Receive:
         """The body, all of it, to be given out again."""
-        read = bytearray()
         try:
             async with asyncio.timeout(self._body_seconds):
                 while True:
                     message = await receive()
                     if message["type"] == "http.disconnect":
                         return _replay(message, receive)
-                    read += message.get("body", b"")
-                    if len(read) > self._most_bytes:
-                        raise _Refused(self._too_large())
+                    if body.size + len(message.get("body", b"")) > self._most_bytes:
+                        raise Refused(self._too_large())
+                    if not body.add(message.get("body", b"")):
+                        raise Refused(_no_room())
                     if not message.get("more_body", False):
                         break
         except TimeoutError:
-            raise _Refused(self._too_slow()) from None
-        return _replay({"type": "http.request", "body": bytes(read), "more_body": False}, receive)
+            raise Refused(self._too_slow()) from None
+        return _replay({"type": "http.request", "body": body.joined(), "more_body": False}, receive)
 
     def _coming(self, receive: Receive) -> Receive:
         async def next_part() -> Message:
@@ -118,7 +131,7 @@ class Limits:
                 async with asyncio.timeout(self._body_seconds):
                     return await receive()
             except TimeoutError:
-                raise _Refused(self._too_slow()) from None
+                raise Refused(self._too_slow()) from None
 
         return next_part
 
@@ -129,15 +142,37 @@ class Limits:
         return problem(408, f"the body did not come within {self._body_seconds:g} seconds", "body_too_slow")
 
 
-class _Refused(BaseException):
-    """An answer instead of the route's. No Exception: what reads a body must not swallow it."""
+class _Body:
+    """One body as it comes in. Its place in the room is its own until it is let go, once."""
 
-    def __init__(self, response: Response) -> None:
-        self.response = response
+    def __init__(self, room: Room) -> None:
+        self._room = room
+        self._taken = 0
+        self._held = bytearray()
+
+    @property
+    def size(self) -> int:
+        return len(self._held)
+
+    def add(self, part: bytes) -> bool:
+        more = max(0, self.size + len(part) - SMALL_BYTES) - self._taken
+        if not self._room.take(more):
+            return False
+        self._taken += more
+        self._held += part
+        return True
+
+    def joined(self) -> bytes:
+        whole, self._held = bytes(self._held), bytearray()
+        return whole
+
+    def let_go(self) -> None:
+        self._room.give(self._taken)
+        self._taken, self._held = 0, bytearray()
 
 
 class _Answer:
-    """What was sent so far: an answer that has begun cannot become another."""
+    """Whether it has begun; what comes after it was `closed` is dropped."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
@@ -150,28 +185,20 @@ class _Answer:
         self.begun.set()
         await self._send(message)
 
-    async def instead(self, response: Response, scope: MutableMapping[str, Any], receive: Receive) -> None:
-        self.closed = True
-        if not self.begun.is_set():
-            response.headers["connection"] = "close"
-            await response(scope, receive, self._send)
 
-
-def _say(error: Exception, method: str, path: str) -> None:
-    """What ends a stream that has begun cannot be answered; if it is one of our errors, its code says enough."""
-    if isinstance(error.__cause__, AgentMemoryError):
-        _log.warning("%s %s ended early: %s", method, path, error.__cause__.code)
-    else:
-        _log.exception("%s %s broke", method, path)
+def _no_room() -> Response:
+    return problem(
+        503,
+        "the server holds as many large requests as it can",
+        "too_busy",
+        hint="try again, or send less at once",
+        headers={"retry-after": str(RETRY_SECONDS)},
+    )
 
 
 def _length(scope: MutableMapping[str, Any]) -> int:
     """How long the body says it is; a server lets only digits through."""
     return int(next((value for name, value in scope["headers"] if name == b"content-length"), b"0"))
-
-
-def _has_body(scope: MutableMapping[str, Any]) -> bool:
-    return any(name in (b"content-length", b"transfer-encoding") for name, _ in scope["headers"])
 
 
 async def _hung_up(receive: Receive) -> None:

@@ -6,19 +6,22 @@ import inspect
 import json
 import re
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, Path, Query, Request
+from fastapi import APIRouter, Body, HTTPException, Path, Query, Request
+from fastapi.routing import APIRoute
 from pydantic import BeforeValidator, ConfigDict, Field, WithJsonSchema, create_model
 from pydantic_core import to_json
 from starlette.responses import Response
 
 from agent_memory.app.operations import TABLE, Operation, storable
-from agent_memory.app.service import Caller, Service
+from agent_memory.app.service import Service
+from agent_memory.interfaces.rest.entrance import known
 from agent_memory.interfaces.rest.headers import Said, told
 from agent_memory.interfaces.rest.problems import Problem
 from agent_memory.interfaces.threads import threaded
+from agent_memory.models.errors import InvalidInput
 from agent_memory.models.model import Model
 
 _PATH = re.compile(r"{(\w+)}")
@@ -36,18 +39,36 @@ class Given(Model):
     model_config = ConfigDict(defer_build=False)
 
 
-Identify = Callable[[Request], Caller]
+class Bodied(APIRoute):
+    """A route with a body: FastAPI describes it, its endpoint gets the request as it is. FastAPI would parse and check
+    a body on the event loop, where everybody waits for it."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handler: Callable[[Request], Coroutine[Any, Any, Response]] = self.endpoint
+        return handler
 
 
-def router(service: Service, identify: Identify) -> APIRouter:
+def read_object(body: bytes) -> dict[str, Any]:
+    """The JSON object that a body is; an empty body is an empty one."""
+    try:
+        found = json.loads(body or b"{}")
+    except (ValueError, RecursionError) as error:
+        raise HTTPException(400, f"the body is not JSON: {error}") from None
+    if not isinstance(found, dict):
+        raise InvalidInput("the body is not a JSON object", hint="send the arguments by name")
+    return found
+
+
+def router(service: Service) -> APIRouter:
     """Every operation as a resource."""
     made = APIRouter(prefix="/v1")
     for operation in sorted(TABLE.values(), key=lambda one: "{" in one.route.rpartition("/")[2]):
         method, path = operation.route.split(" ")
         made.add_api_route(
             _PATH.sub(r"{\1:path}", path),  # an id may hold a slash
-            _endpoint(operation, service, identify),
+            _endpoint(operation, service),
             methods=[method],
+            route_class_override=APIRoute if method in _QUERY else Bodied,
             operation_id=operation.name.replace(".", "_"),
             summary=operation.summary,
             description=inspect.getdoc(operation.function),
@@ -67,33 +88,45 @@ def _answer(operation: Operation) -> Any:
     return Any if gives is type(None) else gives
 
 
-def _endpoint(operation: Operation, service: Service, identify: Identify) -> Callable[..., Any]:
+def _endpoint(operation: Operation, service: Service) -> Callable[..., Any]:
     """A function with the signature that FastAPI reads: path parameters, and one model for the rest."""
     method, path = operation.route.split(" ")
     in_path = _PATH.findall(path)
-    rest = [name for name in operation.signature if name not in in_path]
-    parameters = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[str, Path()]) for name in in_path
-    ]
-    if rest:
-        where = Query() if method in _QUERY else Body()
-        shape = shape_of(operation, rest, in_query=method in _QUERY)
-        required = any(operation.signature[name].default is inspect.Parameter.empty for name in rest)
-        default = inspect.Parameter.empty if required or method in _QUERY else shape()
-        given = inspect.Parameter(
-            "given", inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[shape, where]
-        )
-        parameters.append(given)
-    parameters.insert(0, inspect.Parameter("request", inspect.Parameter.KEYWORD_ONLY, annotation=Request))
 
-    async def endpoint(request: Request, given: Model | None = None, **named: str) -> Response:
-        said = {**Said(request.headers).arguments(operation), **named, **arguments_of(given)}
-        answer = await threaded(lambda: service.call(operation, identify(request), said))
+    def answer(request: Request, named: dict[str, Any], given: dict[str, Any]) -> Response:
+        if twice := named.keys() & given.keys():
+            field = twice.pop()
+            raise InvalidInput(f"{field}: is in the path", hint="leave it out of the body", field=field)
+        said = {**Said(request.headers).arguments(operation), **named, **given}
+        answer = service.call(operation, known(request), said)
         return answered(answer, headers=told(operation, answer, said.get("limit"), request.url))
 
-    endpoint.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    async def query(request: Request, given: Model | None = None, **named: str) -> Response:
+        return await threaded(lambda: answer(request, named, arguments_of(given)))
+
+    async def body(request: Request) -> Response:
+        raw = await request.body()
+        return await threaded(lambda: answer(request, request.path_params, read_object(raw)))
+
+    endpoint = query if method in _QUERY else body
+    endpoint.__signature__ = _signature(operation, in_path, in_query=method in _QUERY)  # type: ignore[attr-defined]
     endpoint.__name__ = operation.name.replace(".", "_")
     return endpoint
+
+
+def _signature(operation: Operation, in_path: list[str], *, in_query: bool) -> inspect.Signature:
+    rest = [name for name in operation.signature if name not in in_path]
+    parameters = [_parameter("request", Request), *(_parameter(name, Annotated[str, Path()]) for name in in_path)]
+    if rest:
+        shape = shape_of(operation, rest, in_query=in_query)
+        required = any(operation.signature[name].default is inspect.Parameter.empty for name in rest)
+        default = inspect.Parameter.empty if required or in_query else shape()
+        parameters.append(_parameter("given", Annotated[shape, Query() if in_query else Body()], default))
+    return inspect.Signature(parameters)
+
+
+def _parameter(name: str, annotation: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
 def arguments_of(given: Model | None) -> dict[str, Any]:
