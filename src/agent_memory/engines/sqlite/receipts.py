@@ -9,7 +9,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Mapping, Sequence
 
-from agent_memory.engines.sqlite import erase
+from agent_memory.engines.sqlite import scrub
 from agent_memory.engines.sqlite.connection import Connections
 from agent_memory.engines.sqlite.interning import Interning, known_scope, scope_number
 from agent_memory.models.record import Scope
@@ -30,9 +30,9 @@ class SqliteReceipts:
             for line in lines:
                 _keep(connection, line if line.seq >= last[line.view.scope] else line.without_query())
             _expire(connection, max((line.view.now for line in lines), default=0) - RETENTION)
-            debt = erase.owed(connection)
+            debt = scrub.owed(connection)
         if debt is not None:
-            erase.scrub(self._connections, debt)
+            scrub.scrub(self._connections)
 
     def expire(self, now: int) -> int:
         oldest = now - RETENTION

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from agent_memory.engines.sqlite import proof, schema, spaces, write
+from agent_memory.engines.sqlite import proof, schema, scrub, spaces, write
 from agent_memory.engines.sqlite.connection import Connections
 from agent_memory.engines.sqlite.interning import Interning, Naming
 from agent_memory.engines.sqlite.journal import ADOPT, OURSELVES, Ledger
@@ -102,10 +102,12 @@ class SqliteRecords:
             if space is not None:
                 connection.execute(SQL["pend_everything"], {"space": number})
             # A line that concerns everybody: whoever holds the old words in memory reads them again.
-            Ledger(connection, 0, names.number(OURSELVES), "rebuild").append(ADOPT, 0, None, None, b"")
+            ledger = Ledger(connection, 0, names.number(OURSELVES), "rebuild")
+            scrub.owe(connection, ledger.append(ADOPT, 0, None, None, b""))
             schema.create_views(connection, self._kinds, replace=True)
         with self._connections.plain() as connection:
-            connection.execute("vacuum")  # also what an erasure in a large file left between the rows
+            connection.execute("vacuum")
+        scrub.scrub(self._connections, patience=scrub.PATIENCE_SECONDS)
         return {"contents": made, "views": len(self._kinds)}
 
     def stats(self, view: View) -> dict[str, Any]:
@@ -133,6 +135,7 @@ class SqliteRecords:
                 (number,),
             ).fetchone()[0]
             seq = connection.execute("select coalesce(max(seq), 0) from journal").fetchone()[0]
+            owed = connection.execute("select at from journal where seq = ?", (scrub.owed(connection),)).fetchone()
         return {
             "kinds": dict(kinds),
             "records": records,
@@ -142,6 +145,7 @@ class SqliteRecords:
             "seq": seq,
             "space": space.fingerprint if space else None,
             "bytes_on_disk": pages * size,
+            "scrub_owed_since": owed and owed[0],
         }
 
     def prepare(self, kinds: Iterable[Kind]) -> None:
