@@ -15,6 +15,7 @@ from agent_memory.ports.abandon import stoppable
 from agent_memory.ports.gate import Gate
 
 BUSY_SECONDS = 30.0
+BRIEF_SECONDS = 1.0  # for what is only written beside something else, and can come later
 OLDEST_SQLITE = (3, 40, 0)
 UNCHANGING = "mode=ro&immutable=1"
 

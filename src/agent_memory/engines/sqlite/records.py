@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from agent_memory.engines.sqlite import proof, schema, scrub, spaces, write
-from agent_memory.engines.sqlite.connection import Connections
+from agent_memory.engines.sqlite.connection import BRIEF_SECONDS, Connections
 from agent_memory.engines.sqlite.interning import Interning, Naming
 from agent_memory.engines.sqlite.journal import ADOPT, OURSELVES, Ledger
 from agent_memory.engines.sqlite.read import Reader, seq_at
 from agent_memory.engines.sqlite.statements import SQL
+from agent_memory.models.errors import StoreError
 from agent_memory.models.kinds.kind import Kind
 from agent_memory.models.record import JournalLine, Link, Linked, Record, Scope
 from agent_memory.ports.changes import Applied, Author, Change, Expect, Once, Verified
@@ -153,5 +155,6 @@ class SqliteRecords:
         with self._connections.reading() as connection:
             taken = {row[0] for row in connection.execute("select name from sqlite_schema where type = 'view'")}
         if any(kind.plural not in taken for kind in self._kinds):
-            with self._connections.writing() as connection:
+            # Other tools can wait for their views: where nothing can be written now, the next one to open makes them.
+            with suppress(StoreError), self._connections.writing(seconds=BRIEF_SECONDS) as connection:
                 schema.create_views(connection, self._kinds)
