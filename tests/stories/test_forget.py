@@ -18,7 +18,7 @@ from agent_memory.app import config, wiring
 from agent_memory.app.client import Client
 from agent_memory.app.namespaces import Retriever
 from agent_memory.app.wiring import Runtime
-from agent_memory.engines.sqlite import erase
+from agent_memory.engines.sqlite import scrub
 from agent_memory.models import Entity, Turn
 from agent_memory.models.errors import Conflict, NotFound
 from agent_memory.models.record import Link
@@ -237,7 +237,7 @@ def test_a_desk_is_swept_by_a_forget_too(timed: AgentMemory, clock: Any, home: P
 def test_what_a_reader_kept_in_the_log_goes_with_a_later_write(
     memory: AgentMemory, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(erase, "PATIENCE_SECONDS", 0.3)
+    monkeypatch.setattr(scrub, "PATIENCE_SECONDS", 0.3)
     id = memory.records.add(f"the code is {SECRET}").id
     reader = sqlite3.connect(home / "memory.db", isolation_level=None)
     reader.execute("begin")
@@ -257,7 +257,7 @@ def test_a_crash_before_the_log_is_cut_is_made_good(
 ) -> None:
     id = memory.records.add(f"the code is {SECRET}").id
     with monkeypatch.context() as patched:
-        patched.setattr(erase, "scrub", lambda *given, **named: False)  # as if the process had ended here
+        patched.setattr(scrub, "scrub", lambda *given, **named: False)  # as if the process had ended here
         memory.records.forget([id])
     assert SECRET.encode() in bytes_of(home)
     memory.recall("anything")

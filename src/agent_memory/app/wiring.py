@@ -172,8 +172,8 @@ def build(settings: Settings, embedder: Embedder, reranker: Reranker | None = No
 
 
 def _close(runtime: Runtime) -> None:
-    runtime.receipts.flush()
-    runtime.refusals.flush()
+    runtime.receipts.close()
+    runtime.refusals.close()
     runtime.store.close()
 
 

@@ -164,6 +164,7 @@ class Index(Protocol):
         """The newest first."""
         ...
 
-    def embedded(self, space: Space, batch: Sequence[Embedded], *, now: int) -> None:
-        """Store vectors that were pending. Contents that were forgotten meanwhile are passed over."""
+    def embedded(self, space: Space, batch: Sequence[Embedded], *, now: int, wait: bool = True) -> None:
+        """Store vectors that were pending. Contents that were forgotten meanwhile are passed over. Without `wait` it is
+        tried at once, and `StoreError` when somebody else is writing."""
         ...

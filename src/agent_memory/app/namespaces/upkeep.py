@@ -32,12 +32,15 @@ class Upkeep(Namespace):
 
     @operation("upkeep.stats", "GET /stats", command="stats", toolset="upkeep/stats memory://stats")
     def stats(self) -> dict[str, Any]:
-        """How much there is, for this user, and how large the store is."""
+        """How much there is, for this user, and how large the store is.
+
+        `scrub_owed_since`: something that was forgotten then may still be on the disk; later writes overwrite it.
+        """
         runtime = self._client.runtime
         runtime.receipts.flush()
         found = runtime.store.records.stats(self._client.view())
-        last = found["accesses"]["last"]
-        found["accesses"]["last"] = None if last is None else from_micros(last).isoformat()
+        for told, name in ((found["accesses"], "last"), (found, "scrub_owed_since")):
+            told[name] = None if told.get(name) is None else from_micros(told[name]).isoformat()
         return {
             "store": runtime.store.url,
             **found,

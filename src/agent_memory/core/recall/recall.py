@@ -58,10 +58,10 @@ def answer(recalling: Recalling, question: Question) -> tuple[Recalled, ReceiptL
         asked = read(_checked(question), from_micros(question.view.now))
         if question.speakers is None:
             question = replace(question, speakers=_speakers(recalling.index, question.view.scope, asked))
-    recalling.embedding.agree()
+    embedding = recalling.embedding if recalling.embedding.agree(settle=False) else None
     with span("recall.entities"):
         reached = reach(recalling.index, recalling.calling, asked.text, question.view, question.recipe)
-    probe, tokens = _probe(recalling, question, asked, reached)
+    probe, tokens = _probe(embedding, question, asked, reached)
     pool = _gathered(recalling, question, probe)
     with span("recall.fuse"):
         ranking = rank(pool, asked, question.recipe, question.view.now, reached.evidence)
@@ -105,7 +105,7 @@ def _gathered(recalling: Recalling, question: Question, probe: Probe) -> Pool:
     pool = gather()
     if not pool.pending or question.again:
         return pool
-    recalling.embedding.catch_up(question.view, seconds=CATCH_UP_SECONDS, now=question.view.now)
+    recalling.embedding.try_to_catch_up(question.view, seconds=CATCH_UP_SECONDS, now=question.view.now)
     return gather()
 
 
@@ -131,8 +131,8 @@ def _checked(question: Question) -> str:
     return text
 
 
-def _probe(recalling: Recalling, question: Question, asked: Asked, reached: Reached) -> tuple[Probe, int | None]:
-    """What to look for, and how many tokens were read to embed it."""
+def _probe(embedding: Embedding | None, question: Question, asked: Asked, reached: Reached) -> tuple[Probe, int | None]:
+    """What to look for, and how many tokens were read to embed it. Without an `embedding` there are no vectors yet."""
     probe = Probe(
         view=question.view if reached.seq is None else replace(question.view, seq=reached.seq),
         where=question.where,
@@ -143,9 +143,8 @@ def _probe(recalling: Recalling, question: Question, asked: Asked, reached: Reac
         vectors_until=question.vectors_until,
         also=tuple(reached.evidence),
     )
-    if not question.recipe.vectors or question.vectors_until == 0:
+    if embedding is None or not question.recipe.vectors or question.vectors_until == 0:
         return probe, 0
-    embedding = recalling.embedding
     if question.meaning is not None:
         return replace(probe, vector=embedding.direction(question.meaning), space=embedding.space), 0
     try:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from agent_memory.models.errors import InvalidInput, PartMissing, SpaceMismatch
+from agent_memory.models.errors import InvalidInput, PartMissing, SpaceMismatch, StoreError
 from agent_memory.ports import progress, spans
 from agent_memory.ports.abandon import abandoned
 from agent_memory.ports.changes import Vector
@@ -41,11 +42,14 @@ class Embedding:
     def space(self) -> Space:
         return self.embedder.space
 
-    def agree(self) -> None:
-        """The first embedder of a store settles its space; a different one later is an error."""
+    def agree(self, *, settle: bool = True) -> bool:
+        """The first embedder that writes to a store settles its space; a different one later is an error. Whoever only
+        reads does not `settle` it: False where it is still open, and so there are no vectors."""
         if self._agreed:
-            return
+            return True
         stored = self._index.space()
+        if stored is None and not settle:
+            return False
         if stored is None:
             self._index.begin(self.space)
             stored = self._index.space()
@@ -56,6 +60,7 @@ class Embedding:
                 hint="configure the embedder that the store was built with, or run `agent-memory rebuild --vectors`",
             )
         self._agreed = True
+        return True
 
     def disagree(self) -> None:
         """Ask again next time: the store has another space now."""
@@ -124,7 +129,13 @@ class Embedding:
             spans.tell(pending=left)
             return left
 
-    def _caught_up(self, view: View | None, seconds: float | None, now: int) -> int:
+    def try_to_catch_up(self, view: View, *, seconds: float, now: int) -> None:
+        """The same for whoever only reads: where the store cannot be written at once, it is left to somebody else.
+        Vectors that are not stored do not answer either: a replay could not find them again."""
+        with spans.span("embed.pending"), suppress(StoreError):
+            self._caught_up(view, seconds, now, wait=False)
+
+    def _caught_up(self, view: View | None, seconds: float | None, now: int, *, wait: bool = True) -> int:
         space = self.space
         deadline = math.inf if seconds is None else time.monotonic() + seconds
 
@@ -151,7 +162,7 @@ class Embedding:
                 done.append(Embedded(one.handle, tuple(made), complete=part >= len(passages)))
                 if late():
                     break
-            self._index.embedded(space, [one for one in done if one.vectors or one.complete], now=now)
+            self._index.embedded(space, [one for one in done if one.vectors or one.complete], now=now, wait=wait)
             if late():
                 return self._index.pending(space, view)
         return left

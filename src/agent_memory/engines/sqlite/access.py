@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agent_memory.engines.sqlite.connection import Connections
+from agent_memory.engines.sqlite.connection import BRIEF_SECONDS, Connections
 from agent_memory.engines.sqlite.schema import check_version
 from agent_memory.ports.access import KeyRow, Refusal
 
@@ -49,7 +49,7 @@ class SqliteAccess:
     def refuse(self, lines: Sequence[Refusal]) -> None:
         if self._connections.read_only:
             return
-        with self._connections.writing(durable=False) as connection:
+        with self._connections.writing(durable=False, seconds=BRIEF_SECONDS) as connection:
             connection.executemany(
                 "insert into refusals (at, tenant, user, operation, reason, key) values (?, ?, ?, ?, ?, ?)",
                 [(one.at, one.tenant, one.user, one.operation, one.reason, one.key) for one in lines],

@@ -9,44 +9,64 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from agent_memory.engines.sqlite.log import overwritten_when_removed
 from agent_memory.models.errors import AgentMemoryError, Corrupt, InvalidInput, StoreError, StoreFull
 from agent_memory.ports.abandon import stoppable
 from agent_memory.ports.gate import Gate
 
 BUSY_SECONDS = 30.0
+BRIEF_SECONDS = 1.0  # for what is only written beside something else, and can come later
 OLDEST_SQLITE = (3, 40, 0)
+UNCHANGING = "mode=ro&immutable=1"
 
-# Foreign errors, mapped once. The first text that occurs in SQLite's message decides.
-_MEANING: tuple[tuple[str, type[AgentMemoryError], str, str], ...] = (
-    ("disk is full", StoreFull, "the disk is full", "free some space; nothing was written"),
-    ("readonly", StoreError, "the store is read-only", "check the permissions of the file and its folder"),
-    (
-        "unable to open",
+_Meaning = tuple[type[AgentMemoryError], str, str]
+_FULL: _Meaning = (StoreFull, "the disk is full", "free some space; nothing was written")
+_BUSY: _Meaning = (StoreError, "the store is busy", "another process holds it for long; try again")
+
+# Foreign errors, mapped once, by SQLite's code: the whole of it where that says more, else its last byte.
+_MEANING: dict[int, _Meaning] = {
+    sqlite3.SQLITE_FULL: _FULL,
+    sqlite3.SQLITE_IOERR_SHMSIZE: _FULL,  # no room for the index of the log
+    sqlite3.SQLITE_READONLY: (
+        StoreError,
+        "the store is read-only",
+        "check the permissions of the file and its folder",
+    ),
+    sqlite3.SQLITE_CANTOPEN: (
         StoreError,
         "the store cannot be opened",
         "check that the folder exists and is writable",
     ),
-    (
-        "not a database",
+    sqlite3.SQLITE_NOTADB: (
         StoreError,
         "the file is no SQLite database",
-        "choose another path, or restore a backup",
+        "choose another path, or restore a backup; or is it encrypted?",
     ),
-    ("file is encrypted", StoreError, "the file is no readable SQLite database", "is it encrypted?"),
-    ("malformed", Corrupt, "the database file is damaged", "restore a backup, or run `agent-memory doctor`"),
-    ("locked", StoreError, "the store is busy", "another process holds it for long; try again"),
-    ("disk i/o", StoreError, "the disk reported an error", "check the disk and its free space"),
-    ("string or blob too big", InvalidInput, "a value is too large for SQLite", "store it in smaller parts"),
-)
+    sqlite3.SQLITE_CORRUPT: (
+        Corrupt,
+        "the database file is damaged, or the disk cannot read it",
+        "check the disk, restore a backup, or run `agent-memory doctor`",
+    ),
+    sqlite3.SQLITE_BUSY: _BUSY,
+    sqlite3.SQLITE_LOCKED: _BUSY,
+    sqlite3.SQLITE_IOERR: (StoreError, "the disk reported an error", "check the disk and its free space"),
+    sqlite3.SQLITE_TOOBIG: (InvalidInput, "a value is too large for SQLite", "store it in smaller parts"),
+}
+_UNWRITABLE = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
 
 
 def translated(error: sqlite3.Error, path: str) -> AgentMemoryError:
     """A SQLite error as one of ours."""
-    said = str(error).lower()
-    for text, kind, message, hint in _MEANING:
-        if text in said:
-            return kind(f"{message}: {path}", hint=hint)
-    return StoreError(f"SQLite could not do it: {error}: {path}", hint="run `agent-memory doctor`")
+    code = _code(error)
+    found = _MEANING.get(code) or _MEANING.get(code & 0xFF)
+    if found is None:
+        return StoreError(f"SQLite could not do it: {error}: {path}", hint="run `agent-memory doctor`")
+    kind, message, hint = found
+    return kind(f"{message}: {path}", hint=hint)
+
+
+def _code(error: BaseException | None) -> int:
+    return getattr(error, "sqlite_errorcode", 0)
 
 
 # Of a parent, in a child: not even to be closed, which could end locks and remove a log that the parent relies on.
@@ -56,7 +76,8 @@ _inherited: list[sqlite3.Connection] = []
 class Connections:
     """A pool. A connection is used by one thread at a time, and none is open while the process forks.
 
-    A file that was removed or replaced could still be written, and nobody would find that again: it is refused.
+    A file that was removed or replaced could still be written, and nobody would find that again: it is refused. So is
+    one whose log or its index was: other processes would write into another log.
 
     SQLite remembers for a whole process which locks it holds on a file. A child would inherit that memory, but not the
     locks: the parent could then remove the log into which the child writes. So everything is closed before a fork,
@@ -69,7 +90,10 @@ class Connections:
         self.closed = False
         self._idle: list[sqlite3.Connection] = []
         self._refuse = False
-        self._file: tuple[int, int] | None = None  # which file it is, from the first connection on
+        self._file: _Identity = None  # which file it is, from the first connection on
+        self._beside: tuple[_Identity, ...] = (None, None)  # which log and index, as long as a connection is open
+        self._open = 0
+        self._counting = threading.Lock()
         self._gate = Gate()
         self._writing = threading.Lock()
 
@@ -79,32 +103,48 @@ class Connections:
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """One snapshot: what other processes commit meanwhile is not seen. When nobody waits for it, it is stopped."""
-        with self.plain() as connection, stoppable(connection.interrupt):
+        """One snapshot: what other processes commit meanwhile is not seen. When nobody waits for it, it is stopped.
+
+        It needs no room on the disk: where the log cannot be made, for want of space, nobody is writing either.
+        """
+        with self._using(to_read=True) as connection, stoppable(connection.interrupt):
             connection.execute("begin")
             yield connection
 
     @contextmanager
-    def writing(self, *, durable: bool = True) -> Iterator[sqlite3.Connection]:
-        """All or nothing. `durable`: the disk has it before this returns."""
+    def writing(self, *, durable: bool = True, seconds: float | None = None) -> Iterator[sqlite3.Connection]:
+        """All or nothing. `durable`: the disk has it before this returns. `seconds`: how long to wait for whoever else
+        writes, where that should be less than usual."""
         if self.read_only:
             raise StoreError(f"the store is read-only: {self.name}", hint="copy it to where it can be written")
-        with self._writing, self.plain() as connection:
-            connection.execute(f"pragma synchronous = {'full' if durable else 'normal'}")
-            connection.execute("begin immediate")
-            yield connection
-            connection.execute("commit")
+        lock = self._writing
+        if not lock.acquire(timeout=-1 if seconds is None else seconds):
+            raise StoreError(f"{_BUSY[1]}: {self.name}", hint="another thread of this process writes; try again")
+        try:
+            with self.plain() as connection, waiting(connection, seconds):
+                connection.execute(f"pragma synchronous = {'full' if durable else 'normal'}")
+                connection.execute("begin immediate")
+                yield connection
+                connection.execute("commit")
+        finally:
+            with suppress(RuntimeError):  # a child that was forked in here has a lock of its own
+                lock.release()
 
     @contextmanager
     def plain(self) -> Iterator[sqlite3.Connection]:
         """No transaction: for pragmas and checkpoints. One that is left open is rolled back."""
-        connection = self._take()
+        with self._using() as connection:
+            yield connection
+
+    @contextmanager
+    def _using(self, *, to_read: bool = False) -> Iterator[sqlite3.Connection]:
+        connection, lasting = self._take(to_read)
         try:
             yield connection
         except sqlite3.Error as error:
             raise translated(error, self.name) from error
         finally:
-            self._give(connection)
+            self._give(connection, lasting)
 
     def close(self) -> None:
         self.closed = True
@@ -117,64 +157,123 @@ class Connections:
     def after_fork(self, child: bool) -> None:
         unused = self._gate.after_fork(child)
         if child:
-            self._writing = threading.Lock()
+            self._writing, self._counting = threading.Lock(), threading.Lock()
+            self._open = 0
             self._refuse = self._refuse or bool(self._idle) or not unused
             _inherited.extend(self._idle)
             self._idle = []
 
-    def _take(self) -> sqlite3.Connection:
+    def _take(self, to_read: bool) -> tuple[sqlite3.Connection, bool]:
+        """A connection, and whether it goes into the pool afterwards."""
         self._gate.enter()
         try:
-            if self.closed:
-                raise StoreError("the store is closed", hint="open a new AgentMemory")
-            if self._refuse:
-                raise StoreError(
-                    f"this process was forked while the store was in use: {self.name}",
-                    hint="fork when no thread is inside a call, and with os.fork; or start processes by `spawn`",
-                )
-            if self._file is not None and _identity(self.path) != self._file:
-                raise StoreError(
-                    f"the file of the store was removed or replaced while it was in use: {self.name}",
-                    hint="put it back; or end all that use it, and open it again",
-                )
+            self._check()
             with suppress(IndexError):
-                return self._idle.pop()
-            return self._opened()
+                return self._idle.pop(), True
+            return self._opened(to_read)
         except BaseException:
             self._gate.leave()
             raise
 
-    def _opened(self) -> sqlite3.Connection:
-        connection = connect(self.path, read_only=self.read_only)
-        if not self.read_only and self._file is None:  # one that is only read is opened anew each time
-            self._file = _identity(self.path)
-        return connection
+    def _check(self) -> None:
+        if self.closed:
+            raise StoreError("the store is closed", hint="open a new AgentMemory")
+        if self._refuse:
+            raise StoreError(
+                f"this process was forked while the store was in use: {self.name}",
+                hint="fork when no thread is inside a call, and with os.fork; or start processes by `spawn`",
+            )
+        if self._file is not None and _identity(self.path) != self._file:
+            raise StoreError(
+                f"the file of the store was removed or replaced while it was in use: {self.name}",
+                hint="put it back; or end all that use it, and open it again",
+            )
+        if self._open and (now := _beside(self.path)) != self._beside and self._open:
+            if None in self._beside:  # made only now, by the first that read
+                self._beside = now
+                return
+            raise StoreError(
+                f"the log of the store (-wal, -shm) was removed or replaced while it was in use: {self.name}",
+                hint="end all that use it, and open it again",
+            )
 
-    def _give(self, connection: sqlite3.Connection) -> None:
+    def _opened(self, to_read: bool) -> tuple[sqlite3.Connection, bool]:
+        if self.read_only:  # opened for each read: what is read without locks may change in between
+            return connect(self.path, read_only=True), False
+        try:
+            connection = connect(self.path)
+        except StoreError as error:
+            unwritable = _code(error.__cause__) & 0xFF in _UNWRITABLE
+            if to_read and unwritable and looking(self.path) == UNCHANGING:
+                return connect(self.path, read_only=True), False
+            raise
+        with self._counting:
+            self._open += 1
+            if self._open == 1:
+                self._beside = _beside(self.path)
+                self._file = self._file or _identity(self.path)
+        return connection, True
+
+    def _give(self, connection: sqlite3.Connection, lasting: bool) -> None:
         """Back into the pool, or away if it is not fit for the next one."""
         try:
             if self._refuse:  # this thread forked while it held the connection
                 _inherited.append(connection)
                 return
             connection.rollback()
-            if self.read_only:  # opened for each read: what is read without locks may change in between
-                _close(connection)
-            else:
+            if lasting:
                 self._idle.append(connection)
+            else:
+                _close(connection)
         except sqlite3.Error:  # the disk fails; the caller hears of what it did, not of this
+            self._count_down(lasting)
             _close(connection)
         finally:
             self._gate.leave()
             if self.closed:
                 self._empty()
 
+    def _count_down(self, lasting: bool = True) -> None:
+        with self._counting:
+            self._open -= lasting
+
     def _empty(self) -> None:
-        with suppress(IndexError):  # others may be taking them at the same time
-            while True:
-                _close(self._idle.pop())
+        """Close what is idle. Whoever is the last moves the log into the file and removes it. If somebody else has
+        begun another log meanwhile, ours is out of date, and must not be moved."""
+        now = _beside(self.path)
+        stray = any(None not in (one, mine) and one != mine for one, mine in zip(now, self._beside, strict=True))
+        with suppress(IndexError), overwritten_when_removed(Path(f"{self.path}-wal")):
+            while True:  # others may be taking them at the same time
+                connection = self._idle.pop()
+                self._count_down()
+                if stray:
+                    _inherited.append(connection)
+                else:
+                    _close(connection)
 
 
-def _identity(path: Path) -> tuple[int, int] | None:
+_Identity = tuple[int, int] | None
+
+
+def _beside(path: Path) -> tuple[_Identity, ...]:
+    """Which files the log and its index are."""
+    return _identity(f"{path}-wal"), _identity(f"{path}-shm")
+
+
+@contextmanager
+def waiting(connection: sqlite3.Connection, seconds: float | None) -> Iterator[None]:
+    """Wait only so long for locks of other processes."""
+    if seconds is None:
+        yield
+        return
+    connection.execute(f"pragma busy_timeout = {int(seconds * 1000)}")
+    try:
+        yield
+    finally:
+        connection.execute(f"pragma busy_timeout = {int(BUSY_SECONDS * 1000)}")
+
+
+def _identity(path: Path | str) -> _Identity:
     try:
         found = os.stat(path)  # noqa: PTH116 - takes half as long, and is asked at every call
     except OSError:
@@ -221,4 +320,4 @@ def looking(path: Path) -> str:
     with suppress(OSError):
         if Path(f"{path}-wal").stat().st_size:
             return "mode=ro"
-    return "mode=ro&immutable=1"
+    return UNCHANGING

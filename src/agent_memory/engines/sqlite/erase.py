@@ -1,25 +1,20 @@
-"""Forgetting for real: no row, no index entry, no trace beside the records keeps what was erased, and no page image
-in the log does once it is scrubbed."""
+"""Forgetting for real: no row, no index entry, no trace beside the records keeps what was erased. What is left of it on
+the disk is `scrub`'s."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import sqlite3
-import time
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from agent_memory.engines.sqlite import repeats
-from agent_memory.engines.sqlite.connection import BUSY_SECONDS, Connections
+from agent_memory.engines.sqlite import repeats, scrub
 from agent_memory.engines.sqlite.desk import sweep
 from agent_memory.engines.sqlite.journal import ERASE, Ledger
-from agent_memory.models.errors import StoreError
 from agent_memory.models.record import SHARED
 
-PATIENCE_SECONDS = 5.0  # how long a forget waits for readers that hold the log
-REWRITTEN_BYTES = 64 * 1024 * 1024  # half a second of work
 WORD = 8  # bytes of a word's hash; a row of `words` holds one more for its count
 
 _BY_CONTENT = ("words", "fields", "pending", "contents")
@@ -104,7 +99,7 @@ class Erasing:
             "delete from labels where not exists (select 1 from versions v where v.conversation = labels.label) "
             "and not exists (select 1 from versions v where v.repository = labels.label)"
         )
-        connection.execute("insert or replace into meta (name, value) values ('scrub', ?)", (str(self.ledger.seq),))
+        scrub.owe(connection, self.ledger.seq)
 
     def _sources(self, record: int, link: int) -> set[int]:
         sql = "select target from links where source = ? and type = ? and to_seq is null and target <> source"
@@ -113,40 +108,6 @@ class Erasing:
 
 def tombstone_seal(id: str) -> bytes:
     return hashlib.sha256(id.encode()).digest()
-
-
-def owed(connection: sqlite3.Connection) -> str | None:
-    """The last erasure whose page images may still be in the log."""
-    row = connection.execute("select value from meta where name = 'scrub'").fetchone()
-    return None if row is None else row[0]
-
-
-def scrub(connections: Connections, debt: str, *, patience: float = 0.0) -> bool:
-    """Leave no copy on the disk. When SQLite moves a row, its old place keeps the bytes where `secure_delete` does not
-    reach, so a file of moderate size is written anew; a large one is left to `rebuild`. The log still holds old page
-    images: move it into the file and cut it to nothing.
-
-    A reader may stand in the way. Then this is still owed, the file says so, and whoever writes next tries again; so
-    does whoever closes the file last. The debt is noted in the transaction that erases: a crash leaves it noted.
-    """
-    deadline = time.monotonic() + patience
-    try:
-        with connections.plain() as connection:
-            connection.execute(f"pragma busy_timeout = {200 if patience else 0}")
-            try:
-                if connections.path.stat().st_size <= REWRITTEN_BYTES:
-                    connection.execute("vacuum")
-                while connection.execute("pragma wal_checkpoint(truncate)").fetchone()[0] != 0:
-                    if time.monotonic() >= deadline:
-                        return False
-                    time.sleep(0.02)
-            finally:
-                connection.execute(f"pragma busy_timeout = {int(BUSY_SECONDS * 1000)}")
-        with connections.writing(durable=False) as connection:  # unless somebody erased something since
-            connection.execute("delete from meta where name = 'scrub' and value = ?", (debt,))
-    except (StoreError, OSError):
-        return False  # what was erased is committed; only the cleaning is late
-    return True
 
 
 def _readers(connection: sqlite3.Connection, scope: int) -> list[int]:

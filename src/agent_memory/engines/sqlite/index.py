@@ -110,8 +110,8 @@ class SqliteIndex:
         with self._connections.reading() as connection:
             return spaces.unembedded(connection, space, self._scopes(connection, view), limit)
 
-    def embedded(self, space: Space, batch: Sequence[Embedded], *, now: int) -> None:
-        with self._connections.writing() as connection:
+    def embedded(self, space: Space, batch: Sequence[Embedded], *, now: int, wait: bool = True) -> None:
+        with self._connections.writing(seconds=None if wait else 0.0) as connection:
             check_version(connection, self._connections.name)
             ledger = Ledger(connection, now, Naming(self._interning, connection).number(OURSELVES), None)
             spaces.embedded(connection, ledger, space, batch)

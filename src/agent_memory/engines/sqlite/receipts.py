@@ -9,8 +9,8 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Mapping, Sequence
 
-from agent_memory.engines.sqlite import erase
-from agent_memory.engines.sqlite.connection import Connections
+from agent_memory.engines.sqlite import scrub
+from agent_memory.engines.sqlite.connection import BRIEF_SECONDS, Connections
 from agent_memory.engines.sqlite.interning import Interning, known_scope, scope_number
 from agent_memory.models.record import Scope
 from agent_memory.ports.receipts import RETENTION, Accesses, Kept, ReceiptLine
@@ -25,14 +25,14 @@ class SqliteReceipts:
     def keep(self, lines: Sequence[ReceiptLine]) -> None:
         if self._connections.read_only:  # a read is worth more than its receipt
             return
-        with self._connections.writing(durable=False) as connection:
+        with self._connections.writing(durable=False, seconds=BRIEF_SECONDS) as connection:
             last = {scope: _last_erasure(connection, scope) for scope in {line.view.scope for line in lines}}
             for line in lines:
                 _keep(connection, line if line.seq >= last[line.view.scope] else line.without_query())
             _expire(connection, max((line.view.now for line in lines), default=0) - RETENTION)
-            debt = erase.owed(connection)
+            debt = scrub.owed(connection)
         if debt is not None:
-            erase.scrub(self._connections, debt)
+            scrub.scrub(self._connections)
 
     def expire(self, now: int) -> int:
         oldest = now - RETENTION

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
-from agent_memory.engines.sqlite import proof, schema, spaces, write
-from agent_memory.engines.sqlite.connection import Connections
+from agent_memory.engines.sqlite import proof, schema, scrub, spaces, write
+from agent_memory.engines.sqlite.connection import BRIEF_SECONDS, Connections
 from agent_memory.engines.sqlite.interning import Interning, Naming
 from agent_memory.engines.sqlite.journal import ADOPT, OURSELVES, Ledger
 from agent_memory.engines.sqlite.read import Reader, seq_at
 from agent_memory.engines.sqlite.statements import SQL
+from agent_memory.models.errors import StoreError
 from agent_memory.models.kinds.kind import Kind
 from agent_memory.models.record import JournalLine, Link, Linked, Record, Scope
 from agent_memory.ports.changes import Applied, Author, Change, Expect, Once, Verified
@@ -102,10 +104,12 @@ class SqliteRecords:
             if space is not None:
                 connection.execute(SQL["pend_everything"], {"space": number})
             # A line that concerns everybody: whoever holds the old words in memory reads them again.
-            Ledger(connection, 0, names.number(OURSELVES), "rebuild").append(ADOPT, 0, None, None, b"")
+            ledger = Ledger(connection, 0, names.number(OURSELVES), "rebuild")
+            scrub.owe(connection, ledger.append(ADOPT, 0, None, None, b""))
             schema.create_views(connection, self._kinds, replace=True)
         with self._connections.plain() as connection:
-            connection.execute("vacuum")  # also what an erasure in a large file left between the rows
+            connection.execute("vacuum")
+        scrub.scrub(self._connections, patience=scrub.PATIENCE_SECONDS)
         return {"contents": made, "views": len(self._kinds)}
 
     def stats(self, view: View) -> dict[str, Any]:
@@ -133,6 +137,7 @@ class SqliteRecords:
                 (number,),
             ).fetchone()[0]
             seq = connection.execute("select coalesce(max(seq), 0) from journal").fetchone()[0]
+            owed = connection.execute("select at from journal where seq = ?", (scrub.owed(connection),)).fetchone()
         return {
             "kinds": dict(kinds),
             "records": records,
@@ -142,6 +147,7 @@ class SqliteRecords:
             "seq": seq,
             "space": space.fingerprint if space else None,
             "bytes_on_disk": pages * size,
+            "scrub_owed_since": owed and owed[0],
         }
 
     def prepare(self, kinds: Iterable[Kind]) -> None:
@@ -149,5 +155,6 @@ class SqliteRecords:
         with self._connections.reading() as connection:
             taken = {row[0] for row in connection.execute("select name from sqlite_schema where type = 'view'")}
         if any(kind.plural not in taken for kind in self._kinds):
-            with self._connections.writing() as connection:
+            # Other tools can wait for their views: where nothing can be written now, the next one to open makes them.
+            with suppress(StoreError), self._connections.writing(seconds=BRIEF_SECONDS) as connection:
                 schema.create_views(connection, self._kinds)

@@ -82,7 +82,7 @@ def _writable(path: Path) -> bool:
 def upgrade(connections: Connections, scripts: dict[int, str]) -> None:
     """Bring the file to the newest version, each step in one transaction; processes that come at once wait."""
     newest = max(scripts)
-    with connections.plain() as connection:
+    with connections.reading() as connection:
         if _version(connection, connections.name, newest) == newest:
             return
     with connections.writing() as connection:

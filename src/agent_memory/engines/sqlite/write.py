@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from agent_memory.engines.sqlite import erase, repeats
+from agent_memory.engines.sqlite import erase, repeats, scrub
 from agent_memory.engines.sqlite.connection import Connections
 from agent_memory.engines.sqlite.interning import Interning, Naming, known_scope, label, label_text
 from agent_memory.engines.sqlite.journal import AMEND, PUT, Ledger
@@ -61,11 +61,11 @@ def apply(
         applied = Applied(writer.ledger.seq, writer.ledger.at, outcomes, erased=erased)
         if request.once:
             repeats.remember(connection, writer.scope, request.once, applied)
-        debt = erase.owed(connection)
+        debt = scrub.owed(connection)
     names.settle()
     if debt is None:
         return applied
-    scrubbed = erase.scrub(connections, debt, patience=erase.PATIENCE_SECONDS if erased else 0.0)
+    scrubbed = scrub.scrub(connections, patience=scrub.PATIENCE_SECONDS if erased else 0.0)
     return replace(applied, scrubbed=scrubbed or not erased)
 
 

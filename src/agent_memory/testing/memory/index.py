@@ -106,7 +106,7 @@ class MemoryIndex:
             bodies = sorted(_lacking(world, space, view), reverse=True)[:limit]
             return [Unembedded(body, world.bodies[body].text, world.pending[space, body]) for body in bodies]
 
-    def embedded(self, space: Space, batch: Sequence[Embedded], *, now: int) -> None:
+    def embedded(self, space: Space, batch: Sequence[Embedded], *, now: int, wait: bool = True) -> None:
         with self._room.writing() as world:
             lines = dict[Scope, int]()
             for one in batch:

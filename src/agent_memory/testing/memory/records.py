@@ -129,6 +129,7 @@ class MemoryRecords:
                 "seq": world.seq,
                 "space": active.fingerprint if active else None,
                 "bytes_on_disk": 0,
+                "scrub_owed_since": None,
             }
 
     def prepare(self, kinds: Iterable[Kind]) -> None:
