@@ -20,11 +20,10 @@ MOST_DENIALS = 10_000
 
 
 class Keys(Namespace):
-    """API keys of this tenant; for a key that is bound to a user, those of that user. Once there is one, every call
-    over the network needs one.
+    """API keys of this tenant. Once there is one, every call over the network needs one.
 
-    Nobody gives what they do not have: a key that is bound gives permissions of its own, the admin of a tenant all but
-    `operator`, and keys of operators are there for operators alone.
+    A key that is bound to a user manages those of that user. Nobody gives what they do not have: a bound key gives
+    permissions of its own, the admin of a tenant all but `operator`, and keys of operators are there for operators.
     """
 
     @operation("keys.create", "POST /keys", permission=Permission.ADMIN)
