@@ -224,7 +224,9 @@ def test_closing_clears_the_desk_and_nothing_else(serving: Serving) -> None:
 
 def test_keys_open_what_they_may(pair: Pair, one_server: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     here, there = pair
-    reading = there.keys.create("a reader", [Permission.READ])
+    with pytest.raises(Denied, match="agent-memory keys create"):
+        there.keys.create("the first")
+    reading = here.keys.create("a reader", [Permission.READ])
     writing = here.keys.create("a writer", for_user="ada")
     with pytest.raises(Unauthenticated):
         there.records.find()

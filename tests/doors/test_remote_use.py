@@ -127,9 +127,7 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
         """Wait, and write."""
         go.wait(30)
         return (
-            AgentMemory.within(
-                self._client.runtime, self._client.settings, self._client.scope, self._client.clock, None
-            )
+            AgentMemory.within(self._client.runtime, self._client.settings, self._client.caller, self._client.clock)
             .records.add(text)
             .id
         )

@@ -5,10 +5,12 @@ from __future__ import annotations
 import functools
 import threading
 from contextlib import nullcontext
+from contextvars import ContextVar
 from datetime import datetime
 from typing import Any
 
 from agent_memory.app import wiring
+from agent_memory.app.caller import Caller
 from agent_memory.app.config import Settings
 from agent_memory.app.operations import Namespace, Operation, Permission
 from agent_memory.app.wiring import Runtime
@@ -17,7 +19,7 @@ from agent_memory.core.working.desk import WorkingSet
 from agent_memory.models.errors import InvalidInput, StoreError
 from agent_memory.models.model import clean_name
 from agent_memory.models.moment import to_micros
-from agent_memory.models.record import Record, Scope
+from agent_memory.models.record import Record
 from agent_memory.ports.abandon import finishing
 from agent_memory.ports.changes import Author
 from agent_memory.ports.clock import Clock, SystemClock
@@ -26,6 +28,8 @@ from agent_memory.ports.spans import Side
 from agent_memory.ports.working import Desk
 
 GLOBAL = "global"
+_running: ContextVar[Permission | None] = ContextVar("running", default=None)
+"""The permission of the operation that is under way, if one is."""
 
 
 class Client:
@@ -37,17 +41,17 @@ class Client:
     def __init__(
         self,
         runtime: Runtime,
-        scope: Scope,
+        caller: Caller,
         clock: Clock,
-        conversation_id: str | None,
         settings: Settings | None = None,
         workplace: Workplace | None = None,
     ) -> None:
         self.runtime = runtime
         self.settings = settings or runtime.settings
-        self.scope = scope
+        self.caller = caller
+        self.scope = caller.scope
         self.clock = clock
-        self.conversation_id = conversation_id
+        self.conversation_id = caller.conversation_id
         self.workplace = workplace or Workplace()
         self._left = threading.Lock()  # taken once, and never let go
 
@@ -60,9 +64,19 @@ class Client:
         return self._left.acquire(blocking=False)
 
     def dispatch(self, operation: Operation, namespace: Namespace, arguments: dict[str, Any]) -> Any:
+        """Run it, if this caller may. What an operation does by others is its own affair, but a read stays one: what
+        it calls needs the permission of the caller again."""
         self.check_open()
-        with nullcontext() if operation.permission is Permission.READ else finishing():
-            return operation.function(namespace, **arguments)
+        needed = _running.get()
+        if needed in (None, Permission.READ):
+            needed = operation.permission
+            self.caller.admit(operation.name, needed)
+        before = _running.set(needed)
+        try:
+            with nullcontext() if operation.permission is Permission.READ else finishing():
+                return operation.function(namespace, **arguments)
+        finally:
+            _running.reset(before)
 
     def check_open(self) -> None:
         if not self.open:
@@ -112,11 +126,12 @@ class Client:
 class LateClient(Client):
     """Its store is opened by the first thing that is asked of it."""
 
-    def __init__(self, scope: Scope, conversation_id: str | None, settings: Settings) -> None:
+    def __init__(self, caller: Caller, settings: Settings) -> None:
         self.settings = settings
-        self.scope = scope
+        self.caller = caller
+        self.scope = caller.scope
         self.clock = SystemClock()
-        self.conversation_id = conversation_id
+        self.conversation_id = caller.conversation_id
         self.workplace = Workplace()
         self._left = threading.Lock()
         self._opening = threading.Lock()

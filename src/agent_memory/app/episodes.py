@@ -60,8 +60,8 @@ def retrieve(call: Call, query: str, k: int = 5, time_weight: float = 0.1) -> li
 
 
 def consolidate(call: Call) -> dict[str, Any]:
-    """Run the jobs that there are, and say which. Nothing is merged or pruned yet."""
-    return {"merged": 0, "pruned": 0, "jobs": call("upkeep.run_jobs", {})}
+    """Do what is left to do in what the caller sees, and say what. Nothing is merged or pruned yet."""
+    return {"merged": 0, "pruned": 0, "jobs": {"catch_up": call("upkeep.catch_up", {})}}
 
 
 def stats(call: Call) -> dict[str, Any]:

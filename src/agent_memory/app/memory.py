@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Any, Self, Unpack
 
 from agent_memory.app import config, remote, wiring
+from agent_memory.app.caller import Caller
 from agent_memory.app.client import Client, LateClient, conversation
 from agent_memory.app.namespaces import (
     Contexts,
@@ -74,27 +75,26 @@ class AgentMemory:
         with CALLS:
             settings = config.load(store=_text(store), tenant=tenant, api_key=api_key)
             scope = Scope(tenant=settings.tenant, user=_user(user_id, shared), agent=agent)
-            talk = conversation(conversation_id)  # checked before there is a store to let go of
+            owner = Caller(scope, conversation(conversation_id))  # checked before there is a store to let go of
             if remote.is_remote(settings.store_url):
                 _refuse_parts(embedder=embedder, reranker=reranker, clock=clock)
-                self._attach(remote.RemoteClient(scope, talk, settings).prepare())
+                self._attach(remote.RemoteClient(owner, settings).prepare())
                 return
             runtime = wiring.borrow(settings, embedder, reranker)
-            self._attach(Client(runtime, scope, clock or SystemClock(), talk, settings))
+            self._attach(Client(runtime, owner, clock or SystemClock(), settings))
 
     @classmethod
     def within(
         cls,
         runtime: wiring.Runtime,
         settings: config.Settings,
-        scope: Scope,
+        caller: Caller,
         clock: Clock,
-        talk: str | None,
         workplace: Workplace | None = None,
     ) -> AgentMemory:
-        """A client of a store that is open already: what a door makes for each call."""
+        """A client of a store that is open already, in a caller's name: what a door makes for each call."""
         made = cls.__new__(cls)
-        made._attach(Client(wiring.share(runtime), scope, clock, talk, settings, workplace))
+        made._attach(Client(wiring.share(runtime), caller, clock, settings, workplace))
         return made
 
     @classmethod
@@ -102,7 +102,7 @@ class AgentMemory:
         """A client that opens its store when something is asked of it. What is about files alone needs none."""
         client = remote.RemoteClient if remote.is_remote(settings.store_url) else LateClient
         made = cls.__new__(cls)
-        made._attach(client(scope, conversation(talk), settings))
+        made._attach(client(Caller(scope, conversation(talk)), settings))
         return made
 
     def _attach(self, client: Client) -> None:

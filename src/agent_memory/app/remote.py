@@ -19,6 +19,7 @@ from pydantic import BaseModel, TypeAdapter
 from pydantic_core import to_json
 
 from agent_memory.app import headers, telemetry
+from agent_memory.app.caller import Caller
 from agent_memory.app.client import Client
 from agent_memory.app.config import Settings
 from agent_memory.app.operations import TABLE, Namespace, Operation, Permission
@@ -27,7 +28,7 @@ from agent_memory.app.wiring import watch_forks
 from agent_memory.app.workplace import Workplace
 from agent_memory.models.errors import AgentMemoryError, Denied, InvalidInput, PartMissing, StoreError
 from agent_memory.models.model import Stored, new_id
-from agent_memory.models.record import SHARED, Scope
+from agent_memory.models.record import SHARED
 from agent_memory.ports import spans
 from agent_memory.ports.spans import Side
 
@@ -51,12 +52,13 @@ class RemoteClient(Client):
     side = Side.CLIENT
     threads = 16  # they wait, and do not compute
 
-    def __init__(self, scope: Scope, conversation_id: str | None, settings: Settings) -> None:
+    def __init__(self, caller: Caller, settings: Settings) -> None:
         telemetry.begin(settings)
         watch_forks()
         self.settings = settings
-        self.scope = scope
-        self.conversation_id = conversation_id
+        self.caller = caller
+        self.scope = caller.scope
+        self.conversation_id = caller.conversation_id
         self.workplace = Workplace()
         self._left = threading.Lock()
 
@@ -111,7 +113,7 @@ class RemoteClient(Client):
                 self._who() | spans.headers(),
                 twice=reads or once,
                 reads=reads,
-                patience=SLOW if operation.permission is Permission.ADMIN else 1,
+                patience=SLOW if operation.permission in (Permission.ADMIN, Permission.OPERATOR) else 1,
             )
         )
         if answer.status_code != 200:

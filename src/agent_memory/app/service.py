@@ -7,16 +7,17 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from agent_memory.app import config, wiring, worker
+from agent_memory.app.caller import Caller as Caller
 from agent_memory.app.client import conversation
 from agent_memory.app.memory import AgentMemory
 from agent_memory.app.news import News
 from agent_memory.app.operations import TABLE, Operation, Permission
 from agent_memory.app.workplace import Workplace
-from agent_memory.core.govern.access import Meter, opened
+from agent_memory.core.govern.access import Meter, check_good, known
 from agent_memory.models.errors import AgentMemoryError, Denied, TooMany, Unauthenticated
 from agent_memory.models.moment import to_micros
 from agent_memory.models.record import SHARED, Scope
@@ -25,18 +26,18 @@ from agent_memory.ports.abandon import Abandoned
 from agent_memory.ports.access import KeyRow, Refusal
 from agent_memory.ports.clock import Clock, SystemClock
 
-EVERYTHING = frozenset(Permission)
 FOREVER = 2**62  # a moment after all others
 ABANDONED = "abandoned"
 RENEW_SECONDS = 10.0  # how long a stream goes on with a key before it is looked at again
 LONGEST_WORD = 200  # of what a stranger says, in the list of refusals
+_log = spans.log(__name__)
 Observe = Callable[[Operation, str, float], None]
 """Is told of every call: the operation, `ok`, `abandoned` or the code of its error, and how many seconds it took."""
 
 
 @dataclass(frozen=True)
 class Claim:
-    """Who somebody says they are, and the API key that they show."""
+    """Who somebody says they are, and the API key that they show; `peer` is the address they call from."""
 
     token: str | None = None
     tenant: str | None = None
@@ -44,16 +45,7 @@ class Claim:
     agent: str | None = None
     conversation: str | None = None
     local: bool = True
-
-
-@dataclass(frozen=True)
-class Caller:
-    """Who calls, for whom, and what is allowed. `key` is the id of the API key, where there is one."""
-
-    scope: Scope
-    conversation_id: str | None = None
-    permissions: frozenset[Permission] = EVERYTHING
-    key: str | None = None
+    peer: str = ""
 
 
 class Service:
@@ -67,6 +59,7 @@ class Service:
         self.workplace = Workplace.bound(self.settings.workplace, own)
         self.news = News(lambda: self.runtime.store.records.seq_at(FOREVER))
         self._meter = Meter(self.settings.rate_limit)
+        self._strangers = Meter(self.settings.rate_limit)
         self._guarded = False
         self._closed = threading.Lock()  # taken once, and never let go
         self.observe: Observe = lambda operation, outcome, seconds: None
@@ -80,18 +73,42 @@ class Service:
         return self._guarded
 
     def identify(self, claim: Claim, operation: str = "") -> Caller:
-        """Who this really is. `Unauthenticated` or `Denied` leaves a line in the list of refusals."""
+        """Who this really is. `Unauthenticated` or `Denied` leaves a line in the list of refusals, unless somebody
+        without a key makes very many: then it is `TooMany`, and a good key from the same address still opens."""
         key: KeyRow | None = None
         try:
             if claim.token is None and not self.has_keys():
                 return self._anonymous(claim)
-            key = opened(self.runtime.store.access, claim.token, to_micros(self.clock.now()))
+            key = known(self.runtime.store.access, claim.token)
             self._meter.take(key.id, time.monotonic())
+            check_good(key, to_micros(self.clock.now()))
             return _bound(key, claim, self.settings)
         except Denied as error:
+            if key is None:
+                self._strangers.take(claim.peer, time.monotonic())
             tenant = key.tenant if key else claim.tenant or self.settings.tenant
             self._refuse(tenant, claim.user or "", operation, error, key.id if key else None)
             raise
+        except AgentMemoryError as error:
+            self._hush(error)
+            raise
+
+    def admit(self, claim: Claim, name: str, permission: Permission | None = None) -> None:
+        """Let somebody see what is no operation: with any key, or only with one that has a permission."""
+        caller = self.identify(claim, name)
+        try:
+            if permission is not None:
+                caller.admit(name, permission)
+        except Denied as error:
+            self._refuse(caller.scope.tenant, caller.scope.user, name, error, caller.key)
+            raise
+
+    def operates(self, claim: Claim) -> bool:
+        """Whether somebody may be told of the store as a whole. Whoever shows no key is not refused anything here."""
+        try:
+            return (claim.token is not None or not self.has_keys()) and self.identify(claim).operates
+        except AgentMemoryError:
+            return False
 
     def call(self, operation: Operation, caller: Caller, arguments: dict[str, Any]) -> Any:
         """Run one operation in the caller's name. `InvalidInput` names an argument that is wrong, or missing."""
@@ -104,6 +121,8 @@ class Service:
             return answer
         except AgentMemoryError as error:
             outcome = error.code
+            if not caller.operates:
+                self._hush(error)
             raise
         except Abandoned:
             outcome = ABANDONED
@@ -132,11 +151,7 @@ class Service:
 
     def _call(self, operation: Operation, caller: Caller, arguments: dict[str, Any]) -> Any:
         try:
-            if operation.permission not in caller.permissions:
-                raise Denied(
-                    f"{operation.name} needs the permission {operation.permission}",
-                    hint=f"this key has {', '.join(sorted(caller.permissions)) or 'none'}",
-                )
+            caller.admit(operation.name, operation.permission)  # before anything is said about the arguments
             checked = operation.bind((), arguments)
             memory = self.memory(caller)
             try:
@@ -149,14 +164,8 @@ class Service:
 
     def memory(self, caller: Caller) -> AgentMemory:
         """A client in the caller's name; whoever asks closes it, without clearing its desk."""
-        return AgentMemory.within(
-            self.runtime,
-            self.settings,
-            caller.scope,
-            self.clock,
-            conversation(caller.conversation_id),
-            self.workplace,
-        )
+        named = replace(caller, conversation_id=conversation(caller.conversation_id))
+        return AgentMemory.within(self.runtime, self.settings, named, self.clock, self.workplace)
 
     def worker(self) -> worker.Worker:
         """Runs the jobs of this store, once it is started; whoever asks stops it before this is closed."""
@@ -177,7 +186,15 @@ class Service:
             user=claim.user or self.settings.user,
             agent=claim.agent or SHARED,
         )
-        return Caller(scope, claim.conversation)
+        return Caller(scope, claim.conversation, stranger=True)
+
+    def _hush(self, error: AgentMemoryError) -> None:
+        """Where the store is, is for its operators: others are told what is wrong, and the log tells the rest."""
+        url = self.runtime.store.url
+        where = url.partition(":///")[2] or url
+        if where in error.message:
+            _log.warning("%s", error.message)
+            error.message = error.message.replace(f": {where}", "").replace(where, "the store")
 
     def _refuse(self, tenant: str, user: str, operation: str, error: Denied, key: str | None) -> None:
         tenant, user, operation, reason = (word[:LONGEST_WORD] for word in (tenant, user, operation, error.message))
@@ -191,4 +208,5 @@ def _bound(key: KeyRow, claim: Claim, settings: config.Settings) -> Caller:
     if key.user is not None and claim.user not in (None, key.user):
         raise Denied(f"this key does not speak for {claim.user!r}", hint=f"it speaks for {key.user!r}")
     scope = Scope(tenant=key.tenant, user=key.user or claim.user or settings.user, agent=claim.agent or SHARED)
-    return Caller(scope, claim.conversation, frozenset(Permission(one) for one in key.permissions), key.id)
+    permissions = frozenset(Permission(one) for one in key.permissions)
+    return Caller(scope, claim.conversation, permissions, key.id, key.user)

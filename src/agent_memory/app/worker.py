@@ -18,6 +18,7 @@ from agent_memory.models.moment import to_micros
 from agent_memory.ports import spans
 from agent_memory.ports.abandon import Abandoned, Call
 from agent_memory.ports.clock import Clock
+from agent_memory.ports.records import View
 
 SLICE_SECONDS = 1.0  # of work in one go, beside whoever asks something
 Did = dict[str, int]
@@ -35,14 +36,14 @@ class Job:
     more: Callable[[Did], bool] = lambda did: False
 
 
-def catch_up(runtime: Runtime, now: int, seconds: float | None) -> Did:
-    """Make the vectors that bulk writes and embedders out of reach left for later. A store that lacks none is not asked
-    to agree with this embedder: nobody used it yet."""
-    before = left = runtime.store.index.pending(runtime.embedding.space)
+def catch_up(runtime: Runtime, now: int, seconds: float | None, view: View | None = None) -> Did:
+    """Make the vectors that bulk writes and embedders out of reach left for later, in all of the store or a view. A
+    store that lacks none is not asked to agree with this embedder: nobody used it yet."""
+    before = left = runtime.store.index.pending(runtime.embedding.space, view)
     if before:
         with spans.span("job.catch_up"):
             runtime.embedding.agree()
-            left = runtime.embedding.catch_up(None, seconds=seconds, now=now)
+            left = runtime.embedding.catch_up(view, seconds=seconds, now=now)
     return {"vectors": before - left, "pending_vectors": left}
 
 

@@ -33,8 +33,9 @@ class Refusal:
 
 
 class AccessStore(Protocol):
-    def add(self, key: KeyRow, *, instead: str | None = None) -> None:
-        """Durable when it returns. `instead` is the key that it replaces, ended in the same transaction."""
+    def add(self, key: KeyRow, *, instead: str | None = None) -> bool:
+        """Durable when it returns. `instead` is the key that it replaces, ended in the same transaction; if that had
+        ended before, nothing is stored, and the answer is False."""
         ...
 
     def find(self, id: str) -> KeyRow | None: ...
@@ -48,9 +49,10 @@ class AccessStore(Protocol):
         ...
 
     def refuse(self, lines: Sequence[Refusal]) -> None:
-        """Remember refused calls. May be lost in a power cut; the oldest go when there are very many."""
+        """Remember refused calls. May be lost in a power cut; the oldest go when there are very many: of each tenant's
+        keys for itself, and apart from these of all that showed no key."""
         ...
 
-    def refused(self, tenant: str, limit: int) -> list[Refusal]:
-        """The newest first."""
+    def refused(self, tenant: str, limit: int, *, keyed: bool) -> list[Refusal]:
+        """The newest first: of calls with a key that is known, or of those without."""
         ...

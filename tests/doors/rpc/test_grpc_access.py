@@ -11,8 +11,8 @@ from calling import refused
 from foreign import PACKAGE, Foreign
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
-from agent_memory.app.operations import TABLE
-from agent_memory.app.service import Claim, Service
+from agent_memory import AgentMemory
+from agent_memory.app.service import Service
 from agent_memory.interfaces.grpc.door import Door
 from agent_memory.interfaces.grpc.server import start
 from agent_memory.models.errors import InvalidInput
@@ -21,12 +21,15 @@ from agent_memory.models.errors import InvalidInput
 @pytest.mark.requirement("P23")
 def test_from_the_first_key_on_a_key_is_asked_for(service: Service, door: Door, client: Foreign) -> None:
     client.call("RecordsService/Add", {"text": "before"})
-    reading = client.call("KeysService/Create", {"label": "reader", "permissions": ["PERMISSION_READ"]})
+    code, _, told = refused(lambda: client.call("KeysService/Create", {"label": "the first"}))
+    assert code is grpc.StatusCode.PERMISSION_DENIED and "agent-memory keys create" in told["memory-hint"]
+    with AgentMemory("ada") as owner:
+        reading = owner.keys.create("reader", ["read"])
     code, _, told = refused(lambda: client.call("RecordsService/Find"))
     assert (code, told["memory-code"]) == (grpc.StatusCode.UNAUTHENTICATED, "unauthenticated")
     code, _, _ = refused(lambda: next(client.stream("StreamService/Export")[1]))
     assert code is grpc.StatusCode.UNAUTHENTICATED
-    holder = Foreign(door.port, token=reading["secret"])
+    holder = Foreign(door.port, token=reading.secret)
     assert len(holder.call("RecordsService/Find")) == 1
     assert len(list(holder.stream("StreamService/Export")[1])) == 1
     assert refused(lambda: holder.call("RecordsService/Add", {"text": "x"}))[0] is grpc.StatusCode.PERMISSION_DENIED
@@ -41,12 +44,13 @@ def test_a_key_that_ends_ends_its_streams(
     service: Service, door: Door, client: Foreign, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("agent_memory.app.service.RENEW_SECONDS", 0.1)
-    owner = service.identify(Claim(user="ada"))
     client.call("RecordsService/Add", {"text": "a line to begin with"})
-    key = service.call(TABLE["keys.create"], owner, {"label": "reader"})
+    with AgentMemory("ada") as owner:
+        key = owner.keys.create("reader")
     _, lines = Foreign(door.port, token=key.secret).stream("StreamService/Journal")
     assert next(lines)
-    service.call(TABLE["keys.revoke"], owner, {"key_id": key.id})
+    with AgentMemory("ada") as owner:
+        owner.keys.revoke(key.id)
     with pytest.raises(grpc.RpcError) as raised:
         list(lines)
     assert raised.value.code() is grpc.StatusCode.UNAUTHENTICATED

@@ -15,9 +15,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import Field
 
+from agent_memory import AgentMemory
 from agent_memory.app.namespaces import Records
 from agent_memory.app.operations import TABLE, Permission, operation
-from agent_memory.app.service import Claim, Service
+from agent_memory.app.service import Service
 from agent_memory.core.govern.access import Meter
 from agent_memory.interfaces.grpc import descriptor
 from agent_memory.interfaces.grpc.door import Door
@@ -177,8 +178,8 @@ def _values(field: Any) -> st.SearchStrategy[Any]:
 def test_no_input_breaks_anything(monkeypatch: pytest.MonkeyPatch, echoing: tuple[Service, Door]) -> None:
     service, door = echoing
     monkeypatch.setattr(service, "_meter", Meter(0))
-    may = {"label": "fuzz", "permissions": list(Permission)}
-    key = service.call(TABLE["keys.create"], service.identify(Claim()), may)
+    with AgentMemory("ada") as owner:
+        key = owner.keys.create("fuzz", list(Permission))
     client = Foreign(door.port, token=key.secret)
     names = sorted(name.partition(".v1.")[2] for name in client.methods() if "StreamService" not in name)
 

@@ -99,7 +99,7 @@ def opened(store: Path, who: Scope, talk: str | None = TALK) -> AgentMemory:
 
 def _keys(memory: AgentMemory, label: str) -> Iterator[tuple[str, ApiKey]]:
     tenant = memory._client.scope.tenant
-    for user, rights in itertools.product((None, "ada"), ([*RIGHTS], ["read"], ["write"], ["admin"])):
+    for user, rights in itertools.product((None, "ada"), ([*RIGHTS], *([one] for one in RIGHTS))):
         made = memory.keys.create(label, rights, user)
         yield f"{user} {'+'.join(rights)}", ApiKey(made.secret, tenant, user)
     ended = memory.keys.create(label, RIGHTS)

@@ -9,77 +9,20 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from asking import calls
-from cast import AGENTS, OWNERS, TENANTS, USERS, Cast, gathered, state
+from cast import AGENTS, OWNERS, TENANTS, USERS, Cast, state
 from hypothesis import HealthCheck, Phase, Verbosity, given, settings
 from hypothesis import strategies as some
-from starlette.testclient import TestClient
-from ways import Badge, CommandLine, Grpc, InProcess, Mcp, Remote, Rest, Stage, Way
+from ways import Badge, Way
 
 from agent_memory.app.operations import TABLE
-from agent_memory.interfaces.grpc.server import start
-from agent_memory.interfaces.mcp.http import mount
-from agent_memory.interfaces.rest.app import create_app
 from agent_memory.models.record import Scope
+from house import House
 
 DOORS = ("in process", "our client", "rest", "grpc", "mcp", "command line")
-
-
-@pytest.fixture(scope="module")
-def cast(tmp_path_factory: pytest.TempPathFactory) -> Cast:
-    return gathered(tmp_path_factory.mktemp("cast"))
-
-
-class House:
-    """All doors of one service; each store that is put behind it is a fresh copy."""
-
-    def __init__(self, cast: Cast, folder: Path, one_server: Any) -> None:
-        self.cast, self.stage, self._folder, self._number = cast, Stage(), folder, 0
-        self.enter(keyed=False)
-        app = create_app(self.stage)
-        mount(app, self.stage, app.state.identify, toolsets=["all"])
-        mount(app, self.stage, app.state.identify, toolsets=["compat"], path="/mcp/compat")
-        self._http = TestClient(app, "http://localhost:8005", client=("127.0.0.1", 4711))
-        self._http.__enter__()
-        one_server.app = app
-        self._grpc = start(self.stage, port=0)
-        self._calling = Grpc(self._grpc.port)
-        self.ways: dict[str, Way] = {
-            "in process": InProcess(self.stage),
-            "our client": Remote(one_server.url),
-            "rest": Rest(self._http),
-            "grpc": self._calling,
-            "mcp": Mcp(self._http),
-            "command line": CommandLine(self.stage, one_server.url),
-        }
-
-    def enter(self, *, keyed: bool) -> Path:
-        if self._number:
-            self.stage.close()
-        self._number += 1
-        store = self.cast.copied(self._folder / f"{self._number}.db", keyed)
-        self.stage.enter(store)
-        return store
-
-    def close(self) -> None:
-        self._calling.close()
-        self._grpc.stop()
-        self._http.__exit__(None, None, None)
-
-
-@pytest.fixture(scope="module")
-def house(cast: Cast, tmp_path_factory: pytest.TempPathFactory, one_server: Any) -> Iterator[House]:
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setenv("AGENT_MEMORY_HOME", str(tmp_path_factory.mktemp("nowhere")))
-        patched.setenv("AGENT_MEMORY_RATE_LIMIT", "0")
-        made = House(cast, tmp_path_factory.mktemp("copies"), one_server)
-    yield made
-    made.close()
 
 
 def badges(cast: Cast, keyed: bool) -> some.SearchStrategy[Badge]:

@@ -94,6 +94,10 @@ class Way:
     def call(self, who: Badge, operation: Operation, given: dict[str, Any]) -> str:
         raise NotImplementedError
 
+    def bare(self, who: Badge, operation: Operation) -> str:
+        """The same without arguments: enough to hear whether it is open to somebody."""
+        return self.call(who, operation, {})
+
     def others(self, who: Badge, ids: list[str]) -> Iterator[str]:
         """What this door has beside the operations."""
         yield from ()
@@ -165,6 +169,9 @@ class Rest(Way):
         for name in [name for name in rest if f"{{{name}}}" in path]:
             path = path.replace(f"{{{name}}}", quote(str(rest.pop(name)), safe="") or "%20")
         return self._asked(who, method, f"/v1{path}", rest)
+
+    def bare(self, who: Badge, operation: Operation) -> str:
+        return self._asked(who, "POST", f"/v1/call/{operation.name}", {})
 
     def _asked(self, who: Badge, method: str, path: str, given: dict[str, Any]) -> str:
         if method in ("GET", "DELETE"):

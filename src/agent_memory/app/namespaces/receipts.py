@@ -63,8 +63,10 @@ class Receipts(Namespace):
 
     @operation("receipts.costs", "GET /receipts/costs", permission=Permission.ADMIN)
     def costs(self, since: Moment | None = None, by: By = "day") -> list[Cost]:
-        """What the recalls of this tenant cost: how many, their tokens and money, and how long they took."""
-        return costs([told(one) for one in self._since(self._client.scope.tenant, since)], by)
+        """What the recalls of this tenant cost: how many, their tokens and money, and how long they took. A key that is
+        bound to a user is told of that user's."""
+        whose = self._client.view() if self._client.caller.user else self._client.scope.tenant
+        return costs([told(one) for one in self._since(whose, since)], by)
 
     def _since(self, whose: View | str, since: Moment | None) -> list[Kept]:
         client = self._client

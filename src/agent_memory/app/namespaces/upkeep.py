@@ -1,4 +1,4 @@
-"""`memory.upkeep`: what an operator asks of a store."""
+"""`memory.upkeep`: numbers for everybody, and what an operator asks of the whole store."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from agent_memory.models.model import Model
 from agent_memory.models.moment import from_micros
 
 SCALE_BYTES = 8
+OF_THE_STORE = ("store", "bytes_on_disk", "resident_bytes")
 
 
 class Verification(Model):
@@ -32,7 +33,8 @@ class Upkeep(Namespace):
 
     @operation("upkeep.stats", "GET /stats", command="stats", toolset="upkeep/stats memory://stats")
     def stats(self) -> dict[str, Any]:
-        """How much there is, for this user, and how large the store is.
+        """How much there is, for this user. Where the store is, its size and that of the process are told to operators,
+        and null for others.
 
         `scrub_owed_since`: something that was forgotten then may still be on the disk; later writes overwrite it.
         """
@@ -41,14 +43,17 @@ class Upkeep(Namespace):
         found = runtime.store.records.stats(self._client.view())
         for told, name in ((found["accesses"], "last"), (found, "scrub_owed_since")):
             told[name] = None if told.get(name) is None else from_micros(told[name]).isoformat()
-        return {
+        found = {
             "store": runtime.store.url,
             **found,
             "resident_bytes": resident_bytes(),
             "compression": _compression(found["vectors"], runtime.embedding.space.dimension),
         }
+        return found if self._client.caller.operates else {**found, **dict.fromkeys(OF_THE_STORE)}
 
-    @operation("upkeep.verify", "POST /verify", permission=Permission.ADMIN, command="verify", toolset="upkeep/verify")
+    @operation(
+        "upkeep.verify", "POST /verify", permission=Permission.OPERATOR, command="verify", toolset="upkeep/verify"
+    )
     def verify(self) -> Verification:
         """Prove the journal's hash chain and every record against it."""
         runtime = self._client.runtime
@@ -66,17 +71,22 @@ class Upkeep(Namespace):
 
     @operation("upkeep.catch_up", "POST /catch-up", permission=Permission.WRITE)
     def catch_up(self) -> dict[str, int]:
-        """Make the vectors that are still missing; says how many there were and how many are left."""
-        self._client.runtime.embedding.agree()
-        return worker.catch_up(self._client.runtime, self._client.now(), None)
+        """Make the vectors that are still missing; says how many there were and how many are left.
 
-    @operation("upkeep.run_jobs", "POST /jobs", permission=Permission.WRITE)
+        For an operator these are all of the store, for others those that they can see.
+        """
+        client = self._client
+        client.runtime.embedding.agree()
+        view = None if client.caller.operates else client.view()
+        return worker.catch_up(client.runtime, client.now(), None, view)
+
+    @operation("upkeep.run_jobs", "POST /jobs", permission=Permission.OPERATOR)
     def run_jobs(self) -> dict[str, dict[str, int]]:
         """Run every background job once, now, and say what each did. `serve` runs them by itself."""
         return worker.run_all(self._client.runtime, self._client.now())
 
     @operation(
-        "upkeep.rebuild", "POST /rebuild", permission=Permission.ADMIN, command="rebuild", toolset="upkeep/rebuild"
+        "upkeep.rebuild", "POST /rebuild", permission=Permission.OPERATOR, command="rebuild", toolset="upkeep/rebuild"
     )
     def rebuild(self, vectors: bool = False) -> dict[str, Any]:
         """Make everything derived again: words, fields, views and missing vectors.

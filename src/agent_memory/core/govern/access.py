@@ -18,6 +18,7 @@ from agent_memory.ports.access import AccessStore, KeyRow
 
 _TOKEN = re.compile(r"am_([0-9a-f]{12})_([A-Za-z0-9_-]{43})")
 MOST_METERS = 10_000
+NEW_KEY = "ask for a new one: `agent-memory keys create`"
 
 
 @dataclass(frozen=True)
@@ -35,8 +36,8 @@ def issue(
     return Issued(row, f"am_{id}_{secret}")
 
 
-def opened(store: AccessStore, token: str | None, now: int) -> KeyRow:
-    """The key behind a token; `Unauthenticated` says what is wrong, and nothing that helps to guess."""
+def known(store: AccessStore, token: str | None) -> KeyRow:
+    """The key behind a token, whether or not it is still good; `Unauthenticated` says nothing that helps to guess."""
     if token is None:
         raise Unauthenticated("no API key", hint="set AGENT_MEMORY_API_KEY, or send `Authorization: Bearer am_…`")
     shape = _TOKEN.fullmatch(token)
@@ -44,15 +45,19 @@ def opened(store: AccessStore, token: str | None, now: int) -> KeyRow:
     good = row is not None and shape is not None and hmac.compare_digest(row.digest, _digest(shape[2]))
     if row is None or not good:
         raise Unauthenticated("this API key is not known", hint="`agent-memory keys create` makes one")
-    if row.ended_at is not None:
-        raise Unauthenticated(f"the API key {row.id} was revoked", hint="ask for a new one")
-    if row.expires_at is not None and row.expires_at <= now:
-        raise Unauthenticated(f"the API key {row.id} has expired", hint="`agent-memory keys rotate` makes a new one")
     return row
 
 
+def check_good(key: KeyRow, now: int) -> None:
+    """`Unauthenticated` if it was revoked or replaced, or its time is over."""
+    if key.ended_at is not None:
+        raise Unauthenticated(f"the API key {key.id} was revoked", hint=NEW_KEY)
+    if key.expires_at is not None and key.expires_at <= now:
+        raise Unauthenticated(f"the API key {key.id} has expired", hint=NEW_KEY)
+
+
 class Meter:
-    """So many calls a second for each key, with as many at once: a bucket that fills steadily."""
+    """So many calls a second for each name, with as many at once: a bucket that fills steadily."""
 
     def __init__(self, per_second: float) -> None:
         self._rate = per_second

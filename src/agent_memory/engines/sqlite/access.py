@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Sequence
 
 from agent_memory.engines.sqlite.connection import BRIEF_SECONDS, Connections
 from agent_memory.engines.sqlite.schema import check_version
 from agent_memory.ports.access import KeyRow, Refusal
 
-MOST_REFUSALS = 100_000
+MOST_REFUSALS = 10_000  # of the keys of one tenant; and of all calls without one
 _COLUMNS = "id, digest, label, tenant, user, permissions, created_at, expires_at, ended_at"
 
 
@@ -16,9 +17,11 @@ class SqliteAccess:
     def __init__(self, connections: Connections) -> None:
         self._connections = connections
 
-    def add(self, key: KeyRow, *, instead: str | None = None) -> None:
+    def add(self, key: KeyRow, *, instead: str | None = None) -> bool:
         with self._connections.writing() as connection:
             check_version(connection, self._connections.name)
+            if instead is not None and not _ended(connection, instead, key.created_at):
+                return False
             connection.execute(
                 f"insert into keys ({_COLUMNS}) values (?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (
@@ -26,10 +29,7 @@ class SqliteAccess:
                     *(key.created_at, key.expires_at, key.ended_at),
                 ),
             )
-            if instead is not None:
-                connection.execute(
-                    "update keys set ended_at = ? where id = ? and ended_at is null", (key.created_at, instead)
-                )
+        return True
 
     def find(self, id: str) -> KeyRow | None:
         with self._connections.reading() as connection:
@@ -43,8 +43,7 @@ class SqliteAccess:
 
     def end(self, id: str, at: int) -> bool:
         with self._connections.writing() as connection:
-            sql = "update keys set ended_at = ? where id = ? and ended_at is null"
-            return connection.execute(sql, (at, id)).rowcount > 0
+            return _ended(connection, id, at)
 
     def refuse(self, lines: Sequence[Refusal]) -> None:
         if self._connections.read_only:
@@ -54,15 +53,29 @@ class SqliteAccess:
                 "insert into refusals (at, tenant, user, operation, reason, key) values (?, ?, ?, ?, ?, ?)",
                 [(one.at, one.tenant, one.user, one.operation, one.reason, one.key) for one in lines],
             )
-            connection.execute(
-                "delete from refusals where number <= (select max(number) from refusals) - ?", (MOST_REFUSALS,)
-            )
+            for tenant in {one.tenant for one in lines if one.key is not None}:
+                _cut(connection, "tenant = :tenant and key is not null", tenant)
+            if any(one.key is None for one in lines):
+                _cut(connection, "key is null")
 
-    def refused(self, tenant: str, limit: int) -> list[Refusal]:
-        columns = "at, tenant, user, operation, reason, key"
-        sql = f"select {columns} from refusals where tenant = ? order by number desc limit ?"
+    def refused(self, tenant: str, limit: int, *, keyed: bool) -> list[Refusal]:
+        columns, whose = "at, tenant, user, operation, reason, key", "is not null" if keyed else "is null"
+        sql = f"select {columns} from refusals where tenant = ? and key {whose} order by number desc limit ?"
         with self._connections.reading() as connection:
             return [Refusal(*row) for row in connection.execute(sql, (tenant, limit)).fetchall()]
+
+
+def _ended(connection: sqlite3.Connection, id: str, at: int) -> bool:
+    sql = "update keys set ended_at = ? where id = ? and ended_at is null"
+    return connection.execute(sql, (at, id)).rowcount > 0
+
+
+def _cut(connection: sqlite3.Connection, which: str, tenant: str | None = None) -> None:
+    """Leave the newest of these refusals."""
+    oldest = f"select number from refusals where {which} order by number desc limit 1 offset :most"
+    connection.execute(
+        f"delete from refusals where {which} and number <= ({oldest})", {"tenant": tenant, "most": MOST_REFUSALS}
+    )
 
 
 def _key(row: tuple[object, ...]) -> KeyRow:

@@ -47,6 +47,7 @@ def _unknown(memory: AgentMemory, id: str) -> NotFound:
 def nothing(memory: AgentMemory) -> str:
     """Whose memory was asked, where, and what may be the matter. Others are never named."""
     stats = memory.upkeep.stats()
-    said = f"nothing found for user {memory.user_id!r} in {stats['store']}"
+    where = stats["store"] or memory._client.settings.store_url  # a server tells it to operators alone
+    said = f"nothing found for user {memory.user_id!r} in {where}"
     others = stats["records"] == 0 and stats["seq"] > 1 and not memory.records.journal(limit=1)
     return said + ("; others have written here: --user NAME asks for what is theirs" if others else "")

@@ -197,7 +197,8 @@ def claimed(context: Any) -> Claim:
                 raise InvalidInput(f"{name}: is no UTF-8", field=name) from None
     scheme, _, token = told.get("authorization", "").partition(" ")
     said = {name: told.get(f"x-memory-{name}") or None for name in SAID}
-    return Claim(token=token.strip() if scheme.lower() == "bearer" else None, **said, local=_near(context.peer()))
+    peer = _host(context.peer())
+    return Claim(token=token.strip() if scheme.lower() == "bearer" else None, **said, local=is_local(peer), peer=peer)
 
 
 def carried(context: Any) -> dict[str, str]:
@@ -205,9 +206,9 @@ def carried(context: Any) -> dict[str, str]:
     return {name: value for name, value in context.invocation_metadata() if name in ("traceparent", "tracestate")}
 
 
-def _near(peer: str) -> bool:
-    """`ipv4:127.0.0.1:40312`, `ipv6:%5B::1%5D:40312`"""
-    return is_local(unquote(peer).partition(":")[2].rpartition(":")[0].strip("[]"))
+def _host(peer: str) -> str:
+    """Of `ipv4:127.0.0.1:40312`, `ipv6:%5B::1%5D:40312`"""
+    return unquote(peer).partition(":")[2].rpartition(":")[0].strip("[]")
 
 
 @asynccontextmanager

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.openapi.utils import get_openapi
-from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from agent_memory import __version__
@@ -18,15 +17,18 @@ from agent_memory.interfaces.rest import pages, problems
 from agent_memory.interfaces.rest.answers import Answers
 from agent_memory.interfaces.rest.call import call_router
 from agent_memory.interfaces.rest.compat import compat_router
-from agent_memory.interfaces.rest.entrance import Entrance, identified, known
+from agent_memory.interfaces.rest.entrance import Entrance, claimed, identified, known
 from agent_memory.interfaces.rest.guard import Guard
 from agent_memory.interfaces.rest.limits import Limits
 from agent_memory.interfaces.rest.metrics import Measured, Metrics
 from agent_memory.interfaces.rest.routes import answered, router
 from agent_memory.interfaces.rest.streams import stream_router
 from agent_memory.interfaces.rest.traces import Traced
-from agent_memory.models.errors import AgentMemoryError
+from agent_memory.models.access import Permission
+from agent_memory.models.errors import AgentMemoryError, Corrupt, StoreError
+from agent_memory.ports import spans
 
+_log = spans.log(__name__)
 SILENT: Any = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
 """FastAPI would hand bodies and arguments to whatever collects traces in this process."""
 
@@ -52,6 +54,7 @@ def create_app(service: Service, hosts: frozenset[str] = frozenset(), **limits: 
         lifespan=living,
         docs_url=None,  # those pages come from elsewhere
         redoc_url=None,
+        openapi_url=None,  # ours asks for a key
         telemetry=SILENT,
     )
     app.state.identify, app.state.stopping = known, threading.Event()
@@ -71,37 +74,55 @@ def create_app(service: Service, hosts: frozenset[str] = frozenset(), **limits: 
 
 
 def _operate(app: FastAPI, service: Service, metrics: Metrics) -> None:
-    """What whoever runs the server asks for."""
+    """What whoever runs the server asks for. Where there are keys, all but health needs one; what is about the whole
+    store is told to its operators."""
+    told: set[str] = set()
 
     @app.get("/healthz", include_in_schema=False)
     async def healthz() -> Response:
         return answered({"status": "ok", "version": __version__})
 
     @app.get("/readyz", include_in_schema=False)
-    def readyz() -> Response:
+    def readyz(request: Request) -> Response:
         checks = _checks(service)
-        broken = {name: said for name, said in checks.items() if said != "ok"}
+        broken = "; ".join(f"{name}: {said}" for name, said in checks.items() if said != "ok")
+        operates = service.operates(claimed(request))
         if not broken:
-            return answered({"status": "ready", "version": __version__, "checks": checks})
-        detail = "; ".join(f"{name}: {said}" for name, said in broken.items())
-        return problems.problem(503, detail, "not_ready", hint="`agent-memory doctor` tells more")
+            told.clear()
+            return answered({"status": "ready", "version": __version__} | ({"checks": checks} if operates else {}))
+        if broken not in told:  # once, and not at every look
+            told.add(broken)
+            _log.warning("not ready: %s", broken)
+        hint = "the log of the server says why; `agent-memory doctor` tells more"
+        return problems.problem(503, broken if operates else "not ready", "not_ready", hint=hint)
 
     @app.get("/metrics", include_in_schema=False)
-    def prometheus() -> Response:
+    def prometheus(request: Request) -> Response:
+        try:
+            service.admit(claimed(request), "GET /metrics", Permission.OPERATOR)
+        except (StoreError, Corrupt):  # nobody can be known, and that is what there is to tell
+            return metrics.store_down()
         return metrics.answer()
 
+    @app.get("/openapi.json", include_in_schema=False)
+    def description(request: Request) -> Response:
+        service.admit(claimed(request), "GET /openapi.json")
+        return answered(app.openapi())
+
     @app.get("/docs", include_in_schema=False)
-    async def docs() -> Response:
-        return await run_in_threadpool(pages.docs, app)
+    def docs(request: Request) -> Response:
+        service.admit(claimed(request), "GET /docs")
+        return pages.docs(app)
 
 
 def _checks(service: Service) -> dict[str, str]:
     """Part -> `ok`, or why it is not."""
     found = {}
-    for name, check in (
-        ("store", lambda: service.runtime.store.records.seq_at(0)),
-        ("embedder", service.runtime.embedding.agree),
-    ):
+    parts: dict[str, Callable[[], object]] = {
+        "store": lambda: service.runtime.store.records.seq_at(0),
+        "embedder": service.runtime.embedding.agree,
+    }
+    for name, check in parts.items():
         try:
             check()
             found[name] = "ok"

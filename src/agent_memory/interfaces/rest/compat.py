@@ -78,7 +78,7 @@ def compat_router(service: Service) -> APIRouter:
 
     @made.post("/consolidate", responses=ERRORS, response_model=None)
     async def consolidate_memory(request: Request) -> Response:
-        """Run the jobs that there are, and say which. Merging and pruning come with upkeep."""
+        """Make the vectors that are still missing. Merging and pruning come with upkeep."""
         return answered(await threaded(lambda: episodes.consolidate(service.named(known(request)))))
 
     @made.get("/stats", responses=ERRORS, response_model=None)

@@ -39,13 +39,17 @@ class Entrance:
         await self._app(scope, receive, send)
 
 
-def identified(service: Service, request: Request) -> Caller:
-    """Who the headers say is calling, proved by their key; each time is a call that counts."""
+def claimed(request: Request) -> Claim:
+    """Who the headers say is calling."""
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
-    local = request.client is None or is_local(request.client.host)  # a Unix socket has no host
+    peer = request.client.host if request.client else ""  # a Unix socket has no host
     key = token.strip() if scheme.lower() == "bearer" else None
-    claim = Claim(token=key, **headers.read(request.headers), local=local)
-    return service.identify(claim, f"{request.method} {request.url.path}")
+    return Claim(token=key, **headers.read(request.headers), local=not peer or is_local(peer), peer=peer)
+
+
+def identified(service: Service, request: Request) -> Caller:
+    """The same, proved by their key; each time is a call that counts."""
+    return service.identify(claimed(request), f"{request.method} {request.url.path}")
 
 
 def known(request: Request) -> Caller:

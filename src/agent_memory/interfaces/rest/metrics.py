@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator, MutableMapping
 from typing import Any
 
-from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 from starlette.responses import Response
@@ -25,6 +25,7 @@ FINE = (0.0001, 0.00025, 0.0005)
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 RECALLS = frozenset({"recall", "remember", "contexts.assemble"})
 ELSEWHERE = "other"
+UP, UP_MEANS = "store_up", "Whether the store can be read"
 
 
 class Metrics:
@@ -79,13 +80,23 @@ class Metrics:
         self._http_seconds.labels(route).observe(seconds)
 
     def answer(self) -> Response:
-        return Response(generate_latest(self._registry), headers={"content-type": CONTENT_TYPE_LATEST})
+        return _text(self._registry)
+
+    def store_down(self) -> Response:
+        """All that is told while the store cannot be read, and nobody can be asked for a key that it knows."""
+        bare = CollectorRegistry()
+        Gauge(f"agent_memory_{UP}", UP_MEANS, registry=bare).set(0)
+        return _text(bare)
 
     def _counter(self, name: str, meaning: str, *labels: str) -> Counter:
         return Counter(f"agent_memory_{name}", meaning, labels, registry=self._registry)
 
     def _histogram(self, name: str, meaning: str, *labels: str) -> Histogram:
         return Histogram(f"agent_memory_{name}", meaning, labels, buckets=SECONDS, registry=self._registry)
+
+
+def _text(registry: CollectorRegistry) -> Response:
+    return Response(generate_latest(registry), headers={"content-type": CONTENT_TYPE_LATEST})
 
 
 class Measured:
@@ -139,6 +150,6 @@ class _Sizes(Collector):
             up = 1
             yield GaugeMetricFamily("agent_memory_pending_vectors", "Texts whose vectors are still to be made", pending)
             yield GaugeMetricFamily("agent_memory_store_bytes", "Size of the store", size)
-        yield GaugeMetricFamily("agent_memory_store_up", "Whether the store can be read", up)
+        yield GaugeMetricFamily(f"agent_memory_{UP}", UP_MEANS, up)
         if (resident := resident_bytes()) is not None:
             yield GaugeMetricFamily("agent_memory_resident_bytes", "Memory of this process", resident)

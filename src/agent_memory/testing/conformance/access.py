@@ -40,10 +40,18 @@ class AccessConformance:
         assert store.access.find("a1") == replace(KEY, ended_at=NOW + 3)
         assert store.access.find("b2") == replace(KEY, id="b2", created_at=NOW + 3)
 
+    def test_nothing_comes_instead_of_a_key_that_has_ended(self, store: Store) -> None:
+        assert store.access.add(KEY)
+        assert store.access.add(replace(KEY, id="b2"), instead="a1")
+        for ended in ("a1", "zz"):
+            assert not store.access.add(replace(KEY, id="c3"), instead=ended)
+        assert store.access.find("c3") is None and store.access.find("b2") == replace(KEY, id="b2")
+
     def test_refusals_the_newest_first_and_each_tenants_own(self, store: Store) -> None:
         lines = [Refusal(NOW + number, "acme", "ada", "recall", "no key", None) for number in range(3)]
         other = Refusal(NOW, "zeta", "bob", "records.add", "needs write", "a1")
         store.access.refuse([*lines, other])
-        assert store.access.refused("acme", 2) == [lines[2], lines[1]]
-        assert store.access.refused("zeta", 10) == [other]
-        assert store.access.refused("nobody", 10) == []
+        assert store.access.refused("acme", 2, keyed=False) == [lines[2], lines[1]]
+        assert store.access.refused("zeta", 10, keyed=True) == [other]
+        assert store.access.refused("zeta", 10, keyed=False) == store.access.refused("acme", 10, keyed=True) == []
+        assert store.access.refused("nobody", 10, keyed=False) == []

@@ -13,11 +13,14 @@ class MemoryAccess:
     def __init__(self, room: Room) -> None:
         self._room = room
 
-    def add(self, key: KeyRow, *, instead: str | None = None) -> None:
+    def add(self, key: KeyRow, *, instead: str | None = None) -> bool:
         with self._room.writing() as world:
-            world.keys[key.id] = key
-            if instead in world.keys and world.keys[instead].ended_at is None:
+            if instead is not None:
+                if instead not in world.keys or world.keys[instead].ended_at is not None:
+                    return False
                 world.keys[instead] = replace(world.keys[instead], ended_at=key.created_at)
+            world.keys[key.id] = key
+            return True
 
     def find(self, id: str) -> KeyRow | None:
         with self._room.reading() as world:
@@ -40,6 +43,7 @@ class MemoryAccess:
         with self._room.writing() as world:
             world.refusals += lines
 
-    def refused(self, tenant: str, limit: int) -> list[Refusal]:
+    def refused(self, tenant: str, limit: int, *, keyed: bool) -> list[Refusal]:
         with self._room.reading() as world:
-            return [one for one in reversed(world.refusals) if one.tenant == tenant][:limit]
+            found = [one for one in reversed(world.refusals) if one.tenant == tenant]
+            return [one for one in found if (one.key is not None) is keyed][:limit]
