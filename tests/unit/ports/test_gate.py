@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 
 from agent_memory.ports.gate import Gate
+from patience import FOREVER, PATIENCE
 
 
 def begun(work: Callable[[], object]) -> threading.Thread:
@@ -40,14 +41,13 @@ def test_two_that_fork_inside_a_call_do_not_wait_for_each_other() -> None:
     def fork() -> None:
         with gate:
             both.wait(10)
-            gate.before_fork(20)
+            gate.before_fork(FOREVER)
             gate.after_fork(child=False)
 
-    started = time.monotonic()
     threads = [begun(fork), begun(fork)]
     for thread in threads:
-        thread.join(30)
-    assert time.monotonic() - started < 10
+        thread.join(PATIENCE)
+        assert not thread.is_alive()
 
 
 def test_whoever_stepped_out_comes_back_as_deep_as_before() -> None:
