@@ -6,7 +6,6 @@ import os
 import shlex
 import subprocess
 import sys
-import time
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -36,9 +35,7 @@ def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.requirement("P10", "P15")
 def test_the_demo_shows_what_it_promises(process: Any, scratch: Path, home: Path) -> None:
-    started = time.monotonic()
     ran = process("demo")
-    assert time.monotonic() - started < 30  # alone it takes about two seconds; tests share a machine
     assert (ran.code, ran.err) == (0, "")
     shown = values(ran.out)
     assert shown["stored"] == "48 turns in 5 conversations"

