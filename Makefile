@@ -24,7 +24,7 @@ check: .venv/ready
 	$(BIN)/lint-imports --no-cache
 
 soak: .venv/ready
-	HYPOTHESIS_PROFILE=default $(BIN)/python -m pytest -n 2 -m soak --timeout=3600
+	HYPOTHESIS_PROFILE=searching $(BIN)/python -m pytest -n 2 -m soak --timeout=3600
 
 # Foreign clients and checkers: needs buf and the MCP tools, where the tests say.
 foreign: .venv/ready

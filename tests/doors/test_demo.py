@@ -16,6 +16,7 @@ from agent_memory import AgentMemory
 from agent_memory.interfaces.cli.demo import showing
 from agent_memory.interfaces.cli.demo.asking import SECRET
 from agent_memory.interfaces.cli.demo.telling import StoryClock, lines
+from patience import PATIENCE
 
 OLD, NEW = "PostgreSQL 13.9 (staging-db-1)", "PostgreSQL 16.4 (staging-db-2)"
 
@@ -126,7 +127,7 @@ def program(folder: Path) -> Path:
 
 def run(words: list[str], cwd: Path, **environment: str) -> str:
     return subprocess.run(
-        words, cwd=cwd, env={**os.environ, **environment}, capture_output=True, text=True, check=True, timeout=120
+        words, cwd=cwd, env={**os.environ, **environment}, capture_output=True, text=True, check=True, timeout=PATIENCE
     ).stdout
 
 

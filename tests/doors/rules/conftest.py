@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from patience import PATIENCE
+
 PROGRAM = [sys.executable, "-P", "-m", "agent_memory.interfaces.cli"]
 PAGE = """\
 # Procedures
@@ -59,7 +61,7 @@ def run(*words: str, cwd: Path, input: str = "", **environment: str) -> Ran:
         input=input.encode(),
         capture_output=True,
         env={**os.environ, **environment},
-        timeout=120,
+        timeout=PATIENCE,
     )
     return Ran(done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace"))
 

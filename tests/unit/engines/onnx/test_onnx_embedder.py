@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from agent_memory.engines.onnx.embedder import OnnxEmbedder
 from agent_memory.engines.onnx.encoder import Encoder, locate
 from agent_memory.models.errors import InvalidInput, PartMissing
+from patience import PATIENCE
 
 SENTENCES = [
     "The cat sat on the mat.",
@@ -145,7 +146,7 @@ def run(program: str, *words: str, **environment: str) -> str:
         [sys.executable, "-c", program, *words],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE,
         env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **environment},
     )
     assert done.returncode == 0, done.stderr
