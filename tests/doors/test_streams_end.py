@@ -60,6 +60,7 @@ def test_a_key_that_ends_ends_the_import_it_sends(url: str, owner: AgentMemory) 
         for number in range(500):
             yield json.dumps({"text": f"before {number}"}).encode() + b"\n"
         until(lambda: len(owner.records.find(limit=1000)) == 500)
+        time.sleep(0.2)  # longer than a key is believed
         owner.keys.revoke(key.id)
         for number in range(500):
             yield json.dumps({"text": f"after {number}"}).encode() + b"\n"
