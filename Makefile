@@ -24,11 +24,14 @@ check: .venv/ready
 	$(BIN)/lint-imports --no-cache
 
 soak: .venv/ready
-	HYPOTHESIS_PROFILE=default $(BIN)/python -m pytest -n 2 -m soak --timeout=3600
+	HYPOTHESIS_PROFILE=searching $(BIN)/python -m pytest -n 2 -m soak --timeout=3600
 
-# Foreign clients and checkers: needs buf and the MCP tools, where the tests say.
-foreign: .venv/ready
-	$(BIN)/python -m pytest -m foreign --timeout=3600
+# Clients and checkers of others. They are pinned in requirements/foreign, a file for each registry, and their commands
+# are first on the tests' PATH; what cannot be installed is an error. (`npm ci` would want the optional packages of other
+# systems in the lock, too; `npm install` takes the versions and hashes from it all the same.)
+TOOLS := $(CURDIR)/.foreign
+foreign: .venv/ready .foreign/ready
+	PATH="$(TOOLS)/npm/node_modules/.bin:$(TOOLS)/bin:$$PATH" $(BIN)/python -m pytest -m foreign --timeout=3600
 
 bench: .venv/ready
 	$(BIN)/python benchmarks/run.py
@@ -42,6 +45,15 @@ bench: .venv/ready
 	@$(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python --no-deps --no-build-isolation --editable .
 	@touch $@
 
+.foreign/ready: .venv/ready $(wildcard requirements/foreign/*)
+	@echo "setting up .foreign: a minute or two, once …"
+	@test -x $(TOOLS)/bin/python || $(BIN)/python -m venv --without-pip $(TOOLS)
+	@$(BIN)/uv pip sync --quiet --python $(TOOLS)/bin/python --require-hashes requirements/foreign/python.txt
+	@mkdir -p $(TOOLS)/npm && cp requirements/foreign/package.json requirements/foreign/package-lock.json $(TOOLS)/npm
+	@cd $(TOOLS)/npm && PATH="$(TOOLS)/bin:$$PATH" npm install --no-audit --no-fund --loglevel=error
+	@grep -v '^#' requirements/foreign/go.txt | GOBIN=$(TOOLS)/bin xargs -r -n 1 go install
+	@touch $@
+
 # What is made from the code: the async stub, the reference pages and the .proto file.
 docs: .venv/ready
 	$(BIN)/python scripts/stubs.py
@@ -52,6 +64,7 @@ docs: .venv/ready
 lock: .venv/ready
 	@echo "uv==$$($(BIN)/uv --version | cut -d' ' -f2)" | $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url - -o requirements/bootstrap.txt
 	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --all-extras --group dev requirements/build.in pyproject.toml -o requirements/dev.txt
+	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url requirements/foreign/python.in -o requirements/foreign/python.txt
 
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .foreign .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -19,10 +19,13 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from patience import PATIENCE
+
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
 # The same examples every time, so that a change fails by what it changed; `make soak` looks for new ones.
-settings.register_profile("steady", derandomize=True)
+settings.register_profile("steady", derandomize=True, deadline=None)
+settings.register_profile("searching", deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 
 BOTH = {
@@ -79,7 +82,7 @@ class Server:
 
     def end(self) -> None:
         self._server.should_exit = True
-        self._thread.join(10)
+        self._thread.join(PATIENCE)
 
 
 @pytest.fixture(scope="session")

@@ -18,6 +18,7 @@ import pytest
 from agent_memory import AgentMemory
 from agent_memory.engines.onnx.embedder import OnnxEmbedder
 from agent_memory.interfaces.cli import main
+from patience import PATIENCE
 
 PROGRAM = [sys.executable, "-m", "agent_memory.interfaces.cli"]
 
@@ -77,7 +78,7 @@ def process() -> Run:
             input=input.encode() if isinstance(input, str) else input,
             capture_output=True,
             env={**os.environ, **environment},
-            timeout=120,
+            timeout=PATIENCE,
         )
         return Ran(ran.returncode, ran.stdout.decode(), ran.stderr.decode())
 
@@ -109,7 +110,7 @@ def terminal() -> Run:
             pass
         finally:
             os.close(ours)
-        return Ran(child.wait(60), seen.decode(), "")
+        return Ran(child.wait(PATIENCE), seen.decode(), "")
 
     return run
 

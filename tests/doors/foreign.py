@@ -9,6 +9,8 @@ from google.protobuf import json_format, message_factory
 from google.protobuf.descriptor_pool import DescriptorPool
 from grpc_reflection.v1alpha.proto_reflection_descriptor_database import ProtoReflectionDescriptorDatabase
 
+from patience import PATIENCE
+
 PACKAGE = "agent_memory.v1"
 
 
@@ -37,16 +39,16 @@ class Foreign:
         kind = message_factory.GetMessageClass(self.method(name).input_type)
         return json_format.ParseDict(said, kind(), descriptor_pool=self.pool)
 
-    def raw(self, name: str, body: bytes, timeout: float = 30) -> bytes:
+    def raw(self, name: str, body: bytes, timeout: float = PATIENCE) -> bytes:
         return self.channel.unary_unary(f"/{PACKAGE}.{name}")(body, metadata=self.metadata, timeout=timeout)
 
-    def call(self, name: str, said: dict[str, Any] | None = None, timeout: float = 30) -> Any:
+    def call(self, name: str, said: dict[str, Any] | None = None, timeout: float = PATIENCE) -> Any:
         """`result` of the answer, as JSON values with our names."""
         method = self.method(name)
         body = self.request(name, said or {}).SerializeToString()
         return self._told(method, self.raw(name, body, timeout)).get("result")
 
-    def stream(self, name: str, said: dict[str, Any] | None = None, timeout: float | None = 30) -> Any:
+    def stream(self, name: str, said: dict[str, Any] | None = None, timeout: float | None = PATIENCE) -> Any:
         """The running call, and its answers as they come."""
         method = self.method(name)
         begun = self.channel.unary_stream(f"/{PACKAGE}.{name}")(
@@ -57,7 +59,7 @@ class Foreign:
     def send(self, name: str, many: Any) -> Any:
         method = self.method(name)
         bodies = (self.request(name, one).SerializeToString() for one in many)
-        raw = self.channel.stream_unary(f"/{PACKAGE}.{name}")(bodies, metadata=self.metadata, timeout=60)
+        raw = self.channel.stream_unary(f"/{PACKAGE}.{name}")(bodies, metadata=self.metadata, timeout=PATIENCE)
         return self._told(method, raw).get("result")
 
     def _told(self, method: Any, raw: bytes) -> dict[str, Any]:

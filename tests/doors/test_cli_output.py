@@ -16,6 +16,7 @@ import pytest
 from agent_memory import AgentMemory
 from agent_memory.interfaces.cli.cleaning import clean_json, one_line
 from agent_memory.models.visible import visible
+from patience import PATIENCE
 
 PROGRAM = [sys.executable, "-m", "agent_memory.interfaces.cli"]
 PORT = "Staging listens on port 5433"
@@ -47,7 +48,7 @@ def test_a_reader_that_leaves_is_no_error(home: Path, process: Any) -> None:
     child.stdout.close()
     assert child.stderr.read() == b""
     child.stderr.close()
-    assert child.wait(60) == 141
+    assert child.wait(PATIENCE) == 141
 
 
 def test_foreign_text_cannot_drive_the_terminal(terminal: Any, here: Any) -> None:
@@ -114,7 +115,7 @@ def test_ctrl_c_is_quiet_and_cleans_up(tmp_path: Path, monkeypatch: pytest.Monke
             while child.poll() is None and not list(scratch.glob("agent-memory-demo-*/demo.db")):
                 time.sleep(0.01)
             child.send_signal(signal.SIGINT)
-            out, err = child.communicate(timeout=60)
+            out, err = child.communicate(timeout=PATIENCE)
         if child.returncode != 0:
             break
     assert (child.returncode, out, err.strip()) == (130, b"", b"")
@@ -132,13 +133,13 @@ def test_cleaning_changes_only_what_is_unsafe(text: str) -> None:
 @pytest.mark.parametrize("words", [["list"], ["list", "--json"]])
 def test_an_output_that_is_full_is_no_bug(remembered: str, words: list[str]) -> None:
     with open("/dev/full", "w") as full:
-        ran = subprocess.run([*PROGRAM, *words], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+        ran = subprocess.run([*PROGRAM, *words], stdout=full, stderr=subprocess.PIPE, text=True, timeout=PATIENCE)
     assert ran.returncode == 2 and "the output cannot be written: No space left on device" in ran.stderr
 
 
 @pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
 def test_an_output_that_is_closed_does_not_matter(remembered: str, closed: str) -> None:
     line = " ".join([*map(shlex.quote, PROGRAM), "list", closed])
-    ran = subprocess.run(["sh", "-c", line], capture_output=True, text=True, timeout=60)
+    ran = subprocess.run(["sh", "-c", line], capture_output=True, text=True, timeout=PATIENCE)
     assert (ran.returncode, ran.stderr) == (0, "")
     assert ("5433" in ran.stdout) == (closed == "2>&-")

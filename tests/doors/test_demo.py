@@ -6,7 +6,6 @@ import os
 import shlex
 import subprocess
 import sys
-import time
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from agent_memory import AgentMemory
 from agent_memory.interfaces.cli.demo import showing
 from agent_memory.interfaces.cli.demo.asking import SECRET
 from agent_memory.interfaces.cli.demo.telling import StoryClock, lines
+from patience import PATIENCE
 
 OLD, NEW = "PostgreSQL 13.9 (staging-db-1)", "PostgreSQL 16.4 (staging-db-2)"
 
@@ -36,9 +36,7 @@ def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.requirement("P10", "P15")
 def test_the_demo_shows_what_it_promises(process: Any, scratch: Path, home: Path) -> None:
-    started = time.monotonic()
     ran = process("demo")
-    assert time.monotonic() - started < 30  # alone it takes about two seconds; tests share a machine
     assert (ran.code, ran.err) == (0, "")
     shown = values(ran.out)
     assert shown["stored"] == "48 turns in 5 conversations"
@@ -129,7 +127,7 @@ def program(folder: Path) -> Path:
 
 def run(words: list[str], cwd: Path, **environment: str) -> str:
     return subprocess.run(
-        words, cwd=cwd, env={**os.environ, **environment}, capture_output=True, text=True, check=True, timeout=120
+        words, cwd=cwd, env={**os.environ, **environment}, capture_output=True, text=True, check=True, timeout=PATIENCE
     ).stdout
 
 

@@ -20,29 +20,36 @@ from agent_memory.app.operations import TABLE, Permission, operation
 from agent_memory.app.service import ABANDONED, Service
 from agent_memory.interfaces.grpc.server import start
 from agent_memory.interfaces.rest.app import create_app
+from patience import PATIENCE, until
 
+SOON = 0.5  # seconds that a caller waits
+BEGAN = "began"
 ENDLESS = "with recursive n(i) as (select 1 union all select i + 1 from n) select count(*) from n"
 
 
 @pytest.fixture
 def outcomes(home: object) -> Iterator[list[tuple[str, str]]]:
-    """A question that has no end, a write that takes half a second, and what became of each call."""
+    """A question that has no end, a write that takes a while, and what became of each call: it began, then what
+    the service tells."""
+    became: list[tuple[str, str]] = []
 
     def look(self: Records) -> int:
         """Read without end."""
         with self._client.runtime.store.records._connections.reading() as connection:  # type: ignore[attr-defined]
+            became.append(("records.look", BEGAN))
             found: int = connection.execute(ENDLESS).fetchone()[0]
             return found
 
     def slowly(self: Records, text: str) -> None:
         """Write, after a while."""
-        time.sleep(0.5)
+        became.append(("records.slowly", BEGAN))
+        time.sleep(2 * SOON)
         self.add(text)
 
     Records.look = operation("records.look", "GET /look")(look)  # type: ignore[attr-defined]
     wrote = operation("records.slowly", "POST /slowly", permission=Permission.WRITE)(slowly)
     Records.slowly = wrote  # type: ignore[attr-defined]
-    yield []
+    yield became
     for name in ("look", "slowly"):
         delattr(Records, name)
         del TABLE[f"records.{name}"]
@@ -60,15 +67,12 @@ def noting(service: Service, outcomes: list[tuple[str, str]]) -> None:
 
 
 def waited_for(outcomes: list[tuple[str, str]], *wanted: tuple[str, str]) -> None:
-    deadline = time.monotonic() + 10
-    while not set(wanted) <= set(outcomes):
-        assert time.monotonic() < deadline, outcomes
-        time.sleep(0.01)
+    until(lambda: set(wanted) <= set(outcomes))
 
 
 def sent(url: str, method: str, path: str, body: bytes = b"") -> socket.socket:
     at = urlsplit(url)
-    wire = socket.create_connection((at.hostname, at.port), timeout=30)
+    wire = socket.create_connection((at.hostname, at.port), timeout=PATIENCE)
     head = f"{method} {path} HTTP/1.1\r\nHost: {at.netloc}\r\n"
     if body:
         head += f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n"
@@ -85,12 +89,11 @@ def test_a_client_that_hangs_up_is_not_worked_for(
     for method, path, body in (("GET", "/v1/look", b""), ("POST", "/v1/call/records.look", b"{}")):
         outcomes.clear()
         wire = sent(url, method, path, body)
-        time.sleep(0.3)
-        assert outcomes == []
+        waited_for(outcomes, ("records.look", BEGAN))
         wire.close()
         waited_for(outcomes, ("records.look", ABANDONED))
     wire = sent(url, "POST", "/v1/slowly", json.dumps({"text": "kept"}).encode())
-    time.sleep(0.1)
+    waited_for(outcomes, ("records.slowly", BEGAN))
     wire.close()
     waited_for(outcomes, ("records.slowly", "ok"))
     assert [one["text"] for one in httpx.get(f"{url}/v1/records").json()] == ["kept"]
@@ -99,7 +102,7 @@ def test_a_client_that_hangs_up_is_not_worked_for(
 def test_a_read_that_takes_too_long_is_stopped(
     service: Service, outcomes: list[tuple[str, str]], one_server: object
 ) -> None:
-    one_server.app = create_app(service, answer_seconds=0.2)  # type: ignore[attr-defined]
+    one_server.app = create_app(service, answer_seconds=SOON)  # type: ignore[attr-defined]
     noting(service, outcomes)
     url: str = one_server.url  # type: ignore[attr-defined]
     assert httpx.get(f"{url}/v1/look").json()["code"] == "too_slow"
@@ -114,10 +117,10 @@ def test_a_grpc_deadline_stops_a_read(service: Service, outcomes: list[tuple[str
     noting(service, outcomes)
     with start(service, port=0) as door, contextlib.closing(Foreign(door.port)) as client:
         with pytest.raises(grpc.RpcError) as raised:
-            client.call("RecordsService/Look", timeout=0.3)
+            client.call("RecordsService/Look", timeout=SOON)
         assert raised.value.code() is grpc.StatusCode.DEADLINE_EXCEEDED
         waited_for(outcomes, ("records.look", ABANDONED))
         with pytest.raises(grpc.RpcError):
-            client.call("RecordsService/Slowly", {"text": "kept"}, timeout=0.3)
+            client.call("RecordsService/Slowly", {"text": "kept"}, timeout=SOON)
         waited_for(outcomes, ("records.slowly", "ok"))
     assert service.runtime.store.index.pending(service.runtime.embedding.space) == 0

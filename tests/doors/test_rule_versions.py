@@ -16,7 +16,7 @@ from agent_memory.interfaces.grpc.server import start
 from agent_memory.interfaces.rest.app import create_app
 from agent_memory.models.errors import InvalidInput, NotFound
 
-pytestmark = [pytest.mark.requirement("P1", "P2"), pytest.mark.timeout(120)]
+pytestmark = pytest.mark.requirement("P1", "P2")
 
 FIRST = """## Rules
 

@@ -146,7 +146,6 @@ def test_what_holds_in_a_folder_stands_above_it_too(here: Any, folder: Path, mon
 
 
 @pytest.mark.requirement("P1")
-@pytest.mark.timeout(60)
 def test_what_cannot_be_read_is_a_finding_and_the_rest_works(here: Any, folder: Path, tmp_path: Path) -> None:
     memory = folder / ".memory"
     (memory / "procedural.md").mkdir()

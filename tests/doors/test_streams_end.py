@@ -15,6 +15,7 @@ import pytest
 from agent_memory import AgentMemory
 from agent_memory.app.service import Service
 from agent_memory.interfaces.rest.app import create_app
+from patience import PATIENCE, until
 
 
 @pytest.fixture
@@ -40,7 +41,7 @@ def bearer(key: Any) -> dict[str, str]:
 def test_a_key_that_ends_ends_the_journal_it_follows(url: str, owner: AgentMemory) -> None:
     owner.records.add("a line to begin with")
     key = owner.keys.create("reader")
-    with httpx.stream("GET", f"{url}/v1/journal/stream?after=0", headers=bearer(key), timeout=10) as answer:
+    with httpx.stream("GET", f"{url}/v1/journal/stream?after=0", headers=bearer(key), timeout=PATIENCE) as answer:
         lines = answer.iter_lines()
         assert next(line for line in lines if line.startswith("data: "))
         owner.keys.revoke(key.id)
@@ -58,13 +59,14 @@ def test_a_key_that_ends_ends_the_import_it_sends(url: str, owner: AgentMemory) 
     def lines() -> Iterator[bytes]:
         for number in range(500):
             yield json.dumps({"text": f"before {number}"}).encode() + b"\n"
-        time.sleep(0.5)
+        until(lambda: len(owner.records.find(limit=1000)) == 500)
+        time.sleep(0.2)  # longer than a key is believed
         owner.keys.revoke(key.id)
         for number in range(500):
             yield json.dumps({"text": f"after {number}"}).encode() + b"\n"
 
     sent = {**bearer(key), "content-type": "application/x-ndjson"}
-    told = httpx.post(f"{url}/v1/import", content=lines(), headers=sent, timeout=60).json()
+    told = httpx.post(f"{url}/v1/import", content=lines(), headers=sent, timeout=PATIENCE).json()
     assert (told["code"], told["imported"]) == ("unauthenticated", 500)
 
 
@@ -78,7 +80,7 @@ def test_a_busy_key_does_not_end_its_own_streams(
     with AgentMemory("ada") as owner:
         key = owner.keys.create("reader")
         at = f"{one_server.url}/v1/journal/stream?after=0"
-        with httpx.stream("GET", at, headers=bearer(key), timeout=10) as answer:
+        with httpx.stream("GET", at, headers=bearer(key), timeout=PATIENCE) as answer:
             for _ in range(4):
                 httpx.get(f"{one_server.url}/v1/records", headers=bearer(key))
             time.sleep(0.5)
@@ -90,7 +92,7 @@ def test_a_busy_key_does_not_end_its_own_streams(
 def test_whoever_goes_away_while_sending_is_no_error_of_ours(url: str, caplog: pytest.LogCaptureFixture) -> None:
     at = urlsplit(url)
     head = "POST /v1/import HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-ndjson\r\n"
-    with socket.create_connection((at.hostname, at.port), timeout=10) as wire:
+    with socket.create_connection((at.hostname, at.port), timeout=PATIENCE) as wire:
         wire.sendall(head.encode() + b'Content-Length: 9999\r\n\r\n{"text": "half of what was to co')
         time.sleep(0.3)
     time.sleep(0.5)

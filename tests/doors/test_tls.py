@@ -26,6 +26,7 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from agent_memory import AgentMemory
 from agent_memory.models.errors import InvalidInput, StoreError
+from patience import PATIENCE
 
 PROGRAM = [sys.executable, "-m", "agent_memory.interfaces.cli"]
 PRIVATE = serialization.PrivateFormat.PKCS8
@@ -81,7 +82,7 @@ def where(home: Path, files: Files) -> Iterator[dict[str, str]]:
         yield json.loads(said)
     finally:
         process.send_signal(signal.SIGTERM)
-        assert process.wait(60) == 0
+        assert process.wait(PATIENCE) == 0
         process.stdout.close()
 
 
@@ -100,7 +101,7 @@ def test_every_door_speaks_tls(where: dict[str, str], files: Files, monkeypatch:
 
     believed = grpc.ssl_channel_credentials(files.certificate.read_bytes())
     with grpc.secure_channel(where["grpc"], believed) as channel:
-        asking = health_pb2_grpc.HealthStub(channel).Check(health_pb2.HealthCheckRequest(), timeout=10)
+        asking = health_pb2_grpc.HealthStub(channel).Check(health_pb2.HealthCheckRequest(), timeout=PATIENCE)
         assert asking.status == health_pb2.HealthCheckResponse.SERVING
     with grpc.insecure_channel(where["grpc"]) as channel, pytest.raises(grpc.RpcError):
         health_pb2_grpc.HealthStub(channel).Check(health_pb2.HealthCheckRequest(), timeout=5)
@@ -156,5 +157,5 @@ def test_it_says_so_when_others_could_read_along(home: Path, files: Files) -> No
         process = subprocess.Popen([*command, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         assert process.stdout is not None and "agent-memory serves" in process.stdout.readline()
         process.terminate()
-        _, err = process.communicate(timeout=60)
+        _, err = process.communicate(timeout=PATIENCE)
         assert (err.count("\n") == 1 and "unencrypted" in err and "--tls-cert" in err) if warned else err == ""

@@ -14,6 +14,7 @@ from typing import Any
 import uvicorn
 
 from agent_memory.interfaces.rest.heads import Heads
+from patience import PATIENCE, until
 
 SECONDS = 0.5  # of what may be slow; the server's own patience is longer
 
@@ -25,25 +26,23 @@ class Wire:
     port: int
 
     def open(self) -> socket.socket:
-        return socket.create_connection(("127.0.0.1", self.port), timeout=20)
+        return socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE)
 
     def send(self, *parts: bytes, pause: float = 0.0, half: bool = False) -> bytes:
-        """All that comes back until the other side closes; what it does not want to read is not sent."""
-        with self.open() as wire, contextlib.suppress(OSError):
-            seen = b""
-            try:
+        """All that comes back until the other side closes, which it must; what it does not want to read is not sent."""
+        seen = b""
+        with self.open() as wire:
+            with contextlib.suppress(ConnectionError):
                 for part in parts:
                     wire.sendall(part)
                     time.sleep(pause)
+            with contextlib.suppress(OSError):
                 if half:
                     wire.shutdown(socket.SHUT_WR)
-            except OSError:
-                pass
-            with contextlib.suppress(OSError):
+            with contextlib.suppress(ConnectionError):
                 while data := wire.recv(65536):
                     seen += data
-            return seen
-        return b""
+        return seen
 
     def stored(self) -> int:
         answer = self.send(b"GET /v1/stats HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
@@ -66,12 +65,10 @@ def answering(app: Any, heads: type[Heads] = Hasty) -> Iterator[Wire]:
     server = uvicorn.Server(patience)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [free]})
     thread.start()
-    while not server.started:
-        assert thread.is_alive()
-        time.sleep(0.01)
+    until(lambda: server.started or not thread.is_alive())
     try:
         yield Wire(free.getsockname()[1])
     finally:
         server.should_exit = True
-        thread.join(30)
+        thread.join(PATIENCE)
     assert not thread.is_alive()

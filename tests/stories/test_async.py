@@ -12,6 +12,7 @@ import pytest
 from agent_memory import AgentMemory, AsyncAgentMemory, Turn
 from agent_memory.models import RetrievalWeights
 from agent_memory.models.errors import NotFound, StoreError
+from patience import PATIENCE
 
 
 @pytest.mark.requirement("C1")
@@ -79,7 +80,7 @@ assert os.waitpid(child, 0)[1] == 0
 
 
 def test_a_fork_is_survived() -> None:
-    ran = subprocess.run([sys.executable, "-c", FORKED], capture_output=True, text=True, timeout=120)
+    ran = subprocess.run([sys.executable, "-c", FORKED], capture_output=True, text=True, timeout=PATIENCE)
     assert ran.returncode == 0, ran.stderr
 
 

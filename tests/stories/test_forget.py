@@ -22,6 +22,7 @@ from agent_memory.engines.sqlite import scrub
 from agent_memory.models import Entity, Turn
 from agent_memory.models.errors import Conflict, NotFound
 from agent_memory.models.record import Link
+from patience import PATIENCE
 
 SECRET = "zanzibar-9931-passphrase"
 
@@ -150,13 +151,13 @@ def test_a_flush_that_is_under_way_writes_nothing_back(memory: AgentMemory, home
 
     def slow(lines: Any) -> None:
         under_way.set()
-        go.wait(30)
+        go.wait(PATIENCE)
         keep(lines)
 
     book._keep = slow
     flushing = threading.Thread(target=book.flush)
     flushing.start()
-    under_way.wait(30)
+    under_way.wait(PATIENCE)
     assert memory.records.forget([id]).scrubbed
     go.set()
     flushing.join()

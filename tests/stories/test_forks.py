@@ -59,7 +59,7 @@ for number in range(10):
     time.sleep(0.03)
     child = os.fork()
     if not child:
-        signal.alarm(20)
+        signal.alarm(120)
         memory.records.add(f"child {number} writes")
         os._exit(0 if f"child {number} writes" in {hit.text for hit in memory.recall("child writes", k=20)} else 1)
     _, status = os.waitpid(child, 0)
@@ -100,7 +100,7 @@ thread.start()
 Slow.asked.wait()
 child = os.fork()
 if not child:
-    signal.alarm(20)
+    signal.alarm(120)
     memory.records.add("the note of the child")
     os._exit(0)
 _, status = os.waitpid(child, 0)

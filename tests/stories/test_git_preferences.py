@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from agent_memory import AgentMemory
+from patience import PATIENCE
 
 MERGE = """**never-merge** (deny) Always rebase, never merge.
   - command: `git merge`, `git pull`
@@ -29,14 +30,14 @@ def say(*words: str | Path, folder: Path | None = None, fails: bool = False) -> 
         cwd=folder,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
     )
     assert (ran.returncode != 0) is fails, ran.stdout + ran.stderr
     return ran.stdout + ran.stderr
 
 
 def refused(repo: Any, *words: str) -> str:
-    ran = subprocess.run(["git", *words], cwd=repo.root, capture_output=True, text=True, timeout=60)
+    ran = subprocess.run(["git", *words], cwd=repo.root, capture_output=True, text=True, timeout=PATIENCE)
     assert ran.returncode != 0, ran.stdout
     return ran.stderr
 

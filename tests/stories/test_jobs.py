@@ -18,16 +18,17 @@ from agent_memory.app.worker import JOBS, Job, Worker
 from agent_memory.models.errors import InvalidInput, NotFound, PartMissing, StoreError
 from agent_memory.ports.clock import SystemClock
 from agent_memory.ports.embedder import Passage, Space
+from patience import PATIENCE, until, until_then
 
 
 class Counting:
-    """An embedder that counts what it reads, and may be slow or out of reach."""
+    """An embedder that counts what it reads, and may be held up or out of reach."""
 
     space = Space("counting", "1", 4)
 
     def __init__(self) -> None:
-        self.seconds = 0.0
         self.away = False
+        self.held_after: int | None = None  # so many texts; the next waits until this is lifted
         self.read: list[str] = []
 
     def passages(self, text: str) -> list[Passage]:
@@ -36,7 +37,7 @@ class Counting:
     def embed_many(self, texts: Sequence[str]) -> NDArray[np.float32]:
         if self.away:
             raise PartMissing("nobody answers")
-        time.sleep(self.seconds)
+        until(lambda: self.held_after is None or len(self.read) < self.held_after)
         self.read += texts
         return np.full((len(texts), 4), 0.5, np.float32)
 
@@ -64,13 +65,6 @@ def worker(memory: AgentMemory, jobs: Sequence[Job] = JOBS, **more: object) -> W
     return Worker(memory._client.runtime, SystemClock(), jobs, **more)  # type: ignore[arg-type]
 
 
-def until(done: Callable[[], bool], seconds: float = 10.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not done():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-
-
 def test_what_is_pending_is_embedded_and_nothing_twice(stored: AgentMemory, embedder: Counting) -> None:
     two = [worker(stored), worker(stored)]  # as of two servers
     for one in two:
@@ -79,22 +73,27 @@ def test_what_is_pending_is_embedded_and_nothing_twice(stored: AgentMemory, embe
     assert all(one.stop() for one in two)
     assert stored.upkeep.stats()["vectors"] == 40 and stored.upkeep.verify().ok
     read = len(embedder.read)
-    again = worker(stored)
+    ran: list[str] = []
+    again = worker(stored, observe=lambda name, done, seconds: ran.append(name))
     again.start()
-    time.sleep(0.1)
+    until(lambda: "catch_up" in ran)
     assert again.stop() and len(embedder.read) == read
 
 
 def test_it_stops_within_its_time_and_the_next_goes_on(stored: AgentMemory, embedder: Counting) -> None:
-    embedder.seconds = 0.05
+    embedder.held_after = 3
     first = worker(stored)
     first.start()
     until(lambda: len(embedder.read) >= 3)
-    begun = time.monotonic()
-    assert first.stop() and time.monotonic() - begun < 1
+    stopping = threading.Thread(target=lambda: stopped.append(first.stop(PATIENCE)))
+    stopped: list[bool] = []
+    stopping.start()
+    until(lambda: first._call.abandoned)
+    embedder.held_after = None
+    stopping.join(PATIENCE)
+    assert stopped == [True]
     left = pending(stored)
     assert 0 < left < 40, "what was made is kept, and the rest is left"
-    embedder.seconds = 0.0
     second = worker(stored)
     second.start()
     until(lambda: pending(stored) == 0)
@@ -183,11 +182,8 @@ def test_the_consolidation_loop_runs_the_same_jobs() -> None:
     async def story(engine: CPUMemoryEngine) -> None:
         engine.memory.records.add_many([{"text": f"note {number}"} for number in range(5)])
         loop = asyncio.create_task(MemoryConsolidationService(engine).run_consolidation_loop())
-        for _ in range(500):
-            if not pending(engine.memory):
-                break
-            await asyncio.sleep(0.02)
-        assert pending(engine.memory) == 0 and not loop.done()
+        await until_then(lambda: not pending(engine.memory))
+        assert not loop.done()
         loop.cancel()
         with pytest.raises(asyncio.CancelledError):
             await loop

@@ -34,21 +34,25 @@ def test_no_socket_is_ever_opened() -> None:
 
 
 MEASURED = """
-import resource, sys
 from agent_memory import AgentMemory
+def resident():
+    status = open("/proc/self/status").read()
+    return next(line.split()[1] for line in status.splitlines() if line.startswith("VmRSS"))
 memory = AgentMemory(user_id="ada")
+memory.embedder.embed("the model is loaded for this")
+model = resident()
 for number in range(200):
     memory.records.add(f"note {number}: the service restarted after a deploy of build {number * 7}")
 memory.recall("restarts")
-status = open("/proc/self/status").read()
-print(next(line.split()[1] for line in status.splitlines() if line.startswith("VmRSS")))
+print(model, resident())
 """
 
 
 @pytest.mark.requirement("E1")
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
-def test_a_small_store_with_the_model_stays_far_below_the_bound() -> None:
-    """The bound that never breaks (2 GB) with a wide margin; the aim of 90 MB is measured in benchmarks/."""
+def test_a_small_store_takes_little_beside_the_model() -> None:
+    """What both take in MB is measured by `benchmarks/resident.py`: it depends on the machine."""
     ran = subprocess.run([sys.executable, "-c", MEASURED], capture_output=True, text=True)
     assert ran.returncode == 0, ran.stderr
-    assert int(ran.stdout) < 200 * 1024
+    model, all_of_it = map(int, ran.stdout.split())
+    assert all_of_it < 1.5 * model

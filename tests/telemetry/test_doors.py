@@ -25,6 +25,7 @@ from agent_memory.interfaces.grpc import descriptor
 from agent_memory.interfaces.grpc.schema import schema
 from agent_memory.models.errors import NotFound
 from agent_memory.testing.otlp import Collector, Span
+from patience import PATIENCE
 
 CLI = [sys.executable, "-m", "agent_memory.interfaces.cli"]
 CANARY = "xyzzy-plover"
@@ -51,7 +52,7 @@ class Server:
         self.url = self.where["rest"].removesuffix("/v1")
 
     def ask(self, method: str, path: str, body: Any = None, **headers: str) -> tuple[int, Any]:
-        connection = http.client.HTTPConnection(self.url.partition("//")[2], timeout=30)
+        connection = http.client.HTTPConnection(self.url.partition("//")[2], timeout=PATIENCE)
         told = {**({"content-type": "application/json"} if body is not None else {}), **headers}
         connection.request(method, path, None if body is None else json.dumps(body), told)
         answer = connection.getresponse()
@@ -61,7 +62,7 @@ class Server:
 
     def end(self) -> None:
         self.process.terminate()
-        assert self.process.wait(30) == 0
+        assert self.process.wait(PATIENCE) == 0
         assert self.process.stdout is not None
         self.process.stdout.close()
 
@@ -93,7 +94,7 @@ def test_rest(server: Server, collector: Collector) -> None:
     status, refused = server.ask("POST", "/v1/recall", {"query": "x", CANARY: 1}, traceparent="00-zz-zz-01")
     assert status == 422 and len(refused["trace_id"]) == 32
     assert server.ask("GET", "/healthz")[0] == server.ask("GET", "/metrics")[0] == 200
-    connection = http.client.HTTPConnection(server.url.partition("//")[2], timeout=30)
+    connection = http.client.HTTPConnection(server.url.partition("//")[2], timeout=PATIENCE)
     connection.request("GET", "/v1/journal/stream?after=0", headers={"x-memory-user": CANARY})
     with connection.getresponse() as events:
         assert next(line for line in iter(events.readline, b"") if line.startswith(b"id:"))
@@ -145,16 +146,16 @@ def test_grpc(server: Server, collector: Collector) -> None:
             method = methods[name]
             takes, gives = (descriptor.message_class(pool, one.name) for one in (method.request, method.response))
             ask = channel.unary_unary(method.path, takes.SerializeToString, gives.FromString)
-            return ask(takes(**said), metadata=metadata, timeout=30)
+            return ask(takes(**said), metadata=metadata, timeout=PATIENCE)
 
         call("records.add", text=CANARY)
         call("recall", query=CANARY)
         with pytest.raises(grpc.RpcError) as error:
             call("records.get", id=CANARY)
         exporting = next(one for one in made.methods if one.name == "Export")
-        assert len(list(channel.unary_stream(exporting.path)(b"", metadata=metadata, timeout=30))) == 1
+        assert len(list(channel.unary_stream(exporting.path)(b"", metadata=metadata, timeout=PATIENCE))) == 1
         following = next(one for one in made.methods if one.name == "Journal")
-        journal = channel.unary_stream(following.path)(b"", metadata=metadata, timeout=30)
+        journal = channel.unary_stream(following.path)(b"", metadata=metadata, timeout=PATIENCE)
         assert next(journal)
         journal.cancel()
     assert dict(error.value.trailing_metadata())["memory-trace-id"] == TRACE

@@ -21,6 +21,7 @@ from agent_memory.app.service import Caller, Claim, Service
 from agent_memory.interfaces.mcp.http import mount
 from agent_memory.interfaces.mcp.server import Door
 from agent_memory.interfaces.rest.app import create_app
+from patience import PATIENCE
 
 
 @pytest.fixture
@@ -77,5 +78,5 @@ def url(home: Path) -> Iterator[str]:
         time.sleep(0.01)
     yield f"http://127.0.0.1:{free.getsockname()[1]}"
     server.should_exit = True
-    thread.join(30)
+    thread.join(PATIENCE)
     assert not thread.is_alive()

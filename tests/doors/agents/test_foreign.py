@@ -1,20 +1,15 @@
-"""Foreign clients: the MCP inspector and the public conformance suite, where npm has installed them.
-
-npm install @modelcontextprotocol/conformance @modelcontextprotocol/inspector     (Node 24)
-MCP_CLIENTS=node_modules/.bin make foreign
-"""
+"""Foreign clients: the MCP inspector and the public conformance suite. `make foreign` installs them."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
-import shutil
-import subprocess
 import sys
 from typing import Any
 
 import pytest
+from tools import run
 
 from agent_memory import AgentMemory
 from agent_memory.app.operations import TABLE, Namespace, operation
@@ -44,20 +39,6 @@ NOT_OURS = {
     "prompts-get-with-image": "prompts are text",
 }
 """Scenarios of the conformance suite that do not apply, and why."""
-
-
-def client(name: str) -> str:
-    found = shutil.which(name, path=os.environ.get("MCP_CLIENTS") or os.environ["PATH"])
-    if found is None:
-        pytest.fail(
-            f"{name} is not installed: npm install @modelcontextprotocol/{name.removeprefix('mcp-')}, and say "
-            "in MCP_CLIENTS where its commands are"
-        )
-    return found
-
-
-def run(*command: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command, capture_output=True, text=True, timeout=300)
 
 
 @pytest.fixture
@@ -93,7 +74,7 @@ def fixtures(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_public_conformance_suite(fixtures: None, url: str) -> None:
-    ran = run(client("conformance"), "server", "--url", f"{url}/mcp")
+    ran = run("conformance", "server", "--url", f"{url}/mcp")
     said = ran.stdout + ran.stderr
     outcomes = dict(re.findall(r"^[✓✗] ([\w-]+): \d+ passed, (\d+) failed", said, re.M))
     assert len(outcomes) >= 30, said
@@ -101,16 +82,15 @@ def test_the_public_conformance_suite(fixtures: None, url: str) -> None:
 
 
 def test_the_inspector_over_stdio_and_http(url: str) -> None:
-    inspector = client("mcp-inspector")
     ours = [sys.executable, "-m", "agent_memory.interfaces.cli", "mcp", "--user", "ada"]
     environment = [f"{name}={os.environ[name]}" for name in ("AGENT_MEMORY_HOME", "PYTHONPATH") if name in os.environ]
     flags = [part for pair in environment for part in ("-e", pair)]
     for way in ([*flags, *ours], [f"{url}/mcp", "--transport", "http"]):
-        listed = json.loads(run(inspector, "--cli", *way, "--method", "tools/list").stdout)
+        listed = json.loads(run("mcp-inspector", "--cli", *way, "--method", "tools/list").stdout)
         assert "recall" in [tool["name"] for tool in listed["tools"]]
         call = ["--method", "tools/call", "--tool-name", "add", "--tool-arg", "text=staging is on 5433"]
         assert (
-            json.loads(run(inspector, "--cli", *way, *call).stdout)["structuredContent"]["result"]["effect"]
+            json.loads(run("mcp-inspector", "--cli", *way, *call).stdout)["structuredContent"]["result"]["effect"]
             == "created"
         )
-        assert "memory://stats" in run(inspector, "--cli", *way, "--method", "resources/list").stdout
+        assert "memory://stats" in run("mcp-inspector", "--cli", *way, "--method", "resources/list").stdout

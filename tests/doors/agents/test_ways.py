@@ -24,6 +24,7 @@ from agent_memory import AgentMemory
 from agent_memory.app.operations import Permission
 from agent_memory.app.service import Service
 from agent_memory.interfaces import serving
+from patience import PATIENCE
 
 PROGRAM = [sys.executable, "-m", "agent_memory.interfaces.cli"]
 HELLO = {
@@ -72,7 +73,7 @@ def test_ctrl_c_ends_it_while_it_waits_for_input(home: Path, waits: str) -> None
             os.write(ours if waits == "terminal" else child.stdin.fileno(), said)  # type: ignore[union-attr]
             assert child.stdout is not None and json.loads(child.stdout.readline())["id"] == 1
             child.send_signal(signal.SIGINT)
-            assert child.wait(20) == 130
+            assert child.wait(PATIENCE) == 130
             assert child.stderr is not None
             err = child.stderr.read().decode()
             assert "Traceback" not in err and ("an agent starts this" in err) == (waits == "terminal")
@@ -97,7 +98,7 @@ def test_a_conversation_has_its_desk(stdio: Any) -> None:
 def speak(*lines: object, words: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
     """Write these lines to a server, close its input, and wait for its end."""
     said = "".join((line if isinstance(line, str) else json.dumps(line)) + "\n" for line in lines)
-    return subprocess.run([*PROGRAM, "mcp", *words], input=said, capture_output=True, text=True, timeout=60)
+    return subprocess.run([*PROGRAM, "mcp", *words], input=said, capture_output=True, text=True, timeout=PATIENCE)
 
 
 def test_the_standard_output_carries_the_protocol_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,7 +115,7 @@ def test_the_standard_output_carries_the_protocol_and_nothing_else(monkeypatch: 
         answers: list[dict[str, Any]] = []
         while not {one.get("id") for one in answers} >= {1, 2, 4}:  # what is asked is answered, if nobody hangs up
             answers.append(json.loads(child.stdout.readline()))
-        rest, complaints = child.communicate(timeout=60)
+        rest, complaints = child.communicate(timeout=PATIENCE)
     assert (child.returncode, rest) == (0, "")
     assert all(one["jsonrpc"] == "2.0" for one in answers)
     assert "Traceback" not in complaints
@@ -143,7 +144,9 @@ def test_what_is_wrong_at_the_start_is_said_on_the_standard_error(words: tuple[s
 def test_without_the_package_it_says_what_to_install(tmp_path: Path) -> None:
     hidden = "import sys; sys.modules['mcp'] = sys.modules['mcp_types'] = None; "
     code = f"{hidden}from agent_memory.interfaces.cli import main; sys.exit(main(['mcp']))"
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ}, timeout=60)
+    ran = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ}, timeout=PATIENCE
+    )
     assert ran.returncode == 7 and ran.stdout == ""
     assert "pip install 'agent-memory[mcp]'" in ran.stderr
 

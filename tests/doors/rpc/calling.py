@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -29,10 +28,3 @@ def refused(call: Callable[[], Any]) -> tuple[grpc.StatusCode, str, dict[str, An
     with pytest.raises(grpc.RpcError) as raised:
         call()
     return raised.value.code(), raised.value.details(), dict(raised.value.trailing_metadata() or ())
-
-
-def until(holds: Callable[[], bool], seconds: float = 20) -> None:
-    end = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < end
-        time.sleep(0.05)

@@ -16,6 +16,7 @@ from agent_memory.app.service import Service
 from agent_memory.interfaces.grpc.door import Door
 from agent_memory.interfaces.grpc.server import start
 from agent_memory.models.errors import InvalidInput
+from patience import PATIENCE
 
 
 @pytest.mark.requirement("P23")
@@ -36,7 +37,7 @@ def test_from_the_first_key_on_a_key_is_asked_for(service: Service, door: Door, 
     assert refused(lambda: holder.send("StreamService/Import", [{"text": "x"}]))[0] is grpc.StatusCode.PERMISSION_DENIED
     code, _, _ = refused(lambda: Foreign(door.port, token="am_wrong").call("RecordsService/Find"))
     assert code is grpc.StatusCode.UNAUTHENTICATED
-    assert health_pb2_grpc.HealthStub(client.channel).Check(health_pb2.HealthCheckRequest(), timeout=10)
+    assert health_pb2_grpc.HealthStub(client.channel).Check(health_pb2.HealthCheckRequest(), timeout=PATIENCE)
 
 
 @pytest.mark.requirement("P23")
@@ -60,7 +61,7 @@ def test_health_is_told(door: Door) -> None:
     with grpc.insecure_channel(f"127.0.0.1:{door.port}") as channel:
         stub = health_pb2_grpc.HealthStub(channel)
         for name in ("", f"{PACKAGE}.RecordsService"):
-            told = stub.Check(health_pb2.HealthCheckRequest(service=name), timeout=10)
+            told = stub.Check(health_pb2.HealthCheckRequest(service=name), timeout=PATIENCE)
             assert told.status == health_pb2.HealthCheckResponse.SERVING
 
 
@@ -85,5 +86,5 @@ try:
 except PartMissing as error:
     print(error)
 """
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE)
     assert "grpcio is not installed" in ran.stdout and "agent-memory[grpc]" in ran.stdout, ran.stderr

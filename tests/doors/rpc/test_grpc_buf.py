@@ -1,63 +1,48 @@
-"""buf, a stranger to this code, judges the .proto file and calls the server. It comes from npm: `npm i @bufbuild/buf`,
-then AGENT_MEMORY_TEST_BUF=node_modules/.bin, or on the PATH."""
+"""buf, a stranger to this code, judges the .proto file and calls the server. `make foreign` installs it."""
 
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
+from tools import run
 
 from agent_memory.app.service import Service
 from agent_memory.interfaces.grpc.server import start
 
 ROOT = Path(__file__).parents[3]
-FOLDER = os.environ.get("AGENT_MEMORY_TEST_BUF")  # read before the tests clear the environment
 pytestmark = pytest.mark.foreign
 
 
-@pytest.fixture
-def buf() -> str:
-    found = shutil.which("buf", path=str(Path(FOLDER).resolve()) if FOLDER else None)
-    if found is None:
-        pytest.fail("buf is missing: `npm i @bufbuild/buf` and set AGENT_MEMORY_TEST_BUF to its node_modules/.bin")
-    return found
-
-
-def run(*command: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=120)
-
-
 @pytest.mark.requirement("T8")
-def test_buf_finds_nothing_to_say(buf: str) -> None:
+def test_buf_finds_nothing_to_say() -> None:
     for words in (["lint"], ["format", "--diff", "--exit-code"]):
-        ran = run(buf, *words)
+        ran = run("buf", *words, cwd=ROOT)
         assert (ran.returncode, ran.stdout + ran.stderr) == (0, "")
 
 
 @pytest.mark.requirement("T8")
-def test_buf_finds_nothing_broken_and_would_say_so(buf: str, tmp_path: Path) -> None:
+def test_buf_finds_nothing_broken_and_would_say_so(tmp_path: Path) -> None:
     published = str(ROOT / "tests/data/grpc-0.1.0.binpb")
-    ran = run(buf, "breaking", "--against", published)
+    ran = run("buf", "breaking", "--against", published, cwd=ROOT)
     assert (ran.returncode, ran.stdout + ran.stderr) == (0, "")
     shutil.copy(ROOT / "buf.yaml", tmp_path)
     inside = "src/agent_memory/interfaces/grpc/proto"
     shutil.copytree(ROOT / inside, tmp_path / inside)
     file = tmp_path / inside / "agent_memory/v1/memory.proto"
     file.write_text(file.read_text("utf-8").replace("  string query = 1;", "  int64 query = 1;"), "utf-8")
-    ran = run(buf, "breaking", "--against", published, cwd=tmp_path)
+    ran = run("buf", "breaking", "--against", published, cwd=tmp_path)
     assert ran.returncode != 0 and "query" in ran.stdout
 
 
 @pytest.mark.requirement("T8")
-def test_buf_calls_over_reflection(buf: str, home: Path) -> None:
+def test_buf_calls_over_reflection(home: Path) -> None:
     service = Service()
     with start(service, port=0) as door:
         base = f"http://127.0.0.1:{door.port}"
-        curl = [buf, "curl", "--protocol", "grpc", "--http2-prior-knowledge", "-H", "x-memory-user: ada"]
+        curl = ["buf", "curl", "--protocol", "grpc", "--http2-prior-knowledge", "-H", "x-memory-user: ada"]
         listed = run(*curl[:-2], "--list-services", base)
         assert "agent_memory.v1.RecordsService" in listed.stdout, listed.stderr
         added = run(*curl, "-d", '{"text": "Zoë likes tea"}', f"{base}/agent_memory.v1.RecordsService/Add")

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from agent_memory.app import trust
+from patience import PATIENCE
 
 PROGRAM = [sys.executable, "-P", "-m", "agent_memory.interfaces.cli"]
 PAGE = """\
@@ -61,7 +62,7 @@ def run(*words: str, cwd: Path, input: str = "", **environment: str) -> Ran:
         input=input.encode(),
         capture_output=True,
         env={**os.environ, **environment},
-        timeout=120,
+        timeout=PATIENCE,
     )
     return Ran(done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace"))
 

@@ -16,7 +16,7 @@ from agent_memory.engines.git.pages import GitPages
 from agent_memory.models.errors import InvalidInput
 from agent_memory.models.rules import Rulebook
 
-pytestmark = [pytest.mark.requirement("P1", "P2"), pytest.mark.timeout(60)]
+pytestmark = pytest.mark.requirement("P1", "P2")
 PAGE = "## Rules\n\n- **{}** ({}) {}\n"
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_memory.core.rules.text import matcher
+from patience import growth
 
 pytestmark = pytest.mark.requirement("P4")
 
@@ -103,9 +102,7 @@ def test_a_command_has_no_pattern_of_text() -> None:
 @pytest.mark.parametrize("span", [r"/(a+)+$/", r"/(a|a)*$/", r"/(\w+\s?)*$/", r"/(.*a){20}$/"])
 def test_no_pattern_can_hang(span: str) -> None:
     """Each of these takes Python's own engine for ever."""
-    begun = time.perf_counter()
-    matcher(span, "contains")("a" * 200_000 + "!")
-    assert time.perf_counter() - begun < 2
+    assert growth(matcher(span, "contains"), "a" * 200_000 + "!") < 10
 
 
 @given(st.text(max_size=40), st.sampled_from(["path", "tool", "where", "branch", "contains"]))

@@ -14,6 +14,7 @@ from agent_memory.core.rules.merge import merged
 from agent_memory.core.rules.page import read
 from agent_memory.core.rules.template import PROCEDURAL, WORKING
 from agent_memory.models.rules import Layer, Page, Rule, Version
+from patience import growth
 
 OWN = ".memory/procedural.md"
 
@@ -191,7 +192,6 @@ BOMB = "a: &a [x]\n" + "\n".join(
 
 
 @pytest.mark.requirement("P1")
-@pytest.mark.timeout(10)
 @pytest.mark.parametrize(
     "front",
     [
@@ -214,7 +214,6 @@ def test_broken_front_matter_is_a_finding_and_the_page_works(front: str) -> None
 
 
 @pytest.mark.requirement("P1")
-@pytest.mark.timeout(30)
 @pytest.mark.parametrize(
     "text",
     [
@@ -251,6 +250,7 @@ def test_broken_front_matter_is_a_finding_and_the_page_works(front: str) -> None
 def test_a_hostile_page_is_read_in_bounded_time(text: str) -> None:
     page = read(OWN, text)
     assert len(page.findings) <= 40_000
+    assert growth(lambda page: read(OWN, page), text, rounds=1) < 10
 
 
 @pytest.mark.requirement("P1")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +11,9 @@ from seen import page, paths
 
 from agent_memory.engines.git.pages import GitPages
 from agent_memory.models.errors import InvalidInput, NotFound
+from patience import until
 
-pytestmark = [pytest.mark.requirement("P1", "P2"), pytest.mark.timeout(60)]
+pytestmark = pytest.mark.requirement("P1", "P2")
 
 
 def test_pages_are_found_upwards_to_the_root_the_nearest_last(repo: Any, pages: GitPages, own: Path) -> None:
@@ -181,5 +181,4 @@ class TestLog:
         told = pages.log(repo.root)
         next(told)
         told.close()
-        time.sleep(0.1)
-        assert threading.active_count() <= before
+        until(lambda: threading.active_count() <= before)

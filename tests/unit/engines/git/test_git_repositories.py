@@ -13,7 +13,7 @@ from seen import page, paths
 from agent_memory.engines.git.pages import GitPages
 from agent_memory.models.errors import InvalidInput, NotFound
 
-pytestmark = [pytest.mark.requirement("P1", "P2"), pytest.mark.timeout(60)]
+pytestmark = pytest.mark.requirement("P1", "P2")
 ROOT = os.geteuid() == 0
 
 

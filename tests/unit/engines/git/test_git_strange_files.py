@@ -13,7 +13,7 @@ from seen import page, paths
 
 from agent_memory.engines.git.pages import GitPages
 
-pytestmark = [pytest.mark.requirement("P1", "P2"), pytest.mark.timeout(60)]
+pytestmark = pytest.mark.requirement("P1", "P2")
 
 READ = """
 import os, sys

@@ -13,7 +13,7 @@ import pytest
 from agent_memory.engines.git import watch
 from agent_memory.engines.git.pages import GitPages
 
-pytestmark = [pytest.mark.requirement("P2"), pytest.mark.timeout(60)]
+pytestmark = pytest.mark.requirement("P2")
 
 
 @pytest.fixture

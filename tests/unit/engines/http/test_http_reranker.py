@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from agent_memory.engines.http.reranker import LONGEST, HttpReranker
 from agent_memory.models.errors import AgentMemoryError, InvalidInput, PartMissing
 from agent_memory.testing.wire import Answer, FakeReranker, overlap
+from patience import FOREVER, silent
 
 KEY = "sk-test-0123456789abcdef"
 TEXTS = ["lunch is at one", "staging port is 5433", "the port of staging"]
@@ -74,17 +73,13 @@ def test_long_and_odd_texts_are_sent_in_a_form_that_is_accepted() -> None:
 
 
 def test_it_gives_up_when_the_time_is_over() -> None:
-    with FakeReranker(seconds=3.0) as service:
-        begun = time.monotonic()
-        with pytest.raises(PartMissing):
-            HttpReranker(service.url).score("q", ["a"], 0.2)
-        assert time.monotonic() - begun < 2.0
+    with silent() as port, pytest.raises(PartMissing):
+        HttpReranker(f"http://127.0.0.1:{port}", timeout=FOREVER).score("q", ["a"], 0.2)
     with FakeReranker() as service:
         service.troubles.extend(Answer(503, {}) for _ in range(9))
-        begun = time.monotonic()
         with pytest.raises(PartMissing, match="503"):
             HttpReranker(service.url).score("q", ["a"], 0.2)
-        assert time.monotonic() - begun < 0.45 and len(service.requests) == 1, "no pause that is longer than the time"
+        assert len(service.requests) == 1, "no pause that is longer than the time"
 
 
 def test_errors_are_our_own_and_name_no_key() -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent_memory.engines.onnx import vocabulary
 from agent_memory.engines.onnx.wordpiece import END, LONGEST_UNIT, START, UNKNOWN, WordPiece
+from patience import growth
 
 WORDS = WordPiece(vocabulary.load())
 
@@ -86,6 +85,5 @@ def test_a_space_separates(left: str, right: str) -> None:
 @pytest.mark.parametrize("part", ["a", "a,", "\ud800", "\x00", "中", "…", "\u200b", "word "])
 def test_ten_megabytes_cost_no_more_than_what_is_read(part: str) -> None:
     text = part * (10_000_000 // len(part))
-    begun = time.process_time()
     assert len(WORDS.encode(text, 256)) <= 256
-    assert time.process_time() - begun < 2
+    assert growth(lambda read: WORDS.encode(read, 256), text) < 10

@@ -1,0 +1,18 @@
+"""Commands of others. `make foreign` installs them, and puts them on the PATH."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from patience import PATIENCE
+
+
+def run(command: str, *words: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    found = shutil.which(command)
+    if found is None:
+        pytest.fail(f"{command} is not installed: `make foreign` installs and finds it")
+    return subprocess.run([found, *words], cwd=cwd, capture_output=True, text=True, timeout=3 * PATIENCE)
