@@ -52,6 +52,8 @@ class Source:
     text: str
     ends: Mapping[int, int]
     constants: Mapping[str, Constant]
+    bash: bool = True
+    """Not: another shell reads it, and what only bash takes for quotes or operators may be text there."""
 
     def lex(self, start: int, end: int, into: Lexed, leading: bool = True) -> None:
         """The words between two offsets, added to `into`."""
@@ -91,6 +93,8 @@ class Source:
             raise Unclear("a redirection without a file")
         target, at = self.word(at, end)
         operator = found[0].lstrip("0123456789")
+        if not self.bash and operator.startswith(("&", "{")):
+            raise Unclear(f"{operator} means something else in other shells than bash")
         fd = found[0][: -len(operator)]
         if fd in ("", "0") and operator == "<<<":
             into.fed = target
@@ -197,6 +201,8 @@ class Source:
         if following == "'" and not quoted:
             return self._ansi(at + 2, end, pieces)
         if following == '"' and not quoted:
+            if not self.bash:
+                pieces.append(Piece(None, True))  # elsewhere it is a dollar before quotes
             return self._quoted(at + 2, end, pieces)
         if found := _NAME.match(self.text, at + 1, end):
             pieces.append(self._variable(found[0], at, quoted))
@@ -219,7 +225,9 @@ class Source:
             close += 2 if self.text[close] == "\\" else 1
         if close >= end:
             raise Unclear("a $' that does not end")
-        pieces.append(Piece(_ESCAPE.sub(_escaped, self.text[at:close]), True))
+        if not self.bash and "'" in (read := self.text[at:close]):
+            raise Unclear(f"$'{read}' ends elsewhere in other shells than bash")
+        pieces.append(Piece(_ESCAPE.sub(_escaped, self.text[at:close]) if self.bash else None, True))
         return close + 1
 
 

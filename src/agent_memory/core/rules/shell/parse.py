@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING
 from agent_memory.core.rules.shell.braces import Piece, expanded
 from agent_memory.core.rules.shell.constants import constants
 from agent_memory.core.rules.shell.gitruns import STEERS, configured
+from agent_memory.core.rules.shell.holes import HOLE, holes, requoted
 from agent_memory.core.rules.shell.lexer import Lexed, Source
 from agent_memory.core.rules.shell.tree import HOLDERS, dropped, nodes_of, parsed
-from agent_memory.core.rules.shell.words import ANY, SOME, Argv, Unclear, Understood, Word
+from agent_memory.core.rules.shell.words import ANY, Argv, Unclear, Understood, Word
 from agent_memory.core.rules.shell.wrappers import Runs, Script, unwrapped
 
 if TYPE_CHECKING:
@@ -26,9 +27,9 @@ LONGEST = 256_000  # bytes of a line
 DEEPEST = 60  # of statements in statements
 MOST_NESTED = 12  # of scripts in scripts
 MOST_COMMANDS = 2_000
-HOLE = "\ue0ff"  # stands for a hole inside a script that is read again
 _ENDS = {"command_substitution", "process_substitution", "expansion", "arithmetic_expansion", "array"}
 _OPAQUE = {"raw_string", "ansi_c_string", "comment", "heredoc_start", "heredoc_end"}
+_BASH_ONLY = {"[[", "(("}
 _SIMPLE = {"command", "declaration_command", "unset_command", "variable_assignment", "variable_assignments"}
 _RESERVED = set(
     "if then else elif fi do done case esac while until for select function { } ! [[ ]] time coproc".split()
@@ -40,12 +41,13 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True)
 class Setting:
-    """Where a command stands: how deep, what its standard input is (None: nothing that can be seen), and whether it
-    is the only reading of what was written."""
+    """Where a command stands: how deep, what its standard input is (None: nothing that can be seen), whether it
+    is the only reading of what was written, and whether it is bash that reads it."""
 
     nested: int = 0
     fed: Word | None = None
     certain: bool = True
+    bash: bool = True
 
 
 def understand(command: str, aliases: Mapping[str, str] | None = None) -> Understood:
@@ -97,7 +99,7 @@ class Reader:
             self.doubt("it is no Unicode text")
             return
         try:
-            Passage(self, data).walk(setting)
+            Passage(self, data, setting.bash).walk(setting)
         except Unclear as unclear:
             self.doubt(str(unclear))
         except RecursionError:
@@ -127,7 +129,7 @@ class Reader:
                 if isinstance(inner, Runs):
                     self.argv(inner.words, deeper)
                 elif isinstance(inner, Script):
-                    self._inner(inner.text, deeper)
+                    self._inner(inner.text, deeper if inner.bash is None else replace(deeper, bash=inner.bash))
                 if inner.doubt:
                     self.doubt(inner.doubt)
         except Unclear as unclear:
@@ -148,25 +150,17 @@ class Reader:
                 elif word.text is None:
                     self.doubt("an alias is known only when it runs")
         elif (value := self._aliases.get(argv.words[0].text or "")) is not None:
-            rest = [" ", *(part for word in argv.words[1:] for part in (_requoted(word), " "))]
+            rest = [" ", *(part for word in argv.words[1:] for part in (requoted(word), " "))]
             deeper = replace(setting, nested=setting.nested + 1, certain=False)
             self._inner(
                 Word((*value.parts, *rest)) if value.text is None else Word.of(value.text + "".join(rest)), deeper
             )
 
 
-def _requoted(word: Word) -> str:
-    return (
-        HOLE
-        if word.spreads
-        else "'" + "".join(HOLE if part is None else part for part in word.parts).replace("'", "'\\''") + "'"
-    )
-
-
 class Passage:
     """One text for a shell, with its tree."""
 
-    def __init__(self, reader: Reader, data: bytes) -> None:
+    def __init__(self, reader: Reader, data: bytes, bash: bool) -> None:
         self._reader = reader
         self._tails: dict[int, tuple[Sequence[Span], Word | None]] = {}
         self._root = parsed(data).root_node
@@ -175,8 +169,10 @@ class Passage:
         text = data.decode("latin-1")
         nodes = nodes_of(self._root)
         ends = {node.start_byte: node.end_byte for node in nodes if node.type in _ENDS}
-        bare = Source(text, ends, {})
-        self._source = Source(text, ends, constants(nodes, bare))
+        bare = Source(text, ends, {}, bash)
+        self._source = replace(bare, constants=constants(nodes, bare))
+        if not bash and any(node.type in _BASH_ONLY for node in nodes):
+            reader.doubt("[[ and (( mean something else in other shells than bash")
         if any(dropped(node, text) for node in nodes if node.type in HOLDERS):
             reader.doubt("a part that the shell grammar does not see")
 
@@ -261,7 +257,7 @@ class Passage:
             for start, end in more:
                 self._source.lex(start, end, lexed, leading=False)
             self._source.ended(max(node.end_byte, *(end for _, end in more), 0))
-            words = [word for pieces in lexed.words for word in _holes(expanded(pieces))]
+            words = [word for pieces in lexed.words for word in holes(expanded(pieces, self._source.bash))]
             self._keyword(lexed.words)
         except Unclear as unclear:
             self._reader.doubt(str(unclear))
@@ -270,7 +266,7 @@ class Passage:
             self._reader.doubt("it gives git settings in variables")
         if lexed.fed is not None:
             fed = expanded([replace(piece, quoted=True, split=False) for piece in lexed.fed])
-            setting = replace(setting, fed=_holes(fed)[0])
+            setting = replace(setting, fed=holes(fed)[0])
         elif lexed.reads:
             setting = replace(setting, fed=None)
         self._reader.argv(words, setting)
@@ -351,7 +347,7 @@ class Passage:
                 self._walk(child, setting, depth + 1)
         for found in re.finditer(r"`((?:[^`\\]|\\.)*)`", self._source.text[start:stop], re.S):
             self._again(re.sub(r"\\([$`\\])", r"\1", found[1]), setting)
-        return _holes(expanded(self._source.heredoc(start, stop)))[0]
+        return holes(expanded(self._source.heredoc(start, stop)))[0]
 
     def _check(self, start: int, stop: int, end: int, delimiter: str) -> None:
         """The body ends at the first line that is the delimiter, or the grammar is wrong."""
@@ -376,23 +372,3 @@ def _part(node: Node) -> bool:
         and node.parent is not None
         and node.parent.type in (*_SIMPLE, "c_style_for_statement", "binary_expression")
     )
-
-
-def _holes(words: Sequence[Word]) -> list[Word]:
-    """Words in which the marks of holes are holes again."""
-    found: list[Word] = []
-    for word in words:
-        if any(part and HOLE in part for part in word.parts):
-            parts: list[str | None] = []
-            for part in word.parts:
-                pieces = [None] if part is None else [one for text in part.split(HOLE) for one in (None, text)][1:]
-                parts += [one for one in pieces if one != ""]
-            merged = tuple(
-                one
-                for number, one in enumerate(parts)
-                if one is not None or not number or parts[number - 1] is not None
-            )
-            found += [Word(merged or (None,)), SOME] if merged[:1] != (None,) else [SOME]
-        else:
-            found.append(word)
-    return found
