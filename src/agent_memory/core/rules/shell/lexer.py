@@ -22,6 +22,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _SIMPLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _REDIRECT = re.compile(r"(?:[0-9]+|\{[A-Za-z_]\w*\})?(?:&>>|&>|<<<|<>|<&|>&|>>|>\||<(?![<(])|>(?!\())")
 _ASSIGN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\[[^\]]*\])?\+?=")
+_FD = re.compile(r"\d*-?")
 _BLANK = re.compile(r"(?:[ \t]|\\\n)*")
 _ESCAPE = re.compile(r"\\(?:([0-7]{1,3})|x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|c(.)|(.))", re.S)
 _LETTERS = {"a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
@@ -43,6 +44,8 @@ class Lexed:
     """What a here-string gives to its standard input."""
     reads: bool = False
     """Its standard input is a file."""
+    written: list[list[Piece]] = field(default_factory=list)
+    """Files that its output goes to."""
 
 
 @dataclass(frozen=True)
@@ -93,6 +96,10 @@ class Source:
             raise Unclear("a redirection without a file")
         target, at = self.word(at, end)
         operator = found[0].lstrip("0123456789")
+        if ">" in operator and not (
+            operator.endswith("&") and _FD.fullmatch("".join(one.text or "" for one in target))
+        ):
+            into.written.append(target)
         if not self.bash and operator.startswith(("&", "{")):
             raise Unclear(f"{operator} means something else in other shells than bash")
         fd = found[0][: -len(operator)]

@@ -6,19 +6,23 @@ Nothing here raises or runs for long, whatever the text: what is too large, too 
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from agent_memory.core.rules.clone import NOWHERE, Clone
 from agent_memory.core.rules.shell.braces import Piece, expanded
 from agent_memory.core.rules.shell.constants import constants
 from agent_memory.core.rules.shell.gitruns import STEERS, configured
 from agent_memory.core.rules.shell.holes import HOLE, holes, requoted
 from agent_memory.core.rules.shell.lexer import Lexed, Source
+from agent_memory.core.rules.shell.meaning import restated, settled
 from agent_memory.core.rules.shell.tree import HOLDERS, dropped, nodes_of, parsed
 from agent_memory.core.rules.shell.words import ANY, Argv, Unclear, Understood, Word
 from agent_memory.core.rules.shell.wrappers import Runs, Script, unwrapped
+from agent_memory.core.rules.shell.writers import moved, written
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -50,16 +54,16 @@ class Setting:
     bash: bool = True
 
 
-def understand(command: str, aliases: Mapping[str, str] | None = None) -> Understood:
-    """What a line for a shell could run. `aliases` are those of git, as they stand in its configuration."""
-    reader = Reader(aliases or {})
+def understand(command: str, clone: Clone = NOWHERE) -> Understood:
+    """What a line for a shell could run, in a clone of git."""
+    reader = Reader(clone)
     reader.script(command, Setting())
     return reader.understood()
 
 
-def understand_argv(words: Sequence[str], aliases: Mapping[str, str] | None = None) -> Understood:
+def understand_argv(words: Sequence[str], clone: Clone = NOWHERE) -> Understood:
     """What a list of words could run, without a shell: `["sh", "-c", "git merge"]` is a merge too."""
-    reader = Reader(aliases or {})
+    reader = Reader(clone)
     reader.argv(list(map(Word.of, words)), Setting())
     return reader.understood()
 
@@ -67,18 +71,26 @@ def understand_argv(words: Sequence[str], aliases: Mapping[str, str] | None = No
 class Reader:
     """Collects the commands of one line."""
 
-    def __init__(self, aliases: Mapping[str, str]) -> None:
-        self._git = aliases
+    def __init__(self, clone: Clone) -> None:
+        self._clone = clone
+        self._git: Mapping[str, str] = clone.aliases
         self._aliases: dict[str, Word] = {}
         self._commands: dict[Argv, None] = {}
         self._doubts: dict[str, None] = {}
+        self._writes: dict[Word, None] = {}
+        self._gone = ""  # where the line has changed to
         self._left = 2 * LONGEST  # bytes that may still be read, all scripts in scripts together
 
     def understood(self) -> Understood:
-        return Understood(tuple(self._commands), "; ".join(list(self._doubts)[:3]) or None)
+        return Understood(tuple(self._commands), "; ".join(list(self._doubts)[:3]) or None, tuple(self._writes))
 
     def doubt(self, why: str) -> None:
         self._doubts[why] = None
+
+    def write(self, file: Word) -> None:
+        """A file is written: here, or where the line has gone to (which may have been in a subshell)."""
+        if not file.lead.startswith("/dev/"):
+            self._writes |= {file: None, moved(self._gone, file): None}
 
     def script(self, text: str, setting: Setting) -> None:
         """Read a text for a shell."""
@@ -110,6 +122,8 @@ class Reader:
         if not words:
             return
         argv = Argv(tuple(words), setting.certain)
+        if argv.program.text == "git":
+            argv = Argv(tuple(settled(words, self._clone)), setting.certain)
         if len(self._commands) > MOST_COMMANDS or setting.nested > MOST_NESTED:
             self.doubt("it is too long or too deeply nested to be understood")
             return
@@ -117,12 +131,14 @@ class Reader:
         name = argv.program.text
         if name == "git":
             self._git = {**self._git, **configured(words)}
+            self._commands |= dict.fromkeys(restated(argv, self._clone))
         if any(STEERS.match(word.lead) for word in words):
             self.doubt("it gives git settings in variables")
         if name is None:
             self.doubt("a program is known only when it runs")
         else:
             self._alias(name, argv, setting)
+            self._files(name, argv)
         try:
             for inner in unwrapped(argv, setting.fed, self._git):
                 deeper = replace(setting, nested=setting.nested + 1, certain=setting.certain and inner.certain)
@@ -134,6 +150,13 @@ class Reader:
                     self.doubt(inner.doubt)
         except Unclear as unclear:
             self.doubt(str(unclear))
+
+    def _files(self, name: str, argv: Argv) -> None:
+        folder = argv.words[-1].text
+        if name in ("cd", "pushd") and len(argv.words) > 1 and folder and folder[0] not in "-+":
+            self._gone = posixpath.join(self._gone, folder)
+        for file in written(argv):
+            self.write(file)
 
     def _inner(self, text: Word, setting: Setting) -> None:
         if text.text is None:
@@ -259,6 +282,7 @@ class Passage:
             self._source.ended(max(node.end_byte, *(end for _, end in more), 0))
             words = [word for pieces in lexed.words for word in holes(expanded(pieces, self._source.bash))]
             self._keyword(lexed.words)
+            self._files(lexed)
         except Unclear as unclear:
             self._reader.doubt(str(unclear))
             return
@@ -270,6 +294,11 @@ class Passage:
         elif lexed.reads:
             setting = replace(setting, fed=None)
         self._reader.argv(words, setting)
+
+    def _files(self, lexed: Lexed) -> None:
+        for pieces in lexed.written:
+            for word in holes(expanded(pieces, self._source.bash)):
+                self._reader.write(word)
 
     def _keyword(self, words: list[list[Piece]]) -> None:
         """A reserved word is no program: where the grammar takes it for one, it does not know."""
@@ -302,6 +331,8 @@ class Passage:
         if last is not None and body is not None:
             self._tails[last.id] = (sorted(spans), fed)
             self._walk(body, setting, depth + 1)
+        elif body is None:
+            self._fed(sorted(spans), setting)
         for file in files:
             for child in file.children:
                 self._walk(child, setting, depth + 1)
@@ -311,6 +342,7 @@ class Passage:
         lexed = Lexed()
         for start, end in spans:
             self._source.lex(start, end, lexed, leading=False)
+        self._files(lexed)
         if lexed.words:
             self._reader.doubt("words after a redirection")
         if lexed.fed is not None or lexed.reads:
