@@ -5,26 +5,73 @@ from __future__ import annotations
 import functools
 import os
 import stat
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from agent_memory.core.rules.clone import Clone
 from agent_memory.core.rules.conventional import cleaned
-from agent_memory.core.rules.judge import concerns, judge, wants_text
+from agent_memory.core.rules.judge import concerns, judge, judge_file, of_paths, wants_text
 from agent_memory.engines.git.settings import Situation, Situations
 from agent_memory.models.rules import Action, Rulebook, Subject, Verdict
 from agent_memory.ports.pages import GUIDES, MEMORY, SKILLS
 
+if TYPE_CHECKING:
+    from agent_memory.core.rules.shell import Word
+
 LARGEST_READ = 8 * 1024 * 1024  # bytes of a file that are read for its content
+MOST_FILES = 1000  # that a command writes; of more, each may be any
 PLACES = (MEMORY, *GUIDES, *SKILLS)
 FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
 def verdict(action: Action, folder: Path, at: str | None = None, own: bool = True) -> Verdict:
     """The verdict on an action in a folder, by the rules on the disk or at a ref: what doors ask that open no store.
-    A path is judged by the rules of the folder that it is in. Not `own`: without the user-wide pages."""
+    A path is judged by the rules of the folder that it is in, and so is each file that a command is seen to write. Not
+    `own`: without the user-wide pages, and without a word about files elsewhere."""
     here = Path(os.path.realpath(folder))
-    return checker().check(book_for(action, here, at, own), action, here)
+    book = book_for(action, here, at, own)
+    found = checker().check(book, action, here)
+    if action.subject != Subject.COMMAND:
+        return found
+    return together([found, *_written(book, action, here, functools.partial(book_for, at=at, own=own), own)])
+
+
+def _written(
+    book: Rulebook, action: Action, folder: Path, books: Callable[[Action, Path], Rulebook], own: bool
+) -> Iterator[Verdict]:
+    """The verdict on each file that a command is seen to write. What will stand there nobody knows, so that rules about
+    content have no say."""
+    from agent_memory.core.rules.commands import understood
+    from agent_memory.core.rules.shell.words import ANY
+
+    where = checker().situation(book, action, folder)
+    root = where.root or folder
+    files = understood(action, clone(where)).writes
+    for file in (*files[:MOST_FILES], *([ANY] if len(files) > MOST_FILES else [])):
+        if file.text is None:
+            yield judge_file(of_paths(book.rules), action, _rooted(file, folder, root), book.version)
+        elif file.text and "\0" not in file.text:
+            path = file.text.encode("utf-8", "replace").decode()
+            if own or Path(os.path.normpath(folder / path)).is_relative_to(root):
+                one = Action(path=path, branch=action.branch)
+                there = books(one, folder)
+                rules = of_paths(there.rules)
+                if rules:
+                    kept = there.model_copy(update={"rules": rules, "findings": []})
+                    yield checker().check(kept, one, folder)
+
+
+def _rooted(file: Word, folder: Path, root: Path) -> Word:
+    """A file of which a part is not known, as seen from the root of the repository."""
+    first = file.parts[0]
+    if first is None:
+        return file
+    inside, slash, name = first.rpartition("/")
+    path = _below(root, os.path.normpath(folder / (inside + slash)))
+    lead = "" if path == str(root) else f"{path}/"
+    return replace(file, parts=(lead + name, *file.parts[1:]))
 
 
 def book_for(action: Action, folder: Path, at: str | None = None, own: bool = True) -> Rulebook:
@@ -52,6 +99,11 @@ def home(action: Action, folder: Path) -> Path:
     return next((one for one in above if any(os.path.lexists(one / name) for name in PLACES)), found.root)
 
 
+def clone(where: Situation) -> Clone:
+    """What decides what a command of git means where somebody is."""
+    return Clone(None if where.problem else where.settings, where.branch, where.merging)
+
+
 def message(folder: Path, text: str, *, edited: bool) -> str:
     """A file with a commit message, as git will store it; `edited`: somebody had it in an editor, with comments."""
     settings = checker().situations.of(folder).settings
@@ -67,16 +119,20 @@ class Checker:
 
     situations: Situations
 
+    def situation(self, book: Rulebook, action: Action, folder: Path) -> Situation:
+        """Where a folder is, and with git's settings if they could decide about an action."""
+        asked = (Subject.COMMAND, Subject.PATH) if action.subject == Subject.COMMAND and _mentions_git(action) else ()
+        return self.situations.of(
+            folder, settings=any(concerns(rule, subject) for rule in book.rules for subject in asked)
+        )
+
     def check(self, book: Rulebook, action: Action, folder: Path) -> Verdict:
         """The verdict on an action in a folder, whose links are resolved, by the rules that hold there."""
-        needed = action.subject == Subject.COMMAND and _mentions_git(action)
-        where = self.situations.of(
-            folder, settings=needed and any(concerns(rule, Subject.COMMAND) for rule in book.rules)
-        )
+        where = self.situation(book, action, folder)
         if action.branch is None and where.branch is not None:
             action = action.model_copy(update={"branch": where.branch})
         if action.path is None:
-            return judge(book.rules, action, book.findings, book.version, where.aliases)
+            return judge(book.rules, action, book.findings, book.version, clone(where))
         root = where.root or folder
         fold = _folds(root, where)
         return together(

@@ -6,6 +6,7 @@ import pytest
 from saying import answer
 
 from agent_memory.core.rules.answer import Answer
+from agent_memory.core.rules.clone import Clone
 from agent_memory.core.rules.shell import Argv, Word, matches, pattern, understand, understand_argv
 
 MERGE = pattern("git merge")
@@ -295,7 +296,8 @@ def test_what_is_unclear_is_a_doubt(line: str) -> None:
 
 
 def test_aliases_of_git_from_its_configuration_are_followed() -> None:
-    aliases = {"m": "merge --no-ff", "Up": '!f() { git fetch && git merge "$@"; }; f', "a": "b", "b": "a"}
+    up = '!f() { git fetch && git merge "$@"; }; f'
+    aliases = Clone({"alias.m": "merge --no-ff", "alias.Up": up, "alias.a": "b", "alias.b": "a"})
     for line in ("git m x", "git -C y m", "git up", "sudo git m"):
         found = understand(line, aliases)
         assert max(matches(MERGE, argv) for argv in found.commands) >= Answer.MAYBE, line
@@ -321,5 +323,5 @@ def test_the_words_are_those_that_a_program_gets() -> None:
     [argv] = understand(line).commands
     expected = ["git", "commit", "-m", 'it\'s "x" $A', "a\tb", "c d e", "1x", "2x", "3x", "", "é"]
     assert [word.text for word in argv.words] == expected
-    [argv] = understand('git push "a $X b" $Y x$Z').commands
+    [argv] = understand('git fetch "a $X b" $Y x$Z').commands
     assert argv.words[2:] == (Word(("a ", None, " b")), Word((None,), True), Word(("x", None)), Word((None,), True))

@@ -6,15 +6,19 @@ counts against the action, and the violation says that it is not certain. A rule
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from agent_memory.core.rules.answer import Answer
+from agent_memory.core.rules.clone import NOWHERE, Clone
 from agent_memory.core.rules.meeting import Met, broken_by
 from agent_memory.core.rules.unit import Unit, units
 from agent_memory.models.rules import Action, Check, Finding, Rule, Severity, Subject, Verdict, Version, Violation
 
+if TYPE_CHECKING:
+    from agent_memory.core.rules.shell import Word
+
 LONGEST_SHOWN = 300  # characters of the action that a violation repeats
-NO_ALIASES: Mapping[str, str] = {}
 
 
 def judge(
@@ -22,14 +26,32 @@ def judge(
     action: Action,
     findings: Sequence[Finding] = (),
     version: Version | None = None,
-    aliases: Mapping[str, str] | None = NO_ALIASES,
+    clone: Clone = NOWHERE,
     fold: bool = False,
 ) -> Verdict:
     """Whether an action may be done. `action.path` begins at the root of the repository and has no `..`; `action.text`
-    is what stands there or will. `aliases` are git's own, None if nobody knows them; `fold`: the file system takes `A`
+    is what stands there or will. `clone` is what decides what a command of git means; `fold`: the file system takes `A`
     for `a`."""
     asked = [rule for rule in rules if concerns(rule, action.subject)]
-    parts, doubt = units(action, aliases, fold) if asked else ([], None)
+    parts, doubt = units(action, clone, fold) if asked else ([], None)
+    return _verdict(asked, action, (parts, doubt), findings, version)
+
+
+def judge_file(rules: Iterable[Rule], action: Action, file: Word, version: Version | None = None) -> Verdict:
+    """Whether an action may write a file of whose path a part is known only when it runs."""
+    asked = [rule for rule in rules if concerns(rule, Subject.PATH)]
+    unit = Unit(Subject.PATH, None, None, str(file), action.branch, file=file)
+    return _verdict(asked, action, ([unit], None), (), version)
+
+
+def _verdict(
+    asked: Sequence[Rule],
+    action: Action,
+    read: tuple[Sequence[Unit], str | None],
+    findings: Sequence[Finding],
+    version: Version | None,
+) -> Verdict:
+    parts, doubt = read
     found = [violation for rule in asked if (violation := _violation(rule, action, parts, doubt)) is not None]
     denied = [one for one in found if one.severity != Severity.WARN]
     return Verdict(
@@ -51,11 +73,20 @@ def concerns(rule: Rule, subject: Subject) -> bool:
     return rule.check.subject == subject if rule.check is not None else rule.broken is not None
 
 
+def of_paths(rules: Iterable[Rule]) -> list[Rule]:
+    """The rules about paths that hold whatever stands there: what is asked where nobody knows the content."""
+    return [
+        rule
+        for rule in rules
+        if concerns(rule, Subject.PATH) and rule.check and not (rule.check.contains or rule.check.every_line)
+    ]
+
+
 def wants_text(rules: Iterable[Rule], action: Action, fold: bool = False) -> bool:
     """Whether what stands at a path decides: a rule about this path has a condition on its content."""
     if action.path is None or action.text is not None:
         return False
-    (unit,), _ = units(action, NO_ALIASES, fold)
+    (unit,), _ = units(action, NOWHERE, fold)
     return any(
         rule.check is not None and (rule.check.contains or rule.check.every_line) and _may_be_about(rule.check, unit)
         for rule in rules
@@ -82,7 +113,7 @@ def _violation(rule: Rule, action: Action, parts: Sequence[Unit], doubt: str | N
         why=met.why,
         certain=met.answer is Answer.YES,
         because=rule.because,
-        fix=rule.fix,
+        fix=rule.fix if met.undo is None else f"{met.undo}, then {rule.fix}" if rule.fix else met.undo,
         at=rule.at,
     )
 

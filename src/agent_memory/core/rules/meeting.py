@@ -19,11 +19,12 @@ OPPOSITE = {Answer.NO: Answer.YES, Answer.MAYBE: Answer.MAYBE, Answer.YES: Answe
 
 @dataclass(frozen=True)
 class Met:
-    """Whether a rule is broken, by which part of the action, and what is wrong with that."""
+    """Whether a rule is broken, by which part of the action, what is wrong with that, and what takes it back."""
 
     answer: Answer
     matched: str = ""
     why: str | None = None
+    undo: str | None = None
 
 
 @dataclass(frozen=True)
@@ -38,10 +39,10 @@ class Condition:
 def broken_by(check: Check, required: bool, unit: Unit) -> Met:
     """Forbidden: broken by what it is about, if all conditions hold. Required: if not all of them do."""
     own = required and check.subject == Subject.COMMIT  # what a message must be is its own condition
-    about = Answer.YES if own else _any(unit.meets(span) for span in check.patterns) if check.patterns else Answer.YES
-    if about is Answer.NO:
-        return Met(Answer.NO)
-    excepted = _any(unit.meets(span) for span in check.unless)
+    about = _any(_about(span, unit) for span in check.patterns) if check.patterns and not own else Answer.YES
+    if about is Answer.NO or (required and unit.command is not None and unit.command.merges):
+        return Met(Answer.NO)  # of a pull nobody requires what is required of a merge
+    excepted = _any(unit.excepted(span) for span in check.unless)
     if excepted is Answer.YES:
         return Met(Answer.NO)
     conditions = [*(_message(check, unit) if own else ()), *_conditions(check, unit)]
@@ -52,7 +53,16 @@ def broken_by(check: Check, required: bool, unit: Unit) -> Met:
         conditions += branch
     holds = min((one.answer for one in conditions), default=Answer.YES)
     answer = min(about, _not(excepted), _not(holds) if required else holds)
-    return Met(answer, unit.shown, _why(conditions, required, unit) if answer is not Answer.NO else None)
+    if not own and CONVENTIONAL in check.patterns:
+        conditions.append(Condition(Answer.YES, conventional.wrong(unit.text or "")))
+    undo = None if unit.command is None else unit.command.undo
+    return Met(answer, unit.shown, _why(conditions, required, unit) if answer is not Answer.NO else None, undo)
+
+
+def _about(span: str, unit: Unit) -> Answer:
+    """`conventional` is what a message should be, whatever the severity: it is about those that are not."""
+    wanted = span == CONVENTIONAL and unit.subject == Subject.COMMIT
+    return _not(unit.meets(span)) if wanted else unit.meets(span)
 
 
 def _why(conditions: list[Condition], required: bool, unit: Unit) -> str | None:

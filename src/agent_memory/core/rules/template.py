@@ -14,7 +14,8 @@ What everybody who works here does, people and agents alike. `agent-memory rules
 ## Rules
 
 - **no-force-push** (deny) Never force-push: others may have built on what is there.
-  - command: `git push --force`, `git push -f`, `git push --mirror`
+  - command: `@force-push`
+  - unless: `git push --force-with-lease`
   - fix: `git push --force-with-lease`
 
 - **no-conflict-marks** (deny) Nothing with marks of a merge conflict is written.

@@ -4,17 +4,19 @@ action is one."""
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from agent_memory.core.rules.answer import Answer
-from agent_memory.core.rules.text import matcher
+from agent_memory.core.rules.clone import Clone
+from agent_memory.core.rules.text import is_expression, matcher
 from agent_memory.models.rules import Action, Subject
 
 if TYPE_CHECKING:
     from agent_memory.core.rules.commands import Command
+    from agent_memory.core.rules.shell import Word
 
+HIDDEN = "a part of it is known only when it runs: write it out"
 UNREAD = "its content is not known"
 
 
@@ -32,9 +34,13 @@ class Unit:
     command: Command | None = None
     fold: bool = False
     blank: str = UNREAD
+    file: Word | None = None
+    """A path of which a part is known only when it runs."""
 
     @property
     def unsure(self) -> str | None:
+        if self.file is not None:
+            return HIDDEN
         return None if self.command is None else self.command.unsure
 
     @property
@@ -45,21 +51,32 @@ class Unit:
         """Whether a pattern, or an exception, is about this part."""
         if self.command is not None:
             return self.command.meets(span)
+        if self.file is not None:
+            from agent_memory.core.rules.shell.globs import may_be_path
+
+            may = is_expression(span) or may_be_path(span, self.file)
+            return Answer.MAYBE if may else Answer.NO
         matches = matcher(span, self.subject, self.fold and self.subject == Subject.PATH)
         return Answer.YES if self.name is not None and matches(self.name) else Answer.NO
+
+    def excepted(self, span: str) -> Answer:
+        """Whether an exception is about this part."""
+        return self.meets(span) if self.command is None else self.command.excepted(span)
 
     def has(self, span: str) -> Answer:
         """Whether a command has an option, or a word, wherever it stands."""
         return Answer.NO if self.command is None else self.command.has(span)
 
 
-def units(action: Action, aliases: Mapping[str, str] | None, fold: bool) -> tuple[list[Unit], str | None]:
+def units(action: Action, clone: Clone, fold: bool) -> tuple[list[Unit], str | None]:
     """The parts of an action, and why it could not be understood for certain, if so."""
     if action.subject == Subject.COMMAND:
         from agent_memory.core.rules.commands import understood  # a parser, which nothing else needs
 
-        found, doubt = understood(action, aliases)
-        return [Unit(Subject.COMMAND, None, one.line, one.text, action.branch, command=one) for one in found], doubt
+        read = understood(action, clone)
+        return [
+            Unit(Subject.COMMAND, None, one.line, one.shown, action.branch, command=one) for one in read.commands
+        ], read.doubt
     return [_single(action, fold)], None
 
 

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from agent_memory.core.rules import keys, markdown, patterns
+from agent_memory.core.rules import effects, keys, markdown, patterns
 from agent_memory.core.rules.codes import Notes
 from agent_memory.core.rules.markdown import LONGEST_PARAGRAPH, Block, Source, Span
 from agent_memory.core.rules.text import CONVENTIONAL
@@ -50,6 +50,10 @@ class Values:
         stray = _BETWEEN.sub("", beside)
         if key == Subject.COMMIT and stray.lower() == CONVENTIONAL:
             codes, stray = [*codes, (place, CONVENTIONAL)], ""
+        if (Subject.COMMAND in (key, subject)) and key in (Subject.COMMAND, "unless"):
+            bare = effects.named(beside)
+            codes = [*codes, *((place, name) for name in bare)]
+            stray = _BETWEEN.sub("", re.sub("|".join(map(re.escape, bare)) or "$^", "", beside))
         if key == "git config":
             self._configure(codes, place, notes)
             return []

@@ -47,10 +47,13 @@ if [ -f "$kept" ] && [ -x "$kept" ]; then
 fi
 """
 _MERGES = """\
-# Of all changes of refs, those that begin a merge: nothing of the working tree is changed yet.
+# Of all changes of refs, those that begin a merge (nothing of the working tree is changed yet) or commit one.
 [ "$1" = prepared ] || exit 0
-case "$GIT_REFLOG_ACTION" in merge* | pull*) ;; *) exit 0 ;; esac
-case "$input" in *ORIG_HEAD*) ;; *) exit 0 ;; esac
+case "$GIT_REFLOG_ACTION $input" in
+merge*ORIG_HEAD* | pull*ORIG_HEAD*) ;;
+*" HEAD"*) [ -f "${GIT_DIR:-.git}/MERGE_HEAD" ] || exit 0 ;;
+*) exit 0 ;;
+esac
 """
 _ASK = """\
 python={python}

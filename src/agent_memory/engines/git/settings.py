@@ -10,41 +10,28 @@ import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 
 from agent_memory.engines.git import layout, refs
 from agent_memory.engines.git.program import Git, Trouble, lines
 from agent_memory.engines.git.watch import Watch, still
 from agent_memory.ports.pages import Watched
 
+UNASKED: Mapping[str, str] = MappingProxyType({})
 MOST_KEPT = 64  # folders whose settings are remembered
 
 
 @dataclass(frozen=True)
 class Situation:
     """Where a folder is: `root` is the top of its repository, None outside one. `settings` are git's, names in small
-    letters, of several values the last. `problem` says why they could not be read."""
+    letters, of several values the last. `problem` says why they could not be read. `merging`: a merge was begun, and
+    waits for its commit."""
 
     root: Path | None
     branch: str | None = None
     settings: Mapping[str, str] = field(default_factory=dict)
     problem: str | None = None
-
-    @property
-    def aliases(self) -> dict[str, str] | None:
-        """Git's aliases, of both ways to write one; None when nobody knows them."""
-        if self.problem is not None:
-            return None
-        found = {}
-        for name, value in self.settings.items():
-            if name.startswith("alias."):
-                found[name.removeprefix("alias.").removesuffix(".command")] = value
-        return found
-
-    def on(self, name: str) -> bool:
-        """Whether a switch is set."""
-        return self.settings.get(name, "").lower() in ("true", "yes", "on", "1", "", "interactive", "merges") and (
-            name in self.settings
-        )
+    merging: bool = False
 
 
 class Situations:
@@ -63,10 +50,11 @@ class Situations:
             return Situation(None)
         root = Path(found.root)
         branch = refs.branch(self._git, found)
+        merging = os.path.lexists(os.path.join(found.git, "MERGE_HEAD"))
         try:
-            return Situation(root, branch, self._settings(found) if settings else {})
+            return Situation(root, branch, self._settings(found) if settings else UNASKED, merging=merging)
         except Trouble as error:
-            return Situation(root, branch, problem=str(error))
+            return Situation(root, branch, problem=str(error), merging=merging)
 
     def _settings(self, found: layout.Repository) -> dict[str, str]:
         with self._lock:

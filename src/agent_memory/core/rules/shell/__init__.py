@@ -9,4 +9,14 @@ from agent_memory.core.rules.shell.parse import understand, understand_argv
 from agent_memory.core.rules.shell.pattern import Pattern, having, matches, pattern
 from agent_memory.core.rules.shell.words import Argv, Understood, Word
 
-__all__ = ["Argv", "Pattern", "Understood", "Word", "having", "matches", "pattern", "understand", "understand_argv"]
+__all__ = [
+    "Argv",
+    "Pattern",
+    "Understood",
+    "Word",
+    "having",
+    "matches",
+    "pattern",
+    "understand",
+    "understand_argv",
+]

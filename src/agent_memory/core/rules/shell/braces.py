@@ -27,14 +27,17 @@ class Piece:
     spreads: bool = False
 
 
-def expanded(pieces: list[Piece]) -> list[Word]:
-    """The words that a written word becomes."""
+def expanded(pieces: list[Piece], bash: bool = True) -> list[Word]:
+    """The words that a written word becomes. Not in `bash`: braces may stay as they are."""
     plain = all(piece.text is not None and not piece.split for piece in pieces)
     if plain and not any(not piece.quoted and _special(piece.text or "") for piece in pieces):
         return [Word.of(_decoded("".join(piece.text or "" for piece in pieces)))]
     bare = "".join(piece.text or "" for piece in pieces if not (piece.quoted or piece.split))
     if "{" in bare and "}" in bare:
-        braced = _braces([atom for piece in pieces for atom in _atoms(piece)])
+        atoms = [atom for piece in pieces for atom in _atoms(piece)]
+        braced = _braces(atoms)
+        if not bash and braced != [atoms]:
+            return [SOME]
         return [word for one in braced for word in _finished(one)]
     return _finished(pieces)
 

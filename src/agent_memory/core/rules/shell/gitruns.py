@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
 from agent_memory.core.rules.shell.inner import Inner, Runs, Script, joined
-from agent_memory.core.rules.shell.programs import GIT_FRONT
+from agent_memory.core.rules.shell.meaning import front
 from agent_memory.core.rules.shell.words import ANY, Word
 
 STEERS = re.compile(r"GIT_CONFIG_(?:COUNT|KEY_|PARAMETERS)")  # variables that give git settings, aliases too
@@ -23,15 +23,14 @@ def configured(words: Sequence[Word]) -> dict[str, str]:
 
 
 def git(words: Sequence[Word], aliases: Mapping[str, str]) -> Iterator[Inner]:
-    at, known, unclear = 1, {name.lower(): value for name, value in aliases.items()}, False
-    while at < len(words) and words[at].lead.startswith("-"):
-        text = words[at].text or words[at].lead
-        value = words[at + 1] if at + 1 < len(words) else None
+    at, known, unclear = front(words), {name.lower(): value for name, value in aliases.items()}, False
+    for number, word in enumerate(words[:at]):
+        text = word.text or word.lead
+        value = words[number + 1] if number + 1 < at else None
         if text == "-c" and value is not None:
             unclear = _inline(value, known) or unclear
         named = value.lead if text == "--config-env" and value is not None else text.removeprefix("--config-env=")
         unclear = unclear or (text.startswith("--config-env") and named.lower().startswith("alias."))
-        at += 2 if text in GIT_FRONT and "=" not in text else 1
     if at >= len(words):
         return
     if unclear:

@@ -33,10 +33,17 @@ class Glob:
         return Answer.MAYBE if _meet(self.text, word.parts) else Answer.NO
 
 
+def may_be_path(pattern: str, word: Word) -> bool:
+    """Whether a word with holes may become a path that a pattern of paths matches (see `text`)."""
+    plain = re.sub(r"\*\*/?", "*", pattern.strip("/"))
+    ways = (plain, f"*/{plain}") if "/" not in pattern.rstrip("/") else (plain,)
+    return any(_meet(one, word.parts, not word.files) for way in ways for one in (way, f"{way}/*"))
+
+
 @lru_cache(maxsize=4096)
-def _meet(pattern: str, parts: tuple[str | None, ...]) -> bool:
-    """Whether some filling of the holes matches."""
-    if parts == (None,):
+def _meet(pattern: str, parts: tuple[str | None, ...], slashes: bool = True) -> bool:
+    """Whether some filling of the holes matches; without `slashes` they hold none, as globs do."""
+    if parts == (None,) and slashes:
         return True
     left: list[str] = _TOKEN.findall(pattern)
     right: list[str | None] = [one for part in parts for one in ([None] if part is None else part)]
@@ -46,7 +53,8 @@ def _meet(pattern: str, parts: tuple[str | None, ...]) -> bool:
         following: set[int] = set()
         for at in reach:
             if token is None:
-                following |= set(range(at, len(left) + 1))
+                end = left.index("/", at) if not slashes and "/" in left[at:] else len(left)
+                following |= set(range(at, end + 1))
             elif at < len(left) and (left[at] == "*" or _one(left[at], token)):
                 following.add(at if left[at] == "*" else at + 1)
         reach = following | _free(following, left)

@@ -20,11 +20,12 @@ class Runs:
 
 @dataclass(frozen=True)
 class Script:
-    """A text that a shell reads."""
+    """A text that a shell reads: `bash`, another one (False), or the one that reads what stands around it (None)."""
 
     text: Word
     certain: bool = True
     doubt: str | None = None
+    bash: bool | None = False
 
 
 Inner = Runs | Script

@@ -22,6 +22,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _SIMPLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _REDIRECT = re.compile(r"(?:[0-9]+|\{[A-Za-z_]\w*\})?(?:&>>|&>|<<<|<>|<&|>&|>>|>\||<(?![<(])|>(?!\())")
 _ASSIGN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\[[^\]]*\])?\+?=")
+_FD = re.compile(r"\d*-?")
 _BLANK = re.compile(r"(?:[ \t]|\\\n)*")
 _ESCAPE = re.compile(r"\\(?:([0-7]{1,3})|x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|c(.)|(.))", re.S)
 _LETTERS = {"a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
@@ -43,6 +44,8 @@ class Lexed:
     """What a here-string gives to its standard input."""
     reads: bool = False
     """Its standard input is a file."""
+    written: list[list[Piece]] = field(default_factory=list)
+    """Files that its output goes to."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,8 @@ class Source:
     text: str
     ends: Mapping[int, int]
     constants: Mapping[str, Constant]
+    bash: bool = True
+    """Not: another shell reads it, and what only bash takes for quotes or operators may be text there."""
 
     def lex(self, start: int, end: int, into: Lexed, leading: bool = True) -> None:
         """The words between two offsets, added to `into`."""
@@ -91,6 +96,12 @@ class Source:
             raise Unclear("a redirection without a file")
         target, at = self.word(at, end)
         operator = found[0].lstrip("0123456789")
+        if ">" in operator and not (
+            operator.endswith("&") and _FD.fullmatch("".join(one.text or "" for one in target))
+        ):
+            into.written.append(target)
+        if not self.bash and operator.startswith(("&", "{")):
+            raise Unclear(f"{operator} means something else in other shells than bash")
         fd = found[0][: -len(operator)]
         if fd in ("", "0") and operator == "<<<":
             into.fed = target
@@ -197,6 +208,8 @@ class Source:
         if following == "'" and not quoted:
             return self._ansi(at + 2, end, pieces)
         if following == '"' and not quoted:
+            if not self.bash:
+                pieces.append(Piece(None, True))  # elsewhere it is a dollar before quotes
             return self._quoted(at + 2, end, pieces)
         if found := _NAME.match(self.text, at + 1, end):
             pieces.append(self._variable(found[0], at, quoted))
@@ -219,7 +232,9 @@ class Source:
             close += 2 if self.text[close] == "\\" else 1
         if close >= end:
             raise Unclear("a $' that does not end")
-        pieces.append(Piece(_ESCAPE.sub(_escaped, self.text[at:close]), True))
+        if not self.bash and "'" in (read := self.text[at:close]):
+            raise Unclear(f"$'{read}' ends elsewhere in other shells than bash")
+        pieces.append(Piece(_ESCAPE.sub(_escaped, self.text[at:close]) if self.bash else None, True))
         return close + 1
 
 

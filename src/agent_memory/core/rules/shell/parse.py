@@ -6,18 +6,23 @@ Nothing here raises or runs for long, whatever the text: what is too large, too 
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from agent_memory.core.rules.clone import NOWHERE, Clone
 from agent_memory.core.rules.shell.braces import Piece, expanded
 from agent_memory.core.rules.shell.constants import constants
 from agent_memory.core.rules.shell.gitruns import STEERS, configured
+from agent_memory.core.rules.shell.holes import HOLE, holes, requoted
 from agent_memory.core.rules.shell.lexer import Lexed, Source
+from agent_memory.core.rules.shell.meaning import restated, settled
 from agent_memory.core.rules.shell.tree import HOLDERS, dropped, nodes_of, parsed
-from agent_memory.core.rules.shell.words import ANY, SOME, Argv, Unclear, Understood, Word
+from agent_memory.core.rules.shell.words import ANY, Argv, Unclear, Understood, Word
 from agent_memory.core.rules.shell.wrappers import Runs, Script, unwrapped
+from agent_memory.core.rules.shell.writers import moved, written
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -26,9 +31,9 @@ LONGEST = 256_000  # bytes of a line
 DEEPEST = 60  # of statements in statements
 MOST_NESTED = 12  # of scripts in scripts
 MOST_COMMANDS = 2_000
-HOLE = "\ue0ff"  # stands for a hole inside a script that is read again
 _ENDS = {"command_substitution", "process_substitution", "expansion", "arithmetic_expansion", "array"}
 _OPAQUE = {"raw_string", "ansi_c_string", "comment", "heredoc_start", "heredoc_end"}
+_BASH_ONLY = {"[[", "(("}
 _SIMPLE = {"command", "declaration_command", "unset_command", "variable_assignment", "variable_assignments"}
 _RESERVED = set(
     "if then else elif fi do done case esac while until for select function { } ! [[ ]] time coproc".split()
@@ -40,24 +45,25 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True)
 class Setting:
-    """Where a command stands: how deep, what its standard input is (None: nothing that can be seen), and whether it
-    is the only reading of what was written."""
+    """Where a command stands: how deep, what its standard input is (None: nothing that can be seen), whether it
+    is the only reading of what was written, and whether it is bash that reads it."""
 
     nested: int = 0
     fed: Word | None = None
     certain: bool = True
+    bash: bool = True
 
 
-def understand(command: str, aliases: Mapping[str, str] | None = None) -> Understood:
-    """What a line for a shell could run. `aliases` are those of git, as they stand in its configuration."""
-    reader = Reader(aliases or {})
+def understand(command: str, clone: Clone = NOWHERE) -> Understood:
+    """What a line for a shell could run, in a clone of git."""
+    reader = Reader(clone)
     reader.script(command, Setting())
     return reader.understood()
 
 
-def understand_argv(words: Sequence[str], aliases: Mapping[str, str] | None = None) -> Understood:
+def understand_argv(words: Sequence[str], clone: Clone = NOWHERE) -> Understood:
     """What a list of words could run, without a shell: `["sh", "-c", "git merge"]` is a merge too."""
-    reader = Reader(aliases or {})
+    reader = Reader(clone)
     reader.argv(list(map(Word.of, words)), Setting())
     return reader.understood()
 
@@ -65,18 +71,26 @@ def understand_argv(words: Sequence[str], aliases: Mapping[str, str] | None = No
 class Reader:
     """Collects the commands of one line."""
 
-    def __init__(self, aliases: Mapping[str, str]) -> None:
-        self._git = aliases
+    def __init__(self, clone: Clone) -> None:
+        self._clone = clone
+        self._git: Mapping[str, str] = clone.aliases
         self._aliases: dict[str, Word] = {}
         self._commands: dict[Argv, None] = {}
         self._doubts: dict[str, None] = {}
+        self._writes: dict[Word, None] = {}
+        self._gone = ""  # where the line has changed to
         self._left = 2 * LONGEST  # bytes that may still be read, all scripts in scripts together
 
     def understood(self) -> Understood:
-        return Understood(tuple(self._commands), "; ".join(list(self._doubts)[:3]) or None)
+        return Understood(tuple(self._commands), "; ".join(list(self._doubts)[:3]) or None, tuple(self._writes))
 
     def doubt(self, why: str) -> None:
         self._doubts[why] = None
+
+    def write(self, file: Word) -> None:
+        """A file is written: here, or where the line has gone to (which may have been in a subshell)."""
+        if not file.lead.startswith("/dev/"):
+            self._writes |= {file: None, moved(self._gone, file): None}
 
     def script(self, text: str, setting: Setting) -> None:
         """Read a text for a shell."""
@@ -97,7 +111,7 @@ class Reader:
             self.doubt("it is no Unicode text")
             return
         try:
-            Passage(self, data).walk(setting)
+            Passage(self, data, setting.bash).walk(setting)
         except Unclear as unclear:
             self.doubt(str(unclear))
         except RecursionError:
@@ -108,6 +122,8 @@ class Reader:
         if not words:
             return
         argv = Argv(tuple(words), setting.certain)
+        if argv.program.text == "git":
+            argv = Argv(tuple(settled(words, self._clone)), setting.certain)
         if len(self._commands) > MOST_COMMANDS or setting.nested > MOST_NESTED:
             self.doubt("it is too long or too deeply nested to be understood")
             return
@@ -115,23 +131,32 @@ class Reader:
         name = argv.program.text
         if name == "git":
             self._git = {**self._git, **configured(words)}
+            self._commands |= dict.fromkeys(restated(argv, self._clone))
         if any(STEERS.match(word.lead) for word in words):
             self.doubt("it gives git settings in variables")
         if name is None:
             self.doubt("a program is known only when it runs")
         else:
             self._alias(name, argv, setting)
+            self._files(name, argv)
         try:
             for inner in unwrapped(argv, setting.fed, self._git):
                 deeper = replace(setting, nested=setting.nested + 1, certain=setting.certain and inner.certain)
                 if isinstance(inner, Runs):
                     self.argv(inner.words, deeper)
                 elif isinstance(inner, Script):
-                    self._inner(inner.text, deeper)
+                    self._inner(inner.text, deeper if inner.bash is None else replace(deeper, bash=inner.bash))
                 if inner.doubt:
                     self.doubt(inner.doubt)
         except Unclear as unclear:
             self.doubt(str(unclear))
+
+    def _files(self, name: str, argv: Argv) -> None:
+        folder = argv.words[-1].text
+        if name in ("cd", "pushd") and len(argv.words) > 1 and folder and folder[0] not in "-+":
+            self._gone = posixpath.join(self._gone, folder)
+        for file in written(argv):
+            self.write(file)
 
     def _inner(self, text: Word, setting: Setting) -> None:
         if text.text is None:
@@ -148,25 +173,17 @@ class Reader:
                 elif word.text is None:
                     self.doubt("an alias is known only when it runs")
         elif (value := self._aliases.get(argv.words[0].text or "")) is not None:
-            rest = [" ", *(part for word in argv.words[1:] for part in (_requoted(word), " "))]
+            rest = [" ", *(part for word in argv.words[1:] for part in (requoted(word), " "))]
             deeper = replace(setting, nested=setting.nested + 1, certain=False)
             self._inner(
                 Word((*value.parts, *rest)) if value.text is None else Word.of(value.text + "".join(rest)), deeper
             )
 
 
-def _requoted(word: Word) -> str:
-    return (
-        HOLE
-        if word.spreads
-        else "'" + "".join(HOLE if part is None else part for part in word.parts).replace("'", "'\\''") + "'"
-    )
-
-
 class Passage:
     """One text for a shell, with its tree."""
 
-    def __init__(self, reader: Reader, data: bytes) -> None:
+    def __init__(self, reader: Reader, data: bytes, bash: bool) -> None:
         self._reader = reader
         self._tails: dict[int, tuple[Sequence[Span], Word | None]] = {}
         self._root = parsed(data).root_node
@@ -175,8 +192,10 @@ class Passage:
         text = data.decode("latin-1")
         nodes = nodes_of(self._root)
         ends = {node.start_byte: node.end_byte for node in nodes if node.type in _ENDS}
-        bare = Source(text, ends, {})
-        self._source = Source(text, ends, constants(nodes, bare))
+        bare = Source(text, ends, {}, bash)
+        self._source = replace(bare, constants=constants(nodes, bare))
+        if not bash and any(node.type in _BASH_ONLY for node in nodes):
+            reader.doubt("[[ and (( mean something else in other shells than bash")
         if any(dropped(node, text) for node in nodes if node.type in HOLDERS):
             reader.doubt("a part that the shell grammar does not see")
 
@@ -261,8 +280,9 @@ class Passage:
             for start, end in more:
                 self._source.lex(start, end, lexed, leading=False)
             self._source.ended(max(node.end_byte, *(end for _, end in more), 0))
-            words = [word for pieces in lexed.words for word in _holes(expanded(pieces))]
+            words = [word for pieces in lexed.words for word in holes(expanded(pieces, self._source.bash))]
             self._keyword(lexed.words)
+            self._files(lexed)
         except Unclear as unclear:
             self._reader.doubt(str(unclear))
             return
@@ -270,10 +290,15 @@ class Passage:
             self._reader.doubt("it gives git settings in variables")
         if lexed.fed is not None:
             fed = expanded([replace(piece, quoted=True, split=False) for piece in lexed.fed])
-            setting = replace(setting, fed=_holes(fed)[0])
+            setting = replace(setting, fed=holes(fed)[0])
         elif lexed.reads:
             setting = replace(setting, fed=None)
         self._reader.argv(words, setting)
+
+    def _files(self, lexed: Lexed) -> None:
+        for pieces in lexed.written:
+            for word in holes(expanded(pieces, self._source.bash)):
+                self._reader.write(word)
 
     def _keyword(self, words: list[list[Piece]]) -> None:
         """A reserved word is no program: where the grammar takes it for one, it does not know."""
@@ -306,6 +331,8 @@ class Passage:
         if last is not None and body is not None:
             self._tails[last.id] = (sorted(spans), fed)
             self._walk(body, setting, depth + 1)
+        elif body is None:
+            self._fed(sorted(spans), setting)
         for file in files:
             for child in file.children:
                 self._walk(child, setting, depth + 1)
@@ -315,6 +342,7 @@ class Passage:
         lexed = Lexed()
         for start, end in spans:
             self._source.lex(start, end, lexed, leading=False)
+        self._files(lexed)
         if lexed.words:
             self._reader.doubt("words after a redirection")
         if lexed.fed is not None or lexed.reads:
@@ -351,7 +379,7 @@ class Passage:
                 self._walk(child, setting, depth + 1)
         for found in re.finditer(r"`((?:[^`\\]|\\.)*)`", self._source.text[start:stop], re.S):
             self._again(re.sub(r"\\([$`\\])", r"\1", found[1]), setting)
-        return _holes(expanded(self._source.heredoc(start, stop)))[0]
+        return holes(expanded(self._source.heredoc(start, stop)))[0]
 
     def _check(self, start: int, stop: int, end: int, delimiter: str) -> None:
         """The body ends at the first line that is the delimiter, or the grammar is wrong."""
@@ -376,23 +404,3 @@ def _part(node: Node) -> bool:
         and node.parent is not None
         and node.parent.type in (*_SIMPLE, "c_style_for_statement", "binary_expression")
     )
-
-
-def _holes(words: Sequence[Word]) -> list[Word]:
-    """Words in which the marks of holes are holes again."""
-    found: list[Word] = []
-    for word in words:
-        if any(part and HOLE in part for part in word.parts):
-            parts: list[str | None] = []
-            for part in word.parts:
-                pieces = [None] if part is None else [one for text in part.split(HOLE) for one in (None, text)][1:]
-                parts += [one for one in pieces if one != ""]
-            merged = tuple(
-                one
-                for number, one in enumerate(parts)
-                if one is not None or not number or parts[number - 1] is not None
-            )
-            found += [Word(merged or (None,)), SOME] if merged[:1] != (None,) else [SOME]
-        else:
-            found.append(word)
-    return found

@@ -48,10 +48,12 @@ FILES = Word((None,), spreads=True, files=True)
 
 @dataclass(frozen=True)
 class Argv:
-    """One command: a program and its words. Not `certain`: it is one of several readings of what was written."""
+    """One command: a program and its words. Not `certain`: it is one of several readings of what was written. `typed`:
+    the command that comes to this one (see `meaning`)."""
 
     words: tuple[Word, ...]
     certain: bool = True
+    typed: Self | None = None
 
     @classmethod
     def of(cls, words: Iterable[str]) -> Self:
@@ -82,10 +84,12 @@ class Argv:
 
 @dataclass(frozen=True)
 class Understood:
-    """Every command that a line could run. With a `doubt` there may be others, and it says why."""
+    """Every command that a line could run. With a `doubt` there may be others, and it says why. `writes` are the files
+    that it is seen to write, move or remove, from where it begins."""
 
     commands: tuple[Argv, ...]
     doubt: str | None = None
+    writes: tuple[Word, ...] = ()
 
 
 class Unclear(Exception):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agent_memory.core.rules.shell.gitruns import git
 from agent_memory.core.rules.shell.given import INTERPRETER, behind, by_file, by_option, interpreted, run_file
@@ -17,6 +17,7 @@ from agent_memory.core.rules.shell.launchers import LAUNCHERS, SUBCOMMANDS, Laun
 from agent_memory.core.rules.shell.words import ANY, FILES, SOME, Argv, Word
 
 SHELLS = frozenset("sh bash zsh dash ksh ash mksh yash rbash fish oksh ksh93 csh tcsh nu xonsh elvish".split())
+_BASH = frozenset(("bash", "rbash"))
 _READERS = frozenset(". source sudo doas su runuser ssh chroot unshare nsenter".split())
 _STDIN = ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
 _ASSIGN = re.compile(r"[A-Za-z_]\w*\+?=")
@@ -31,9 +32,9 @@ def unwrapped(argv: Argv, fed: Word | None, aliases: Mapping[str, str]) -> Itera
         return
     words = argv.words
     if fed is not None and name in _READERS and _reads(words, name):
-        yield Script(fed)
+        yield Script(fed, bash=None if name in (".", "source") else False)
     if name in SHELLS:
-        yield from _shell(words, fed)
+        yield from (replace(one, bash=name in _BASH) if isinstance(one, Script) else one for one in _shell(words, fed))
     elif name == "git":
         yield from git(words, aliases)
     elif name.startswith("git-"):
@@ -194,9 +195,10 @@ def _flock(words: Sequence[Word]) -> Iterator[Inner]:
 
 
 def _eval(words: Sequence[Word]) -> Iterator[Inner]:
-    rest = words[2:] if words[1:2] and words[1].text == "--" else words[1:]
+    ended = words[1:2] and words[1].text == "--"  # which only bash takes for no command
+    rest = words[2:] if ended else words[1:]
     if rest:
-        yield Script(joined(rest))
+        yield Script(joined(rest), not ended, bash=None)
 
 
 def _source(words: Sequence[Word]) -> Iterator[Inner]:
@@ -209,7 +211,7 @@ def _source(words: Sequence[Word]) -> Iterator[Inner]:
 def _trap(words: Sequence[Word]) -> Iterator[Inner]:
     rest = words[2:] if words[1:2] and words[1].text == "--" else words[1:]
     if rest and not rest[0].lead.startswith("-"):
-        yield Script(rest[0])
+        yield Script(rest[0], bash=None)
 
 
 def _command(words: Sequence[Word]) -> Iterator[Inner]:
@@ -355,7 +357,7 @@ def _subcommand(name: str, words: Sequence[Word]) -> Iterator[Inner]:
 
 
 def _unsure(inner: Inner) -> Inner:
-    return Runs(inner.words, False, inner.doubt) if isinstance(inner, Runs) else Script(inner.text, False, inner.doubt)
+    return replace(inner, certain=False)
 
 
 def _entry(words: Sequence[Word]) -> Word | None:

@@ -36,6 +36,8 @@ def command(name: str, words: tuple[str, ...]) -> int:
     found = together(verdicts)
     for line in saying.lines(found):
         click.echo(line, err=True)
+    if name == "pre-merge-commit" and not found.allowed:
+        click.echo("The merge has begun already. To end it: git merge --abort", err=True)
     return exits.OK if found.allowed else exits.DENIED
 
 
@@ -91,13 +93,13 @@ def _called(subcommand: str) -> Callable[[Path, Sequence[str]], Iterator[Verdict
 def _typed(folder: Path, subcommand: str, plain: tuple[str, ...]) -> list[tuple[str, ...]]:
     """The git command that called the hook, as it was typed; `plain` where that cannot be seen, or, beside it, where it
     is neither this command nor an alias."""
-    from agent_memory.app.checking import checker
+    from agent_memory.app.checking import checker, clone
     from agent_memory.engines.git.callers import calling
 
     typed = calling()
     if typed is None:
         return [plain]
-    if subcommand in typed or any(word in (checker().situations.of(folder).aliases or ()) for word in typed[1:]):
+    if subcommand in typed or any(word in clone(checker().situations.of(folder)).aliases for word in typed[1:]):
         return [typed]
     return [typed, plain]
 
@@ -110,20 +112,16 @@ def _judged(folder: Path, commands: Sequence[tuple[str, ...]]) -> Iterator[Verdi
 
 
 def _merge(folder: Path, _: Sequence[str]) -> Iterator[Verdict]:
-    """A merge begins. git says in GIT_REFLOG_ACTION what was asked for: of a pull all its words, of a merge not."""
-    from agent_memory.app.checking import checker
+    """A merge begins, or is committed. git says in GIT_REFLOG_ACTION what was asked for: of a pull all its words, of a
+    merge not, and of a commit nothing."""
+    from agent_memory.engines.git.callers import calling
 
     action = os.environ.get("GIT_REFLOG_ACTION", "")
     words = ("git", *action.split())
     if not BEGIN.match(action):
-        return iter(())
-    if action.startswith("merge"):
-        return _judged(folder, _typed(folder, "merge", words))
-    where = checker().situations.of(folder)
-    rebases = where.on("pull.rebase") or where.on(f"branch.{where.branch}.rebase")
-    if rebases and not any(word.startswith(("--rebase", "-r", "--no-rebase")) for word in words):
-        words = (*words[:2], "--rebase", *words[2:])  # as git was told to do once and for all
-    return _judged(folder, [words])
+        typed = calling() or ()
+        return _judged(folder, [typed] if "commit" in typed else [])
+    return _judged(folder, _typed(folder, "merge", words) if action.startswith("merge") else [words])
 
 
 def _push(folder: Path, words: Sequence[str]) -> Iterator[Verdict]:
