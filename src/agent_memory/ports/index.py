@@ -114,6 +114,15 @@ class Embedded:
     complete: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Sampled:
+    """A stored vector, and the words that it was made from."""
+
+    handle: int
+    text: str
+    vector: Vector
+
+
 class Index(Protocol):
     """Vectors of the active space answer; another space can be built beside it and then take its place."""
 
@@ -148,12 +157,19 @@ class Index(Protocol):
         """Whether the active space took its place after this journal line, be it for the first time or again."""
         ...
 
-    def begin(self, space: Space) -> None:
-        """Make room for this space: the active one if there is none yet, else beside it, everything pending."""
+    def begin(self, space: Space, *, anew: bool = False) -> None:
+        """Make room for this space: the active one if there is none yet, else beside it, everything pending. `anew`:
+        also in one that is there, everything is pending that no caller brought a vector for (a `Vector` of nothing,
+        from 0 to 0); each content keeps its old vectors until the first new one comes."""
         ...
 
-    def switch(self, space: Space) -> None:
-        """Make a space active and drop the others. `Conflict` while anything is pending in it."""
+    def switch(self, space: Space, *, anew: bool = False) -> None:
+        """Make a space active and drop the others. `Conflict` while anything is pending in it. `anew`: its vectors are
+        not those that it had; also if it is active already, whoever holds them in memory reads them again."""
+        ...
+
+    def sample(self, space: Space, count: int) -> list[Sampled]:
+        """Some of the vectors that this store's own embedder made, as it has them; not those that callers brought."""
         ...
 
     def pending(self, space: Space, view: View | None = None) -> int:

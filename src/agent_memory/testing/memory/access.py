@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from agent_memory.ports.access import KeyRow, Refusal
-from agent_memory.testing.memory.world import Room
+from agent_memory.testing.memory.world import KEY, OURSELVES, Room, Signature, World, sealed
 
 
 class MemoryAccess:
@@ -15,9 +15,9 @@ class MemoryAccess:
 
     def add(self, key: KeyRow, *, instead: str | None = None) -> None:
         with self._room.writing() as world:
-            world.keys[key.id] = key
+            _note(world, key, key.created_at)
             if instead in world.keys and world.keys[instead].ended_at is None:
-                world.keys[instead] = replace(world.keys[instead], ended_at=key.created_at)
+                _note(world, replace(world.keys[instead], ended_at=key.created_at), key.created_at)
 
     def find(self, id: str) -> KeyRow | None:
         with self._room.reading() as world:
@@ -33,7 +33,7 @@ class MemoryAccess:
             key = world.keys.get(id)
             if key is None or key.ended_at is not None:
                 return False
-            world.keys[id] = replace(key, ended_at=at)
+            _note(world, replace(key, ended_at=at), at)
             return True
 
     def refuse(self, lines: Sequence[Refusal]) -> None:
@@ -43,3 +43,9 @@ class MemoryAccess:
     def refused(self, tenant: str, limit: int) -> list[Refusal]:
         with self._room.reading() as world:
             return [one for one in reversed(world.refusals) if one.tenant == tenant][:limit]
+
+
+def _note(world: World, key: KeyRow, at: int) -> None:
+    """A key as it stands from now on, and its line."""
+    world.keys[key.id] = key
+    world.note(Signature(at, OURSELVES, key.id), KEY, None, None, sealed(b"", repr(key)))
