@@ -51,8 +51,8 @@ class Pool:
     `similarity` is NaN where a candidate has no vector; `counts` is candidates x terms, read term by term; `documents`
     and `frequencies` (documents holding each term) describe all visible records, not the pool.
     `pending` contents of this reader have no vectors yet; those that there were came until the journal line `head`, the
-    last of the snapshot. `hidden`, if it was asked for, counts the versions in the
-    reader's scopes that were not visible, by the first of `HIDDEN` that hid them.
+    last of the snapshot. `damaged` rows of this reader's scopes cannot be read, and are left out. `hidden`, if it was
+    asked for, counts the versions in the reader's scopes that were not visible, by the first of `HIDDEN` that hid them.
     """
 
     seq: int
@@ -69,6 +69,7 @@ class Pool:
     frequencies: NDArray[np.int64]
     hidden: Mapping[str, int] | None = None
     head: int = 0
+    damaged: int = 0
 
 
 Calling = Mapping[str, Callable[[dict[str, Any]], Sequence[str]]]
@@ -146,7 +147,12 @@ class Index(Protocol):
         ...
 
     def hydrate(self, handles: Sequence[int]) -> list[Record]:
-        """The versions behind a pool's handles, in order; what was forgotten meanwhile is left out."""
+        """The versions behind a pool's handles, in order; what was forgotten meanwhile, or cannot be read, is left
+        out."""
+        ...
+
+    def damaged(self, handles: Collection[int]) -> int:
+        """How many of these versions are there and cannot be read."""
         ...
 
     def space(self) -> Space | None:

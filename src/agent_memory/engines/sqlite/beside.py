@@ -44,13 +44,15 @@ def unsound(connection: sqlite3.Connection, checked: Counter[str]) -> Iterator[s
         if table == "receipts":
             rows = _with_shown(connection, rows)
         for *values, seal in counted(rows, table, lambda table=table: _count(connection, table)):  # type: ignore[misc]
-            wrong = garbled(columns, values)
             if seal is None:
                 checked["rows without a checksum"] += 1
-            else:
-                checked[table if table in _TOLD else "other rows"] += 1
-            if wrong or (seal is not None and seal != checksum(*values)):
-                yield f"{table}: {row_named(columns[:1], values)} is not what was written{wrong}"
+                if wrong := garbled(columns, values):
+                    yield f"{table}: {row_named(columns[:1], values)}{wrong}"
+                continue
+            checked[table if table in _TOLD else "other rows"] += 1
+            if seal != checksum(*values):
+                named = row_named(columns[:1], values)
+                yield f"{table}: {named} is not what was written{garbled(columns, values)}"
 
 
 def _with_shown(connection: sqlite3.Connection, rows: Iterable[Row]) -> Iterator[Row]:
@@ -100,7 +102,8 @@ def misshapen(connection: sqlite3.Connection) -> Iterator[str]:
         if len(data) != dimension:
             yield f"vectors: vector {vector} has {len(data)} numbers, its space {dimension}"
         elif seal is None and any(data):
-            length = float(np.linalg.norm(np.frombuffer(data, np.int8).astype(np.float64))) * scale
+            numbers = np.frombuffer(data, np.int8).astype(np.float32)
+            length = math.sqrt(float(numbers @ numbers)) * scale
             if not abs(length - 1) <= math.sqrt(dimension) / 254 + 1e-3:  # what rounding to int8 can come to
                 yield f"vectors: vector {vector} is {length:.3f} long, not 1"
 

@@ -34,6 +34,7 @@ _MEANING: tuple[tuple[str, type[AgentMemoryError], str, str], ...] = (
     ),
     ("file is encrypted", StoreError, "the file is no readable SQLite database", "is it encrypted?"),
     ("malformed", Corrupt, "the database file is damaged", "restore a backup, or run `agent-memory doctor`"),
+    ("could not decode", Corrupt, "a text in the file is not UTF-8", "`agent-memory verify` names the damage"),
     ("locked", StoreError, "the store is busy", "another process holds it for long; try again"),
     ("disk i/o", StoreError, "the disk reported an error", "check the disk and its free space"),
     ("string or blob too big", InvalidInput, "a value is too large for SQLite", "store it in smaller parts"),

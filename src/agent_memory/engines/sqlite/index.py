@@ -82,6 +82,12 @@ class SqliteIndex:
         with self._connections.reading() as connection:
             return Reader(connection, self._interning, View(Scope(), 0)).hydrate(handles)
 
+    def damaged(self, handles: Collection[int]) -> int:
+        with self._connections.reading() as connection:
+            reader = Reader(connection, self._interning, View(Scope(), 0))
+            there = [one for one in handles if reader.is_there(one)]
+            return len(there) - len(reader.hydrate(there))
+
     def space(self) -> Space | None:
         with self._connections.reading() as connection:
             return spaces.active(connection)[1]

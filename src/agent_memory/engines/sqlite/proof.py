@@ -208,14 +208,14 @@ class _Walk:
             self.adopted = reason
         elif operation in (PUT, AMEND):
             found = None if row[_LINE] is None else self._rows.version(seq, row[_VERSION:])
-            if self._compare("versions", row, found, garbled(_TEXTS, row[_VERSION:])) and operation == PUT:
+            if self._compare("versions", row, found) and operation == PUT:
                 self.sealed.add(row[_LINE])
         elif operation in (CONNECT, DISCONNECT):
             self._compare("links", row, self._rows.link(operation, (seq, record, other, scope)))
         elif operation == ERASE:
             self._compare("tombstones", row, self._rows.tombstone(record, seq, scope))
 
-    def _compare(self, what: str, row: tuple[Any, ...], seals: Iterable[bytes] | None, wrong: str = "") -> bool:
+    def _compare(self, what: str, row: tuple[Any, ...], seals: Iterable[bytes] | None) -> bool:
         """Whether one of the seals that the subject of a line may have is the one in the line; None: it is not there
         as the line says, under this number, in this scope, between these records."""
         seq, operation, proof = row[0], NAMES[row[2]], row[_LINE - 2]
@@ -226,7 +226,9 @@ class _Walk:
             return False
         same = bool(_made(lambda: any(one == proof for one in seals)))
         if not same:
-            self.problems.add(f"journal: line {seq}: the {what[:-1]} is not what was written{wrong}")
+            self.problems.add(
+                f"journal: line {seq}: the {what[:-1]} is not what was written{garbled(_TEXTS, row[_VERSION:])}"
+            )
         return same
 
 

@@ -136,7 +136,7 @@ and l.scope in (select value from json_each(:scopes)) and l.link <= :seq and (l.
 and v.scope in (select value from json_each(:scopes)) and {visible}
 
 -- name: shelf_payloads
-select content, payload from contents where content in (select value from json_each(?))
+select content, cast(payload as blob) from contents where content in (select value from json_each(?))
 
 -- name: shelf_versions
 select version, record, content, kind, status, coalesce(conversation, 0), coalesce(position, 0),
@@ -149,10 +149,10 @@ select w.content, w.length, w.terms from words w
 where w.content in (select content from versions where scope = ? and version > ? and content > ?) order by w.content
 
 -- name: shelf_vectors
-select content, scale, data, vector from vectors where scope = ? and space = ?
+select vector, content, scale, data from vectors where scope = ? and space = ?
 
 -- name: shelf_new_vectors
-select content, scale, data, vector from vectors where +scope = ? and +space = ? and vector >= ?
+select vector, content, scale, data from vectors where +scope = ? and +space = ? and vector >= ?
 
 -- name: shelf_changes
 select seq, operation, record from journal where seq > ? and scope in (?, 0)

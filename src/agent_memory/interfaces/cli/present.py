@@ -151,6 +151,8 @@ def _searched(found: Any) -> list[Block]:
     said = f"{len(found)} of {found.searched} memories, {found.milliseconds:.0f} ms, receipt {found.receipt_id}"
     if found.pending:
         said += f"; {found.pending} had no vector yet and were searched by their words only"
+    if found.damaged:
+        said += f"; {found.damaged} rows could not be read and were left out: `{PROGRAM} verify` names them"
     if found.reranked:
         one = found.reranked
         said += f"; {len(one.scores)} of {one.candidates} reranked{f' by {one.by}' if one.by else ''}"
@@ -225,8 +227,8 @@ def verification(one: Verification) -> list[Block]:
         blocks.append(Line(f"ok: {counted}", "green"))
     return [
         *blocks,
-        Line(f"head: {one.seq} {one.head}"),
-        Note("keep the head elsewhere: a later store must contain it"),
+        Line(f"head: {one.seq}:{one.head}"),
+        Note(f"keep this elsewhere: `{PROGRAM} verify --expect SEQ:HEAD` proves that a later store still contains it"),
     ]
 
 

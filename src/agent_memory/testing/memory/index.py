@@ -67,6 +67,9 @@ class MemoryIndex:
             reader = Reader(world, View(Scope(), 0))
             return [reader.record(world.versions[handle]) for handle in handles if handle in world.versions]
 
+    def damaged(self, handles: Collection[int]) -> int:
+        return 0
+
     def space(self) -> Space | None:
         with self._room.reading() as world:
             return world.spaces[0] if world.spaces else None
