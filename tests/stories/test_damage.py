@@ -4,7 +4,7 @@ goes on, and a recall answers without the rows that cannot be read."""
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,13 +56,19 @@ class Cell:
     where: str
 
 
-def meaningless(cell: Cell, after: object) -> bool:
+USED = """select kind from versions union select status from versions union select source from versions
+union select type from links union select actor from journal union select name from fields"""
+
+
+def meaningless(cell: Cell, after: object, used: Collection[object]) -> bool:
     """Changes that change nothing: nobody is told anything else because of them."""
     match cell.table, cell.column:
+        case "names", _:
+            return cell.row["name"] not in used  # nothing goes by this name
         case _, "seal":
             return after is None  # the row is what it was; it only proves it no longer
         case "pending", "part":
-            return after == 0  # all passages of the text are made anew
+            return after == "0"  # all passages of the text are made anew
         case "meta", "value":
             return cell.row["name"] == "scrub" and str(after).removeprefix("-").isdecimal()  # a debt, whatever it says
     return False
@@ -94,6 +100,10 @@ class Damaged:
                 values = {name: value for (name, _), value in zip(columns, row[len(keys) :], strict=True)}
                 yield from (Cell(table, name, values, where) for name, _ in columns)
 
+    def is_meaningless(self, cell: Cell, after: tuple[str, bytes | None]) -> bool:
+        used = [row[0] for row in self.connection.execute(USED)]
+        return meaningless(cell, after[1] and after[1].decode(errors="replace"), used)
+
     def unnoticed(self, cell: Cell, value: str, *given: object) -> str | None:
         """What `verify` should have said after this change, and did not."""
         name = f'"{cell.column}"'
@@ -104,7 +114,7 @@ class Damaged:
             before = self.connection.execute(f"select {raw} from {cell.table} where {cell.where}").fetchone()
             sql = f"update {cell.table} set {name} = {value} where {cell.where} returning {raw}"
             after = self.connection.execute(sql, given).fetchall()[0]
-            if before == after or self.check().problems or meaningless(cell, after[1] and after[1].decode()):
+            if before == after or self.check().problems or self.is_meaningless(cell, after):
                 return None
         except sqlite3.IntegrityError:  # not null, unique, a row number that is no number
             return None

@@ -165,7 +165,7 @@ class Index(Protocol):
 
     def begin(self, space: Space, *, anew: bool = False) -> None:
         """Make room for this space: the active one if there is none yet, else beside it, everything pending. `anew`:
-        also in one that is there, everything is pending that no caller brought a vector for (a `Vector` of nothing,
+        also in the active one everything is pending that no caller brought a vector for (a `Vector` of nothing,
         from 0 to 0); each content keeps its old vectors until the first new one comes."""
         ...
 

@@ -41,7 +41,7 @@ def adopted(connection: sqlite3.Connection, after: int) -> bool:
 
 def begin(connection: sqlite3.Connection, names: Naming, space: Space, anew: bool) -> None:
     if known := _number(connection, space):
-        if anew:
+        if anew and known == active(connection)[0]:
             connection.execute("delete from pending where space = ?", (known,))
             connection.execute(SQL["pend_again"], (known, json.dumps(_brought(connection, known))))
         return

@@ -81,7 +81,7 @@ class MemoryIndex:
 
     def begin(self, space: Space, *, anew: bool = False) -> None:
         with self._room.writing() as world:
-            if anew:
+            if anew and world.spaces[:1] == [space]:
                 world.pending |= {(space, body): 0 for body in world.bodies if not _brought(world, space, body)}
             if space in world.spaces:
                 return
