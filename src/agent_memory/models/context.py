@@ -51,7 +51,7 @@ class LeftOut(Model):
 
 class Context(Model):
     """`text` is ready for a prompt, and `total_tokens` is what the caller's counter says of it: never more than asked
-    for. `rules` stand first, then `preferences`, then the `chunks`."""
+    for. `rules` stand first, then `preferences`, then the `chunks`. `damaged` rows of the store could not be read."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -65,3 +65,4 @@ class Context(Model):
     receipt_id: str = ""
     counter: str = "estimate"
     milliseconds: float = 0.0
+    damaged: int = 0

@@ -252,20 +252,24 @@ class _Rows:
 
     def tombstone(self, record: object, seq: int, scope: object) -> Iterable[bytes] | None:
         sql = "select id from tombstones where record = ? and seq = ? and scope = ?"
-        row = self.connection.execute(sql, (record, seq, scope)).fetchone()
+        row = self._found(sql, (record, seq, scope))
         return None if row is None else (tombstone_seal(id) for id in row)
 
     def link(self, operation: str, line: tuple[Any, ...]) -> Iterable[bytes] | None:
         seq = line[0]
         ended = self._ended_links.get(seq, [])
         link = (ended or [0])[0] if operation == DISCONNECT else seq
-        row = self.connection.execute(_LINK, (link, *line[1:])).fetchone()
+        row = self._found(_LINK, (link, *line[1:]))
         if row is None or len(ended) > 1:
             return None
         salt, *ends, weight, properties = row
         if operation == DISCONNECT:
             return (cut_seal(salt, one) for one in (link,))
         return _late(lambda: link_seals(salt, ends, weight, properties, ended[0] if ended else None))
+
+    def _found(self, sql: str, place: tuple[object, ...]) -> tuple[Any, ...] | None:
+        """None also where a line says what cannot be looked for, such as a text that is not UTF-8."""
+        return cast("tuple[Any, ...] | None", _made(lambda: self.connection.execute(sql, place).fetchone()))
 
     def version(self, seq: int, row: tuple[Any, ...]) -> Iterable[bytes] | None:
         id, kind, tenant, user, agent, number, text, payload, salt, *said = row
