@@ -127,6 +127,24 @@ def test_verify_lists_problems_and_exits_with_1(here: Any, remembered: str, stor
     assert (found.code, found.json["ok"]) == (1, False)
 
 
+def test_verify_expects_the_head_that_was_noted(here: Any, remembered: str) -> None:
+    noted = re.search(r"^head: ([0-9]+:[0-9a-f]{64})$", here("verify").out, re.MULTILINE)
+    assert noted and here("add", "another").code == 0
+    assert here("verify", "--expect", noted[1]).code == 0
+    cut = here("verify", "--expect", f"99{noted[1]}")
+    assert cut.code == 1 and "the end was cut off" in cut.out
+    assert here("verify", "--expect", "nonsense").code == 2
+
+
+def test_a_recall_says_what_it_left_out(here: Any, remembered: str, store: Path) -> None:
+    with closing(sqlite3.connect(store)) as connection, connection:
+        connection.execute("update vectors set data = x'00'")
+    for command in ("recall", "context"):
+        assert here(command, "staging", "--json").json["damaged"] == 1
+    assert here("rebuild", "--vectors").code == 0
+    assert here("recall", "staging", "--json").json["damaged"] == 0 and here("verify").code == 0
+
+
 def test_preferences_goals_and_the_rest(here: Any) -> None:
     here("prefer", "git", "merge style", "rebase")
     here("prefer", "git", "signed", "true")

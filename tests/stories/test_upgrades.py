@@ -13,6 +13,7 @@ import pytest
 
 from agent_memory import AgentMemory
 from agent_memory.engines.sqlite import schema
+from agent_memory.engines.sqlite.beside import SEALED
 from agent_memory.engines.sqlite.connection import Connections
 from agent_memory.models import Entity
 from agent_memory.models.errors import AgentMemoryError
@@ -50,7 +51,10 @@ def test_the_second_step_learns_from_receipts_when_records_were_recalled(timed: 
     path = timed._client.runtime.url.removeprefix("sqlite:///")
     timed.close()
     old = sqlite3.connect(path)
-    old.executescript("drop table accessed; drop table keys; drop table refusals; pragma user_version = 1;")
+    old.executescript("drop table accessed; drop table keys; drop table refusals;")
+    for table in SEALED.keys() - {"accessed", "refusals"}:
+        old.execute(f"alter table {table} drop column seal")
+    old.execute("pragma user_version = 1")
     old.close()
     with AgentMemory(user_id="ada", clock=clock) as memory:
         assert memory.semantic.get_entity(ada.id).access_count == 2

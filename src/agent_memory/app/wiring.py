@@ -45,6 +45,11 @@ class Gated:
     def space(self) -> Space:
         return self.embedder.space
 
+    @property
+    def service(self) -> str | None:
+        """Who is asked, if it is a service."""
+        return getattr(self.embedder, "service", None)
+
     def passages(self, text: str) -> list[Passage]:
         with self.gate:
             return self.embedder.passages(text)
@@ -53,8 +58,7 @@ class Gated:
         return self.embed_and_count(texts)[0]
 
     def embed_and_count(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], int | None]:
-        service = getattr(self.embedder, "service", None)
-        with self.gate, asked_of_model("embeddings", self.space.model, service, texts=len(texts)):
+        with self.gate, asked_of_model("embeddings", self.space.model, self.service, texts=len(texts)):
             rows, tokens = embed_and_count(self.embedder, texts)
             tell(**{"gen_ai.usage.input_tokens": tokens, "gen_ai.embeddings.dimension.count": self.space.dimension})
             return rows, tokens

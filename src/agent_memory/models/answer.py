@@ -105,9 +105,10 @@ class Reranked(Model):
 
 class Recalled(Model):
     """Hits, best first: iterate, index, or take `.hits`. `pending` texts had no vector yet and were found by
-    their words only. `space` is the embedding space that meaning was compared in; None if it was not. `tokens` were
-    read to embed the question, for so much `money`; None where that is not known. `reranked` is there where the recipe
-    asks for a reranker, and `trace` if it was asked for."""
+    their words only. `damaged` rows of the store could not be read and were left out: `verify` names them. `space` is
+    the embedding space that meaning was compared in; None if it was not. `tokens` were read to embed the question, for
+    so much `money`; None where that is not known. `reranked` is there where the recipe asks for a reranker, and `trace`
+    if it was asked for."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -124,6 +125,7 @@ class Recalled(Model):
     money: float | None = None
     trace: Trace | None = None
     reranked: Reranked | None = None
+    damaged: int = 0
 
     def __iter__(self) -> Iterator[Hit]:  # type: ignore[override]
         return iter(self.hits)

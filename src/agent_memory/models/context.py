@@ -51,7 +51,7 @@ class LeftOut(Model):
 
 class Context(Model):
     """`text` is ready for a prompt, and `total_tokens` is what the caller's counter says of it: never more than asked
-    for. `rules` stand first, then `preferences`, then the `chunks`."""
+    for. `rules` stand first, then `preferences`, then the `chunks`. `damaged` rows of the store could not be read."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -67,3 +67,4 @@ class Context(Model):
     milliseconds: float = 0.0
     untrusted: str | None = None
     """The repository whose pages are only quoted here, since nobody has trusted it."""
+    damaged: int = 0

@@ -69,7 +69,7 @@ def clean_name(name: str) -> str:
 Moment = Annotated[datetime, AfterValidator(aware_utc)]
 Text = Annotated[str, AfterValidator(clean_text)]
 Name = Annotated[str, AfterValidator(clean_name)]
-Unit = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False)]
+Unit = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False), AfterValidator(lambda number: number + 0.0)]
 
 
 class Model(BaseModel):

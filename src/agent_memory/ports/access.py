@@ -1,4 +1,5 @@
-"""Keys and refusals: what the network doors keep in the store. Neither is journalled."""
+"""Keys and refusals: what the network doors keep in the store. A key has a line in the journal when it is made and when
+it ends, so that `verify` notices one that was revived, changed or slipped in; refusals have none."""
 
 from __future__ import annotations
 

@@ -22,7 +22,8 @@ class Terms:
 
 @dataclass(frozen=True, slots=True)
 class Vector:
-    """An int8 vector of `text[start:end]`; the true value of a number is `scale` times it."""
+    """An int8 vector of `text[start:end]`, or one that a caller brought (`start` and `end` are 0); the true value of a
+    number is `scale` times it."""
 
     part: int
     start: int
@@ -206,6 +207,14 @@ class Applied:
     repeated: bool = False
     scrubbed: bool = True
     erased: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A journal line, and the value of the chain at it, that somebody noted elsewhere."""
+
+    seq: int
+    head: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,8 +51,8 @@ class Pool:
     `similarity` is NaN where a candidate has no vector; `counts` is candidates x terms, read term by term; `documents`
     and `frequencies` (documents holding each term) describe all visible records, not the pool.
     `pending` contents of this reader have no vectors yet; those that there were came until the journal line `head`, the
-    last of the snapshot. `hidden`, if it was asked for, counts the versions in the
-    reader's scopes that were not visible, by the first of `HIDDEN` that hid them.
+    last of the snapshot. `damaged` rows of this reader's scopes cannot be read, and are left out. `hidden`, if it was
+    asked for, counts the versions in the reader's scopes that were not visible, by the first of `HIDDEN` that hid them.
     """
 
     seq: int
@@ -69,6 +69,7 @@ class Pool:
     frequencies: NDArray[np.int64]
     hidden: Mapping[str, int] | None = None
     head: int = 0
+    damaged: int = 0
 
 
 Calling = Mapping[str, Callable[[dict[str, Any]], Sequence[str]]]
@@ -114,6 +115,15 @@ class Embedded:
     complete: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Sampled:
+    """A stored vector, and the words that it was made from."""
+
+    handle: int
+    text: str
+    vector: Vector
+
+
 class Index(Protocol):
     """Vectors of the active space answer; another space can be built beside it and then take its place."""
 
@@ -137,7 +147,12 @@ class Index(Protocol):
         ...
 
     def hydrate(self, handles: Sequence[int]) -> list[Record]:
-        """The versions behind a pool's handles, in order; what was forgotten meanwhile is left out."""
+        """The versions behind a pool's handles, in order; what was forgotten meanwhile, or cannot be read, is left
+        out."""
+        ...
+
+    def damaged(self, handles: Collection[int]) -> int:
+        """How many of these versions are there and cannot be read."""
         ...
 
     def space(self) -> Space | None:
@@ -148,12 +163,19 @@ class Index(Protocol):
         """Whether the active space took its place after this journal line, be it for the first time or again."""
         ...
 
-    def begin(self, space: Space) -> None:
-        """Make room for this space: the active one if there is none yet, else beside it, everything pending."""
+    def begin(self, space: Space, *, anew: bool = False) -> None:
+        """Make room for this space: the active one if there is none yet, else beside it, everything pending. `anew`:
+        also in the active one everything is pending that no caller brought a vector for (a `Vector` of nothing,
+        from 0 to 0); each content keeps its old vectors until the first new one comes."""
         ...
 
-    def switch(self, space: Space) -> None:
-        """Make a space active and drop the others. `Conflict` while anything is pending in it."""
+    def switch(self, space: Space, *, anew: bool = False) -> None:
+        """Make a space active and drop the others. `Conflict` while anything is pending in it. `anew`: its vectors are
+        not those that it had; also if it is active already, whoever holds them in memory reads them again."""
+        ...
+
+    def sample(self, space: Space, count: int) -> list[Sampled]:
+        """Some of the vectors that this store's own embedder made, as it has them; not those that callers brought."""
         ...
 
     def pending(self, space: Space, view: View | None = None) -> int:

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from agent_memory.models.kinds.kind import Kind
 from agent_memory.models.record import JournalLine, Link, Linked, Record, Scope, Status
-from agent_memory.ports.changes import Applied, Author, Change, Derived, Expect, Once, Verified
+from agent_memory.ports.changes import Applied, Author, Change, Derived, Expect, Mark, Once, Verified
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,9 +105,10 @@ class RecordStore(Protocol):
 
     def journal(self, view: View, *, after: int = 0, limit: int = 100, id: str | None = None) -> list[JournalLine]: ...
 
-    def verify(self, derive: Checker | None = None) -> Verified:
-        """Prove the journal's chain, every version and link against its line (what it says, whose it is, which ones
-        it ended), and that nothing is loose. With `derive`, words and fields are made again and compared."""
+    def verify(self, derive: Checker | None = None, expect: Mark | None = None) -> Verified:
+        """Prove the journal's chain, every version, link and key against its line (what it says, whose it is, which
+        ones it ended), and that nothing is loose. With `derive`, words and fields are made again and compared. With
+        `expect`, the journal must still hold that line. Damage is reported, never raised."""
         ...
 
     def rebuild(self, derive: Deriver) -> Mapping[str, int]:

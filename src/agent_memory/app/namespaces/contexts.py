@@ -72,6 +72,7 @@ class Contexts(Namespace):
         context = made.context.model_copy(
             update={
                 "receipt_id": recalled.receipt_id,
+                "damaged": recalled.damaged,
                 "counter": counter if isinstance(counter, str) else "function",
                 "milliseconds": round((time.perf_counter() - started) * 1000, 3),
                 "untrusted": untrusted,

@@ -9,6 +9,7 @@ from agent_memory.app.namespaces.asking import Where, asked
 from agent_memory.app.operations import TABLE, Namespace, Permission, operation
 from agent_memory.core.write.commit import How, Revision, commit, commit_after_reading, connect, once
 from agent_memory.core.write.forget import forget
+from agent_memory.core.write.normalise import unit_interval
 from agent_memory.models.draft import Draft
 from agent_memory.models.errors import Changed, InvalidInput, NotFound
 from agent_memory.models.kinds.kind import fold
@@ -165,11 +166,12 @@ class Records(Namespace):
 
         With `if_version` only if that is still its newest version; otherwise `Changed`, and nothing is written.
         """
-        for name, number in (("importance", importance), ("confidence", confidence)):
-            if number is not None and not 0 <= number <= 1:
-                raise InvalidInput(f"{name}: {number} is outside 0 to 1", field=name)
+        important, sure = (
+            None if number is None else unit_interval(name, number)
+            for name, number in (("importance", importance), ("confidence", confidence))
+        )
         end = None if valid_to is None else to_micros(valid_to)
-        change = Amend(id, status and Status(status), importance, confidence, end)
+        change = Amend(id, status and Status(status), important, sure, end)
         client, author, expect = self._client, self._client.author(), []
         if_version = condition.get("if_version")
         if if_version is not None and (known := client.runtime.store.records.history(client.view(), id)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -10,16 +11,20 @@ from typing import Any
 from agent_memory.app import worker
 from agent_memory.app.operations import Namespace, Permission, operation
 from agent_memory.core.write.normalise import deriver
+from agent_memory.core.write.sample import sample
+from agent_memory.models.errors import InvalidInput
 from agent_memory.models.model import Model
 from agent_memory.models.moment import from_micros
+from agent_memory.ports.changes import Mark
 
 SCALE_BYTES = 8
 OF_THE_STORE = ("store", "bytes_on_disk", "resident_bytes")
 
 
 class Verification(Model):
-    """`ok` when the journal's chain holds, everything in the store is what was written, and words and indexed fields
-    are what follows from it. Keep `seq` and `head` elsewhere: a later store must still contain that line."""
+    """`ok` when the journal's chain holds, everything in the store is what was written, and words, indexed fields and a
+    sample of the vectors are what follows from it. Keep `seq` and `head` elsewhere, as `SEQ:HEAD`: `verify(expect=…)`
+    then proves that a later store still contains that line."""
 
     ok: bool
     seq: int
@@ -54,19 +59,26 @@ class Upkeep(Namespace):
     @operation(
         "upkeep.verify", "POST /verify", permission=Permission.OPERATOR, command="verify", toolset="upkeep/verify"
     )
-    def verify(self) -> Verification:
-        """Prove the journal's hash chain and every record against it."""
+    def verify(self, expect: str | None = None) -> Verification:
+        """Prove the journal's hash chain, every record and every key against it, and look for damage in all the rest.
+
+        `expect` is `SEQ:HEAD` of an earlier run, noted elsewhere: a journal whose end was cut off, or that was written
+        anew, no longer holds that line.
+        """
         runtime = self._client.runtime
         again, kinds = deriver(runtime.kinds), runtime.kinds
         found = runtime.store.records.verify(
-            lambda kind, text, payload: again(kind, text, payload) if kind in kinds else None
+            lambda kind, text, payload: again(kind, text, payload) if kind in kinds else None,
+            None if expect is None else _mark(expect),
         )
+        made, strange = sample(runtime.embedding.embedder, runtime.store.index)
+        problems = [*found.problems, *strange]
         return Verification(
-            ok=not found.problems,
+            ok=not problems,
             seq=found.seq,
             head=found.head,
-            checked=dict(found.checked),
-            problems=list(found.problems),
+            checked={**found.checked, **({"vectors made anew": made} if made else {})},
+            problems=problems,
         )
 
     @operation("upkeep.catch_up", "POST /catch-up", permission=Permission.WRITE)
@@ -91,21 +103,33 @@ class Upkeep(Namespace):
     def rebuild(self, vectors: bool = False) -> dict[str, Any]:
         """Make everything derived again: words, fields, views and missing vectors.
 
-        With `vectors`, another embedder's space is built beside the old one, which answers until it is complete.
+        With `vectors`, all of them are made anew; another embedder's space is built beside the old one, which answers
+        until it is complete. Vectors that callers brought stay, unless the space is another.
         """
         runtime = self._client.runtime
         made = dict(runtime.store.records.rebuild(deriver(runtime.kinds)))
         space = runtime.embedding.space
         if vectors:
-            runtime.store.index.begin(space)
+            runtime.store.index.begin(space, anew=True)
         else:
             runtime.embedding.agree()
         before = runtime.store.index.pending(space)
         left = runtime.embedding.catch_up(None, seconds=None, now=self._client.now())
         if vectors:
-            runtime.store.index.switch(space)
+            runtime.store.index.switch(space, anew=True)
             runtime.embedding.disagree()
         return {**made, "vectors": before - left, "pending_vectors": left, "space": space.fingerprint}
+
+
+def _mark(text: str) -> Mark:
+    seq, _, head = text.partition(":")
+    if not re.fullmatch("[0-9]{1,18}", seq) or not re.fullmatch("[0-9a-fA-F]{64}", head):
+        raise InvalidInput(
+            f"expect: {text!r} is not SEQ:HEAD",
+            hint="the number and the 64 hexadecimal digits that an earlier `agent-memory verify` printed",
+            field="expect",
+        )
+    return Mark(int(seq), head.lower())
 
 
 def resident_bytes() -> int | None:

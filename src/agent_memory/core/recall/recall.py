@@ -13,7 +13,7 @@ from agent_memory.core.recall.question import Asked, names, read, spoken
 from agent_memory.core.recall.receipt import Question, receipt_line
 from agent_memory.core.recall.rerank import Judge
 from agent_memory.core.recall.score import rank
-from agent_memory.core.recall.select import Hydrate, select
+from agent_memory.core.recall.select import select
 from agent_memory.core.recall.trace import traced
 from agent_memory.core.write.embed import Embedding
 from agent_memory.models.answer import Recalled
@@ -66,8 +66,9 @@ def answer(recalling: Recalling, question: Question) -> tuple[Recalled, ReceiptL
     with span("recall.fuse"):
         ranking = rank(pool, asked, question.recipe, question.view.now, reached.evidence)
     judge = Judge(recalling.reranker, question.text, question.reranked)
+    hydrating = Hydrating(recalling.index)
     with span("recall.select"):
-        best = select(pool, ranking, question.recipe, question.k, _hydrating(recalling.index), judge)
+        best = select(pool, ranking, question.recipe, question.k, hydrating, judge)
     with span("recall.explain"):
         entities = ways(recalling.index, reached, [one.record.seq for one in best])
         hits = [explained(one, pool, ranking, asked, question.recipe, entities.get(one.record.seq, [])) for one in best]
@@ -80,6 +81,7 @@ def answer(recalling: Recalling, question: Question) -> tuple[Recalled, ReceiptL
         searched=pool.documents,
         candidates=len(pool.handles),
         pending=pool.pending,
+        damaged=pool.damaged + hydrating.damaged(),
         space=probe.space.fingerprint if probe.space else None,
         milliseconds=round((time.perf_counter() - started) * 1000, 3),
         tokens=tokens,
@@ -109,12 +111,23 @@ def _gathered(recalling: Recalling, question: Question, probe: Probe) -> Pool:
     return gather()
 
 
-def _hydrating(index: Index) -> Hydrate:
-    def hydrate(handles: Sequence[int]) -> list[Record]:
-        with span("recall.hydrate", records=len(handles)):
-            return index.hydrate(handles)
+class Hydrating:
+    """Reads records, and remembers which of them did not come."""
 
-    return hydrate
+    def __init__(self, index: Index) -> None:
+        self._index = index
+        self._missing: set[int] = set()
+
+    def __call__(self, handles: Sequence[int]) -> list[Record]:
+        with span("recall.hydrate", records=len(handles)):
+            found = self._index.hydrate(handles)
+        if len(found) < len(handles):
+            self._missing |= {*handles} - {record.seq for record in found}
+        return found
+
+    def damaged(self) -> int:
+        """How many of those cannot be read; the others were forgotten meanwhile."""
+        return self._index.damaged(self._missing) if self._missing else 0
 
 
 def _checked(question: Question) -> str:

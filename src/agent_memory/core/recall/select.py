@@ -31,7 +31,10 @@ def select(pool: Pool, ranking: Ranking, recipe: Recipe, k: int, hydrate: Hydrat
     rows = ranking.best(recipe.min_relevance)
     room = Room(pool, recipe)
     if not recipe.reads_head:
-        return _records(pool, ranking, list(islice((row for row in rows if room.takes(row)), k)), hydrate)
+        best, found = (row for row in rows if room.takes(row)), list[Chosen]()
+        while len(found) < k and (page := list(islice(best, k - len(found)))):
+            found += _records(pool, ranking, page, hydrate)
+        return found
     size = recipe.head
     pages = (list(islice(rows, size)) for _ in range(0, LONGEST_WALK, size))
     read = (_records(pool, ranking, page, hydrate) for page in pages if page)
@@ -73,7 +76,7 @@ def _arranged(pages: Iterator[list[Chosen]], recipe: Recipe, room: Room, judge: 
 
 
 def _records(pool: Pool, ranking: Ranking, rows: Sequence[int], hydrate: Hydrate) -> list[Chosen]:
-    """What was forgotten meanwhile is left out."""
+    """What was forgotten meanwhile, or cannot be read, is left out."""
     fitting = dict(zip(rows, ranking.relevance_of(rows), strict=True))
     handles = {int(pool.handles[row]): row for row in rows}
     found = hydrate(list(handles))

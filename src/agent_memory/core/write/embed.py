@@ -108,8 +108,8 @@ class Embedding:
         ]
 
     def given(self, vector: Sequence[float], text: str) -> tuple[Vector, ...]:
-        """A vector that the caller brought."""
-        return (Vector(0, 0, len(text), *quantised(self.direction(vector))),)
+        """A vector that the caller brought: made of no part of the text that anybody knows."""
+        return (Vector(0, 0, 0, *quantised(self.direction(vector))),)
 
     def direction(self, vector: Sequence[float]) -> NDArray[np.float32]:
         """Somebody else's vector, checked and at length one."""

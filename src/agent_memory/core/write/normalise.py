@@ -103,11 +103,12 @@ def _source(kind: Kind, given: str | None) -> str:
 
 
 def unit_interval(field: str, number: float) -> float:
+    """A float from 0 to 1; -0.0, which a column of numbers does not know, is 0.0."""
     if not math.isfinite(number):
         raise InvalidInput(f"{field}: {number!r} is no finite number", hint="use 0 to 1", field=field)
     if not 0 <= number <= 1:
         raise InvalidInput(f"{field}: {number} is outside 0 to 1", hint="use 0 to 1", field=field)
-    return float(number)
+    return float(number) + 0.0
 
 
 def moment(field: str, value: datetime) -> int:

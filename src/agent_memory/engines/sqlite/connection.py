@@ -59,6 +59,8 @@ def translated(error: sqlite3.Error, path: str) -> AgentMemoryError:
     """A SQLite error as one of ours."""
     code = _code(error)
     found = _MEANING.get(code) or _MEANING.get(code & 0xFF)
+    if "could not decode" in str(error).lower():  # Python's own, without a code
+        found = (Corrupt, "a text in the file is not UTF-8", "`agent-memory verify` names the damage")
     if found is None:
         return StoreError(f"SQLite could not do it: {error}: {path}", hint="run `agent-memory doctor`")
     kind, message, hint = found

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from agent_memory.engines.sqlite.connection import Connections
 from agent_memory.engines.sqlite.interning import known_scope, scope_number
+from agent_memory.engines.sqlite.seals import sealed
 from agent_memory.engines.sqlite.statements import SQL
 from agent_memory.ports.working import Desk
 
@@ -25,7 +26,7 @@ class SqliteWorking:
         with self._connections.writing(durable=False) as connection:
             self._sweep(connection, now)
             scope = scope_number(connection, desk.scope)
-            connection.execute(SQL["working_set"], (scope, desk.conversation, key, value, expires_at))
+            connection.execute(SQL["working_set"], sealed(scope, desk.conversation, key, value, expires_at))
 
     def get(self, desk: Desk, key: str, *, now: int) -> str | None:
         with self._connections.reading() as connection:
@@ -55,11 +56,12 @@ class SqliteWorking:
     def push(self, desk: Desk, name: str, item: str, *, keep: int, expires_at: int, now: int) -> None:
         with self._connections.writing(durable=False) as connection:
             self._sweep(connection, now)
-            scope_number(connection, desk.scope)
-            place = (*_place(connection, desk), name)
+            place = (scope_number(connection, desk.scope), desk.conversation, name)
+            last = connection.execute("select coalesce(max(item), 0) from lists").fetchone()[0]
             connection.execute(
-                "insert into lists (scope, conversation, name, value, expires_at) values (?, ?, ?, ?, ?)",
-                (*place, item, expires_at),
+                "insert into lists (item, scope, conversation, name, value, expires_at, seal) "
+                "values (?, ?, ?, ?, ?, ?, ?)",
+                sealed(last + 1, *place, item, expires_at),
             )
             connection.execute(
                 "delete from lists where scope = ? and conversation = ? and name = ? and item not in (select item "

@@ -17,7 +17,7 @@ from agent_memory.engines.sqlite.schema import check_version
 from agent_memory.models.record import Record, Scope
 from agent_memory.ports.abandon import finishing
 from agent_memory.ports.embedder import Space
-from agent_memory.ports.index import Called, Calling, Embedded, Pool, Probe, Step, Unembedded
+from agent_memory.ports.index import Called, Calling, Embedded, Pool, Probe, Sampled, Step, Unembedded
 from agent_memory.ports.records import View
 
 if TYPE_CHECKING:
@@ -82,6 +82,12 @@ class SqliteIndex:
         with self._connections.reading() as connection:
             return Reader(connection, self._interning, View(Scope(), 0)).hydrate(handles)
 
+    def damaged(self, handles: Collection[int]) -> int:
+        with self._connections.reading() as connection:
+            reader = Reader(connection, self._interning, View(Scope(), 0))
+            there = [one for one in handles if reader.is_there(one)]
+            return len(there) - len(reader.hydrate(there))
+
     def space(self) -> Space | None:
         with self._connections.reading() as connection:
             return spaces.active(connection)[1]
@@ -90,15 +96,19 @@ class SqliteIndex:
         with self._connections.reading() as connection:
             return spaces.adopted(connection, after)
 
-    def begin(self, space: Space) -> None:
+    def begin(self, space: Space, *, anew: bool = False) -> None:
         with self._connections.writing() as connection:
             check_version(connection, self._connections.name)
-            spaces.begin(connection, Naming(self._interning, connection), space)
+            spaces.begin(connection, Naming(self._interning, connection), space, anew)
 
-    def switch(self, space: Space) -> None:
+    def switch(self, space: Space, *, anew: bool = False) -> None:
         with self._connections.writing() as connection:
             check_version(connection, self._connections.name)
-            spaces.switch(connection, Naming(self._interning, connection), space)
+            spaces.switch(connection, Naming(self._interning, connection), space, anew)
+
+    def sample(self, space: Space, count: int) -> list[Sampled]:
+        with self._connections.reading() as connection:
+            return spaces.sample(connection, space, count)
 
     def pending(self, space: Space, view: View | None = None) -> int:
         if self._connections.read_only:  # what it lacks, nobody here can add

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 
+from agent_memory.engines.sqlite.seals import checksum
 from agent_memory.models.record import Scope
 
 
@@ -115,10 +116,11 @@ def scope_number(connection: sqlite3.Connection, scope: Scope) -> int:
     """For writers: made when it is new."""
     found = known_scope(connection, scope)
     if found is None:
+        words = (scope.tenant, scope.user, scope.agent)
         found = connection.execute(
-            "insert into scopes (tenant, user, agent) values (?, ?, ?) returning scope",
-            (scope.tenant, scope.user, scope.agent),
+            "insert into scopes (tenant, user, agent) values (?, ?, ?) returning scope", words
         ).fetchone()[0]
+        connection.execute("update scopes set seal = ? where scope = ?", (checksum(found, *words), found))
     return found
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from agent_memory.engines.sqlite.statements import SQL
 
-PUT, AMEND, CONNECT, DISCONNECT, ERASE, EMBED, ADOPT = (
+PUT, AMEND, CONNECT, DISCONNECT, ERASE, EMBED, ADOPT, KEY = (
     "put",
     "amend",
     "connect",
@@ -18,9 +18,10 @@ PUT, AMEND, CONNECT, DISCONNECT, ERASE, EMBED, ADOPT = (
     "erase",
     "embed",
     "adopt",
+    "key",
 )
-OPERATIONS = {name: number for number, name in enumerate((PUT, AMEND, CONNECT, DISCONNECT, ERASE, EMBED, ADOPT), 1)}
-NAMES = {number: name for name, number in OPERATIONS.items()}
+NAMES = dict(enumerate((PUT, AMEND, CONNECT, DISCONNECT, ERASE, EMBED, ADOPT, KEY), 1))
+OPERATIONS = {name: number for number, name in NAMES.items()}
 GENESIS = bytes(32)
 OURSELVES = "agent-memory"  # the actor of what the library does by itself
 

@@ -37,8 +37,8 @@ class Linking:
             if same:
                 return Outcome(Effect.UNCHANGED, self.writer.id_of(source))
             self.connection.execute(SQL["end_link"], (self.writer.ledger.next, old[0]))
-        said = (source, target, change.type, change.weight, change.properties)
-        proof = link_seal(change.salt, *said, ended=old[0] if old else None)
+        between = (source, target, change.type)
+        proof = link_seal(change.salt, between, change.weight, change.properties, old[0] if old else None)
         link = self.writer.ledger.append(CONNECT, scope, source, target, proof)
         values = (link, source, target, kind, scope, change.weight, change.properties, change.salt)
         self.connection.execute(SQL["insert_link"], values)

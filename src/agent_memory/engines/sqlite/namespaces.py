@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agent_memory.engines.sqlite.connection import Connections
+from agent_memory.engines.sqlite.seals import sealed
 from agent_memory.models.errors import InvalidInput
 from agent_memory.models.kinds.kind import canonical_json
 from agent_memory.ports.quantise import quantised, unit
@@ -27,9 +28,10 @@ class SqliteVectors:
             if row is not None and row[0] != len(data):
                 raise _wrong_dimension(namespace, row[0], len(data))
             connection.execute(
-                "insert into namespaces (namespace, id, scale, data, metadata) values (?, ?, ?, ?, ?) on conflict "
-                "do update set scale = excluded.scale, data = excluded.data, metadata = excluded.metadata",
-                (namespace, id, scale, data, text),
+                "insert into namespaces (namespace, id, scale, data, metadata, seal) values (?, ?, ?, ?, ?, ?) "
+                "on conflict do update set scale = excluded.scale, data = excluded.data, metadata = excluded.metadata, "
+                "seal = excluded.seal",
+                sealed(namespace, id, scale, data, text),
             )
 
     def query(

@@ -6,12 +6,13 @@ import heapq
 import json
 import sqlite3
 from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
 from typing import Any
 
 from agent_memory.engines.sqlite.interning import Interning, known_label
 from agent_memory.engines.sqlite.journal import NAMES
 from agent_memory.engines.sqlite.statements import SQL
-from agent_memory.models.errors import NotFound
+from agent_memory.models.errors import Corrupt, NotFound
 from agent_memory.models.moment import from_micros, maybe_moment
 from agent_memory.models.record import JournalLine, Link, Linked, Record, Scope, Status
 from agent_memory.ports.index import Step
@@ -137,28 +138,58 @@ class Reader:
         return None
 
     def standing(self, records: Iterable[int]) -> list[Record]:
-        """What the view shows of the records with these numbers."""
-        found = (self._versions(OF_RECORD, record=record) for record in records)
-        return [self.record(rows[-1]) for rows in found if rows]
+        """What the view shows of the records with these numbers, those that cannot be read left out."""
+        found = []
+        for record in records:
+            with suppress(Corrupt, sqlite3.OperationalError):
+                found += [self.record(row) for row in self._versions(OF_RECORD, record=record)[-1:]]
+        return found
 
     def hydrate(self, handles: Sequence[int]) -> list[Record]:
-        rows: dict[int, Row] = {}
+        found: dict[int, Record] = {}
         for chunk in _chunks(list(handles), 500):
-            marks = ",".join("?" * len(chunk))
+            for row in self._hydrated(chunk):
+                with suppress(Corrupt):
+                    found[row[0]] = self.record(row)
+        return [found[handle] for handle in handles if handle in found]
+
+    def _hydrated(self, handles: Sequence[int]) -> list[Row]:
+        marks = ",".join("?" * len(handles))
+        try:
             sql = f"{SQL['version_columns']} where v.version in ({marks})"
-            rows |= {row[0]: row for row in self.connection.execute(sql, chunk)}
-        return [self.record(rows[handle]) for handle in handles if handle in rows]
+            return self.connection.execute(sql, handles).fetchall()
+        except sqlite3.OperationalError as error:
+            if "decode" not in str(error):
+                raise
+        if len(handles) == 1:  # a text of it is not UTF-8
+            return []
+        return [row for handle in handles for row in self._hydrated([handle])]
+
+    def is_there(self, handle: int) -> bool:
+        return self.connection.execute("select 1 from versions where version = ?", (handle,)).fetchone() is not None
 
     def record(self, row: Row) -> Record:
+        try:
+            return self._record(row)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise Corrupt(
+                f"record {row[1]!a} cannot be read: {type(error).__name__}",
+                hint="`agent-memory verify` names the damage",
+            ) from None
+
+    def _record(self, row: Row) -> Record:
         (version, id, kind, scope, text, payload, key, conversation, repository, status, importance, confidence,
          source, valid_from, valid_to, number, _, _, at, ended) = row  # fmt: skip
         name = self.interning.text
+        said = json.loads(payload)
+        if {type(id), type(text), type(said)} != {str, dict} or {type(importance), type(confidence)} != {float}:
+            raise TypeError("a column of another type")
         return Record.trusted(
             id=id,
             kind=name(self.connection, kind),
             scope=self.interning.scope(self.connection, scope),
             text=text,
-            payload=json.loads(payload),
+            payload=said,
             key=key,
             conversation_id=conversation,
             repository=repository,
@@ -226,8 +257,9 @@ class Reader:
         for against, (near, far) in enumerate((("source", "target"), ("target", "source"))):
             sql = SQL["steps"].format(near=near, far=far, visible=SQL["visible"])
             for link, here, there, kind, weight, status in self.connection.execute(sql, values):
-                type, shown = name(self.connection, kind), Status(name(self.connection, status))
-                found.append((link, against, Step(here, there, type, weight, not against, shown)))
+                with suppress(TypeError, ValueError):  # of what is damaged, no link is followed
+                    type, shown = name(self.connection, kind), Status(name(self.connection, status))
+                    found.append((link, against, Step(here, there, type, float(weight), not against, shown)))
         return [step for _, _, step in sorted(found, key=lambda one: one[:2])]
 
     # -- the journal

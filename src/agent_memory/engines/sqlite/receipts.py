@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from agent_memory.engines.sqlite import scrub
 from agent_memory.engines.sqlite.connection import BRIEF_SECONDS, Connections
 from agent_memory.engines.sqlite.interning import Interning, known_scope, scope_number
+from agent_memory.engines.sqlite.seals import checksum, sealed, sealed_again
 from agent_memory.models.record import Scope
 from agent_memory.ports.receipts import RETENTION, Accesses, Kept, ReceiptLine
 from agent_memory.ports.records import View
@@ -95,24 +96,37 @@ def _keep(connection: sqlite3.Connection, line: ReceiptLine) -> None:
     )
     if None in shown or None in named:
         return  # it tells of what is erased
-    receipt = connection.execute(
-        "insert into receipts (id, scope, at, seq, terms, body) values (?, ?, ?, ?, ?, ?) returning receipt",
-        (line.id, scope_number(connection, line.view.scope), line.view.now, line.seq, line.terms, line.body),
-    ).fetchone()[0]
-    connection.executemany(
-        "insert or ignore into shown (record, receipt) values (?, ?)",
-        [(record, receipt) for (record,) in (*shown, *named)],
+    told = sorted({record for (record,) in (*shown, *named)})
+    number = connection.execute("select coalesce(max(receipt), 0) + 1 from receipts").fetchone()[0]
+    scope = scope_number(connection, line.view.scope)
+    columns = (number, line.id, scope, line.view.now, line.seq, line.terms, line.body)
+    connection.execute(
+        "insert into receipts (receipt, id, scope, at, seq, terms, body, seal) values (?, ?, ?, ?, ?, ?, ?, ?)",
+        (*columns, checksum(*columns, told)),
     )
+    connection.executemany("insert into shown (record, receipt) values (?, ?)", [(record, number) for record in told])
     for (record,) in shown:
-        connection.execute(
-            "insert into accesses (record, count, last) values (?, 1, ?) on conflict do update "
-            "set count = count + 1, last = max(last, excluded.last)",
-            (record, line.view.now),
-        )
-        connection.execute(
-            "insert into accessed (record, at, times) values (?, ?, 1) on conflict do update set times = times + 1",
-            (record, line.view.now),
-        )
+        _access(connection, record, line.view.now)
+
+
+def _access(connection: sqlite3.Connection, record: int, at: int) -> None:
+    sql = "select record, count, last, seal from accesses where record = ?"
+    _, count, last, _ = old = connection.execute(sql, (record,)).fetchone() or (record, 0, at, None)
+    connection.execute(
+        "insert or replace into accesses (record, count, last, seal) values (?, ?, ?, ?)",
+        sealed_again(old, record, _whole(count) + 1, max(_whole(last), at)),
+    )
+    sql = "select record, at, times, seal from accessed where record = ? and at = ?"
+    _, _, times, _ = old = connection.execute(sql, (record, at)).fetchone() or (record, at, 0, None)
+    connection.execute(
+        "insert or replace into accessed (record, at, times, seal) values (?, ?, ?, ?)",
+        sealed_again(old, record, at, _whole(times) + 1),
+    )
+
+
+def _whole(number: object) -> int:
+    """A damaged count must not keep receipts from being stored; its checksum still tells."""
+    return number if isinstance(number, int) else 0
 
 
 def _expire(connection: sqlite3.Connection, oldest: int) -> int:
@@ -121,7 +135,8 @@ def _expire(connection: sqlite3.Connection, oldest: int) -> int:
         connection.execute("delete from shown where receipt not in (select receipt from receipts)")
     if connection.execute("delete from accessed where at < ?", (oldest,)).rowcount:
         since = max(oldest, _known_since(connection))
-        connection.execute("insert or replace into meta (name, value) values ('accessed', ?)", (str(since),))
+        sql = "insert or replace into meta (name, value, seal) values (?, ?, ?)"
+        connection.execute(sql, sealed("accessed", str(since)))
     return gone
 
 

@@ -15,7 +15,7 @@ from agent_memory.engines.sqlite.statements import SQL
 from agent_memory.models.errors import StoreError
 from agent_memory.models.kinds.kind import Kind
 from agent_memory.models.record import JournalLine, Link, Linked, Record, Scope
-from agent_memory.ports.changes import Applied, Author, Change, Expect, Once, Verified
+from agent_memory.ports.changes import Applied, Author, Change, Expect, Mark, Once, Verified
 from agent_memory.ports.progress import counted
 from agent_memory.ports.records import Checker, Deriver, Filter, View
 
@@ -76,9 +76,9 @@ class SqliteRecords:
         with self._connections.reading() as connection:
             return Reader(connection, self._interning, view).journal(after, limit, id)
 
-    def verify(self, derive: Checker | None = None) -> Verified:
+    def verify(self, derive: Checker | None = None, expect: Mark | None = None) -> Verified:
         with self._connections.reading() as connection:
-            return proof.verify(connection, derive)
+            return proof.verify(connection, derive, expect)
 
     def rebuild(self, derive: Deriver) -> Mapping[str, int]:
         with self._connections.writing() as connection:
@@ -104,7 +104,7 @@ class SqliteRecords:
             if space is not None:
                 connection.execute(SQL["pend_everything"], {"space": number})
             # A line that concerns everybody: whoever holds the old words in memory reads them again.
-            ledger = Ledger(connection, 0, names.number(OURSELVES), "rebuild")
+            ledger = Ledger(connection, 0, names.number(OURSELVES), proof.REBUILT)
             scrub.owe(connection, ledger.append(ADOPT, 0, None, None, b""))
             schema.create_views(connection, self._kinds, replace=True)
         with self._connections.plain() as connection:

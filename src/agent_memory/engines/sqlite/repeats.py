@@ -12,6 +12,7 @@ import secrets
 import sqlite3
 from collections.abc import Collection, Iterable
 
+from agent_memory.engines.sqlite.seals import checksum, sealed
 from agent_memory.models.errors import Conflict
 from agent_memory.ports.changes import Applied, Effect, Once, Outcome
 
@@ -44,20 +45,23 @@ def remember(connection: sqlite3.Connection, scope: int, once: Once, applied: Ap
     text = json.dumps({"seq": applied.seq, "at": applied.at, "outcomes": outcomes, "erased": applied.erased})
     expire(connection, applied.at)
     connection.execute(
-        "insert into repeats (scope, key, request, at, answer) values (?, ?, ?, ?, ?)",
-        (scope, once.key, _digest(secrets.token_bytes(SALT_BYTES), once), applied.at, text),
+        "insert into repeats (scope, key, request, at, answer, seal) values (?, ?, ?, ?, ?, ?)",
+        sealed(scope, once.key, _digest(secrets.token_bytes(SALT_BYTES), once), applied.at, text),
     )
 
 
 def forget(connection: sqlite3.Connection, scopes: Iterable[int], ids: Collection[str]) -> None:
     """Leave nothing but the key of requests of these scopes that wrote one of these records."""
     rows = connection.execute(
-        f"select scope, key, answer from repeats where scope in ({','.join(map(str, scopes))}) and answer <> ''"
+        f"select scope, key, at, answer from repeats where scope in ({','.join(map(str, scopes))}) and answer <> ''"
     ).fetchall()
     told = [
-        (scope, key) for scope, key, answer in rows if any(id in ids for _, id, _ in json.loads(answer)["outcomes"])
+        (checksum(scope, key, b"", at, ""), scope, key)
+        for scope, key, at, answer in rows
+        if any(id in ids for _, id, _ in json.loads(answer)["outcomes"])
     ]
-    connection.executemany("update repeats set request = x'', answer = '' where scope = ? and key = ?", told)
+    sql = "update repeats set request = x'', answer = '', seal = ? where scope = ? and key = ?"
+    connection.executemany(sql, told)
 
 
 def expire(connection: sqlite3.Connection, now: int) -> None:

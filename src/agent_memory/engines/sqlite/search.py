@@ -32,6 +32,7 @@ class Search:
     seq: int
     parts: list[dict[str, NDArray[Any]]] = field(default_factory=list)
     hidden: Counter[str] = field(default_factory=Counter)
+    damaged: int = 0
 
     def __post_init__(self) -> None:
         asked = self.probe.view.seq
@@ -51,6 +52,7 @@ class Search:
             vectors = None if shelf.vectors is None else shelf.vectors.rows
             scales, owners, lines = shelf.scales.rows, shelf.owners.rows, shelf.lines.rows
             ahead = shelf.seq > self.until
+            self.damaged += len(shelf.damaged)
         rows = order[self._mask(columns)[order]]
         at = place[rows]
         back = np.full(contents, -1, np.int64)
@@ -113,6 +115,7 @@ class Search:
             frequencies=self.frequencies,
             hidden=self.hidden if self.probe.tell_hidden else None,
             head=self.seq,
+            damaged=self.damaged,
         )
 
     def _candidates(self, joined: dict[str, NDArray[Any]]) -> NDArray[np.int64]:

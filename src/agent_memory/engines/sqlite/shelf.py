@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from agent_memory.engines.sqlite.journal import ADOPT, AMEND, EMBED, ERASE, OPERATIONS, PUT
-from agent_memory.engines.sqlite.postings import Postings
+from agent_memory.engines.sqlite.postings import ENTRY, Postings
 from agent_memory.engines.sqlite.statements import SQL, VECTORS_PER_LINE
 
 FAR_BEHIND = 20_000  # journal lines; beyond it, loading afresh is cheaper than following
@@ -38,6 +38,29 @@ _COLUMNS = {
     "valid_to": np.int64,
     "to_seq": np.int64,
 }
+
+
+Row = tuple[Any, ...]
+_TYPES = tuple(float if dtype in (np.float32, np.float64) else int for dtype in _COLUMNS.values())
+_SMALL = [place for place, dtype in enumerate(_COLUMNS.values()) if dtype is np.int32]
+
+
+def _is_version(row: Row) -> bool:
+    """Whether every column holds what it should: SQLite would take anything."""
+    return tuple(map(type, row)) == _TYPES and all(-(2**31) <= row[place] < 2**31 for place in _SMALL)
+
+
+def _is_words(row: Row) -> bool:
+    _, length, terms = row
+    return type(length) is int and 0 <= length < 2**31 and type(terms) is bytes and len(terms) % ENTRY == 0
+
+
+def _names(called: Callable[[dict[str, Any]], Sequence[str]], payload: object) -> Sequence[str]:
+    """None where the payload cannot be read: `hydrate` says so, when it comes to that."""
+    try:
+        return called(json.loads(payload))  # type: ignore[arg-type]
+    except (TypeError, ValueError, KeyError, AttributeError):
+        return ()
 
 
 class Growing:
@@ -85,6 +108,7 @@ class Shelf:
         self._order: NDArray[np.int64] | None = None
         self.names: dict[str, dict[int, int]] = {}  # name -> record -> its first version that goes by it
         self.named = 0  # how many versions were asked for their names
+        self.damaged: set[tuple[str, int]] = set()  # rows that cannot be read, and are left out
 
     def follow(self, connection: sqlite3.Connection, seq: int, space: tuple[int, int] | None) -> bool:
         """Bring the shelf up to `seq`, and say whether that was needed; `space` is the active one and its dimension."""
@@ -119,14 +143,10 @@ class Shelf:
                         to_seq[place] = ended
 
     def _read(self, connection: sqlite3.Connection, after: int, space: tuple[int, int] | None) -> None:
-        versions = connection.execute(SQL["shelf_versions"], (self.scope, after)).fetchall()
+        rows = connection.execute(SQL["shelf_versions"], (self.scope, after)).fetchall()
+        versions = self._sound("version", rows, _is_version)
         last = int(self.contents.rows[-1]) if self.contents.count else 0
-        words = connection.execute(SQL["shelf_words"], (self.scope, after, last)).fetchall()
-        if words:
-            first = self.contents.count
-            self.contents.extend(np.array([row[0] for row in words], np.int64))
-            self.lengths.extend(np.array([row[1] for row in words], np.int32))
-            self.postings.extend(first, [row[2] for row in words])
+        self._read_words(connection, after, sorted({row[2] for row in versions if row[2] > last}))
         if versions:
             for (name, dtype), values in zip(_COLUMNS.items(), zip(*versions, strict=True), strict=True):
                 self.columns[name].extend(np.array(values, dtype))
@@ -134,6 +154,25 @@ class Shelf:
             self.place.extend(np.searchsorted(self.contents.rows, contents))
         if space is not None:
             self._read_vectors(connection, after, space)
+
+    def _read_words(self, connection: sqlite3.Connection, after: int, contents: list[int]) -> None:
+        """Of these new contents; one whose words are not there, or cannot be read, is found by other means."""
+        if not contents:
+            return
+        first = self.contents.count
+        rows = connection.execute(SQL["shelf_words"], (self.scope, after, contents[0] - 1)).fetchall()
+        words = {row[0]: row for row in self._sound("words", rows, _is_words)}
+        self.damaged |= {("words", content) for content in contents if content not in words}
+        self.contents.extend(np.array(contents, np.int64))
+        self.lengths.extend(np.array([words[one][1] if one in words else 0 for one in contents], np.int32))
+        self.postings.extend(first, [words[one][2] if one in words else b"" for one in contents])
+
+    def _sound(self, what: str, rows: list[Row], is_sound: Callable[[Row], bool]) -> list[Row]:
+        """Without those that are damaged, whose number is the first column."""
+        kept = [row for row in rows if is_sound(row)]
+        if len(kept) < len(rows):
+            self.damaged |= {(what, row[0]) for row in rows if not is_sound(row)}
+        return kept
 
     def _read_vectors(self, connection: sqlite3.Connection, after: int, space: tuple[int, int]) -> None:
         number, dimension = space
@@ -146,12 +185,19 @@ class Shelf:
             cursor = connection.execute(SQL["shelf_new_vectors"], (self.scope, number, first))
         else:
             cursor = connection.execute(SQL["shelf_vectors"], (self.scope, number))
-        while rows := cursor.fetchmany(4096):
-            owners = np.searchsorted(self.contents.rows, np.array([row[0] for row in rows], np.int64))
+        known = set(self.contents.rows.tolist())
+
+        def is_vector(row: Row) -> bool:
+            _, content, scale, data = row
+            return content in known and type(scale) is float and type(data) is bytes and len(data) == dimension
+
+        while found := cursor.fetchmany(4096):
+            rows = self._sound("vector", found, is_vector)
+            owners = np.searchsorted(self.contents.rows, np.array([row[1] for row in rows], np.int64))
             self.owners.extend(owners)
-            self.scales.extend(np.array([row[1] for row in rows], np.float32))
-            self.lines.extend(np.array([row[3] for row in rows], np.int64) // VECTORS_PER_LINE)
-            joined = b"".join(row[2] for row in rows)
+            self.scales.extend(np.array([row[2] for row in rows], np.float32))
+            self.lines.extend(np.array([row[0] for row in rows], np.int64) // VECTORS_PER_LINE)
+            joined = b"".join(row[3] for row in rows)
             self.vectors.extend(np.frombuffer(joined, np.int8).reshape(-1, dimension))
 
     def has(self, term: int) -> bool:
@@ -181,7 +227,7 @@ class Shelf:
             contents = json.dumps(columns[2][new].tolist())
             payloads = dict(connection.execute(SQL["shelf_payloads"], (contents,)).fetchall())
             for version, record, content, kind in zip(*(column[new].tolist() for column in columns), strict=True):
-                for name in kinds[kind](json.loads(payloads[content])):
+                for name in _names(kinds[kind], payloads.get(content)):
                     self.names.setdefault(name, {}).setdefault(record, version)
         self.named = known
 

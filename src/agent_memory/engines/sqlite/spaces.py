@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import count
 
+from agent_memory.engines.sqlite.cells import decoded
 from agent_memory.engines.sqlite.interning import Naming
 from agent_memory.engines.sqlite.journal import ADOPT, EMBED, OPERATIONS, OURSELVES, Ledger
+from agent_memory.engines.sqlite.seals import checksum, sealed
 from agent_memory.engines.sqlite.statements import SQL, VECTORS_PER_LINE
 from agent_memory.models.errors import Conflict, SpaceMismatch
+from agent_memory.ports.changes import Vector
 from agent_memory.ports.embedder import Space
-from agent_memory.ports.index import Embedded, Unembedded
+from agent_memory.ports.index import Embedded, Sampled, Unembedded
 
 
 def active(connection: sqlite3.Connection) -> tuple[int, Space | None]:
@@ -35,30 +39,44 @@ def adopted(connection: sqlite3.Connection, after: int) -> bool:
     return bool(connection.execute(SQL["adopted"], line).fetchone()[0])
 
 
-def begin(connection: sqlite3.Connection, names: Naming, space: Space) -> None:
-    if _number(connection, space):
+def begin(connection: sqlite3.Connection, names: Naming, space: Space, anew: bool) -> None:
+    if known := _number(connection, space):
+        if anew and known == active(connection)[0]:
+            connection.execute("delete from pending where space = ?", (known,))
+            connection.execute(SQL["pend_again"], (known, json.dumps(_brought(connection, known))))
         return
     first = active(connection)[1] is None
-    connection.execute(
-        "insert into spaces (model, version, dimension, active) values (?, ?, ?, ?)",
-        (space.model, space.version, space.dimension, int(first)),
-    )
-    connection.execute(SQL["pend_everything"], {"space": _number(connection, space)})
+    number = connection.execute("select coalesce(max(space), 0) + 1 from spaces").fetchone()[0]
+    _keep(connection, number, space, active=first)
+    connection.execute(SQL["pend_everything"], {"space": number})
     if first:
         _tell(connection, names, space)
 
 
-def switch(connection: sqlite3.Connection, names: Naming, space: Space) -> None:
+def _brought(connection: sqlite3.Connection, number: int) -> list[int]:
+    """Contents whose vector a caller brought, if it is as it came: nobody else could make it again."""
+    rows = connection.execute(SQL["brought"], (number,))
+    return [row[3] for *row, seal in rows if seal == checksum(*row)]
+
+
+def switch(connection: sqlite3.Connection, names: Naming, space: Space, anew: bool) -> None:
     number = _number(connection, space)
     left = connection.execute("select count(*) from pending where space = ?", (number,)).fetchone()[0]
     if not number or left:
         raise Conflict(f"{left} contents have no vector in {space.fingerprint} yet", hint="embed them first")
-    if active(connection)[0] == number:
+    if active(connection)[0] == number and not anew:
         return
-    connection.execute("update spaces set active = (space = ?)", (number,))
+    _keep(connection, number, space, active=True)
     for table in ("vectors", "pending", "spaces"):
         connection.execute(f"delete from {table} where space <> ?", (number,))
     _tell(connection, names, space)
+
+
+def _keep(connection: sqlite3.Connection, number: int, space: Space, *, active: bool) -> None:
+    connection.execute(
+        "insert or replace into spaces (space, model, version, dimension, active, seal) values (?, ?, ?, ?, ?, ?)",
+        sealed(number, space.model, space.version, space.dimension, int(active)),
+    )
 
 
 def pending(connection: sqlite3.Connection, space: Space, scopes: Iterable[int] | None) -> int:
@@ -71,7 +89,17 @@ def unembedded(
     connection: sqlite3.Connection, space: Space, scopes: Iterable[int] | None, limit: int
 ) -> list[Unembedded]:
     sql = f"{SQL['unembedded']} where p.space = ?{_inside(scopes)} order by p.content desc limit ?"
-    return [Unembedded(*row) for row in connection.execute(sql, (_number(connection, space), limit))]
+    rows = connection.execute(sql, (_number(connection, space), limit))
+    return [Unembedded(handle, decoded(text), part) for handle, text, part in rows]
+
+
+def sample(connection: sqlite3.Connection, space: Space, count: int) -> list[Sampled]:
+    """By chance, so that many a `verify` sees many. Rows of 0.1, without a seal, do not tell who made them."""
+    rows = connection.execute(SQL["sample"], (_number(connection, space), count)).fetchall()
+    return [
+        Sampled(content, decoded(text)[start:end], Vector(part, start, end, scale, data))
+        for content, text, part, start, end, scale, data in rows
+    ]
 
 
 def embedded(connection: sqlite3.Connection, ledger: Ledger, space: Space, batch: Sequence[Embedded]) -> None:
@@ -85,12 +113,14 @@ def embedded(connection: sqlite3.Connection, ledger: Ledger, space: Space, batch
         if row is None or (one.vectors and one.vectors[0].part != row[1]):
             continue
         scope, part = row
+        if not part:  # made anew: the old ones stood in until now
+            connection.execute(SQL["delete_vectors"], (scope, number, one.handle))
         if scope not in lines:
             lines[scope] = count(ledger.append(EMBED, scope, None, None, b"") * VECTORS_PER_LINE)
         connection.executemany(
             SQL["insert_vector"],
             [
-                (next(lines[scope]), number, scope, one.handle, v.part, v.start, v.end, v.scale, v.data)
+                sealed(next(lines[scope]), number, scope, one.handle, v.part, v.start, v.end, v.scale, v.data)
                 for v in one.vectors
             ],
         )

@@ -30,8 +30,8 @@ insert into words (content, length, terms) values (?, ?, ?)
 insert or ignore into fields (name, value, content) values (?, ?, ?)
 
 -- name: insert_vector
-insert into vectors (vector, space, scope, content, part, start, "end", scale, data)
-values (?, ?, ?, ?, ?, ?, ?, ?, ?)
+insert into vectors (vector, space, scope, content, part, start, "end", scale, data, seal)
+values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 
 -- name: insert_pending
 insert into pending (content, space, scope, part) values (?, ?, ?, ?)
@@ -41,6 +41,23 @@ insert into pending (content, space, scope, part)
 select distinct v.content, :space, v.scope, 0 from versions v
 where v.content not in (select content from vectors where space = :space)
 and v.content not in (select content from pending where space = :space)
+
+-- name: pend_again
+insert into pending (content, space, scope, part) select distinct content, ?, scope, 0 from versions
+where content not in (select value from json_each(?))
+
+-- name: brought
+select vector, space, scope, content, part, start, "end", scale, data, seal from vectors
+where space = ? and start = 0 and "end" = 0
+
+-- name: delete_vectors
+delete from vectors where scope = ? and space = ? and content = ?
+
+-- name: sample
+select v.content, cast(c.text as blob), v.part, v.start, v."end", v.scale, v.data
+from vectors v join contents c on c.content = v.content
+where v.vector in (select vector from vectors where space = ? and seal is not null and start < "end"
+    order by random() limit ?)
 
 -- name: record_by_id
 select record, kind from versions where id = ? and scope = ? limit 1
@@ -124,7 +141,7 @@ and l.scope in (select value from json_each(:scopes)) and l.link <= :seq and (l.
 and v.scope in (select value from json_each(:scopes)) and {visible}
 
 -- name: shelf_payloads
-select content, payload from contents where content in (select value from json_each(?))
+select content, cast(payload as blob) from contents where content in (select value from json_each(?))
 
 -- name: shelf_versions
 select version, record, content, kind, status, coalesce(conversation, 0), coalesce(position, 0),
@@ -137,10 +154,10 @@ select w.content, w.length, w.terms from words w
 where w.content in (select content from versions where scope = ? and version > ? and content > ?) order by w.content
 
 -- name: shelf_vectors
-select content, scale, data, vector from vectors where scope = ? and space = ?
+select vector, content, scale, data from vectors where scope = ? and space = ?
 
 -- name: shelf_new_vectors
-select content, scale, data, vector from vectors where +scope = ? and +space = ? and vector >= ?
+select vector, content, scale, data from vectors where +scope = ? and +space = ? and vector >= ?
 
 -- name: shelf_changes
 select seq, operation, record from journal where seq > ? and scope in (?, 0)
@@ -155,8 +172,8 @@ select space, model, version, dimension, active from spaces order by active desc
 select exists (select 1 from journal where seq > ? and operation = ? and reason = ?)
 
 -- name: unembedded
-select p.content, c.text, p.part from pending p join contents c on c.content = p.content
+select p.content, cast(c.text as blob), p.part from pending p join contents c on c.content = p.content
 
 -- name: working_set
-insert into working (scope, conversation, key, value, expires_at) values (?, ?, ?, ?, ?)
-on conflict do update set value = excluded.value, expires_at = excluded.expires_at
+insert into working (scope, conversation, key, value, expires_at, seal) values (?, ?, ?, ?, ?, ?)
+on conflict do update set value = excluded.value, expires_at = excluded.expires_at, seal = excluded.seal

@@ -12,7 +12,7 @@ from agent_memory.engines.sqlite.interning import Interning, Naming, known_scope
 from agent_memory.engines.sqlite.journal import AMEND, PUT, Ledger
 from agent_memory.engines.sqlite.linking import Linking
 from agent_memory.engines.sqlite.schema import check_version
-from agent_memory.engines.sqlite.seals import Identity, version_seal
+from agent_memory.engines.sqlite.seals import Identity, sealed, version_seal
 from agent_memory.engines.sqlite.statements import SQL, VECTORS_PER_LINE
 from agent_memory.models.errors import Changed, Conflict, Denied, InvalidInput, NotFound
 from agent_memory.models.record import Status
@@ -344,7 +344,7 @@ class Writer:
             first = content * VECTORS_PER_LINE
             self.connection.executemany(
                 SQL["insert_vector"],
-                [(first + v.part, space, scope, content, v.part, v.start, v.end, v.scale, v.data) for v in made],
+                [sealed(first + v.part, space, scope, content, v.part, v.start, v.end, v.scale, v.data) for v in made],
             )
             if not (made and derived.complete):
                 self.connection.execute(SQL["insert_pending"], (content, space, scope, len(made)))

@@ -174,11 +174,16 @@ def _searched(found: Any) -> list[Block]:
     said = f"{len(found)} of {found.searched} memories, {found.milliseconds:.0f} ms, receipt {found.receipt_id}"
     if found.pending:
         said += f"; {found.pending} had no vector yet and were searched by their words only"
+    said += _damaged(found.damaged)
     if found.reranked:
         one = found.reranked
         said += f"; {len(one.scores)} of {one.candidates} reranked{f' by {one.by}' if one.by else ''}"
         said += f": {one.trouble}" if one.trouble else ""
     return [Note(said), *(tracing.trace(found.trace) if found.trace else [])]
+
+
+def _damaged(rows: int) -> str:
+    return f"; damaged rows left out: {rows} (`{PROGRAM} verify` names them)" if rows else ""
 
 
 def receipt(body: dict[str, Any]) -> list[Block]:
@@ -248,8 +253,8 @@ def verification(one: Verification) -> list[Block]:
         blocks.append(Line(f"ok: {counted}", "green"))
     return [
         *blocks,
-        Line(f"head: {one.seq} {one.head}"),
-        Note("keep the head elsewhere: a later store must contain it"),
+        Line(f"head: {one.seq}:{one.head}"),
+        Note(f"keep this elsewhere: `{PROGRAM} verify --expect SEQ:HEAD` proves that a later store still contains it"),
     ]
 
 
@@ -277,7 +282,8 @@ def context(one: Context) -> list[Block]:
     left = f", {len(one.left_out)} left out ({', '.join(f'{why} {n}' for why, n in sorted(reasons.items()))})"
     counted = f"{one.total_tokens} of {one.max_tokens} tokens by {one.counter}"
     said = f"{counted}: {len(one.rules) + len(one.preferences) + len(one.chunks)} shown{left if one.left_out else ''}"
-    return [Verbatim(one.text), Note(f"{said}, receipt {one.receipt_id}"), *trusting.hint(one.untrusted)]
+    remark = Note(f"{said}, receipt {one.receipt_id}{_damaged(one.damaged)}")
+    return [Verbatim(one.text), remark, *trusting.hint(one.untrusted)]
 
 
 def listed(result: list[Any]) -> list[Block]:

@@ -66,7 +66,8 @@ def _hit(hit: Hit) -> Answer:
 
 
 def _recalled(found: Recalled) -> Answer:
-    return {"note": NOTE, "hits": [_hit(hit) for hit in found], "receipt_id": found.receipt_id}
+    note = f"{NOTE} Damaged rows left out: {found.damaged} (`verify` names them)." if found.damaged else NOTE
+    return {"note": note, "hits": [_hit(hit) for hit in found], "receipt_id": found.receipt_id}
 
 
 def _records(found: list[Record]) -> Answer:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from agent_memory.models.record import Scope
 from agent_memory.ports.access import KeyRow, Refusal
+from agent_memory.ports.records import View
 from agent_memory.ports.store import Store
 from agent_memory.testing.builders import NOW
 
@@ -46,6 +48,14 @@ class AccessConformance:
         for ended in ("a1", "zz"):
             assert not store.access.add(replace(KEY, id="c3"), instead=ended)
         assert store.access.find("c3") is None and store.access.find("b2") == replace(KEY, id="b2")
+
+    def test_each_change_of_a_key_has_its_line(self, store: Store) -> None:
+        store.access.add(KEY)
+        store.access.add(replace(KEY, id="b2", created_at=NOW + 3), instead="a1")
+        store.access.end("a1", NOW + 9)
+        assert store.records.verify().seq == 3, "two were made, and one ended once"
+        assert store.records.journal(View(Scope(tenant="acme"), NOW)) == [], "they concern no reader"
+        assert store.records.verify().problems == ()
 
     def test_refusals_the_newest_first_and_each_tenants_own(self, store: Store) -> None:
         lines = [Refusal(NOW + number, "acme", "ada", "recall", "no key", None) for number in range(3)]

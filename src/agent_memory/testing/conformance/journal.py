@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agent_memory.models.kinds.kind import Kind
-from agent_memory.ports.changes import Amend, Author, Derived, Disconnect, Erase
+from agent_memory.ports.changes import Amend, Author, Derived, Disconnect, Erase, Mark
 from agent_memory.ports.index import Probe
 from agent_memory.ports.records import Filter
 from agent_memory.ports.store import Store
@@ -79,6 +79,16 @@ class JournalConformance:
         verified = store.records.verify()
         assert (verified.seq, verified.problems) == (3, ())
         assert verified.head == lines[-1].chain
+
+    def test_a_line_that_was_noted_must_still_be_there(self, store: Store) -> None:
+        write(store, put("one", id="a"))
+        noted = store.records.verify()
+        write(store, put("two", id="b"))
+        last = store.records.verify()
+        for one in (noted, last):
+            assert store.records.verify(expect=Mark(one.seq, one.head)).problems == ()
+        for wrong in (Mark(noted.seq, last.head), Mark(last.seq + 1, last.head)):
+            assert len(store.records.verify(expect=wrong).problems) == 1
 
     def test_an_empty_store_verifies(self, store: Store) -> None:
         verified = store.records.verify()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -217,6 +219,43 @@ class SpaceConformance:
         store.index.begin(SPACE)
         with pytest.raises(Conflict):
             store.index.switch(OTHER_SPACE)
+
+    def test_the_vectors_of_the_active_space_are_made_anew(self, store: Store) -> None:
+        store.index.begin(SPACE)
+        brought = replace(vector(1, 0, 0, 0), end=0)
+        write(store, put("one", id="a"), put("two", id="b"), with_vectors(put("three", id="c"), brought))
+        embed_all(store)
+        before = store.records.stats(view())["seq"]
+        store.index.begin(SPACE, anew=True)
+        assert store.index.pending(SPACE) == 2, "nobody but the caller could make the third again"
+        assert not np.isnan(similar(store).similarity).any(), "the old ones answer until the new ones come"
+        with pytest.raises(Conflict):
+            store.index.switch(SPACE, anew=True)
+        for one in store.index.unembedded(SPACE, None, 10):
+            store.index.embedded(SPACE, [Embedded(one.handle, (vector(0, 1, 0, 0),), complete=True)], now=NOW)
+        store.index.switch(SPACE, anew=True)
+        assert store.records.stats(view())["vectors"] == 3
+        assert store.index.adopted(before)
+        assert sorted(similar(store).similarity.round(2).tolist()) == sorted([0.0, 0.0, 1.0])
+        assert store.records.verify().problems == ()
+
+    def test_a_space_that_is_being_built_is_not_begun_anew(self, store: Store) -> None:
+        store.index.begin(SPACE)
+        write(store, put("one", id="a"), put("two", id="b"))
+        store.index.begin(OTHER_SPACE)
+        [one, _] = store.index.unembedded(OTHER_SPACE, None, 10)
+        made = Embedded(one.handle, (text_vector("two", space=OTHER_SPACE),), complete=True)
+        store.index.embedded(OTHER_SPACE, [made], now=NOW)
+        store.index.begin(OTHER_SPACE, anew=True)
+        assert store.index.pending(OTHER_SPACE) == 1
+
+    def test_a_sample_is_of_what_was_made_from_a_text(self, store: Store) -> None:
+        store.index.begin(SPACE)
+        write(store, put("one", id="a"), with_vectors(put("three", id="c"), replace(vector(1, 0, 0, 0), end=0)))
+        embed_all(store)
+        [one] = store.index.sample(SPACE, 5)
+        assert (one.text, one.vector) == ("one", text_vector("one"))
+        assert store.index.sample(OTHER_SPACE, 5) == []
 
     def test_switching_to_the_active_space_changes_nothing(self, store: Store) -> None:
         store.index.begin(SPACE)

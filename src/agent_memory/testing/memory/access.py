@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from agent_memory.ports.access import KeyRow, Refusal
-from agent_memory.testing.memory.world import Room
+from agent_memory.testing.memory.world import KEY, OURSELVES, Room, Signature, World, sealed
 
 
 class MemoryAccess:
@@ -18,8 +18,8 @@ class MemoryAccess:
             if instead is not None:
                 if instead not in world.keys or world.keys[instead].ended_at is not None:
                     return False
-                world.keys[instead] = replace(world.keys[instead], ended_at=key.created_at)
-            world.keys[key.id] = key
+                _note(world, replace(world.keys[instead], ended_at=key.created_at), key.created_at)
+            _note(world, key, key.created_at)
             return True
 
     def find(self, id: str) -> KeyRow | None:
@@ -36,7 +36,7 @@ class MemoryAccess:
             key = world.keys.get(id)
             if key is None or key.ended_at is not None:
                 return False
-            world.keys[id] = replace(key, ended_at=at)
+            _note(world, replace(key, ended_at=at), at)
             return True
 
     def refuse(self, lines: Sequence[Refusal]) -> None:
@@ -47,3 +47,9 @@ class MemoryAccess:
         with self._room.reading() as world:
             found = [one for one in reversed(world.refusals) if one.tenant == tenant]
             return [one for one in found if (one.key is not None) is keyed][:limit]
+
+
+def _note(world: World, key: KeyRow, at: int) -> None:
+    """A key as it stands from now on, and its line."""
+    world.keys[key.id] = key
+    world.note(Signature(at, OURSELVES, key.id), KEY, None, None, sealed(b"", repr(key)))

@@ -11,7 +11,7 @@ from agent_memory.models.errors import Conflict, SpaceMismatch
 from agent_memory.models.record import Record, Scope
 from agent_memory.ports.changes import Vector
 from agent_memory.ports.embedder import Space
-from agent_memory.ports.index import Called, Calling, Embedded, Pool, Probe, Step, Unembedded
+from agent_memory.ports.index import Called, Calling, Embedded, Pool, Probe, Sampled, Step, Unembedded
 from agent_memory.ports.records import View
 from agent_memory.testing.memory.read import Reader
 from agent_memory.testing.memory.world import ADOPT, EMBED, OURSELVES, Body, Made, Room, Signature, Version, World
@@ -67,6 +67,9 @@ class MemoryIndex:
             reader = Reader(world, View(Scope(), 0))
             return [reader.record(world.versions[handle]) for handle in handles if handle in world.versions]
 
+    def damaged(self, handles: Collection[int]) -> int:
+        return 0
+
     def space(self) -> Space | None:
         with self._room.reading() as world:
             return world.spaces[0] if world.spaces else None
@@ -76,8 +79,10 @@ class MemoryIndex:
             name = world.spaces[0].fingerprint if world.spaces else None
             return any(line.operation == ADOPT and line.reason == name for line in world.lines[after:])
 
-    def begin(self, space: Space) -> None:
+    def begin(self, space: Space, *, anew: bool = False) -> None:
         with self._room.writing() as world:
+            if anew and world.spaces[:1] == [space]:
+                world.pending |= {(space, body): 0 for body in world.bodies if not _brought(world, space, body)}
             if space in world.spaces:
                 return
             world.spaces.append(space)
@@ -85,12 +90,12 @@ class MemoryIndex:
             if world.spaces == [space]:
                 _adopt(world, space)
 
-    def switch(self, space: Space) -> None:
+    def switch(self, space: Space, *, anew: bool = False) -> None:
         with self._room.writing() as world:
             left = sum(place[0] == space for place in world.pending)
             if space not in world.spaces or left:
                 raise Conflict(f"{left} contents have no vector in {space.fingerprint} yet", hint="embed them first")
-            if world.spaces[0] == space:
+            if world.spaces[0] == space and not anew:
                 return
             world.spaces = [space]
             world.vectors = {place: one for place, one in world.vectors.items() if place[0] == space}
@@ -106,6 +111,16 @@ class MemoryIndex:
             bodies = sorted(_lacking(world, space, view), reverse=True)[:limit]
             return [Unembedded(body, world.bodies[body].text, world.pending[space, body]) for body in bodies]
 
+    def sample(self, space: Space, count: int) -> list[Sampled]:
+        with self._room.reading() as world:
+            found = [
+                Sampled(body, world.bodies[body].text[made.vector.start : made.vector.end], made.vector)
+                for (where, body), all_made in world.vectors.items()
+                for made in all_made
+                if where == space and made.vector.start < made.vector.end
+            ]
+            return found[:count]
+
     def embedded(self, space: Space, batch: Sequence[Embedded], *, now: int, wait: bool = True) -> None:
         with self._room.writing() as world:
             lines = dict[Scope, int]()
@@ -119,10 +134,15 @@ class MemoryIndex:
                     lines[scope] = world.note(Signature(now, OURSELVES), EMBED, scope, None, b"")
                 if one.vectors:
                     made = (Made(lines[scope], vector) for vector in one.vectors)
-                    world.vectors[place] = (*world.vectors.get(place, ()), *made)
+                    world.vectors[place] = (*(world.vectors.get(place, ()) if part else ()), *made)
                 world.pending[place] = part + len(one.vectors)
                 if one.complete:
                     del world.pending[place]
+
+
+def _brought(world: World, space: Space, body: int) -> bool:
+    """A caller's own vector stays: nobody else can make it again."""
+    return any(made.vector.start == made.vector.end == 0 for made in world.vectors.get((space, body), ()))
 
 
 def _adopt(world: World, space: Space) -> None:

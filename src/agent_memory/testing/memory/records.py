@@ -10,7 +10,7 @@ from typing import Any
 
 from agent_memory.models.kinds.kind import Kind
 from agent_memory.models.record import JournalLine, Link, Linked, Record, Scope
-from agent_memory.ports.changes import Applied, Author, Change, Expect, Once, Verified
+from agent_memory.ports.changes import Applied, Author, Change, Expect, Mark, Once, Verified
 from agent_memory.ports.records import Checker, Deriver, Filter, View
 from agent_memory.testing.memory.read import Reader
 from agent_memory.testing.memory.world import (
@@ -86,9 +86,12 @@ class MemoryRecords:
         with self._room.reading() as world:
             return Reader(world, view).journal(after, limit, id)
 
-    def verify(self, derive: Checker | None = None) -> Verified:
+    def verify(self, derive: Checker | None = None, expect: Mark | None = None) -> Verified:
         with self._room.reading() as world:
-            return _verify(world, derive)
+            verified = _verify(world, derive)
+            if expect is None or any((line.seq, line.chain.hex()) == (expect.seq, expect.head) for line in world.lines):
+                return verified
+            return replace(verified, problems=(*verified.problems, f"journal: line {expect.seq} is not the one noted"))
 
     def rebuild(self, derive: Deriver) -> Mapping[str, int]:
         with self._room.writing() as world:

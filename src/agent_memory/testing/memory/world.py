@@ -21,7 +21,7 @@ from agent_memory.ports.changes import Applied, State, Vector
 from agent_memory.ports.embedder import Space
 from agent_memory.ports.working import Desk
 
-PUT, AMEND, CONNECT, DISCONNECT, ERASE, EMBED, ADOPT = (
+PUT, AMEND, CONNECT, DISCONNECT, ERASE, EMBED, ADOPT, KEY = (
     "put",
     "amend",
     "connect",
@@ -29,6 +29,7 @@ PUT, AMEND, CONNECT, DISCONNECT, ERASE, EMBED, ADOPT = (
     "erase",
     "embed",
     "adopt",
+    "key",
 )
 OURSELVES = "agent-memory"  # the actor of what the library does by itself
 GENESIS = bytes(32)

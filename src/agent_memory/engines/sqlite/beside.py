@@ -1,0 +1,119 @@
+"""What stands beside the records, for `verify`: rows with checksums of their own, keys against their journal lines,
+the active space against its line, and the shape of vectors."""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+
+from agent_memory.engines.sqlite import keyring
+from agent_memory.engines.sqlite.cells import garbled, row_named
+from agent_memory.engines.sqlite.seals import checksum, key_seal
+from agent_memory.ports.progress import counted
+
+SEALED = {
+    "meta": ("name", "value"),
+    "scopes": ("scope", "tenant", "user", "agent"),
+    "spaces": ("space", "model", "version", "dimension", "active"),
+    "vectors": ("vector", "space", "scope", "content", "part", "start", "end", "scale", "data"),
+    "receipts": ("receipt", "id", "scope", "at", "seq", "terms", "body"),
+    "accesses": ("record", "count", "last"),
+    "accessed": ("record", "at", "times"),
+    "working": ("scope", "conversation", "key", "value", "expires_at"),
+    "lists": ("item", "scope", "conversation", "name", "value", "expires_at"),
+    "repeats": ("scope", "key", "request", "at", "answer"),
+    "namespaces": ("namespace", "id", "scale", "data", "metadata"),
+    "refusals": ("number", "at", "tenant", "user", "operation", "reason", "key"),
+}
+"""Rows that no journal line seals, and the columns that their checksum is over. That of a receipt is also over the
+records that it showed."""
+
+_TOLD = ("vectors", "receipts")  # whose numbers are told by name; the others are counted together
+_META = {"accessed", "scrub"}
+
+Row = tuple[object, ...]
+
+
+def unsound(connection: sqlite3.Connection, checked: Counter[str]) -> Iterator[str]:
+    """Rows that are not what their checksum is over."""
+    for table, columns in SEALED.items():
+        names = ", ".join(f'"{column}"' for column in columns)
+        rows: Iterable[Row] = connection.execute(f"select {names}, seal from {table}")
+        if table == "receipts":
+            rows = _with_shown(connection, rows)
+        for *values, seal in counted(rows, table, lambda table=table: _count(connection, table)):  # type: ignore[misc]
+            if seal is None:
+                checked["rows without a checksum"] += 1
+                if wrong := garbled(columns, values):
+                    yield f"{table}: {row_named(columns[:1], values)}{wrong}"
+                continue
+            checked[table if table in _TOLD else "other rows"] += 1
+            if seal != checksum(*values):
+                named = row_named(columns[:1], values)
+                yield f"{table}: {named} is not what was written{garbled(columns, values)}"
+
+
+def _with_shown(connection: sqlite3.Connection, rows: Iterable[Row]) -> Iterator[Row]:
+    sql = "select record from shown where receipt = ? order by record"
+    for row in rows:
+        *columns, seal = row
+        yield (*columns, [record for (record,) in connection.execute(sql, (row[0],))], seal)
+
+
+def unlocked(connection: sqlite3.Connection, lines: Mapping[object, object], checked: Counter[str]) -> Iterator[str]:
+    """Keys that are not as the last line about each (id -> its digest) left them."""
+    there = set()
+    for row in connection.execute(f"select {keyring.COLUMNS} from keys"):
+        id = row[0]
+        there.add(id)
+        checked["keys"] += 1
+        if id not in lines:
+            yield f"keys: {row_named(('id',), row)}: no journal line tells of it"
+        elif _key_seal(row) != lines[id]:
+            yield f"keys: {row_named(('id',), row)} is not what was written"
+    yield from (f"keys: {row_named(('id',), (id,))} is gone" for id in lines if id not in there)
+
+
+def _key_seal(row: Row) -> bytes | None:
+    try:
+        return key_seal(*row)
+    except ValueError:  # a text that is not UTF-8
+        return None
+
+
+def unspaced(connection: sqlite3.Connection, adopted: object) -> Iterator[str]:
+    """The active space is the one that the last journal line about a space names."""
+    rows = connection.execute("select model || '@' || version || '/' || dimension from spaces where active").fetchall()
+    if [row[0] for row in rows] != ([] if adopted is None else [adopted]):
+        yield "spaces: the active one is not the one that the journal names; `agent-memory rebuild --vectors` helps"
+
+
+def misshapen(connection: sqlite3.Connection) -> Iterator[str]:
+    """Vectors that cannot be compared: not of their space's length; or, where nothing else proves them, not a unit."""
+    import numpy as np
+
+    rows = connection.execute(
+        "select v.vector, v.scale, v.data, s.dimension, v.seal from vectors v join spaces s on s.space = v.space "
+        "where typeof(v.data) = 'blob' and typeof(v.scale) = 'real' and typeof(s.dimension) = 'integer'"
+    )
+    for vector, scale, data, dimension, seal in rows:
+        if len(data) != dimension:
+            yield f"vectors: vector {vector} has {len(data)} numbers, its space {dimension}"
+        elif seal is None and any(data):
+            numbers = np.frombuffer(data, np.int8).astype(np.float32)
+            length = math.sqrt(float(numbers @ numbers)) * scale
+            if not abs(length - 1) <= math.sqrt(dimension) / 254 + 1e-3:  # what rounding to int8 can come to
+                yield f"vectors: vector {vector} is {length:.3f} long, not 1"
+
+
+def unknown(connection: sqlite3.Connection) -> Iterator[str]:
+    for name, value in connection.execute("select name, value from meta"):
+        if name not in _META or not str(value).removeprefix("-").isdecimal():
+            yield f"meta: {row_named(('name',), (name,))} is unknown, or its value is not a number"
+
+
+def _count(connection: sqlite3.Connection, table: str) -> int:
+    found: int = connection.execute(f"select count(*) from {table}").fetchone()[0]
+    return found

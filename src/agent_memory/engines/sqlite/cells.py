@@ -1,0 +1,72 @@
+"""Columns that hold what does not belong there: another type, or bytes that are not UTF-8.
+
+SQLite takes any type in any column, and any bytes in a text. Whoever checks a store must be able to read them all.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+
+_TABLES = "select name from sqlite_schema where type = 'table' and name not like 'sqlite%' order by name"
+
+
+@contextmanager
+def lenient(connection: sqlite3.Connection) -> Iterator[None]:
+    """Meanwhile a text that is not UTF-8 is read, too: each wrong byte becomes a lone surrogate."""
+    before, connection.text_factory = connection.text_factory, lambda raw: raw.decode("utf-8", "surrogateescape")
+    try:
+        yield
+    finally:
+        connection.text_factory = before
+
+
+def decoded(raw: object) -> str:
+    """A text that was read as a blob, to be used as well as it can be."""
+    return raw.decode("utf-8", "replace") if isinstance(raw, bytes) else str(raw)
+
+
+def misplaced(connection: sqlite3.Connection) -> Iterator[str]:
+    """Cells of another type than their column, by table and row."""
+    for (table,) in connection.execute(_TABLES).fetchall():
+        columns = connection.execute('select name, lower(type), "notnull", pk from pragma_table_info(?)', (table,))
+        known = columns.fetchall()
+        keys = [name for name, _, _, pk in sorted(known, key=lambda column: column[3]) if pk]
+        may = {name: [kind, *([] if notnull or pk else ["null"])] for name, kind, notnull, pk in known if kind}
+        wrong = {
+            name: f"""typeof("{name}") not in ({",".join(f"'{one}'" for one in kinds)})"""
+            for name, kinds in may.items()
+        }
+        asked = ", ".join(
+            [*(f'"{key}"' for key in keys), *(f"""case when {wrong[name]} then typeof("{name}") end""" for name in may)]
+        )
+        for row in connection.execute(f'select {asked} from "{table}" where {" or ".join(wrong.values())}'):
+            place = row_named(keys, row)
+            for name, found in zip(may, row[len(keys) :], strict=True):
+                if found is not None:
+                    yield f"{table}: {place}: {name} is of type {found}, not {may[name][0]}"
+
+
+def garbled(names: Sequence[str], values: Iterable[object]) -> str:
+    """ ", its text is not UTF-8" for the columns of which that is true."""
+    found = [name for name, value in zip(names, values, strict=False) if isinstance(value, str) and not _sound(value)]
+    return "".join(f": its {name} is not UTF-8" for name in found)
+
+
+def row_named(keys: Sequence[str], values: Sequence[object]) -> str:
+    """A row by its primary key, safe to print."""
+    return ", ".join(f"{key} {_shown(value)}" for key, value in zip(keys, values, strict=False))
+
+
+def _shown(value: object) -> str:
+    text = ascii(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _sound(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
