@@ -142,7 +142,9 @@ def test_a_pull_that_merges_says_what_it_is() -> None:
     (violation,) = ask(rule("command: `git merge`"), "git pull --no-rebase origin main").violations
     assert violation.certain
     assert violation.matched == "git pull --no-rebase origin main, which is git merge --no-rebase main"
-    assert not ask(rule("command: `git merge`"), "git pull").violations[0].certain
+    (violation,) = ask(rule("command: `git merge`"), "git pull").violations
+    assert not violation.certain and "say --rebase or --ff-only" in (violation.why or "")
+    assert not ask(NEVER_MERGE, "git pull $HOW", pull__rebase="true").allowed
     assert ask(rule("command: `git merge`", "unless: `git pull origin`"), "git pull origin main").allowed
     assert ask(rule("command: `git merge`", "with: `--no-ff`", severity="require"), "git pull").allowed
 

@@ -24,6 +24,7 @@ from agent_memory.models.rules import Action
 
 UNREAD_ALIASES = "the settings of git cannot be read, and so neither can its aliases"
 QUOTES = ", or put quotes around a value"
+PULLS = "a pull merges unless it is told otherwise: say --rebase or --ff-only, or set pull.rebase"
 UNDO = "git merge --abort"
 UNSURE = "what is written can be read so that it is run as a command"
 
@@ -62,7 +63,7 @@ class Command:
     def unsure(self) -> str | None:
         if self.hidden:
             return HIDDEN + QUOTES if any(word.spreads for word in self.argv.words) else HIDDEN
-        return None if self.argv.certain else UNSURE
+        return None if self.argv.certain else PULLS if self.merges else UNSURE
 
     def excepted(self, span: str) -> Answer:
         """As `meets`, for an exception: of a merge that was typed as a pull it may name that."""

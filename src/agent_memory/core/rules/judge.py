@@ -34,24 +34,24 @@ def judge(
     for `a`."""
     asked = [rule for rule in rules if concerns(rule, action.subject)]
     parts, doubt = units(action, clone, fold) if asked else ([], None)
-    return _verdict(asked, action, (parts, doubt), findings, version)
+    return _verdict(asked, action, parts, doubt, findings, version)
 
 
 def judge_file(rules: Iterable[Rule], action: Action, file: Word, version: Version | None = None) -> Verdict:
     """Whether an action may write a file of whose path a part is known only when it runs."""
     asked = [rule for rule in rules if concerns(rule, Subject.PATH)]
     unit = Unit(Subject.PATH, None, None, str(file), action.branch, file=file)
-    return _verdict(asked, action, ([unit], None), (), version)
+    return _verdict(asked, action, [unit], None, (), version)
 
 
 def _verdict(
     asked: Sequence[Rule],
     action: Action,
-    read: tuple[Sequence[Unit], str | None],
+    parts: Sequence[Unit],
+    doubt: str | None,
     findings: Sequence[Finding],
     version: Version | None,
 ) -> Verdict:
-    parts, doubt = read
     found = [violation for rule in asked if (violation := _violation(rule, action, parts, doubt)) is not None]
     denied = [one for one in found if one.severity != Severity.WARN]
     return Verdict(

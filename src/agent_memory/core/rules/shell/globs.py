@@ -36,8 +36,12 @@ class Glob:
 def may_be_path(pattern: str, word: Word) -> bool:
     """Whether a word with holes may become a path that a pattern of paths matches (see `text`)."""
     plain = re.sub(r"\*\*/?", "*", pattern.strip("/"))
-    ways = (plain, f"*/{plain}") if "/" not in pattern.rstrip("/") else (plain,)
-    return any(_meet(one, word.parts, not word.files) for way in ways for one in (way, f"{way}/*"))
+    anywhere = "/" not in pattern.rstrip("/")
+    ways = [plain, f"*/{plain}"] if anywhere else [plain]
+    if not (anywhere and plain.startswith("*")):  # what is called `*.pem` is a file, and nothing is in it
+        ways += [f"{way}/*" for way in ways]
+    slashes = not word.files or word.parts == (None,)
+    return any(_meet(way, word.parts, slashes) for way in ways)
 
 
 @lru_cache(maxsize=4096)

@@ -28,6 +28,11 @@ class Call:
     places: tuple[Word, ...]
     rest: tuple[Word, ...]
 
+    @property
+    def open(self) -> bool:
+        """Whether there may be options that nobody knows yet."""
+        return any(word.spreads and not word.files for word in self.rest)
+
     def last(self, *names: str) -> Option | None:
         """The last of these options: it is the one that counts."""
         return next((one for one in reversed(self.options) if one.name in names), None)
@@ -43,7 +48,8 @@ def front(words: Sequence[Word]) -> int:
 
 def settled(words: Sequence[Word], clone: Clone) -> Sequence[Word]:
     """A pull with the option that the settings give it, where nobody typed another."""
-    if not (call := call_of(words)) or call.name != "pull" or _rebases(call, {}) is not None or _only(call, {}):
+    call = call_of(words)
+    if call is None or call.name != "pull" or call.open or _rebases(call, {}) is not None or _only(call, {}):
         return words
     settings = _settings(call, clone)
     said = "--rebase" if _rebases(call, settings, clone.branch) else "--ff-only" if _only(call, settings) else None
@@ -59,9 +65,9 @@ def restated(argv: Argv, clone: Clone) -> Iterator[Argv]:
         yield Argv((GIT, MERGE, Word.of("--continue")), argv.certain, argv)
     elif call.name == "pull":
         rebases, only = _rebases(call, _settings(call, clone), clone.branch), _only(call, {})
-        if not rebases and not only:
+        if not (rebases and not call.open) and not only:
             dashed = (word for word in call.rest if word.lead.startswith("-"))
-            sure = rebases is False or call.last("--no-ff") is not None
+            sure = not call.open and (rebases is False or call.last("--no-ff") is not None)
             yield Argv((GIT, MERGE, *dashed, *call.places[1:]), argv.certain and sure, argv)
     elif call.name == "push":
         yield from _pushes(argv, call, clone)

@@ -19,7 +19,7 @@ from agent_memory.core.rules.shell.gitruns import STEERS, configured
 from agent_memory.core.rules.shell.holes import HOLE, holes, requoted
 from agent_memory.core.rules.shell.lexer import Lexed, Source
 from agent_memory.core.rules.shell.meaning import restated, settled
-from agent_memory.core.rules.shell.tree import HOLDERS, dropped, nodes_of, parsed
+from agent_memory.core.rules.shell.tree import HOLDERS, SIMPLE, dropped, in_expansion, is_part, nodes_of, parsed
 from agent_memory.core.rules.shell.words import ANY, Argv, Unclear, Understood, Word
 from agent_memory.core.rules.shell.wrappers import Runs, Script, unwrapped
 from agent_memory.core.rules.shell.writers import moved, written
@@ -34,7 +34,6 @@ MOST_COMMANDS = 2_000
 _ENDS = {"command_substitution", "process_substitution", "expansion", "arithmetic_expansion", "array"}
 _OPAQUE = {"raw_string", "ansi_c_string", "comment", "heredoc_start", "heredoc_end"}
 _BASH_ONLY = {"[[", "(("}
-_SIMPLE = {"command", "declaration_command", "unset_command", "variable_assignment", "variable_assignments"}
 _RESERVED = set(
     "if then else elif fi do done case esac while until for select function { } ! [[ ]] time coproc".split()
 )
@@ -210,9 +209,9 @@ class Passage:
         spans, fed = self._tails.get(node.id, ((), None))
         if fed is not None:
             setting = replace(setting, fed=fed)
-        if spans and kind not in _SIMPLE:
+        if spans and kind not in SIMPLE:
             setting = self._fed(spans, setting)
-        if kind in _SIMPLE and not _part(node):
+        if kind in SIMPLE and not is_part(node):
             self._simple(node, spans, setting)
         elif kind == "redirected_statement":
             self._redirected(node, setting, depth)
@@ -253,7 +252,7 @@ class Passage:
 
     def _leaf(self, node: Node) -> None:
         """What the grammar took for plain text has no substitution in it, or the grammar is wrong."""
-        if node.is_named and (node.type not in _OPAQUE or _expanded(node)):
+        if node.is_named and (node.type not in _OPAQUE or in_expansion(node)):
             text = re.sub(r"\\.", "", self._source.text[node.start_byte : node.end_byte], flags=re.S)
             if "`" in text or "$(" in text:
                 self._reader.doubt("a substitution that the shell grammar does not see")
@@ -387,20 +386,3 @@ class Passage:
         last = self._source.text[stop:].split("\n", 1)[0].lstrip("\t")
         if delimiter in lines or last != delimiter or not delimiter:
             self._reader.doubt("a here-document that does not end clearly")
-
-
-def _expanded(node: Node) -> bool:
-    """Inside `"${X:-'…'}"` single quotes are no quotes."""
-    parent = node.parent
-    while parent is not None and parent.type in ("concatenation", "string"):
-        parent = parent.parent
-    return node.type in ("raw_string", "ansi_c_string") and parent is not None and parent.type == "expansion"
-
-
-def _part(node: Node) -> bool:
-    """An assignment that is part of something else, which is read as a whole."""
-    return (
-        node.type == "variable_assignment"
-        and node.parent is not None
-        and node.parent.type in (*_SIMPLE, "c_style_for_statement", "binary_expression")
-    )

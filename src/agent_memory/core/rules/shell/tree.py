@@ -31,6 +31,7 @@ HOLDERS = frozenset(
     " while_statement case_statement case_item function_definition do_group negated_command command_substitution"
     " process_substitution heredoc_redirect".split()
 )
+SIMPLE = {"command", "declaration_command", "unset_command", "variable_assignment", "variable_assignments"}
 
 
 @cache
@@ -82,3 +83,20 @@ def dropped(node: Node, text: str) -> bool:
             return True
         at = max(at, child.end_byte)
     return node.type == "program" and bool(text[at:].replace("\\\n", "").strip(" \t\n"))
+
+
+def in_expansion(node: Node) -> bool:
+    """Inside `"${X:-'…'}"` single quotes are no quotes."""
+    parent = node.parent
+    while parent is not None and parent.type in ("concatenation", "string"):
+        parent = parent.parent
+    return node.type in ("raw_string", "ansi_c_string") and parent is not None and parent.type == "expansion"
+
+
+def is_part(node: Node) -> bool:
+    """An assignment that is part of something else, which is read as a whole."""
+    return (
+        node.type == "variable_assignment"
+        and node.parent is not None
+        and node.parent.type in (*SIMPLE, "c_style_for_statement", "binary_expression")
+    )

@@ -5,8 +5,10 @@ A short table of what people and agents type, and no more: what else writes file
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from agent_memory.core.rules.shell.meaning import Call, call_of
 from agent_memory.core.rules.shell.words import Argv, Word
@@ -114,7 +116,6 @@ def _base(word: Word) -> Word:
 
 
 def _git(call: Call) -> Iterator[Word]:
-    files = call.places
     writes = {
         "mv": True,
         "checkout": call.last("-b", "-B", "--orphan") is None,
@@ -123,6 +124,9 @@ def _git(call: Call) -> Iterator[Word]:
     }
     if not writes.get(call.name or ""):
         return
+    at = next((number for number, word in enumerate(call.rest) if word.text == "--"), None)
+    inside = [value.text or "" for option, value in pairwise(call.before) if option.text == "-C"]
+    files = [moved(posixpath.join("", *inside), one) for one in (call.places if at is None else call.rest[at + 1 :])]
     if call.name == "mv":
         yield from (below(files[-1], _base(one)) for one in files[:-1])
     for word in files:

@@ -114,13 +114,15 @@ def _judged(folder: Path, commands: Sequence[tuple[str, ...]]) -> Iterator[Verdi
 def _merge(folder: Path, _: Sequence[str]) -> Iterator[Verdict]:
     """A merge begins, or is committed. git says in GIT_REFLOG_ACTION what was asked for: of a pull all its words, of a
     merge not, and of a commit nothing."""
+    from agent_memory.app.checking import checker, clone
     from agent_memory.engines.git.callers import calling
 
     action = os.environ.get("GIT_REFLOG_ACTION", "")
     words = ("git", *action.split())
     if not BEGIN.match(action):
-        typed = calling() or ()
-        return _judged(folder, [typed] if "commit" in typed else [])
+        typed, aliases = calling() or (), clone(checker().situations.of(folder)).aliases
+        commits = any(aliases.get(word, word).split(" ")[0] == "commit" for word in typed)
+        return _judged(folder, [typed] if commits else [])
     return _judged(folder, _typed(folder, "merge", words) if action.startswith("merge") else [words])
 
 
