@@ -106,7 +106,7 @@ def _checks(service: Service) -> dict[str, str]:
     found = {}
     for name, check in (
         ("store", lambda: service.runtime.store.records.seq_at(0)),
-        ("embedder", service.runtime.embedding.agree),
+        ("embedder", lambda: service.runtime.embedding.agree(settle=False)),
     ):
         try:
             check()
