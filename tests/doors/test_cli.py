@@ -23,6 +23,20 @@ def test_add_says_what_it_wrote(here: Any) -> None:
     assert (again["id"], again["effect"], again["version"]) == ("port", "updated", 2)
 
 
+def test_an_import_brings_nothing_forgotten_back_unless_asked(here: Any, tmp_path: Path) -> None:
+    here("add", PORT, "--id", "port")
+    file = tmp_path / "lines.ndjson"
+    file.write_text(here("export").out)
+    here("forget", "port", "--yes")
+    told = here("import", str(file)).out
+    assert told == (
+        "read 1 lines: 0 created, 0 updated, 0 unchanged; 1 forgotten before, passed over "
+        "(--restore-forgotten stores them)\n"
+    )
+    assert here("import", str(file), "--json").json["forgotten"] == 1
+    assert here("import", str(file), "--restore-forgotten").out == "read 1 lines: 1 created, 0 updated, 0 unchanged\n"
+
+
 @pytest.mark.requirement("P10", "P15")
 def test_recall_finds_it_and_says_why(here: Any, remembered: str) -> None:
     here("add", "The coffee machine is on the second floor")

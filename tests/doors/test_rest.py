@@ -216,7 +216,7 @@ def test_what_is_exported_can_be_imported(rest: TestClient, service: Service) ->
     body = "\n".join(lines).encode()
     kind = {"content-type": "application/x-ndjson"}
     again = rest.post("/v1/import", content=body, headers=kind).json()
-    assert again == {"lines": 1104, "created": 0, "updated": 0, "unchanged": 1104}
+    assert again == {"lines": 1104, "created": 0, "updated": 0, "unchanged": 1104, "forgotten": 0}
     other = {**kind, "x-memory-user": "bob"}
     assert rest.post("/v1/import", content=body, headers=other).json()["created"] == 1104
     copied = [json.loads(line) for line in rest.get("/v1/export", headers={"x-memory-user": "bob"}).text.splitlines()]
@@ -224,6 +224,17 @@ def test_what_is_exported_can_be_imported(rest: TestClient, service: Service) ->
     plain = [{name: value for name, value in json.loads(line).items() if name not in taken} for line in lines]
     assert [{name: value for name, value in one.items() if name not in taken} for one in copied] == plain
     assert len(rest.get("/v1/export", params={"kind": "fact"}).text.splitlines()) == 1
+
+
+def test_an_import_brings_nothing_forgotten_back_unless_asked(rest: TestClient) -> None:
+    rest.post("/v1/records", json={"text": "the old passphrase", "id": "gone"})
+    body, kind = rest.get("/v1/export").content, {"content-type": "application/x-ndjson"}
+    rest.post("/v1/records/forget", json={"ids": ["gone"]})
+    told = rest.post("/v1/import", content=body, headers=kind).json()
+    assert (told["created"], told["forgotten"]) == (0, 1)
+    assert rest.get("/v1/records/gone").status_code == 404
+    told = rest.post("/v1/import", params={"restore_forgotten": True}, content=body, headers=kind).json()
+    assert (told["created"], told["forgotten"]) == (1, 0)
 
 
 def test_an_import_says_which_line_is_wrong(rest: TestClient) -> None:

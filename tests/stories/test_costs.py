@@ -39,6 +39,8 @@ def test_recalls_can_be_looked_through(timed: AgentMemory, clock: Any) -> None:
 
 @pytest.mark.requirement("P9", "P16")
 def test_costs_of_a_tenant(clock: Any) -> None:
+    with AgentMemory(user_id="operator", clock=clock) as memory:
+        memory.records.add("x")  # in an empty store nothing is embedded
     asked(clock, "ada", "*", "one", "two")
     asked(clock, "ada", "robot", "three")
     clock.forward(days=1)

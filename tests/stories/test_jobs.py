@@ -162,10 +162,29 @@ def test_receipts_go_when_their_time_is_over(clock: object) -> None:
         receipt = memory.recall("pager").receipt_id
         assert memory.upkeep.run_jobs()["retention"] == {"receipts": 0}
         memory.receipts.get(receipt)
-        clock.moment += timedelta(days=91)  # type: ignore[attr-defined]
+        clock.moment += timedelta(days=50)  # type: ignore[attr-defined]
+        memory.receipts.get(memory.recall("pager").receipt_id)
+        clock.moment += timedelta(days=41)  # type: ignore[attr-defined]
         assert memory.upkeep.run_jobs()["retention"] == {"receipts": 1}
         with pytest.raises(NotFound):
             memory.receipts.get(receipt)
+
+
+def test_a_clock_ten_years_ahead_deletes_nothing(clock: object) -> None:
+    """Whoever writes on that day is dated by it, and so is what comes later; nothing that was there goes."""
+    with AgentMemory("ada", clock=clock) as memory:  # type: ignore[arg-type]
+        kept = memory.records.add("the pager went off", idempotency_key="message 1")
+        receipt = memory.recall("pager").receipt_id
+        memory.receipts.get(receipt)
+        right = clock.moment  # type: ignore[attr-defined]
+        for _ in range(3):
+            clock.moment += timedelta(days=3653)  # type: ignore[attr-defined]
+            memory.recall("pager")
+            memory.records.add("another", idempotency_key=f"message of {clock.moment}")  # type: ignore[attr-defined]
+            assert memory.upkeep.run_jobs()["retention"] == {"receipts": 0}
+        clock.moment = right  # type: ignore[attr-defined]
+        memory.receipts.get(receipt)
+        assert memory.records.add("the pager went off", idempotency_key="message 1").id == kept.id
 
 
 def test_a_store_that_can_only_be_read_is_left_alone(stored: AgentMemory) -> None:

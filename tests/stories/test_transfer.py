@@ -106,11 +106,12 @@ def test_an_empty_store_answers_the_same_after_an_import(timed: AgentMemory, clo
     before = answers(timed, moments)
     with AgentMemory("ada", "c1", store=other, clock=clock) as copy:
         arrived = clock.forward(hours=1)
-        assert set(take(copy, said)) == {"created", "updated", "unchanged"}
+        assert take(copy, said)["forgotten"] == 0
         clock.forward(hours=-1)
+        copy.upkeep.catch_up()
         assert answers(copy, moments) == before
         seq = copy.upkeep.stats()["seq"]
-        assert take(copy, said) == {"created": 0, "updated": 0, "unchanged": len(said)}
+        assert take(copy, said) == {"created": 0, "updated": 0, "unchanged": len(said), "forgotten": 0}
         assert copy.upkeep.stats()["seq"] == seq and copy.upkeep.verify().ok
         again = [json.loads(line) for line in lines(copy)]
         assert len(again) == len(said)
@@ -152,3 +153,34 @@ def test_what_leads_out_of_an_export_stays_behind(home: Path) -> None:
     (page,) = [page for page in exported(call, "ada", {"kind": "observation"}) if page]
     assert [(one.text, one.links) for one in page] == [("mine", [])]
     service.close()
+
+
+def test_what_was_forgotten_does_not_come_back(memory: AgentMemory) -> None:
+    gone = memory.records.add("the old passphrase", id="gone").id
+    memory.records.add("the harbour", id="kept", links=[Link(source_id="*self*", target_id=gone, type="ABOUT")])
+    said = lines(memory)
+    memory.records.forget([gone])
+    assert take(memory, said) == {"created": 0, "updated": 0, "unchanged": 1, "forgotten": 1}
+    assert [one.id for one in memory.records.find()] == ["kept"]
+    assert memory.upkeep.verify().ok
+    taken = Import(_calling(memory))
+    taken.take(said, restore_forgotten=True)
+    assert taken.effects == {"created": 1, "updated": 0, "unchanged": 1, "forgotten": 0}
+    assert memory.records.get(gone).text == "the old passphrase" and memory.records.links("kept")
+    assert take(memory, said)["unchanged"] == 2  # it is there again, so it is not passed over any more
+
+
+def test_what_an_agent_of_the_user_forgot_does_not_come_back(memory: AgentMemory) -> None:
+    with AgentMemory("ada", agent="bot") as bot:
+        gone = bot.records.add("the old passphrase").id
+        said = lines(bot)
+        bot.records.forget([gone])
+    assert take(memory, said)["forgotten"] == 1
+
+
+def test_another_user_takes_in_what_i_forgot(memory: AgentMemory) -> None:
+    gone = memory.records.add("the old passphrase").id
+    said = lines(memory)
+    memory.records.forget([gone])
+    with AgentMemory("bob") as bob:
+        assert take(bob, said)["created"] == 1

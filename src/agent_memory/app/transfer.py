@@ -5,6 +5,7 @@ them; what comes in is what `records.add` takes, and what an export wrote. So wh
 that takes it in answers the same, now and at every moment of valid time. What was once believed and is not any more,
 and when the old store came to know things, stay with its journal: a store says of nothing that it knew it earlier than
 it did. The same lines again change nothing, so that an import that broke off can be repeated from its beginning.
+What was forgotten here does not come back unless that is asked for.
 """
 
 from __future__ import annotations
@@ -65,23 +66,23 @@ class Import:
         self._call = call
         self._became: dict[str, str] = {}  # where a key led to a record that was there before
         self.lines = 0
-        self.effects = {"created": 0, "updated": 0, "unchanged": 0}
+        self.effects = {"created": 0, "updated": 0, "unchanged": 0, "forgotten": 0}
 
-    def take(self, lines: Sequence[bytes]) -> None:
-        """The first line that is refused is an error; those before it are in the store, those after it are not."""
+    def take(self, lines: Sequence[bytes], *, restore_forgotten: bool = False) -> None:
+        """The first line that is refused is an error; those before it are in the store, those after it are not. Lines
+        with the id of something that was forgotten are passed over and counted, or with `restore_forgotten` stored."""
         for start in range(0, len(lines), PAGE):
             page = lines[start : start + PAGE]
             try:
-                self._write(page)
+                self._write(page, not restore_forgotten)
             except AgentMemoryError:
                 for line in page:  # which of them it is
-                    self._write([line])
+                    self._write([line], not restore_forgotten)
 
-    def _write(self, lines: Sequence[bytes]) -> None:
+    def _write(self, lines: Sequence[bytes], skip_forgotten: bool) -> None:
         said = [self._renamed(record) for line in lines if (record := _read(line)) is not None]
-        for record, written in zip(
-            said, self._call("records.add_many", {"records": said}) if said else (), strict=True
-        ):
+        asked = {"records": said, "skip_forgotten": skip_forgotten}
+        for record, written in zip(said, self._call("records.add_many", asked) if said else (), strict=True):
             self.effects[written.effect] += 1
             if record.get("id") not in (None, written.id):
                 self._became[record["id"]] = written.id

@@ -76,7 +76,7 @@ class Put:
 
     `succeeds`: the old version stays valid until the new one begins; otherwise the new one corrects it
     as if the old had never been. `dated`: the caller said when it begins, so that another beginning alone
-    is a change.
+    is a change. `unless_forgotten`: nothing, where there is no such record because the author's user forgot it.
     """
 
     id: str
@@ -86,6 +86,7 @@ class Put:
     derived: Derived = Derived()
     succeeds: bool = False
     dated: bool = False
+    unless_forgotten: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +114,7 @@ class Connect:
 
     The id of a `Put` earlier in the same write stands for the record that it became. An end may also be named by its
     key in the author's own scope; `if_there`: without such a record there is no link, and no error.
+    `unless_forgotten`: nor where an end is missing because the author's user forgot it.
     """
 
     source_id: str | Key
@@ -122,6 +124,7 @@ class Connect:
     weight: float = 1.0
     properties: str = "{}"
     if_there: bool = False
+    unless_forgotten: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +187,8 @@ class Effect(StrEnum):
     UPDATED = "updated"
     UNCHANGED = "unchanged"
     ERASED = "erased"
+    FORGOTTEN = "forgotten"
+    """Not written: it was forgotten before."""
 
 
 @dataclass(frozen=True, slots=True)

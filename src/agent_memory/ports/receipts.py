@@ -11,6 +11,7 @@ from agent_memory.models.record import Scope
 from agent_memory.ports.records import View
 
 RETENTION = 90 * 86_400_000_000  # microseconds
+JUST_NOW = 10  # what happened in the last tenth of a span does not prove that the span has passed
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,8 @@ class ReceiptStore(Protocol):
 
     def expire(self, now: int) -> int:
         """Let go of what is older than `RETENTION` at this moment; how many receipts that were. `keep` does the same as
-        of its newest line."""
+        of its newest line. A moment that nothing leads up to, no receipt and no line of the journal in the span before
+        it (the last tenth apart), may be that of a wrong clock: then all is kept."""
         ...
 
     def receipt(self, view: View, id: str) -> str | None:

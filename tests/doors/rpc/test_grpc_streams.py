@@ -47,6 +47,15 @@ def test_what_comes_out_goes_into_another_store(door: Door, client: Foreign) -> 
     assert again == out
 
 
+def test_an_import_brings_nothing_forgotten_back_unless_asked(client: Foreign) -> None:
+    lines = [{"text": "the old passphrase", "id": "gone"}, {"text": "another", "id": "also gone"}]
+    client.send("StreamService/Import", lines)
+    client.call("RecordsService/Forget", {"ids": ["gone", "also gone"]})
+    assert client.send("StreamService/Import", lines)["forgotten"] == "2"
+    told = client.send("StreamService/Import", [{**lines[0], "restore_forgotten": True}, lines[1]])
+    assert (told["created"], told["forgotten"]) == ("1", "1")
+
+
 def test_an_import_that_is_refused_says_what_is_kept(client: Foreign) -> None:
     def records() -> Iterator[dict[str, Any]]:
         yield from ({"text": f"line {number}"} for number in range(600))

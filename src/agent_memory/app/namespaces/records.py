@@ -16,7 +16,7 @@ from agent_memory.models.kinds.kind import fold
 from agent_memory.models.model import Model, Moment, Name
 from agent_memory.models.moment import from_micros, to_micros
 from agent_memory.models.record import JournalLine, Link, Linked, Record, Status
-from agent_memory.ports.changes import Amend, Applied, Connect, Disconnect, Expect, Outcome
+from agent_memory.ports.changes import Amend, Applied, Connect, Disconnect, Effect, Expect, Outcome
 
 MOST_LISTED = 10_000
 
@@ -46,7 +46,8 @@ class Condition(TypedDict, total=False):
 
 
 class Written(Model):
-    """What a write came to: `effect` is created, updated or unchanged."""
+    """What a write came to: `effect` is created, updated or unchanged; or forgotten, where it was not written because
+    what was forgotten should be passed over."""
 
     id: str
     effect: str
@@ -80,7 +81,8 @@ class Records(Namespace):
 
         The same key is the same thing: it gets a new version, or none if nothing changed.
         """
-        return self._commit([_draft(text, kind, fields)], reason, idempotency_key)[0]
+        drafts = [_draft(text, kind, fields)]
+        return self._commit(drafts, reason, How(once=once(idempotency_key, drafts)))[0]
 
     @operation("records.add_many", "POST /records/batch", permission=Permission.WRITE)
     def add_many(
@@ -89,14 +91,17 @@ class Records(Namespace):
         reason: str | None = None,
         idempotency_key: str | None = None,
         embed: bool = False,
+        skip_forgotten: bool = False,
     ) -> list[Written]:
         """Store many memories in one transaction, all or none.
 
-        Each is a dict with `text` and what `add` takes. Unless `embed` is set, their vectors are made later.
+        Each is a dict with `text` and what `add` takes. Unless `embed` is set, their vectors are made later. With
+        `skip_forgotten`, those with the id of something that was forgotten are passed over.
         """
         shape = TABLE["records.add"]
         drafts = [_draft(**shape.bind((), one)) for one in records]
-        return self._commit(drafts, reason, idempotency_key, embed=embed)
+        how = How(embed, once=once(idempotency_key, drafts), skip_forgotten=skip_forgotten)
+        return self._commit(drafts, reason, how)
 
     @operation("records.get", "GET /records/{id}", command="show", toolset="core/get memory://records/{id}")
     def get(self, id: str, as_of: Moment | None = None, valid_at: Moment | None = None) -> Record:
@@ -271,11 +276,11 @@ class Records(Namespace):
         applied = client.runtime.store.records.apply([change], author=client.author(reason), now=client.now())
         return applied.outcomes[0].effect.value
 
-    def _commit(self, drafts: list[Draft], reason: str | None, key: str | None, *, embed: bool = True) -> list[Written]:
+    def _commit(self, drafts: list[Draft], reason: str | None, how: How) -> list[Written]:
         client = self._client
-        author = client.author(reason)
-        applied = commit(client.runtime.writing, drafts, author, client.now(), How(embed, once=once(key, drafts)))
-        return [_written(outcome, applied) for outcome in applied.outcomes if outcome.version]
+        applied = commit(client.runtime.writing, drafts, client.author(reason), client.now(), how)
+        records = [one for one in applied.outcomes if one.version or one.effect is Effect.FORGOTTEN]  # links apart
+        return [_written(outcome, applied) for outcome in records]
 
 
 def _listed(where: Where, kind: str | None, limit: int) -> Where:

@@ -7,7 +7,7 @@ import random
 import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from agent_memory.core.write.embed import Embedding
@@ -45,12 +45,14 @@ class Writing:
 @dataclass(frozen=True)
 class How:
     """`embed`: make vectors before returning. `expect`: only if the store is still so. `once`: only if it was not
-    done before. `links`: beside those of the drafts, in the same transaction."""
+    done before. `links`: beside those of the drafts, in the same transaction. `skip_forgotten`: drafts with the id of
+    something that was forgotten are passed over, and so are links to it."""
 
     embed: bool = True
     expect: Sequence[Expect] = ()
     once: Once | None = None
     links: Sequence[Link] = ()
+    skip_forgotten: bool = False
 
 
 def commit(writing: Writing, drafts: Sequence[Draft], author: Author, now: int, how: How = How()) -> Applied:  # noqa: B008
@@ -64,6 +66,8 @@ def commit(writing: Writing, drafts: Sequence[Draft], author: Author, now: int, 
             raise InvalidInput(f"links: {len(draft.links)}; the limit is {MOST_LINKS} a write", field="links")
         changes += [put, *(connect(_named(link, put.id)) for link in draft.links), *_neighbours(put)]
     changes += [connect(link) for link in how.links]
+    if how.skip_forgotten:
+        changes = [replace(one, unless_forgotten=True) if isinstance(one, Put | Connect) else one for one in changes]
     with span("write.apply", changes=len(changes)):
         return writing.records.apply(changes, author=author, now=now, expect=how.expect, once=how.once)
 

@@ -47,15 +47,15 @@ class Embedding:
         reads does not `settle` it: False where it is still open, and so there are no vectors."""
         if self._agreed:
             return True
-        stored = self._index.space()
+        mine, stored = self.space, self._index.space()
         if stored is None and not settle:
             return False
         if stored is None:
-            self._index.begin(self.space)
+            self._index.begin(mine)
             stored = self._index.space()
-        if stored != self.space:
+        if stored != mine:
             raise SpaceMismatch(
-                f"the embedder makes {self.space.fingerprint} vectors, the store holds "
+                f"the embedder makes {mine.fingerprint} vectors, the store holds "
                 f"{stored.fingerprint if stored else 'none'}",
                 hint="configure the embedder that the store was built with, or run `agent-memory rebuild --vectors`",
             )

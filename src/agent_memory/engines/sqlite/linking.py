@@ -24,7 +24,8 @@ class Linking:
         try:
             ends = self._ends(change.source_id, change.target_id, change.type)
         except NotFound:
-            if change.if_there:
+            named = {change.source_id, change.target_id}
+            if change.if_there or (change.unless_forgotten and not named.isdisjoint(self.writer.forgotten)):
                 return Outcome(Effect.UNCHANGED, "")
             raise
         source, target, kind, scope = ends

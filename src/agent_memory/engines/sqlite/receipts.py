@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from agent_memory.engines.sqlite import scrub
 from agent_memory.engines.sqlite.connection import BRIEF_SECONDS, Connections
+from agent_memory.engines.sqlite.expiry import believed
 from agent_memory.engines.sqlite.interning import Interning, known_scope, scope_number
 from agent_memory.engines.sqlite.seals import checksum, sealed, sealed_again
 from agent_memory.models.record import Scope
@@ -30,7 +31,7 @@ class SqliteReceipts:
             last = {scope: _last_erasure(connection, scope) for scope in {line.view.scope for line in lines}}
             for line in lines:
                 _keep(connection, line if line.seq >= last[line.view.scope] else line.without_query())
-            _expire(connection, max((line.view.now for line in lines), default=0) - RETENTION)
+            _expire(connection, max((line.view.now for line in lines), default=0))
             debt = scrub.owed(connection)
         if debt is not None:
             scrub.scrub(self._connections)
@@ -42,7 +43,7 @@ class SqliteReceipts:
             if self._connections.read_only or not connection.execute(sql, (oldest, oldest)).fetchone()[0]:
                 return 0
         with self._connections.writing(durable=False) as connection:
-            return _expire(connection, oldest)
+            return _expire(connection, now)
 
     def receipt(self, view: View, id: str) -> str | None:
         with self._connections.reading() as connection:
@@ -129,7 +130,10 @@ def _whole(number: object) -> int:
     return number if isinstance(number, int) else 0
 
 
-def _expire(connection: sqlite3.Connection, oldest: int) -> int:
+def _expire(connection: sqlite3.Connection, now: int) -> int:
+    oldest = now - RETENTION
+    if not believed(connection, now, RETENTION):
+        return 0
     gone = connection.execute("delete from receipts where at < ?", (oldest,)).rowcount
     if gone:
         connection.execute("delete from shown where receipt not in (select receipt from receipts)")

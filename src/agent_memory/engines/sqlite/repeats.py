@@ -12,6 +12,7 @@ import secrets
 import sqlite3
 from collections.abc import Collection, Iterable
 
+from agent_memory.engines.sqlite.expiry import believed
 from agent_memory.engines.sqlite.seals import checksum, sealed
 from agent_memory.models.errors import Conflict
 from agent_memory.ports.changes import Applied, Effect, Once, Outcome
@@ -65,7 +66,8 @@ def forget(connection: sqlite3.Connection, scopes: Iterable[int], ids: Collectio
 
 
 def expire(connection: sqlite3.Connection, now: int) -> None:
-    connection.execute("delete from repeats where at < ?", (now - LIVE,))
+    if believed(connection, now, LIVE):
+        connection.execute("delete from repeats where at < ?", (now - LIVE,))
 
 
 def _digest(salt: bytes, once: Once) -> bytes:

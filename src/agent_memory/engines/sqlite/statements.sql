@@ -65,6 +65,9 @@ select record, kind from versions where id = ? and scope = ? limit 1
 -- name: record_by_key
 select record from versions where key = ? and kind = ? and scope = ? and to_seq is null limit 1
 
+-- name: forgotten
+select t.id from tombstones t join scopes s on s.scope = t.scope where s.tenant = ? and s.user = ?
+
 -- name: current_versions
 select v.version, v.number, v.content, c.text, c.payload, c.salt, v.key, v.conversation, v.position, v.repository, v.status,
     v.importance, v.confidence, v.source, v.valid_from, v.valid_to

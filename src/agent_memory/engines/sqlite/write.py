@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from agent_memory.engines.sqlite import erase, repeats, scrub
 from agent_memory.engines.sqlite.connection import Connections
@@ -127,6 +128,12 @@ class Writer:
             case Erase():
                 return self._erase(change)
 
+    @cached_property
+    def forgotten(self) -> frozenset[str]:
+        """Ids of what this author's user ever forgot, for whichever agent it was."""
+        scope = self.author.scope
+        return frozenset(id for (id,) in self.connection.execute(SQL["forgotten"], (scope.tenant, scope.user)))
+
     def check(self, expect: Expect) -> None:
         record = None
         if expect.id is not None:
@@ -147,6 +154,8 @@ class Writer:
     def _put(self, put: Put) -> Outcome:
         kind = self.names.number(put.kind)
         record = self._target(put, kind)
+        if record is None and put.unless_forgotten and put.id in self.forgotten:
+            return Outcome(Effect.FORGOTTEN, put.id)
         if record is None:
             record = self.ledger.next
             self._insert(PUT, _Slot(record, put.id, kind, self.scope), 1, put.state, put.content, put.derived)

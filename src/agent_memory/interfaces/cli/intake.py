@@ -23,13 +23,14 @@ if TYPE_CHECKING:
 @whose.anywhere
 @click.command("import", short_help="Take in records, one JSON object a line")
 @click.argument("file", metavar="FILE")
+@click.option("--restore-forgotten", is_flag=True, help="store what was forgotten, too")
 @click.option("--json", "_json", is_flag=True, help="answer in JSON")
 @click.pass_obj
-def command(session: Session, file: str, _json: bool) -> int:
+def command(session: Session, file: str, restore_forgotten: bool, _json: bool) -> int:
     """Take in records, one JSON object a line: what `agent-memory export` wrote, or what `add` takes.
 
     The same lines again change nothing. At the first line that is refused it ends; those before it are in the store.
-    `-` reads the standard input.
+    What was forgotten is passed over, unless you ask to restore it. `-` reads the standard input.
     """
     from agent_memory.interfaces.cli import exits, output, progress
     from agent_memory.interfaces.cli.blocks import Line
@@ -42,18 +43,20 @@ def command(session: Session, file: str, _json: bool) -> int:
             session.memory() as memory,
             progress.shown(in_json=in_json),
         ):
-            taken = _read(memory, source)
+            taken = _read(memory, source, restore_forgotten)
     except OSError as error:
         raise InvalidInput(f"{file}: cannot be read: {error.strerror}", hint="check the path", field="file") from error
     if in_json:
         output.write_json({"lines": taken.lines, **taken.effects})
     else:
-        counts = ", ".join(f"{count} {effect}" for effect, count in taken.effects.items())
-        output.write([Line(f"read {taken.lines} lines: {counts}")])
+        forgotten = taken.effects["forgotten"]
+        counts = ", ".join(f"{count} {name}" for name, count in taken.effects.items() if name != "forgotten")
+        passed = f"; {forgotten} forgotten before, passed over (--restore-forgotten stores them)" if forgotten else ""
+        output.write([Line(f"read {taken.lines} lines: {counts}{passed}")])
     return exits.OK
 
 
-def _read(memory: AgentMemory, source: BinaryIO) -> Import:
+def _read(memory: AgentMemory, source: BinaryIO, restore_forgotten: bool) -> Import:
     from agent_memory.app.transfer import LONGEST_LINE, PAGE, Import
     from agent_memory.models.errors import AgentMemoryError, InvalidInput
     from agent_memory.ports.progress import tell
@@ -64,7 +67,7 @@ def _read(memory: AgentMemory, source: BinaryIO) -> Import:
     try:
         while lines := list(islice(iter(lambda: source.readline(LONGEST_LINE + 1), b""), PAGE)):
             whole = lines if len(lines[-1]) <= LONGEST_LINE else lines[:-1]
-            taken.take(whole)
+            taken.take(whole, restore_forgotten=restore_forgotten)
             if whole is not lines:
                 raise InvalidInput(f"longer than {LONGEST_LINE} bytes", hint="one JSON object a line")
             done += sum(map(len, lines))

@@ -12,6 +12,8 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import Executor
 from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 from typing import Any, TypeVar
 from urllib.parse import unquote
 
@@ -24,7 +26,7 @@ from agent_memory.app.service import Caller, Claim, Service
 from agent_memory.app.transfer import PAGE, Import
 from agent_memory.interfaces.grpc.schema import RESULT, Method
 from agent_memory.interfaces.grpc.status import abort
-from agent_memory.interfaces.grpc.streams import Imported, Session
+from agent_memory.interfaces.grpc.streams import RESTORE, Imported, Session
 from agent_memory.interfaces.loopback import is_local
 from agent_memory.models.errors import AgentMemoryError, InvalidInput, StoreError, TooMany
 from agent_memory.ports import spans
@@ -146,7 +148,9 @@ class _Route:
 
     def _take(self, taken: Import, page: list[bytes]) -> None:
         try:
-            taken.take([to_json(self._read(raw)) for raw in page])
+            said = [(one.pop(RESTORE, False), to_json(one)) for one in map(self._read, page)]
+            for restore, some in groupby(said, itemgetter(0)):
+                taken.take([line for _, line in some], restore_forgotten=restore)
         except AgentMemoryError as error:
             kept = f"the first {taken.lines} records are stored"
             error.hint = f"{error.hint}; {kept}" if error.hint else kept

@@ -13,14 +13,17 @@ from agent_memory.app.transfer import PAGE, Import, exported
 from agent_memory.models.model import Model
 from agent_memory.models.record import JournalLine, Linked
 
+RESTORE = "restore_forgotten"
+
 
 class Imported(Model):
-    """How many records came, and what became of them."""
+    """How many records came, and what became of them. `forgotten` were passed over: they were forgotten before."""
 
     received: int
     created: int
     updated: int
     unchanged: int
+    forgotten: int
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,8 @@ def take_in(session: Session) -> Import:
     """Store a stream of records: what `records.add` takes, and what an export gave.
 
     If one is refused, those before it are stored, and the error says how many. Sending them again with their ids or
-    keys is harmless. Their vectors are made later.
+    keys is harmless. Their vectors are made later. Those with the id of something that was forgotten are passed over,
+    unless they say `restore_forgotten`.
     """
     return Import(session.call)
 
@@ -80,6 +84,14 @@ class Stream:
 
 STREAMS = (
     Stream("Export", export, "records.versions", frozenset({"limit", "after_seq"}), Linked),
-    Stream("Import", take_in, "records.add", frozenset({"reason", "idempotency_key"}), Imported, takes_many=True),
+    Stream(
+        "Import",
+        take_in,
+        "records.add",
+        frozenset({"reason", "idempotency_key"}),
+        Imported,
+        {RESTORE: (bool, False)},
+        takes_many=True,
+    ),
     Stream("Journal", journal, "records.journal", frozenset({"limit"}), JournalLine, {"follow": (bool, True)}),
 )

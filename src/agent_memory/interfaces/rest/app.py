@@ -120,7 +120,7 @@ def _checks(service: Service) -> dict[str, str]:
     found = {}
     parts: dict[str, Callable[[], object]] = {
         "store": lambda: service.runtime.store.records.seq_at(0),
-        "embedder": service.runtime.embedding.agree,
+        "embedder": lambda: service.runtime.embedding.agree(settle=False),
     }
     for name, check in parts.items():
         try:

@@ -39,12 +39,13 @@ PAGING = frozenset({"limit", "after_seq"})
 
 
 class Imported(Model):
-    """`lines` were read; what they came to."""
+    """`lines` were read; what they came to. `forgotten` are those passed over because they were forgotten before."""
 
     lines: int
     created: int
     updated: int
     unchanged: int
+    forgotten: int
 
 
 class Followers:
@@ -91,10 +92,15 @@ def stream_router(service: Service) -> APIRouter:
         responses={200: {"model": Imported}, **ERRORS},
         openapi_extra={"requestBody": {"content": {NDJSON: {"schema": {"type": "string"}}}}},
     )
-    async def import_records(request: Request) -> Response:
-        """Records, one JSON object a line: what `records.add` takes, or what an export gave."""
+    async def import_records(
+        request: Request, restore_forgotten: Annotated[bool, Query(description="store what was forgotten, too")] = False
+    ) -> Response:
+        """Records, one JSON object a line: what `records.add` takes, or what an export gave.
+
+        What was forgotten is passed over and counted: lines with its id, unless `restore_forgotten` is set.
+        """
         _, call = _lasting(service, request)
-        return await _import(call, request.stream())
+        return await _import(call, request.stream(), restore_forgotten)
 
     @made.get("/journal/stream", response_model=None, responses={200: {"content": {"text/event-stream": {}}}, **ERRORS})
     async def journal_stream(
@@ -139,11 +145,11 @@ def _lines(first: list[Linked], pages: Iterator[list[Linked]]) -> Iterator[bytes
         yield b"".join(to_json(record) + b"\n" for record in page)
 
 
-async def _import(call: Call, body: AsyncIterator[bytes]) -> Response:
+async def _import(call: Call, body: AsyncIterator[bytes], restore_forgotten: bool) -> Response:
     taken = Import(call)
     try:
         async for lines in _pages(body):
-            await run_in_threadpool(taken.take, lines)
+            await run_in_threadpool(taken.take, lines, restore_forgotten=restore_forgotten)
     except AgentMemoryError as error:
         status = STATUS.get(error.code, 500)
         line = taken.lines + 1

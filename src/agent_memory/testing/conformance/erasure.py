@@ -324,3 +324,21 @@ class DerivedErasureConformance:
         applied = write(store, Erase("a", with_derived=True), put("new", id="b"), Erase("b", with_derived=True))
         assert applied.erased == ("a", "b", "b")
         assert store.records.get(view(), ["b"]) == []
+
+    def test_what_was_forgotten_is_passed_over_where_that_is_asked(self, store: Store) -> None:
+        write(store, put("one", id="a"), put("his", id="b"))
+        write(store, put("his", id="b"), scope=BOB)
+        write(store, Erase("a"))
+        write(store, Erase("b"), scope=BOB)
+        again = [replace(put(text, id=id), unless_forgotten=True) for text, id in (("one", "a"), ("new", "c"))]
+        links = [replace(link("c", "a"), unless_forgotten=True), replace(link("a", "c"), unless_forgotten=True)]
+        for scope in (ALICE, ALICES_BOT):
+            applied = write(store, *again, *links, scope=scope)
+            assert applied.outcomes[0].effect is Effect.FORGOTTEN, scope
+            assert store.records.get(view(scope), ["a"]) == [] and store.records.links(view(scope), ["c"]) == []
+        assert write_one(store, replace(put("changed", id="b"), unless_forgotten=True)).effect is Effect.UPDATED
+        assert write_one(store, again[0], scope=STRANGER).effect is Effect.CREATED, "who forgot nothing"
+        assert write_one(store, put("one", id="a")).effect is Effect.CREATED, "without being asked to"
+        assert write_one(store, again[0]).effect is Effect.UNCHANGED, "it is there again"
+        with pytest.raises(NotFound):
+            write(store, replace(link("c", "never was"), unless_forgotten=True))

@@ -146,6 +146,17 @@ class ReceiptConformance:
         assert store.receipts.accesses(view(), ["a"], until=NOW + 6 * DAY) == {"a": (1, None)}
         assert store.receipts.accesses(view(), ["a"]) == {"a": (2, NOW + 10 * DAY)}
 
+    def test_a_clock_far_ahead_ends_nothing(self, store: Store) -> None:
+        write(store, put("one", id="a"))
+        shown = (handles(store)["one"],)
+        store.receipts.keep([ReceiptLine("r", view(), 1, "{}", shown)])
+        for day in (3650, 3651):
+            store.receipts.keep([ReceiptLine(f"r{day}", view(now=NOW + day * DAY), 1, "{}", shown)])
+            assert store.receipts.expire(NOW + day * DAY) == 0
+        assert store.receipts.receipt(view(), "r") == "{}"
+        assert store.receipts.accesses(view(), ["a"], until=NOW) == {"a": (1, NOW)}
+        assert store.receipts.expire(NOW + 3670 * DAY) == 1, "it went on: so that is the time"
+
     def test_what_is_only_named_counts_as_no_access(self, store: Store) -> None:
         write(store, put("one", id="a"), put("two", id="b"))
         known = handles(store)

@@ -10,7 +10,7 @@ from agent_memory.models.errors import InvalidInput
 from agent_memory.models.kinds.kind import canonical_json
 from agent_memory.ports.changes import Terms
 from agent_memory.ports.quantise import quantised, unit
-from agent_memory.ports.receipts import RETENTION, Accesses, Kept, ReceiptLine
+from agent_memory.ports.receipts import JUST_NOW, RETENTION, Accesses, Kept, ReceiptLine
 from agent_memory.ports.records import View
 from agent_memory.ports.vectors import Match
 from agent_memory.ports.working import Desk
@@ -77,6 +77,9 @@ class MemoryReceipts:
     def expire(self, now: int) -> int:
         oldest = now - RETENTION
         with self._room.writing() as world:
+            known = [*(slip.at for slip in world.receipts.values()), *(line.at for line in world.lines)]
+            if not any(oldest <= at <= now - RETENTION // JUST_NOW for at in known):
+                return 0
             before = len(world.receipts)
             world.receipts = {id: slip for id, slip in world.receipts.items() if slip.at >= oldest}
             if any(world.accessed_since <= at < oldest for times in world.accesses.values() for at in times):

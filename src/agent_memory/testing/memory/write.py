@@ -32,6 +32,7 @@ from agent_memory.testing.memory.world import (
     AMEND,
     CONNECT,
     DISCONNECT,
+    ERASE,
     PUT,
     Body,
     Edge,
@@ -154,6 +155,8 @@ class Writer:
 
     def _put(self, put: Put) -> Outcome:
         entry = self._target(put)
+        if entry is None and put.unless_forgotten and self._forgotten(put.id):
+            return Outcome(Effect.FORGOTTEN, put.id)
         if entry is None:
             entry = Entry(self.world.seq + 1, put.id, self.scope, put.kind)
             self.world.entries[entry.number] = entry
@@ -178,6 +181,11 @@ class Writer:
             self._again(entry, number, state, version.body)
         self._store(entry, number + 1, plan.state, put.content, put.derived)
         return Outcome(Effect.UPDATED, entry.id, number + 1)
+
+    def _forgotten(self, id: str | Key) -> bool:
+        mine = (self.scope.tenant, self.scope.user)
+        erased = (line for line in self.world.lines if line.operation == ERASE and line.record_id == id)
+        return any(line.scope is not None and (line.scope.tenant, line.scope.user) == mine for line in erased)
 
     def _target(self, put: Put) -> Entry | None:
         named = self._mine(put.id)
@@ -250,7 +258,8 @@ class Writer:
         try:
             source, target = self._seen(change.source_id), self._seen(change.target_id)
         except NotFound:
-            if change.if_there:
+            gone = any(self._forgotten(end) for end in (change.source_id, change.target_id))
+            if change.if_there or (change.unless_forgotten and gone):
                 return Outcome(Effect.UNCHANGED, "")
             raise
         old = self._edge(source, target, change.type)

@@ -1,0 +1,24 @@
+"""Whether to believe the clock before something is deleted because its time is over.
+
+A clock that is years ahead would take everything at once. Nothing in the file can tell such a clock from a long pause,
+except what comes after: in real time, the store is used again and again. So a moment is believed only if something was
+written or asked in the span before it, though not just now. Until then things are kept for longer.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+
+from agent_memory.engines.sqlite.read import seq_at
+from agent_memory.engines.sqlite.statements import SQL
+from agent_memory.ports.receipts import JUST_NOW
+
+
+def believed(connection: sqlite3.Connection, now: int, span: int) -> bool:
+    """Whether a receipt or a line of the journal leads up to this moment."""
+    first, last = now - span, now - span // JUST_NOW
+    asked = "select exists (select 1 from receipts where at between ? and ?)"
+    if connection.execute(asked, (first, last)).fetchone()[0]:
+        return True
+    line = connection.execute(SQL["seq_at"], (seq_at(connection, last),)).fetchone()
+    return line is not None and line[0] >= first

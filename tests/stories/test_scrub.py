@@ -1,0 +1,147 @@
+"""What was forgotten leaves the device, too, as far as a program can say so."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent_memory import AgentMemory
+from agent_memory.engines.sqlite import scrub, slack
+
+SECRET = "zanzibar-9931-passphrase"
+
+
+def secret(number: int) -> str:
+    return f"{SECRET} number {number}, which nobody should ever see again"
+
+
+@pytest.fixture
+def device() -> Iterator[tuple[Path, Path]]:
+    """A file system on a device of its own: where it is mounted, and the bytes of the device."""
+    tools = [shutil.which(name) for name in ("mkfs.ext4", "losetup", "mount", "umount")]
+    if sys.platform != "linux" or os.geteuid() != 0 or None in tools:
+        pytest.skip("only root on Linux can make a device")
+    with tempfile.TemporaryDirectory() as name:
+        image, folder = Path(name) / "image", Path(name) / "mounted"
+        folder.mkdir()
+        with image.open("wb") as file:
+            file.truncate(32 * 1024 * 1024)
+        subprocess.run(["mkfs.ext4", "-q", "-F", "-O", "^has_journal", image], check=True)
+        if subprocess.run(["mount", "-o", "loop", image, folder], capture_output=True).returncode:
+            pytest.skip("mounting is not allowed here")
+        try:
+            yield folder, image
+        finally:
+            subprocess.run(["umount", "-l", folder], check=True)
+
+
+WRITE = """
+import sys
+from agent_memory import AgentMemory
+with AgentMemory("ada", store=sys.argv[1]) as memory:
+    for number in range(int(sys.argv[2]), int(sys.argv[3])):
+        memory.records.add(sys.argv[4].format(number), id=f"secret {number}")
+"""
+
+
+def test_nothing_is_left_on_the_device(device: tuple[Path, Path]) -> None:
+    """The log is removed by the last process that closes, and cut by a forget: neither leaves what it held."""
+    folder, image = device
+    store, said = folder / "memory.db", secret(0).replace(" 0,", " {},")
+    for first in (0, 8):
+        command = [sys.executable, "-c", WRITE, str(store), str(first), str(first + 8), said]
+        subprocess.run(command, check=True, env={**os.environ, "AGENT_MEMORY_PROCEDURES": "false"})
+    os.sync()
+    assert image.read_bytes().count(SECRET.encode()) >= 16
+    with AgentMemory("ada", store=store) as memory:
+        for number in range(16):
+            assert memory.records.forget([f"secret {number}"]).scrubbed
+        os.sync()
+        assert SECRET.encode() not in image.read_bytes()
+    os.sync()
+    assert SECRET.encode() not in image.read_bytes()
+
+
+def test_pages_that_a_connection_has_in_memory_bring_nothing_back(memory: AgentMemory, home: Path) -> None:
+    """What is swept in the file is still in the memory of connections; they read it anew before they write."""
+    store = memory._client.runtime.store.records._connections  # type: ignore[attr-defined]
+    rows = [(f"{number * 7919 % 1000:03} {'stays' if number % 3 else SECRET}", "x" * 30) for number in range(1000)]
+    with store.writing() as connection:
+        connection.execute("create table t (a text primary key, b text) without rowid")
+    for row in rows:
+        with store.writing(durable=False) as connection:
+            connection.execute("insert into t values (?, ?)", row)
+    with store.writing() as connection:
+        connection.execute("delete from t where a like ?", (f"%{SECRET}",))
+        scrub.owe(connection, 1)
+        connection.execute("select count(*), sum(length(b)) from t").fetchone()  # every page of it
+    assert scrub.scrub(store, patience=5.0)
+    for number in range(3):
+        with store.writing() as connection:
+            connection.execute("update t set b = ?", (f"{number}" * 30,))
+    with store.plain() as connection:
+        connection.execute("pragma wal_checkpoint(truncate)")
+    assert SECRET.encode() not in (home / "memory.db").read_bytes()
+
+
+def test_a_forget_writes_less_than_the_store_is_large(memory: AgentMemory, home: Path) -> None:
+    if not Path("/proc/self/io").exists():
+        pytest.skip("the system does not tell how much was written")
+
+    def written() -> int:
+        return int(Path("/proc/self/io").read_text().split("wchar: ")[1].split()[0])
+
+    memory.records.add_many([{"text": f"note {number} " + "x" * 500, "id": f"{number}"} for number in range(4000)])
+    memory.records.forget(["0"])
+    before = written()
+    assert memory.records.forget(["1"]).scrubbed
+    assert written() - before < (home / "memory.db").stat().st_size / 2
+
+
+def test_a_debt_is_shown_until_it_is_paid(
+    memory: AgentMemory, home: Path, monkeypatch: pytest.MonkeyPatch, settle: Callable[[], None]
+) -> None:
+    monkeypatch.setattr(scrub, "PATIENCE_SECONDS", 0.1)
+    ids = [memory.records.add(secret(number)).id for number in range(2)]
+    assert memory.upkeep.stats()["scrub_owed_since"] is None
+    reader = sqlite3.connect(home / "memory.db", isolation_level=None)
+    reader.execute("begin")
+    reader.execute("select count(*) from versions").fetchone()
+    assert not memory.records.forget(ids[:1]).scrubbed
+    owed = memory.upkeep.stats()["scrub_owed_since"]
+    assert owed is not None
+    memory.records.forget(ids[1:])
+    assert memory.upkeep.stats()["scrub_owed_since"] == owed  # the first that is not paid
+    reader.close()
+    memory.records.add("a later write")
+    assert memory.upkeep.stats()["scrub_owed_since"] is None
+
+
+@pytest.mark.parametrize("call", ["write", "read", "fsync"])
+def test_a_disk_that_fails_meanwhile_is_no_damage(
+    call: str, memory: AgentMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The records are gone, and what is left between the others stays a debt."""
+
+    def fails(*given: Any) -> Any:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr(scrub, "PATIENCE_SECONDS", 0.1)
+    ids = [memory.records.add(secret(number)).id for number in range(30)]
+    with monkeypatch.context() as patched:
+        patched.setattr(slack.os, call, fails)
+        gone = memory.records.forget(ids)
+    assert gone.ids == ids and not gone.scrubbed
+    assert memory.upkeep.verify().ok and memory.upkeep.stats()["scrub_owed_since"] is not None
+    memory.records.add("a later write")
+    assert memory.upkeep.stats()["scrub_owed_since"] is None
