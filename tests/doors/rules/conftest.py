@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from agent_memory.app import trust
+
 PROGRAM = [sys.executable, "-P", "-m", "agent_memory.interfaces.cli"]
 PAGE = """\
 # Procedures
@@ -111,6 +113,7 @@ def repository(tmp_path: Path, own_git: None) -> Repository:
     made.root.mkdir()
     made.good("init", "-q")
     made.write(".memory/procedural.md", PAGE)
+    trust.trust(trust.Repository(made.root))
     made.commit("feat: begin")
     made.good("checkout", "-q", "-b", "feature")
     made.commit("feat: more", "feature.txt")
