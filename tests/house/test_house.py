@@ -88,7 +88,8 @@ from agent_memory import AgentMemory
 heavy = {"numpy", "onnxruntime", "Stemmer", "rich", "click", "httpx", "asyncio", "markdown_it", "yaml", "re2"}
 heavy &= set(sys.modules)
 heavy |= {name for name in sys.modules if name.startswith(("agent_memory.core.rules.", "agent_memory.engines."))}
-heavy -= {"agent_memory.core.rules.prompt"}  # small: how a rule is written in a context
+# small: how a rule, and what is quoted, is written in a context
+heavy -= {"agent_memory.core.rules.prompt", "agent_memory.core.rules.quoting"}
 assert not heavy, heavy
 assert threading.active_count() == 1
 """

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from agent_memory.core.rules.fitting import fitness
 from agent_memory.models.errors import PartMissing
 
 if TYPE_CHECKING:
@@ -26,6 +25,8 @@ def fitting(task: str, texts: Sequence[str], embed: Embed, space: str, now: int)
     """0 to 1 for each text. `space` names what `embed` makes, so that vectors of two embedders never meet."""
     if not texts:
         return []
+    from agent_memory.core.rules.fitting import fitness
+
     try:
         near = _near(task, [text[:BEGINNING] for text in texts], embed, space)
     except PartMissing:

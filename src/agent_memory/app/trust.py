@@ -17,8 +17,6 @@ from pathlib import Path
 
 from agent_memory.app.config import config_folder
 from agent_memory.app.procedures import Untrusted, procedures
-from agent_memory.engines.git import layout
-from agent_memory.engines.git.watch import Watch
 from agent_memory.models.errors import AgentMemoryError
 from agent_memory.models.rules import Layer, Rulebook, TrustedRepository
 
@@ -32,6 +30,9 @@ class Repository:
     """The repository that a folder is in; outside git, the folder with the pages. Git is asked only when it must be."""
 
     def __init__(self, folder: Path) -> None:
+        from agent_memory.engines.git import layout
+        from agent_memory.engines.git.watch import Watch
+
         real = os.path.realpath(folder)
         found = layout.repository(real, Watch())
         self.root = found.root if found else layout.workspace(real, Watch())
@@ -40,7 +41,7 @@ class Repository:
     @functools.cached_property
     def name(self) -> str:
         """What records and people call it: where it was cloned from, or else its folder."""
-        from agent_memory.engines.git import clone
+        from agent_memory.engines.git import clone, layout
 
         found = clone.clone(Path(self.root))
         return clone.name(found) if found else layout.shown(self.root)

@@ -8,7 +8,6 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 
-from agent_memory.core.rules.merge import merged
 from agent_memory.models.rules import Entry, Finding, Layer, Page, Quoted, Rule, Rulebook, Version
 
 LONGEST = 300  # characters of a rule that a verdict quotes
@@ -55,6 +54,8 @@ def fenced(items: Iterable[str]) -> str:
 
 
 def _parted(pages: Sequence[Page], version: Version) -> tuple[Rulebook, Rulebook]:
+    from agent_memory.core.rules.merge import merged
+
     own = [page for page in pages if page.layer == Layer.USER]
     return merged(own, version), merged([page for page in pages if page.layer != Layer.USER], version)
 
