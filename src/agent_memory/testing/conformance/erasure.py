@@ -334,7 +334,7 @@ class DerivedErasureConformance:
         links = [replace(link("c", "a"), unless_forgotten=True), replace(link("a", "c"), unless_forgotten=True)]
         for scope in (ALICE, ALICES_BOT):
             applied = write(store, *again, *links, scope=scope)
-            assert [one.effect for one in applied.outcomes][0] is Effect.FORGOTTEN, scope
+            assert applied.outcomes[0].effect is Effect.FORGOTTEN, scope
             assert store.records.get(view(scope), ["a"]) == [] and store.records.links(view(scope), ["c"]) == []
         assert write_one(store, replace(put("changed", id="b"), unless_forgotten=True)).effect is Effect.UPDATED
         assert write_one(store, again[0], scope=STRANGER).effect is Effect.CREATED, "who forgot nothing"
