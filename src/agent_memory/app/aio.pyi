@@ -164,6 +164,7 @@ class AsyncRecords:
         reason: str | None = ...,
         idempotency_key: str | None = ...,
         embed: bool = ...,
+        skip_forgotten: bool = ...,
     ) -> list[Written]: ...
     async def amend(
         self,
