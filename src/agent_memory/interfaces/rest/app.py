@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -104,10 +104,11 @@ def _operate(app: FastAPI, service: Service, metrics: Metrics) -> None:
 def _checks(service: Service) -> dict[str, str]:
     """Part -> `ok`, or why it is not."""
     found = {}
-    for name, check in (
-        ("store", lambda: service.runtime.store.records.seq_at(0)),
-        ("embedder", lambda: service.runtime.embedding.agree(settle=False)),
-    ):
+    checks: dict[str, Callable[[], object]] = {
+        "store": lambda: service.runtime.store.records.seq_at(0),
+        "embedder": lambda: service.runtime.embedding.agree(settle=False),
+    }
+    for name, check in checks.items():
         try:
             check()
             found[name] = "ok"
