@@ -43,7 +43,7 @@ class Keys(Namespace):
         if caller.stranger:
             raise Denied(
                 "the first API key is not made over the network",
-                hint="run `agent-memory keys create LABEL` on the machine of the store, with its file as the store",
+                hint="run `agent-memory keys create LABEL` on the store itself, not at the address of its server",
             )
         expires = None
         if expires_days is not None:
