@@ -61,7 +61,6 @@ def _scrubbed(connections: Connections, seconds: float) -> bool:
     left of the old log is beyond its end, where nobody reads and only the next writer writes.
     """
     path = Path(f"{connections.path}-wal")
-    before = log.header(path)
     with connections.plain() as connection, waiting(connection, seconds):
         connection.execute("pragma wal_checkpoint(restart)")
     with connections.writing(durable=False, seconds=seconds) as connection:
@@ -69,6 +68,7 @@ def _scrubbed(connections: Connections, seconds: float) -> bool:
         pages, moved = _moved(connections)
         if pages < 0 or pages != moved:
             return False
+        before = log.header(path)
         roots = connection.execute("select rootpage from sqlite_schema where rootpage > 0").fetchall()
         slack.sweep(connections.path, [1, *(root for (root,) in roots)])
         connection.execute(_SOME_CHANGE)
