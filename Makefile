@@ -6,7 +6,7 @@ BIN := .venv/bin
 PORT ?= 8005
 GRPC_PORT ?= $(shell expr $(PORT) + 1)
 
-.PHONY: run demo test check soak foreign bench docs lock clean
+.PHONY: run demo test check soak foreign lowest bench docs lock build sbom clean
 
 run: demo
 	@exec $(BIN)/agent-memory serve --port $(PORT) --grpc-port $(GRPC_PORT)
@@ -32,6 +32,17 @@ soak: .venv/ready
 TOOLS := $(CURDIR)/.foreign
 foreign: .venv/ready .foreign/ready
 	PATH="$(TOOLS)/npm/node_modules/.bin:$(TOOLS)/bin:$$PATH" $(BIN)/python -m pytest -m foreign --timeout=3600
+
+# With the oldest versions that pyproject.toml allows, in an environment of their own. What they warn of is no error.
+lowest: .venv/ready
+	@test -x .lowest/bin/python || $(BIN)/python -m venv --without-pip .lowest
+	@$(BIN)/uv pip compile --quiet --resolution lowest-direct --only-binary :all: --no-header --python-version 3.11 --all-extras pyproject.toml -o .lowest/requirements.txt
+	@$(BIN)/uv pip install --quiet --python .lowest/bin/python --only-binary :all: -r .lowest/requirements.txt hypothesis pytest-timeout pytest-xdist hatchling
+	@$(BIN)/uv pip install --quiet --python .lowest/bin/python --no-deps --no-build-isolation --editable .
+	.lowest/bin/python -m pytest -n 2 -o filterwarnings= -m "not soak and not foreign" $(LOWEST)
+
+LOWEST ?= tests/conformance tests/unit tests/stories tests/telemetry tests/doors/rpc tests/doors/agents tests/doors/test_cli.py \
+	tests/doors/test_rest.py tests/doors/test_serve.py tests/doors/test_hostile_wires.py tests/doors/test_remote_client.py
 
 bench: .venv/ready
 	$(BIN)/python benchmarks/run.py
@@ -61,10 +72,20 @@ docs: .venv/ready
 	$(BIN)/python scripts/proto.py
 	$(BIN)/python -m agent_memory.interfaces.cli.reference > docs/reference/cli.md
 
+# What is installed: uv itself, the project with its tools, of that what users install (for `make sbom`), foreign tools.
+COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url
 lock: .venv/ready
-	@echo "uv==$$($(BIN)/uv --version | cut -d' ' -f2)" | $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url - -o requirements/bootstrap.txt
-	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --all-extras --group dev requirements/build.in pyproject.toml -o requirements/dev.txt
-	@$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url requirements/foreign/python.in -o requirements/foreign/python.txt
+	@echo "uv==$$($(BIN)/uv --version | cut -d' ' -f2)" | $(COMPILE) - -o requirements/bootstrap.txt
+	@$(COMPILE) --all-extras --group dev requirements/build.in pyproject.toml -o requirements/dev.txt
+	@$(COMPILE) --all-extras --constraints requirements/dev.txt pyproject.toml -o requirements/runtime.txt
+	@$(COMPILE) requirements/foreign/python.in -o requirements/foreign/python.txt
+
+# The wheel, the source archive and the bill of materials (CycloneDX), all in dist.
+build: sbom
+	$(BIN)/uv build --quiet --no-build-isolation --python $(BIN)/python --out-dir dist
+
+sbom: .venv/ready
+	$(BIN)/python scripts/sbom.py dist/agent-memory.cdx.json
 
 clean:
-	rm -rf .venv .foreign .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .foreign .lowest .mypy_cache .ruff_cache .pytest_cache .hypothesis

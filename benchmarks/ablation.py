@@ -14,12 +14,14 @@ import json
 import os
 import random
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from agent_memory.models.recipe import Recipe
 from retrieval import Adapter
+from small import SMALL
 
 HERE = Path(__file__).resolve().parent
 EVAL = Path(os.environ.get("AGENT_MEMORY_EVAL", HERE.parent.parent / "shared" / "benchmarks"))
@@ -52,6 +54,30 @@ def shared() -> ModuleType:
     return module
 
 
+def sets() -> dict[str, tuple[list[Any], list[Any]]]:
+    """Both evaluations: the collections of the dev half, and those of the test half."""
+    evaluation = shared()
+    locomo = evaluation.load_locomo(json.loads((EVAL / "locomo" / "locomo10.json").read_text("utf-8")))
+    with (HERE / "operations" / "operations.jsonl").open(encoding="utf-8") as lines:
+        operations = evaluation.load_collections(lines)
+    halves = {"LoCoMo": (locomo[:5], locomo[5:]), "operations": (operations[:6], operations[6:])}
+    return {name: (few(dev), few(test)) for name, (dev, test) in halves.items()}
+
+
+def few(collections: list[Any]) -> list[Any]:
+    """All of them; in a small run two, with a few questions of each sort, their evidence, and some more texts."""
+    if not SMALL:
+        return collections
+    cut = []
+    for one in collections[:2]:
+        queries = [query for query in one.queries if query.gold and not query.apart][:3]
+        queries += [query for query in one.queries if query.apart][:3]
+        gold = {id for query in queries for id in query.gold}
+        items = [item for place, item in enumerate(one.items) if place < 20 or item["id"] in gold]
+        cut.append(replace(one, items=items, queries=queries))
+    return cut
+
+
 def recalls(found: list[str], gold: dict[str, float]) -> list[float]:
     return [sum(id in found[:k] for id in gold) / len(gold) for k in (5, 10, 20)]
 
@@ -80,11 +106,7 @@ def cells(found: list[list[float]], default: list[list[float]]) -> list[str]:
 
 
 def main() -> None:
-    evaluation, half = shared(), "--test" in sys.argv
-    locomo = evaluation.load_locomo(json.loads((EVAL / "locomo" / "locomo10.json").read_text("utf-8")))
-    with (HERE / "operations" / "operations.jsonl").open(encoding="utf-8") as lines:
-        operations = evaluation.load_collections(lines)
-    tables = [run(locomo[5:] if half else locomo[:5]), run(operations[6:] if half else operations[:6])]
+    tables = [run(test if "--test" in sys.argv else dev) for dev, test in sets().values()]
     print("| recipe | LoCoMo @5 | @10 | @20 | to the default | operations @5 | @10 | @20 | to the default |")
     print("|---|---|---|---|---|---|---|---|---|")
     for name in WITHOUT:

@@ -22,12 +22,13 @@ from typing import Any
 
 import numpy as np
 
-from ablation import EVAL, HERE, shared
+from ablation import HERE, sets
 from agent_memory.core.recall import relevance as weights
 from agent_memory.core.recall import score
 from retrieval import Adapter, _moment
+from small import at_most
 
-FIRST, CANDIDATES, RESAMPLES = 5, 60, 1000
+FIRST, CANDIDATES, RESAMPLES = 5, 60, at_most(1000, 10)
 FLOORS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7)
 ANSWERED, ELSEWHERE, ADVERSARIAL = "answered", "elsewhere", "adversarial"
 ABSENT = ("topic", "entity", "attribute")
@@ -163,17 +164,15 @@ def learn(found: list[Answer], ridge: float = 1e-3) -> np.ndarray:
 def main() -> None:
     watch = Watch()
     score.relevance = watch  # type: ignore[assignment]
-    evaluation = shared()
+    found = sets()
     lines = (HERE / "operations" / "operations.jsonl").read_text("utf-8").splitlines()
     absent = {query["id"]: query.get("absent", "") for line in lines for query in json.loads(line)["queries"]}
-    operations = evaluation.load_collections(lines)
-    dev = list(answers(operations[:6], absent, watch))
+    dev = list(answers(found["operations"][0], absent, watch))
     if "--learn" in sys.argv:
         print(dict(zip([*LEARNED, "constant"], learn(dev).round(2).tolist(), strict=True)))
         return
-    test = list(answers(operations[6:], absent, watch))
-    locomo = evaluation.load_locomo(json.loads((EVAL / "locomo" / "locomo10.json").read_text("utf-8")))
-    first, second = (list(answers(half, {}, watch)) for half in (locomo[:5], locomo[5:]))
+    test = list(answers(found["operations"][1], absent, watch))
+    first, second = (list(answers(half, {}, watch)) for half in found["LoCoMo"])
     kinds = {"nothing answers it": ABSENT, **{f"the {kind} is absent": (kind,) for kind in ABSENT}}
     separation("operations", {"dev": dev, "test": test}, {**kinds, "asked elsewhere": (ELSEWHERE,)})
     halves = {"conversations 1–5": first, "6–10": second}

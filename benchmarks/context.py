@@ -8,12 +8,11 @@ AGENT_MEMORY_EVAL (default ../shared/benchmarks).
 
 from __future__ import annotations
 
-import json
 import statistics
 import sys
 from typing import Any
 
-from ablation import EVAL, HERE, shared
+from ablation import sets
 from retrieval import Adapter, _moment
 
 BUDGETS = (250, 500, 1000, 2000, 4000)
@@ -55,16 +54,8 @@ def run(collections: list[Any]) -> dict[tuple[str, int], tuple[float, float, flo
 
 
 def main() -> None:
-    evaluation, half = shared(), "--test" in sys.argv
-    locomo = evaluation.load_locomo(json.loads((EVAL / "locomo" / "locomo10.json").read_text("utf-8")))
-    with (HERE / "operations" / "operations.jsonl").open(encoding="utf-8") as lines:
-        operations = evaluation.load_collections(lines)
-    chosen = {
-        "LoCoMo": locomo[5:] if half else locomo[:5],
-        "operations": operations[6:] if half else operations[:6],
-    }
-    for name, collections in chosen.items():
-        table = run(collections)
+    for name, (dev, test) in sets().items():
+        table = run(test if "--test" in sys.argv else dev)
         print(f"\n| {name}: evidence in the context | " + " | ".join(f"{budget} tokens" for budget in BUDGETS) + " |")
         print("|---" * (len(BUDGETS) + 1) + "|")
         for way in WAYS:

@@ -23,6 +23,7 @@ from pathlib import Path
 
 from agent_memory import AgentMemory
 from agent_memory.models.errors import StoreError
+from small import at_most
 
 os.environ["AGENT_MEMORY_PROCEDURES"] = "false"  # this repository has pages of its own
 
@@ -114,6 +115,7 @@ def main() -> None:
     parser.add_argument("--n", type=int, default=2000, help="memories in the store")
     parser.add_argument("--calls", type=int, default=300, help="calls of each sort")
     given = parser.parse_args()
+    given.n, given.calls = at_most(given.n, 20), at_most(given.calls, 4)
     dice = random.Random(5)
     with tempfile.TemporaryDirectory() as folder:
         mine, theirs = Path(folder) / "mine.db", Path(folder) / "theirs.db"
@@ -132,7 +134,7 @@ def main() -> None:
                 "get": lambda memory, text: memory.records.get(known),
             }
             for name, call in calls.items():
-                for text in [sentence(dice) for _ in range(20)]:  # warm
+                for text in [sentence(dice) for _ in range(at_most(20, 1))]:  # warm
                     call(here, text)
                     call(there, text)
                 row = compare(call, here, there, process, [sentence(dice) for _ in range(given.calls)])

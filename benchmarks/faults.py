@@ -8,10 +8,11 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import peer
+from small import at_most
 
 os.environ["AGENT_MEMORY_PROCEDURES"] = "false"  # this repository has pages of its own
 
-ADDS, KILLS = 500, 20
+ADDS, KILLS = at_most(500, 50), at_most(20, 1)
 
 
 def _verified(folder: Path) -> str:

@@ -17,6 +17,8 @@ import tempfile
 import time
 from collections.abc import Callable
 
+from small import at_most
+
 os.environ["AGENT_MEMORY_PROCEDURES"] = "false"  # this repository has pages of its own
 
 WORDS = "tea train river letter window garden winter music doctor island paper bridge coffee market".split()
@@ -48,6 +50,7 @@ def main() -> None:
     parser.add_argument("--n", type=int, default=10_000)
     parser.add_argument("--calls", type=int, default=300)
     asked = parser.parse_args()
+    asked.n, asked.calls = at_most(asked.n, 20), at_most(asked.calls, 2)
     os.environ["AGENT_MEMORY_HOME"] = tempfile.mkdtemp()
     import grpc
 
@@ -76,7 +79,7 @@ def main() -> None:
     def compare(name: str, said: Callable[[int], dict[str, object]]) -> None:
         sides = (lambda asking: service.call(TABLE[name], ada, asking), lambda asking: over(name, asking))
         taken: tuple[list[float], list[float]] = ([], [])
-        for number in range(-20, asked.calls):
+        for number in range(-at_most(20, 1), asked.calls):
             for side in (0, 1) if number % 2 else (1, 0):
                 spent = timed(lambda number=number, side=side: sides[side](said(2 * number + side)))
                 if number >= 0:

@@ -15,8 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import peer
+import prepare
 from agent_memory import AgentMemory
 from agent_memory.engines.onnx.embedder import OnnxEmbedder
+from small import at_most
 
 os.environ["AGENT_MEMORY_PROCEDURES"] = "false"  # this repository has pages of its own
 
@@ -24,6 +26,7 @@ BATCH = 100
 
 
 def main(count: int) -> None:
+    prepare.ready()
     texts, model = peer.run.texts(count), OnnxEmbedder()
     model.embed_many(texts[:1])
     spent = {"bare model": [0.0, 0.0], "add_many": [0.0, 0.0]}
@@ -50,4 +53,4 @@ def main(count: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 2000)
+    main(at_most(int(sys.argv[1]) if len(sys.argv) > 1 else 2000, 40))

@@ -6,8 +6,9 @@ once again from a server that was started anew, and `verify` walks the whole sto
 status is 1.
 
 The store is made once, through `records.add_many`, and kept in the system's folder for temporary files; each run works
-on a copy. Its vectors come from the real model: of every text if that takes less than five minutes, else of each of the
-1,600 sentences without its ticket number, shared by the texts that have that sentence. The answer says which.
+on a copy. Its vectors come from the real model: of every text if that takes less than five minutes (`--patience`), else
+of each of the 1,600 sentences without its ticket number, shared by the texts that have that sentence. The answer says
+which.
 """
 
 from __future__ import annotations
@@ -35,7 +36,9 @@ import numpy as np
 
 from agent_memory import AgentMemory
 from agent_memory.engines.onnx.embedder import OnnxEmbedder
+from agent_memory.ports.embedder import Embedder
 from doors import WHAT, WHERE, WHO, WHY, cpu_of, sentence
+from small import at_most
 
 os.environ["AGENT_MEMORY_PROCEDURES"] = "false"  # this repository has pages of its own
 
@@ -46,46 +49,46 @@ RECALLS = 0.8
 JSON = {"content-type": "application/json"}
 
 
-class Sentences(OnnxEmbedder):
+class Sentences:
     """The real model, asked once for each sentence; its ticket number changes nothing."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, model: Embedder) -> None:
+        self._model = model
         self._known: dict[str, Any] = {}
+        self.space, self.passages = model.space, model.passages
 
     def embed_many(self, texts: Sequence[str]) -> Any:
         plain = [text.rpartition(", ticket ")[0] or text for text in texts]
         if new := sorted(set(plain) - self._known.keys()):
-            self._known |= dict(zip(new, super().embed_many(new), strict=True))
+            self._known |= dict(zip(new, self._model.embed_many(new), strict=True))
         return np.stack([self._known[one] for one in plain])
 
-    def embed_and_count(self, texts: Sequence[str]) -> tuple[Any, int | None]:
-        return self.embed_many(texts), None
 
-
-def vectors_of(count: int) -> tuple[OnnxEmbedder, str]:
-    """Which embedder fills the store, and what to say about it."""
+def vectors_of(count: int, patience: float) -> tuple[Embedder, str]:
+    """Which embedder fills the store, and what to say about it: every text its own vector, if that takes no longer than
+    `patience` seconds."""
     real, dice = OnnxEmbedder(), random.Random(1)
     sample = [sentence(dice) for _ in range(SAMPLE)]
     real.embed_many(sample[:8])
     begun = time.perf_counter()
     real.embed_many(sample)
     needed = (time.perf_counter() - begun) * count / SAMPLE
-    if needed < PATIENCE:
+    if needed < patience:
         return real, "of every text"
     sentences = len(WHO) * len(WHAT) * len(WHERE) * len(WHY)
-    return Sentences(), f"of {sentences} sentences, shared (all texts would have taken {needed:.0f} s)"
+    return Sentences(real), f"of {sentences} sentences, shared (all texts would have taken {needed:.0f} s)"
 
 
-def filled(count: int, users: int) -> tuple[Path, str]:
+def filled(count: int, users: int, patience: float) -> tuple[Path, str]:
     """A store with so many memories, made if it is not there yet."""
     folder = Path(tempfile.gettempdir()) / "agent-memory-load"
     folder.mkdir(exist_ok=True)
-    store, about = folder / f"{count}-{users}.db", folder / f"{count}-{users}.txt"
+    name = f"{count}-{users}-{patience:g}"
+    store, about = folder / f"{name}.db", folder / f"{name}.txt"
     if about.exists():
         return store, about.read_text()
     store.unlink(missing_ok=True)
-    embedder, told = vectors_of(count)
+    embedder, told = vectors_of(count, patience)
     dice, begun = random.Random(7), time.perf_counter()
     for user in range(users):
         with AgentMemory(f"user{user}", store=store, embedder=embedder) as memory:
@@ -217,8 +220,10 @@ def main() -> None:
     parser.add_argument("--users", type=int, default=20, help="whose they are, in equal parts")
     parser.add_argument("--seconds", type=float, default=120.0)
     parser.add_argument("--clients", type=int, default=8)
+    parser.add_argument("--patience", type=float, default=PATIENCE, help="seconds that vectors of all texts may take")
     given = parser.parse_args()
-    store, vectors = filled(given.n, given.users)
+    given.n, given.seconds, given.clients = at_most(given.n, 60), at_most(given.seconds, 1), at_most(given.clients, 2)
+    store, vectors = filled(given.n, given.users, given.patience)
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "load.db"
         shutil.copy(store, copy)

@@ -13,7 +13,9 @@ import sys
 from typing import Any
 
 import peer
+from small import at_most
 
+TEXTS = at_most(102_000, 2_000)
 SOURCE = peer.HARNESS.parent / "locomo" / "locomo10.json"
 
 
@@ -40,7 +42,7 @@ def ready() -> None:
 
 def _data() -> None:
     print("making the data", file=sys.stderr)
-    kept, sys.argv = sys.argv, ["data.py", str(SOURCE)]
+    kept, sys.argv = sys.argv, ["data.py", str(SOURCE), str(TEXTS)]
     peer.embed.OnnxEmbedder = Ours
     try:
         runpy.run_path(str(peer.HARNESS / "data.py"), run_name="__main__")

@@ -4,13 +4,12 @@
     python EVAL/retrieval_eval.py --adapter benchmarks/retrieval.py --data benchmarks/operations/operations.jsonl
 
 What has a session is stored as a turn of it, with its speaker apart from its text; what has none as an observation.
-A question is one recall with the default recipe, asked at the moment that the data names. `--arg recipe=JSON` changes
-fields of the recipe.
+A question is one recall with the default recipe, asked at the moment that the data names. Fields of the recipe are
+changed by `--arg 'recipe={"words": 0.5}'`.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import tempfile
 from datetime import UTC, datetime
@@ -37,8 +36,8 @@ class Moment:
 
 
 class Adapter:
-    def __init__(self, recipe: str = "{}") -> None:
-        self.recipe = Recipe(**json.loads(recipe))
+    def __init__(self, recipe: dict[str, Any] | None = None) -> None:
+        self.recipe = Recipe(**(recipe or {}))
         self._clock = Moment()
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._memory: AgentMemory | None = None

@@ -23,6 +23,7 @@ import faults
 import peer
 import prepare
 import tables
+from small import at_most
 
 REFERENCES = ["sqlite_fts", "sqlite_numpy", "sqlite_numpy_user"]
 HERE = Path(__file__).resolve().parent
@@ -32,7 +33,7 @@ IMPORTS = [
     "from pydantic import BaseModel",
     "from agent_memory import AgentMemory",
 ]
-SINGLE_ADDS = 1000
+SINGLE_ADDS = at_most(1000, 10)
 TIMED = """import time
 cpu, wall = time.process_time(), time.perf_counter()
 {}
@@ -71,14 +72,14 @@ def one_round(number: int, n: int, pythons: dict[str, str], folder: Path) -> Ite
         yield {"round": number, "disk_after_searches": peer.run.du(store), **row}
         if system not in cold:
             shutil.rmtree(store)
-    for again in range(4):
+    for again in range(at_most(4, 2)):
         for system in cold:
             row = child(pythons[system], system, n, "cold", folder / system, model="real")
             if again:  # the first fills the file cache, and writes bytecode where there is none
                 yield {"round": number, **row}
 
 
-def import_times(rounds: int = 9) -> dict[str, list[tuple[float, float]]]:
+def import_times(rounds: int) -> dict[str, list[tuple[float, float]]]:
     times: dict[str, list[tuple[float, float]]] = {statement: [] for statement in IMPORTS}
     for number in range(rounds + 1):
         for statement, some in times.items():
@@ -118,6 +119,7 @@ def asked() -> argparse.Namespace:
 
 def main() -> None:
     options = asked()
+    options.n, options.rounds = at_most(options.n, 60), at_most(options.rounds, 1)
     prepare.ready()
     pythons = dict.fromkeys([tables.OURS, *REFERENCES], sys.executable)
     if options.langgraph:
@@ -138,7 +140,7 @@ def main() -> None:
         show(f"Against the references, {options.rounds} rounds", tables.against(rows))
         show("Disk", tables.disk(rows))
         show("Resident memory", tables.resident(resident(folder / tables.OURS)))
-        show("Import", tables.imports(import_times()))
+        show("Import", tables.imports(import_times(at_most(9, 1))))
         if not options.no_faults:
             os.environ.update(environment())
             show("Faults", [faults.two(folder), *faults.kills(folder)])

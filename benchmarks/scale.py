@@ -27,7 +27,9 @@ from typing import Any
 import numpy as np
 
 import peer
+import prepare
 from agent_memory import AgentMemory
+from small import at_most
 
 os.environ["AGENT_MEMORY_PROCEDURES"] = "false"  # this repository has pages of its own
 
@@ -132,11 +134,13 @@ def asked() -> argparse.Namespace:
 
 def main() -> None:
     options = asked()
+    options.n, options.questions = at_most(options.n, 60), at_most(options.questions, 3)
+    prepare.ready()
     with tempfile.TemporaryDirectory(prefix="scale-", dir=peer.OUT) as folder:
         file = options.store or Path(folder) / "memory.db"
         there = file.exists()
         questions = peer.run.queries()[: options.questions]
-        embedder = Repeated(peer.embed.CachedEmbedder(0 if there else 102_000))
+        embedder = Repeated(peer.embed.CachedEmbedder(0 if there else prepare.TEXTS))
         print(f"| {options.n:,} memories of one user, {len(questions)} questions | |\n|---|---|")
         make = {"store": f"sqlite:///{file}", "embedder": embedder, "clock": Standing()}
         with AgentMemory("one", **make) as memory:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import random
 import subprocess
 import uuid
@@ -19,7 +20,7 @@ from pathlib import Path
 from ablation import EVAL, HERE
 from agent_memory.core.context.tokens import estimate
 
-FOLDER = HERE / "out" / "tokens"
+FOLDER = Path(os.environ.get("AGENT_MEMORY_BENCH_OUT") or HERE / "out") / "tokens"
 PIECE = 1500
 TOKENIZERS = ("GPT-4o", "GPT-4", "Llama 3", "Mistral 7B")
 COUNT = """

@@ -24,10 +24,12 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from small import at_most
+
 os.environ["AGENT_MEMORY_PROCEDURES"] = "false"  # this repository has pages of its own
 
 WORDS = "tea train river letter window garden winter music doctor island paper bridge coffee market".split()
-SENT = 2000
+SENT = at_most(2000, 20)
 TENTH = {"OTEL_TRACES_SAMPLER": "parentbased_traceidratio", "OTEL_TRACES_SAMPLER_ARG": "0.1"}
 COLLECTOR = """
 import sys
@@ -91,6 +93,7 @@ def main() -> None:
     parser.add_argument("--calls", type=int, default=1000)
     parser.add_argument("--before", help="the src of another checkout")
     asked = parser.parse_args()
+    asked.n, asked.calls = at_most(asked.n, 20), at_most(asked.calls, 2)
     os.environ["AGENT_MEMORY_HOME"] = tempfile.mkdtemp()
     now = Version(None)
     memory = now.memory()
@@ -139,7 +142,7 @@ def main() -> None:
     for group in [("before", "off"), *groups] if asked.before else groups:
         for name, make in calls.items():
             taken: dict[str, list[float]] = {side: [] for side in group}
-            for number in range(-30, asked.calls):
+            for number in range(-at_most(30, 1), asked.calls):
                 for place in range(len(group)):
                     side = group[(place + number) % len(group)]
                     spent = timed(side, make(next(fresh)))

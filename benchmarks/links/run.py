@@ -16,21 +16,24 @@ import argparse
 import json
 import os
 import statistics
+import sys
 import tempfile
 import time
 from collections import defaultdict
 from itertools import product
 from pathlib import Path
 
+sys.path.append(str(Path(__file__).parents[1]))
 from agent_memory import AgentMemory
 from agent_memory.models import Entity
 from agent_memory.models.recipe import DEFAULT, Recipe
+from small import SMALL, at_most
 
 os.environ["AGENT_MEMORY_PROCEDURES"] = "false"  # this repository has pages of its own
 
 HERE = Path(__file__).parent
 WORLD = json.loads((HERE / "world.json").read_text())
-SURROUNDINGS = ("alone", "crowd", "operations")
+SURROUNDINGS = ("alone", "crowd", "operations")[: at_most(3, 1)]
 CUTS = (1, 5, 10)
 
 
@@ -76,7 +79,7 @@ def populate(memory: AgentMemory, suffix: str) -> dict[str, str]:
 def found(memory: AgentMemory, known: dict[str, str], recipe: Recipe, half: str | None) -> dict[str, list[list[bool]]]:
     """sort of question -> for each, whether its evidence is among the first 1, 5, 10."""
     results = defaultdict(list)
-    for one in WORLD["questions"]:
+    for one in WORLD["questions"][:: 10 if SMALL else 1]:
         if half in (None, one["half"]):
             hits = [hit.id for hit in memory.recall(one["text"], max(CUTS), recipe)]
             results[one["sort"]].append([known[one["evidence"]] in hits[:cut] for cut in CUTS])
@@ -123,9 +126,11 @@ def grid() -> None:
 
 def speed() -> None:
     """Milliseconds of CPU of a recall (median of 200), with and without the channel; of the first, by the clock."""
-    for entities in (0, 100, 10_000):
+    for entities in sorted({at_most(many, 20) for many in (0, 100, 10_000)}):
         with tempfile.TemporaryDirectory() as folder, AgentMemory("reader", store=Path(folder) / "m.db") as memory:
-            memory.records.add_many([{"text": f"note {n} about thing {n % 100}"} for n in range(2000)], embed=True)
+            memory.records.add_many(
+                [{"text": f"note {n} about thing {n % 100}"} for n in range(at_most(2000, 20))], embed=True
+            )
             drafts = [
                 {"text": f"service {n}", "kind": "entity", "payload": {"name": f"service {n}", "type": "Service"}}
                 for n in range(entities)
@@ -140,7 +145,9 @@ def speed() -> None:
             first = time.perf_counter() - started
             recipes = [DEFAULT.model_copy(update={"entities": weight}) for weight in (DEFAULT.entities, 0.0)]
             taken: list[list[float]] = [[], []]
-            for number in range(400):  # in turn, and each as often the first, so that nothing favours either
+            for number in range(
+                at_most(400, 8)
+            ):  # in turn, and each as often the first, so that nothing favours either
                 which = (number + number // 2) % 2
                 started = time.process_time()
                 memory.recall(f"what does service {number // 2 % 90} call?", recipe=recipes[which])
