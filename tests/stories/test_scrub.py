@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import random
 import shutil
@@ -18,6 +19,7 @@ import pytest
 
 from agent_memory import AgentMemory
 from agent_memory.engines.sqlite import scrub, slack
+from agent_memory.engines.sqlite.connection import connect
 
 SECRET = "zanzibar-9931-passphrase"
 
@@ -151,3 +153,58 @@ def test_a_disk_that_fails_meanwhile_is_no_damage(
     assert memory.upkeep.verify().ok and memory.upkeep.stats()["scrub_owed_since"] is not None
     memory.records.add("a later write")
     assert memory.upkeep.stats()["scrub_owed_since"] is None
+
+
+SCRUBBING = """
+import hashlib, random, sys, time
+from pathlib import Path
+from agent_memory.engines.sqlite import scrub
+from agent_memory.engines.sqlite.connection import Connections
+
+chance, connections = random.Random(sys.argv[2]), Connections(Path(sys.argv[1]))
+while True:
+    turn = chance.random()
+    if turn < 0.7:
+        with connections.writing(durable=False) as connection:
+            for _ in range(chance.randrange(1, 30)):
+                text = str(chance.random()) * chance.choice((1, 5, 50, 600))
+                row = (chance.randrange(20000), text, hashlib.md5(text.encode()).hexdigest())
+                connection.execute("insert or replace into t values (?, ?, ?)", row)
+            first = chance.randrange(20000)
+            connection.execute("delete from t where a between ? and ?", (first, first + 20))
+            scrub.owe(connection, 1)
+    elif turn < 0.85:
+        with connections.reading() as connection:
+            for _, text, digest in connection.execute("select * from t order by random() limit 50"):
+                assert hashlib.md5(text.encode()).hexdigest() == digest
+    elif scrub.scrub(connections, patience=chance.choice((0, 0.5))):
+        print("scrubbed", flush=True)
+    if chance.random() < 0.02:
+        connections._empty()
+"""
+
+
+@pytest.mark.soak
+def test_writers_readers_and_scrubbers_that_are_killed_leave_a_valid_file(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    path.touch()
+    with connect(path) as connection:
+        connection.execute("create table t (a integer primary key, b text, c text)")
+        connection.execute("create index t_c on t (c, b)")
+        connection.execute("create table meta (name text primary key, value text not null) without rowid")
+    connection.close()
+    for round in range(10):
+        command = [sys.executable, "-c", SCRUBBING, str(path)]
+        running = [
+            subprocess.Popen([*command, f"{round}.{one}"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            for one in range(4)
+        ]
+        for process in running:  # killed somewhere in the middle, each after a scrub of its own
+            assert process.stdout is not None and process.stdout.readline() == "scrubbed\n", process.communicate()
+            process.kill()
+            process.communicate()
+        connection = sqlite3.connect(path)
+        assert connection.execute("pragma integrity_check").fetchall() == [("ok",)]
+        for _, text, digest in connection.execute("select * from t"):
+            assert hashlib.md5(text.encode()).hexdigest() == digest
+        connection.close()
