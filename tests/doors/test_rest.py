@@ -335,7 +335,7 @@ def test_ready_says_what_is_not(rest: TestClient, service: Service, monkeypatch:
     assert rest.get("/healthz").json()["status"] == "ok"
     assert rest.get("/readyz").json()["checks"] == {"store": "ok", "embedder": "ok"}
 
-    def away() -> None:
+    def away(**how: object) -> None:
         raise AgentMemoryError("the embedder is out of reach")
 
     monkeypatch.setattr(service.runtime.embedding, "agree", away)
