@@ -72,7 +72,9 @@ def test_a_pipe_and_json_get_the_answer_alone(process: Any, terminal: Any, lines
     ran = process("import", str(lines))
     assert (ran.out, ran.err) == (f"read {MANY} lines: {MANY} created, 0 updated, 0 unchanged\n", "")
     told = process("import", str(lines), "--json")
-    assert told.json == {"lines": MANY, "created": 0, "updated": 0, "unchanged": MANY} and told.err == ""
+    assert (
+        told.json == {"lines": MANY, "created": 0, "updated": 0, "unchanged": MANY, "forgotten": 0} and told.err == ""
+    )
     assert process("verify").err == ""
     seen = terminal("import", str(lines), "--json").out
     assert "importing" not in seen and json.loads(seen)["unchanged"] == MANY

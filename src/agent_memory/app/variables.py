@@ -8,6 +8,7 @@ address beside it. What does not count is not passed over in silence: it becomes
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -209,6 +210,8 @@ def read_dotenv(path: Path) -> tuple[dict[str, str], str]:
             return {}, f"it is larger than {MOST_BYTES:,} bytes"
         lines = data.decode("utf-8-sig").splitlines()  # some editors begin a file with a mark
     except OSError as error:
+        if not os.access(path.parent, os.X_OK):  # what is in this folder is nobody's business, and unknown
+            return {}, ""
         return {}, error.strerror or str(error)
     except UnicodeDecodeError:
         return {}, "it is not UTF-8"

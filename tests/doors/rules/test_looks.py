@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from agent_memory.app import trust
+
 PAGE = """\
 ## Rules
 
@@ -31,6 +33,7 @@ def repo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (folder / ".memory").mkdir()
     (folder / ".memory/procedural.md").write_text(PAGE)
     monkeypatch.chdir(folder)
+    trust.trust(trust.Repository(folder))
     return folder
 
 

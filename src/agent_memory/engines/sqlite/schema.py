@@ -16,7 +16,7 @@ from agent_memory.models.errors import InvalidInput, StoreError, StoreNewer
 from agent_memory.models.kinds.kind import Kind
 
 APPLICATION_ID = 0x61674D65  # "agMe": tells our files from other SQLite databases
-KEYS_SEALED = 5  # the step from which on the journal has lines for keys
+KEYS_SEALED = 4  # the step from which on the journal has lines for keys
 _COLUMNS = frozenset(  # of every view: a payload field of the same name is left out
     "id tenant user agent text record_status importance confidence record_source key conversation_id valid_from "
     "valid_to recorded_at".split()
