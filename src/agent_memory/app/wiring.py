@@ -31,9 +31,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-"""Of a reader, a repository and a folder in it: the pages that records follow, as they were seen last."""
-
-
 class Gated:
     """An embedder that no fork catches at work."""
 
