@@ -155,6 +155,28 @@ def test_a_disk_that_fails_meanwhile_is_no_damage(
     assert memory.upkeep.stats()["scrub_owed_since"] is None
 
 
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_disk_that_fails_between_the_file_and_the_log_is_no_damage(
+    times: int, memory: AgentMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The debt is still a number, as often as it is tried."""
+
+    def fails(*given: Any) -> Any:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr(scrub, "PATIENCE_SECONDS", 0.0)
+    with monkeypatch.context() as patched:
+        patched.setattr(scrub.log, "overwrite", fails)
+        for number in range(times):
+            assert not memory.records.forget([memory.records.add(secret(number)).id]).scrubbed
+    verified = memory.upkeep.verify()
+    assert verified.ok, verified.problems
+    owed = memory.upkeep.stats()["scrub_owed_since"]
+    assert owed is not None
+    memory.records.add("a later write")
+    assert memory.upkeep.stats()["scrub_owed_since"] is None
+
+
 SCRUBBING = """
 import hashlib, random, sys, time
 from pathlib import Path

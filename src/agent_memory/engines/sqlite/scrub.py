@@ -16,7 +16,7 @@ from agent_memory.ports import spans
 
 PATIENCE_SECONDS = 5.0  # how long a forget waits for readers that hold the log
 _STEP_SECONDS = 0.2
-_SOME_CHANGE = "update meta set value = iif(value like '% ', trim(value), value || ' ') where name = 'scrub'"
+_SOME_CHANGE = "update meta set value = iif(value like '0%', ltrim(value, '0'), '0' || value) where name = 'scrub'"
 _log = spans.log(__name__)
 
 
