@@ -11,8 +11,12 @@ import pytest
 from patience import PATIENCE
 
 
-def run(command: str, *words: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    found = shutil.which(command)
-    if found is None:
+def found(command: str) -> str:
+    there = shutil.which(command)
+    if there is None:
         pytest.fail(f"{command} is not installed: `make foreign` installs and finds it")
-    return subprocess.run([found, *words], cwd=cwd, capture_output=True, text=True, timeout=3 * PATIENCE)
+    return there
+
+
+def run(command: str, *words: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([found(command), *words], cwd=cwd, capture_output=True, text=True, timeout=3 * PATIENCE)

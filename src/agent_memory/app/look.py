@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from agent_memory.core.write.graphdraft import ABOUT, MENTIONED
 from agent_memory.models.graph import Edge, KnowledgeGraph, Node
 from agent_memory.models.record import Link, Record, Status
 from agent_memory.ports.records import Filter, RecordStore, View
 
-ABOUT = "ABOUT"
 PAGE = 1000
 
 
@@ -18,20 +18,23 @@ class Look:
     records: RecordStore
     view: View
 
-    def all(self) -> list[Record]:
-        """Every entity, the oldest first."""
+    def all(self, *, mentioned: bool = False) -> list[Record]:
+        """Every entity, the oldest first; or those that are only mentioned."""
         found: list[Record] = []
         last: str | None = None
-        where = Filter(kinds=("entity",))
+        where = _MENTIONED if mentioned else Filter(kinds=("entity",))
         while page := self.records.find(self.view, where, limit=PAGE, after=last, oldest_first=True):
             found += page
             last = page[-1].id
         return sorted(found, key=lambda record: record.seq)
 
-    def named(self, names: Iterable[str]) -> list[Record]:
+    def named(self, names: Iterable[str], *, mentioned: bool = False) -> list[Record]:
+        """The entities with exactly these names, the oldest first; or those that are only mentioned."""
         found: list[Record] = []
+        where = _MENTIONED if mentioned else Filter(kinds=("entity",))
         for name in dict.fromkeys(names):
-            found += self.records.find(self.view, Filter(kinds=("entity",), fields=(("name", name),)), limit=PAGE)
+            fields = (*where.fields, ("name", name))
+            found += self.records.find(self.view, replace(where, fields=fields), limit=PAGE)
         return sorted(found, key=lambda record: record.seq)
 
     def links(self, ids: Sequence[str]) -> list[Link]:
@@ -47,10 +50,10 @@ class Look:
                 told.setdefault(link.target_id, {})[link.source_id] = facts[link.source_id]
         return {id: sorted(several.values(), key=lambda fact: fact.seq) for id, several in told.items()}
 
-    def around(self, entities: Sequence[Record]) -> KnowledgeGraph:
-        """These entities, and the relations that start or end at one of them."""
+    def around(self, entities: Sequence[Record], mentioned: Sequence[Record] = ()) -> KnowledgeGraph:
+        """These entities, and the relations that start or end at one of them, or at one of those `mentioned`."""
         ids = [record.id for record in entities]
-        links = self.links(ids)
+        links = self.links([*ids, *(record.id for record in mentioned)])
         ends = {end for link in links for end in (link.source_id, link.target_id)}
         names = {id: record.payload["name"] for id, record in self._standing(ends, "entity").items()}
         told = self.observations(ids)
@@ -72,4 +75,11 @@ class Look:
 
     def _standing(self, ids: Iterable[str], kind: str) -> dict[str, Record]:
         found = self.records.get(self.view, sorted(set(ids)))
-        return {one.id: one for one in found if one.kind == kind and one.status == Status.ACTIVE}
+        return {one.id: one for one in found if one.kind == kind and _stands(one)}
+
+
+_MENTIONED = Filter(kinds=("entity",), statuses=(Status.ARCHIVED,), fields=(("type", MENTIONED),))
+
+
+def _stands(record: Record) -> bool:
+    return record.status == Status.ACTIVE or (record.status, record.payload.get("type")) == (Status.ARCHIVED, MENTIONED)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from agent_memory.models.record import Link, Status
+from agent_memory.models.record import Link, Record, Status
 
 
 @dataclass(frozen=True)
@@ -33,3 +33,16 @@ class Draft:
     dated: bool = False
     links: tuple[Link, ...] = ()
     embedding: tuple[float, ...] | None = None
+
+    @classmethod
+    def of(cls, record: Record) -> Draft:
+        """The same again, for a correction. Its key is left to its kind."""
+        standing = ("conversation_id", "repository", "status", "importance", "confidence", "source")
+        return cls(
+            kind=record.kind,
+            text=record.text,
+            payload=dict(record.payload),
+            id=record.id,
+            dated=True,
+            **{name: getattr(record, name) for name in (*standing, "valid_from", "valid_to")},
+        )

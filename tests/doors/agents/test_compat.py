@@ -107,10 +107,11 @@ def test_what_it_does_not_know_is_passed_over_and_what_is_wrong_is_said(inside: 
     async def talk(client: Client) -> None:
         more = {"entities": [{**ADA, "colour": "red"}], "comment": "why not"}
         assert (await client.call_tool("create_entities", more)).structured_content == {"entities": [ADA]}
-        lost = await client.call_tool("create_relations", {"relations": [{**WORKS, "to": "Nobody"}]})
-        assert lost.is_error and "Entity with name Nobody not found" in str(lost.content)
+        said = {"observations": [{"entityName": "Nobody", "contents": ["x"]}]}
+        lost = await client.call_tool("add_observations", said)
+        assert lost.is_error and lost.content[0].text == "Entity with name Nobody not found"  # type: ignore[union-attr]
         wrong = await client.call_tool("create_entities", {"entities": [{"name": "x"}]})
-        assert wrong.is_error and "invalid_input" in str(wrong.content)
+        assert wrong.is_error and "entityType" in str(wrong.content)
         graph = (await client.read_resource("memory://knowledge-graph")).contents[0].text  # type: ignore[union-attr]
         assert json.loads(graph) == {"entities": [ADA], "relations": []}
         assert client.server_capabilities.prompts is None
@@ -140,16 +141,59 @@ def test_the_graph_is_made_of_our_own_records(memory: AgentMemory) -> None:
     assert memory.upkeep.verify().ok
 
 
-def test_names_that_differ_only_in_case_are_one_entity_of_a_type(memory: AgentMemory) -> None:
-    made = memory.graph.create_entities(
-        [
-            Node(name=name, entity_type=kind, observations=[])
-            for name, kind in [("Ada", "a"), ("ADA", "a"), ("ADA", "b")]
-        ]
+def test_names_that_differ_only_in_case_are_two_entities(memory: AgentMemory) -> None:
+    nodes = [Node(name=name, entity_type="person", observations=[f"is {name}"]) for name in ("Ada", "ADA", "ada")]
+    assert memory.graph.create_entities(nodes).entities == nodes
+    assert memory.graph.create_entities(nodes).entities == []
+    memory.graph.add_observations([Observing(entity_name="ADA", contents=["shouts"])])
+    memory.graph.delete_entities(["ada"])
+    told = {one.name: one.observations for one in memory.graph.read().entities}
+    assert told == {"Ada": ["is Ada"], "ADA": ["is ADA", "shouts"]}
+    memory.graph.create_entities(nodes)
+    assert {one.name for one in memory.graph.read().entities} == {"Ada", "ADA", "ada"}
+
+
+def test_an_entity_that_only_a_relation_names_is_shown_by_nothing_else(memory: AgentMemory) -> None:
+    memory.graph.create_entities([Node(name="Ada", entity_type="person", observations=[])])
+    knows = Edge(source="Ada", target="Bob", relation_type="knows")
+    assert memory.graph.create_relations([knows]).relations == [knows]
+    assert memory.graph.create_relations([knows]).relations == []
+    assert [one.name for one in memory.graph.read().entities] == ["Ada"]
+    assert memory.graph.open(["Ada"]).relations == memory.graph.read().relations == [knows]
+    assert memory.graph.open(["Bob"]).entities == memory.graph.open(["Bob"]).relations == []
+    assert [one.text for one in memory.records.find()] == ["Ada"]
+    assert "Bob" not in [one.text for one in memory.recall("who is Bob?")]
+    with pytest.raises(NotFound, match="Bob not found"):
+        memory.graph.add_observations([Observing(entity_name="Bob", contents=["x"])])
+    bob = Node(name="Bob", entity_type="robot", observations=["beeps"])
+    assert memory.graph.create_entities([bob]).entities == [bob]
+    assert memory.graph.open(["Bob"]).entities == [bob] and memory.graph.open(["Bob"]).relations == [knows]
+    memory.graph.create_relations([Edge(source="Eve", target="Ada", relation_type="watches")])
+    memory.graph.delete_entities(["Eve", "Bob"])
+    assert memory.graph.read().relations == [] and memory.upkeep.verify().ok
+
+
+def test_observations_go_in_one_change(memory: AgentMemory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where one of them stays with somebody else."""
+    memory.graph.create_entities(
+        [Node(name=name, entity_type="person", observations=[f"{name} rows"]) for name in ("Ada", "Bob")]
     )
-    assert [one.name for one in made.entities] == ["Ada"]
-    with pytest.raises(NotFound, match="ADA not found"):
-        memory.graph.add_observations([Observing(entity_name="ADA", contents=["x"])])
+    ids = {one.text: one.id for one in memory.records.find(kind="entity")}
+    shared = memory.learn_fact("Ada and Bob share an office", entity_ids=list(ids.values()))
+    gone = [Unobserving(entity_name="Ada", observations=["Ada rows", shared.claim])]
+    real = type(memory._client.runtime.store.records).apply
+    calls: list[int] = []
+
+    def counted(self: Any, changes: Any, **rest: Any) -> Any:
+        calls.append(len(changes))
+        return real(self, changes, **rest)
+
+    monkeypatch.setattr(type(memory._client.runtime.store.records), "apply", counted)
+    assert memory.graph.delete_observations(gone).message == "Observations deleted successfully"
+    assert len(calls) == 1
+    told = {one.name: one.observations for one in memory.graph.read().entities}
+    assert told == {"Ada": [], "Bob": ["Bob rows", shared.claim]}
+    assert memory.records.get(shared.id).payload["entity_ids"] == [ids["Bob"]]
 
 
 def test_an_archived_entity_can_be_created_again(memory: AgentMemory) -> None:
@@ -188,13 +232,12 @@ def test_the_file_is_taken_over_once(here: Any, tmp_path: Path) -> None:
 
 
 def test_bad_lines_are_named_by_number_and_nothing_is_half_written(here: Any, tmp_path: Path) -> None:
-    dangling = {**LINES[2], "to": "Nobody"}
     bad = [
         "{",
         "7",
         {"type": "thing"},
         {"type": "entity", "name": "x"},
-        dangling,
+        {"type": "relation", "from": "Ada", "relationType": "knows"},
         {"type": "entity", **ADA, "name": ""},
     ]
     file = written(tmp_path, *LINES, *bad)
@@ -208,6 +251,39 @@ def test_bad_lines_are_named_by_number_and_nothing_is_half_written(here: Any, tm
     assert taken["entities"] == 2 and taken["relations"] == 1
     assert [one.partition(":")[0] for one in taken["bad"]] == [f"line {number}" for number in range(4, 10)]
     assert here("import-mcp", str(tmp_path / "nowhere")).code == 2
+
+
+def test_nothing_in_the_file_is_lost(here: Any, tmp_path: Path) -> None:
+    """Names that differ only in case, one name with two types, a relation to an entity that is nowhere."""
+    lines = [
+        {"type": "entity", **ADA},
+        {"type": "entity", **ADA, "name": "ada", "observations": ["is written small"]},
+        {"type": "entity", **ADA, "entityType": "language", "observations": ["has packages"]},
+        {"type": "entity", **ADA, "entityType": "PERSON", "observations": ["likes tea", "said twice"]},
+        {"type": "relation", **WORKS, "to": "Nobody"},
+        {"type": "relation", "from": "Nowhere", "to": "Nobody", "relationType": "near"},
+    ]
+    file = written(tmp_path, *lines)
+    ran = here("import-mcp", file, "--user", "ada")
+    assert (ran.code, ran.out) == (0, "took over 3 entities, 5 observations, 2 relations; 0 were known\n")
+    with AgentMemory("ada") as memory:
+        graph = memory.graph.read()
+        assert [(one.name, one.entity_type, one.observations) for one in graph.entities] == [
+            ("Ada", "person", ["likes tea", "lives in Lisbon", "said twice"]),
+            ("ada", "person", ["is written small"]),
+            ("Ada", "language", ["has packages"]),
+        ]
+        ends = [(one.source, one.target, one.relation_type) for one in graph.relations]
+        assert sorted(ends) == [("Ada", "Nobody", "works_at"), ("Nowhere", "Nobody", "near")]
+        head = memory.upkeep.verify().head
+    assert here("import-mcp", file, "--user", "ada").out.startswith(
+        "took over 0 entities, 0 observations, 0 relations; 10"
+    )
+    with AgentMemory("ada") as memory:
+        assert memory.upkeep.verify().head == head
+        nobody = Node(name="Nobody", entity_type="person", observations=[])
+        memory.graph.create_entities([nobody])
+        assert len(memory.graph.open(["Nobody"]).relations) == 2
 
 
 def test_the_file_can_be_piped(process: Any, tmp_path: Path) -> None:
@@ -228,7 +304,7 @@ class Model:
         self.relations: list[tuple[str, str]] = []
 
 
-WHO = some.sampled_from(["Ada", "Bob", "ACME", "Zürich"])
+WHO = some.sampled_from(["Ada", "ADA", "Bob", "ACME", "Zürich"])
 SAID = some.lists(some.sampled_from(["tea", "a dog", "Lisbon", "数"]), max_size=3)
 STEPS = some.lists(
     some.one_of(
@@ -265,15 +341,12 @@ def play(model: Model, memory: AgentMemory, step: tuple[str, str, Any]) -> None:
     elif does == "unrelate":
         memory.graph.delete_relations([Edge(source=name, target=what, relation_type="knows")])
         model.relations = [one for one in model.relations if one != (name, what)]
-    elif known is None or (does == "relate" and what not in model.entities):
-        with pytest.raises(NotFound):
-            if does == "relate":
-                memory.graph.create_relations([Edge(source=name, target=what, relation_type="knows")])
-            else:
-                memory.graph.add_observations([Observing(entity_name=name, contents=what)])
     elif does == "relate":
         memory.graph.create_relations([Edge(source=name, target=what, relation_type="knows")])
         model.relations = [*dict.fromkeys([*model.relations, (name, what)])]
+    elif known is None:
+        with pytest.raises(NotFound):
+            memory.graph.add_observations([Observing(entity_name=name, contents=what)])
     else:
         memory.graph.add_observations([Observing(entity_name=name, contents=what)])
         model.entities[name] = [*known, *unique(what, known)]

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
-from tools import run
+from mcp import Client, StdioServerParameters
+from mcp.client.stdio import stdio_client
+from talking import program
+from tools import found, run
 
 from agent_memory import AgentMemory
 from agent_memory.app.operations import TABLE, Namespace, operation
@@ -94,3 +99,40 @@ def test_the_inspector_over_stdio_and_http(url: str) -> None:
             == "created"
         )
         assert "memory://stats" in run("mcp-inspector", "--cli", *way, "--method", "resources/list").stdout
+
+
+ADA = {"name": "Ada", "entityType": "person", "observations": ["likes tea"]}
+KNOWS = {"from": "Ada", "to": "Bob", "relationType": "knows"}
+CALLS: list[tuple[str, dict[str, Any]]] = [
+    ("create_entities", {"entities": [ADA, {**ADA, "name": "ADA", "observations": ["shouts"]}]}),
+    ("create_entities", {"entities": [{**ADA, "observations": ["other"]}]}),
+    ("create_relations", {"relations": [KNOWS, {**KNOWS, "from": "Eve"}]}),
+    ("create_relations", {"relations": [KNOWS]}),
+    ("read_graph", {}),
+    ("add_observations", {"observations": [{"entityName": "ADA", "contents": ["shouts", "sings"]}]}),
+    ("add_observations", {"observations": [{"entityName": "Nobody", "contents": ["x"]}]}),
+    ("search_nodes", {"query": "SHOUT"}),
+    ("open_nodes", {"names": ["Ada", "Nobody"]}),
+    ("create_entities", {"entities": [{**ADA, "name": "Bob", "observations": []}]}),
+    ("open_nodes", {"names": ["Bob"]}),
+    ("delete_observations", {"deletions": [{"entityName": "ADA", "observations": ["sings"]}]}),
+    ("delete_relations", {"relations": [KNOWS]}),
+    ("read_graph", {}),
+    ("delete_entities", {"entityNames": ["Ada", "Bob"]}),
+    ("read_graph", {}),
+]
+
+
+def test_the_official_memory_server_side_by_side(home: Path, tmp_path: Path) -> None:
+    """The same calls to both. Where the answers differ on purpose, the guide has a table."""
+    file = {"MEMORY_FILE_PATH": str(tmp_path / "memory.jsonl")}
+    official = StdioServerParameters(command=found("mcp-server-memory"), args=[], env={**os.environ, **file})
+
+    async def told(parameters: StdioServerParameters) -> Any:
+        async with Client(stdio_client(parameters)) as client:
+            tools = sorted((one.name, one.title, one.description) for one in (await client.list_tools()).tools)
+            answers = [await client.call_tool(*call) for call in CALLS]
+            return tools, [(one.is_error or False, one.structured_content, one.content[0].text) for one in answers]  # type: ignore[union-attr]
+
+    theirs, ours = (asyncio.run(told(one)) for one in (official, program("--compat", "--user", "ada")))
+    assert theirs == ours

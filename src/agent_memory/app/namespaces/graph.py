@@ -7,17 +7,20 @@ for real; a relation ends, and stays in the history of links.
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable, Sequence
+import functools
+from collections import Counter
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
 from typing import Unpack
 
-from agent_memory.app.look import ABOUT, Look
+from agent_memory.app.look import Look
 from agent_memory.app.namespaces.asking import Moments
-from agent_memory.app.namespaces.records import Records
 from agent_memory.app.operations import Namespace, Permission, operation
-from agent_memory.core.write.commit import SELF, How, commit, connect, until_settled
+from agent_memory.core.write.commit import How, commit, connect, until_settled
 from agent_memory.core.write.forget import forget
-from agent_memory.core.write.graphfile import merged, parsed
+from agent_memory.core.write.graphdraft import ABOUT, mention, mention_key, observation, spelled_key
+from agent_memory.core.write.graphfile import called, merged, parsed
 from agent_memory.models.draft import Draft
 from agent_memory.models.errors import InvalidInput, NotFound
 from agent_memory.models.graph import (
@@ -36,7 +39,7 @@ from agent_memory.models.graph import (
 from agent_memory.models.kinds.kind import joined_key
 from agent_memory.models.kinds.knowledge import Entity
 from agent_memory.models.record import Link, Record, Status
-from agent_memory.ports.changes import Change, Disconnect, Effect, Erase, Expect
+from agent_memory.ports.changes import Author, Change, Disconnect, Effect, Erase, Expect
 
 LONGEST_QUERY = 2048
 
@@ -51,16 +54,18 @@ class Graph(Namespace):
         toolset="compat/create_entities",
     )
     def create_entities(self, entities: list[Node]) -> Nodes:
-        """Create multiple new entities in the knowledge graph. Those whose name is known are left as they are."""
+        """Create multiple new entities in the knowledge graph.
+
+        Those whose name is known are left as they are."""
 
         def attempt(there: list[Record]) -> Nodes:
             known = {record.payload["name"] for record in there}
-            new = [one for one in merged(list(entities)) if one.name not in known]
-            drafts, expect, made = self._drafts(new)
-            if made:
+            new = [one for one in merged(entities) if one.name not in known]
+            if new:
+                drafts, expect = self._drafts(new)
                 client = self._client
                 commit(client.runtime.writing, drafts, client.author(), client.now(), How(expect=expect))
-            return Nodes(entities=made)
+            return Nodes(entities=new)
 
         return until_settled(attempt, lambda: self._look().named([one.name for one in entities]))
 
@@ -73,16 +78,23 @@ class Graph(Namespace):
     def create_relations(self, relations: list[Edge]) -> Edges:
         """Create multiple new relations between entities in the knowledge graph. Relations should be in active voice.
 
-        Both entities must exist. Relations that are known are left as they are.
+        Relations that are known are left as they are. An entity that does not exist yet is only mentioned by its
+        relations until it is created.
         """
-        ids = self._ids({end for one in relations for end in (one.source, one.target)})
-        wanted = list(dict.fromkeys(relations))
-        links = [Link(source_id=ids[one.source], target_id=ids[one.target], type=one.relation_type) for one in wanted]
-        known = {_ends(link) for link in self._look().links(list(ids.values()))}
-        new = [(one, link) for one, link in zip(wanted, links, strict=True) if _ends(link) not in known]
-        if new:
-            self._apply([connect(link) for _, link in new])
-        return Edges(relations=[one for one, _ in new])
+        names = _names(relations)
+
+        def attempt(known: dict[str, str]) -> Edges:
+            drafts, expect, ids = self._mentions(names, known)
+            wanted = {_ends(_link(one, ids)): one for one in relations}
+            there = {_ends(link) for link in self._look().links(list(known.values()))}
+            new = {ends: one for ends, one in wanted.items() if ends not in there}
+            if new:
+                client = self._client
+                how = How(embed=False, expect=expect, changes=[connect(_link(one, ids)) for one in new.values()])
+                commit(client.runtime.writing, drafts, client.author(), client.now(), how)
+            return Edges(relations=list(new.values()))
+
+        return until_settled(attempt, lambda: self._known(names))
 
     @operation(
         "graph.add_observations",
@@ -91,7 +103,9 @@ class Graph(Namespace):
         toolset="compat/add_observations",
     )
     def add_observations(self, observations: list[Observing]) -> Observed:
-        """Add new observations to existing entities in the knowledge graph. Those that are known are passed over."""
+        """Add new observations to existing entities in the knowledge graph.
+
+        Those that are known are passed over."""
         ids = self._ids({one.entity_name for one in observations})
         told = self._look().observations(list(ids.values()))
         seen = {name: {fact.text for fact in told.get(id, ())} for name, id in ids.items()}
@@ -99,7 +113,7 @@ class Graph(Namespace):
         for one in observations:
             fresh = [text for text in dict.fromkeys(one.contents) if text not in seen[one.entity_name]]
             seen[one.entity_name].update(fresh)
-            drafts += [_observation(ids[one.entity_name], text) for text in fresh]
+            drafts += [observation(ids[one.entity_name], text) for text in fresh]
             results.append(Added(entity_name=one.entity_name, added_observations=fresh))
         if drafts:
             client = self._client
@@ -114,13 +128,14 @@ class Graph(Namespace):
         erases=True,
     )
     def delete_entities(self, entity_names: list[str]) -> Deleted:
-        """Delete multiple entities and their associated relations from the knowledge graph. They are forgotten for
-        real, with the observations about them alone."""
+        """Delete multiple entities and their associated relations from the knowledge graph.
+
+        They are forgotten for real, with the observations about them alone."""
         found = self._look().named(entity_names)
-        gone = {record.id for record in found}
+        gone = {record.id for record in [*found, *self._look().named(entity_names, mentioned=True)]}
         facts = [fact for several in self._look().observations(list(gone)).values() for fact in several]
         alone = [fact.id for fact in facts if gone.issuperset(fact.payload.get("entity_ids", ()))]
-        if found:
+        if gone:
             client = self._client
             client.runtime.receipts.flush()
             forget(client.runtime.store.records, [*gone, *alone], client.author(), client.now())
@@ -139,27 +154,33 @@ class Graph(Namespace):
         erases=True,
     )
     def delete_observations(self, deletions: list[Unobserving]) -> Deleted:
-        """Delete specific observations from entities in the knowledge graph. They are forgotten for real; a fact that
-        is about others, too, stays with them."""
-        ids = {
-            record.payload["name"]: record.id for record in self._look().named([one.entity_name for one in deletions])
-        }
-        told = self._look().observations(list(ids.values()))
-        changes: dict[tuple[str, str], Change] = {}
-        for one in deletions:
-            id = ids.get(one.entity_name, "")
-            for fact in told.get(id, ()):
-                if fact.text in one.observations:
-                    changes[fact.id, id] = self._without(fact, id)
-        if changes:
-            self._client.runtime.receipts.flush()
-            self._apply(list(changes.values()))
+        """Delete specific observations from entities in the knowledge graph.
+
+        They are forgotten for real, all in one change; a fact that is about others, too, stays with them."""
+
+        def attempt(ids: dict[str, str]) -> int:
+            told = self._look().observations(list(ids.values()))
+            gone: dict[str, set[str]] = {}  # fact -> the entities that it is no longer about
+            facts = {}
+            for one in deletions:
+                for fact in told.get(ids.get(one.entity_name, ""), ()):
+                    if fact.text in one.observations:
+                        gone.setdefault(fact.id, set()).add(ids[one.entity_name])
+                        facts[fact.id] = fact
+            if gone:
+                self._client.runtime.receipts.flush()
+                self._unobserve(facts, gone)
+            return sum(map(len, gone.values()))
+
+        names = [one.entity_name for one in deletions]
+        done = until_settled(attempt, lambda: self._known(names, mentioned=False))
         asked = sum(len(one.observations) for one in deletions)
-        if len(changes) == asked:
+        if done == asked:
             return Deleted(success=True, message="Observations deleted successfully")
-        absent = [one.entity_name for one in deletions if one.entity_name not in ids]
+        known = self._known(names, mentioned=False)
+        absent = [name for name in names if name not in known]
         rest = f" Entities not found: {', '.join(absent)}" if absent else ""
-        return Deleted(success=True, message=f"Deleted {len(changes)} of {asked} observations.{rest}")
+        return Deleted(success=True, message=f"Deleted {done} of {asked} observations.{rest}")
 
     @operation(
         "graph.delete_relations",
@@ -169,13 +190,16 @@ class Graph(Namespace):
         erases=True,
     )
     def delete_relations(self, relations: list[Edge]) -> Deleted:
-        """Delete multiple relations from the knowledge graph. They end; that they were stays in the journal."""
-        named = self._look().named([end for one in relations for end in (one.source, one.target)])
-        ids = {record.payload["name"]: record.id for record in named}
+        """Delete multiple relations from the knowledge graph.
+
+        They end; that they were stays in the journal."""
+        ids = self._known(_names(relations))
         asked = {(ids.get(one.source), ids.get(one.target), one.relation_type) for one in relations}
         ends = [link for link in self._look().links(list(ids.values())) if _ends(link) in asked]
         if ends:
-            self._apply([Disconnect(link.source_id, link.target_id, link.type) for link in ends])
+            client = self._client
+            changes = [Disconnect(*_ends(link)) for link in ends]
+            client.runtime.store.records.apply(changes, author=client.author(), now=client.now())
         if len(ends) == len(relations):
             return Deleted(success=True, message="Relations deleted successfully")
         count = f"Deleted {len(ends)} of {len(relations)} relations."
@@ -185,12 +209,13 @@ class Graph(Namespace):
     def read(self, **at: Unpack[Moments]) -> KnowledgeGraph:
         """Read the entire knowledge graph."""
         look = self._look(**at)
-        return look.around(look.all())
+        return look.around(look.all(), look.all(mentioned=True))
 
     @operation("graph.search", "GET /graph/search", toolset="compat/search_nodes")
     def search(self, query: str, **at: Unpack[Moments]) -> KnowledgeGraph:
-        """Search for nodes in the knowledge graph based on a query. It is looked for, without regard to case, in names,
-        types and observations."""
+        """Search for nodes in the knowledge graph based on a query.
+
+        It is looked for, without regard to case, in names, types and observations."""
         if len(query) > LONGEST_QUERY:
             raise InvalidInput(f"query: {len(query)} characters; the limit is {LONGEST_QUERY}", field="query")
         sought, look = query.lower(), self._look(**at)
@@ -213,114 +238,129 @@ class Graph(Namespace):
     def load(self, text: str, skip_bad: bool = False) -> Imported:
         """Take over the JSONL file of the official MCP memory server, all of it or nothing. Twice is the same as once.
 
-        Entities that are known get the observations that are new. Lines that are no entity and no relation, and
-        relations of entities that are nowhere, are named by number, and nothing is written unless `skip_bad`.
+        Entities that are known by name and type get the observations that are new. Lines that are no entity and no
+        relation are named by number, and nothing is written unless `skip_bad`.
         """
-        nodes, edges, bad = parsed(text)
-        entities = merged(list(nodes.values()))
+        nodes, edges, wrong = parsed(text)
+        if wrong and not skip_bad:
+            raise _unreadable(wrong)
+        entities, relations = merged(nodes.values()), list(dict.fromkeys(edges.values()))
+        bad = [f"line {number}: {why}" for number, why in sorted(wrong.items())]
 
         def attempt(found: list[Record]) -> Imported:
-            known = {record.payload["name"]: record.id for record in found}
-            there = known.keys() | {one.name for one in entities}
-            wrong = dict(bad)
-            for number, edge in edges.items():
-                if lost := [end for end in (edge.source, edge.target) if end not in there]:
-                    wrong[number] = f"no entity {lost[0]!r}"
-            if wrong and not skip_bad:
-                raise _unreadable(wrong)
-            return self._take(entities, [edge for number, edge in edges.items() if number not in wrong], known, wrong)
+            known = {called(one.payload["name"], one.payload["type"]): one.id for one in reversed(found)}
+            return self._take(entities, relations, known).model_copy(update={"bad": bad})
 
-        return until_settled(attempt, lambda: self._look().named(_names(entities, edges.values())))
+        return until_settled(attempt, lambda: self._look().named([one.name for one in entities]))
 
-    def _take(self, entities: list[Node], edges: list[Edge], known: dict[str, str], wrong: dict[int, str]) -> Imported:
-        drafts, expect, _ = self._drafts([one for one in entities if one.name not in known])
-        ids = known | {str(draft.payload["name"]): str(draft.id) for draft in drafts if draft.kind == "entity"}
-        drafts += [
-            _observation(known[one.name], text) for one in entities if one.name in known for text in one.observations
-        ]
-        links = [
-            Link(source_id=ids[one.source], target_id=ids[one.target], type=one.relation_type)
-            for one in dict.fromkeys(edges)
-        ]
+    def _take(self, entities: list[Node], edges: list[Edge], known: dict[tuple[str, str], str]) -> Imported:
+        old = [(known[named], one) for one in entities if (named := called(one.name, one.entity_type)) in known]
+        new = [one for one in entities if called(one.name, one.entity_type) not in known]
+        drafts, expect = self._drafts(new)
+        made = {str(draft.payload["name"]): str(draft.id) for draft in reversed(drafts) if draft.kind == "entity"}
+        drafts += [observation(id, text) for id, one in old for text in one.observations]
+        ends = _names(edges)
+        mentions, expected, ids = self._mentions(ends, made | self._known(ends))
         client = self._client
-        how = How(embed=False, expect=expect, links=links)
-        applied = commit(client.runtime.writing, drafts, client.author("import"), client.now(), how)
+        changes = [connect(_link(one, ids)) for one in edges]
+        how = How(embed=False, expect=[*expect, *expected], changes=changes)
+        applied = commit(client.runtime.writing, [*drafts, *mentions], client.author("import"), client.now(), how)
         kinds = [part for draft in drafts for part in (draft.kind, *("about" for _ in draft.links))]
-        effects = list(zip([*kinds, *("link" for _ in links)], applied.outcomes, strict=True))
-        fresh = [kind for kind, outcome in effects if outcome.effect is Effect.CREATED]
+        kinds += [*("mention" for _ in mentions), *("relation" for _ in changes)]
+        effects = zip(kinds, applied.outcomes, strict=True)
+        fresh = Counter(kind for kind, outcome in effects if outcome.effect is Effect.CREATED)
+        told = sum(kind in ("fact", "relation") for kind in kinds)
         return Imported(
-            entities=fresh.count("entity"),
-            observations=fresh.count("fact"),
-            relations=fresh.count("link"),
-            known=sum(kind != "about" for kind, _ in effects)
-            - len([kind for kind in fresh if kind != "about"])
-            + sum(one.name in known for one in entities),
-            bad=[f"line {number}: {why}" for number, why in sorted(wrong.items())],
+            entities=len(new),
+            observations=fresh["fact"],
+            relations=fresh["relation"],
+            known=len(old) + told - fresh["fact"] - fresh["relation"],
+            bad=[],
         )
 
-    def _drafts(self, nodes: Sequence[Node]) -> tuple[list[Draft], list[Expect], list[Node]]:
-        """Entities with their observations, written only if nobody has written them meanwhile. One that differs only
-        in case from another of its type is that other one."""
+    def _drafts(self, nodes: Sequence[Node]) -> tuple[list[Draft], list[Expect]]:
+        """Entities with their observations, written only if nobody has written them meanwhile. Where another spelling
+        of the same name and type is there, or an archived one, the new one has a key of its own."""
         drafts: list[Draft] = []
         expect: dict[str, Expect] = {}
-        made: list[Node] = []
         for node in nodes:
-            key = joined_key(node.name, node.entity_type)
-            old = self._client.own("entity", key=key)
-            if key in expect or (old is not None and old.status == Status.ACTIVE):
-                continue
+            key, old = self._place(node, expect)
             entity = Entity(name=node.name, type=node.entity_type, first_seen=self._client.clock.now())
             entity = entity if old is None else entity.model_copy(update={"id": old.id})
             expect[key] = Expect(0, kind="entity", key=key) if old is None else Expect(old.version, id=old.id)
-            drafts += [entity.draft(), *(_observation(entity.id, text) for text in dict.fromkeys(node.observations))]
-            made.append(node)
-        return drafts, list(expect.values()), made
+            drafts.append(replace(entity.draft(), key=key if key == spelled_key(node) else None))
+            drafts += [observation(entity.id, text) for text in dict.fromkeys(node.observations)]
+        return drafts, list(expect.values())
 
-    def _without(self, fact: Record, id: str) -> Change:
-        """What takes an observation away from an entity: forgetting it, unless it is about others, too."""
-        others = [other for other in fact.payload.get("entity_ids", ()) if other != id]
-        if not others:
-            return Erase(fact.id, with_derived=True)
-        Records(self._client).edit(fact.id, payload={"entity_ids": others})
-        return Disconnect(fact.id, id, ABOUT)
+    def _place(self, node: Node, taken: Container[str]) -> tuple[str, Record | None]:
+        """The key of an entity that is to be created, and what it is a new version of."""
+        own = functools.partial(self._client.own, "entity")
+        key = joined_key(node.name, node.entity_type)
+        old, mentioned = own(key=key), own(key=mention_key(node.name))
+        stands = old is not None and old.status == Status.ACTIVE and not _over(old, self._client.clock.now())
+        if old is not None and stands and old.payload["name"] == node.name:
+            return key, None  # it came this moment: expecting none makes us look again
+        if key in taken or stands or (old and mentioned):
+            key = spelled_key(node)
+            old = own(key=key)
+        return key, mentioned or old
 
-    def _apply(self, changes: list[Change]) -> None:
+    def _mentions(
+        self, names: Sequence[str], known: dict[str, str]
+    ) -> tuple[list[Draft], list[Expect], dict[str, str]]:
+        """Entities for the names that nobody created, and the ids of all of them."""
+        drafts = [mention(name, self._client.clock.now()) for name in names if name not in known]
+        ids = {str(draft.payload["name"]): str(draft.id) for draft in drafts}
+        return drafts, [Expect(0, kind="entity", key=mention_key(name)) for name in ids], known | ids
+
+    def _unobserve(self, facts: Mapping[str, Record], gone: Mapping[str, Collection[str]]) -> None:
+        """Take facts away from entities: what is then about nobody is forgotten. One change for each scope."""
         client = self._client
-        client.runtime.store.records.apply(changes, author=client.author(), now=client.now())
+        writes: dict[Author, tuple[list[Draft], list[Expect], list[Change]]] = {}
+        for id, fact in facts.items():
+            others = [other for other in fact.payload.get("entity_ids", ()) if other not in gone[id]]
+            old, author = client.head("fact", id) if others else (None, client.author())
+            drafts, expect, changes = writes.setdefault(author, ([], [], []))
+            if old is None:
+                changes.append(Erase(id, with_derived=True))
+                continue
+            drafts.append(replace(Draft.of(old), payload={**old.payload, "entity_ids": others}))
+            expect.append(Expect(old.version, id=id))
+            changes += [Disconnect(id, entity, ABOUT) for entity in gone[id]]
+        for author, (drafts, expect, changes) in writes.items():
+            commit(client.runtime.writing, drafts, author, client.now(), How(expect=expect, changes=changes))
 
     def _look(self, **at: Unpack[Moments]) -> Look:
         return Look(self._client.runtime.store.records, self._client.view(at.get("as_of"), at.get("valid_at")))
 
+    def _known(self, names: Sequence[str], *, mentioned: bool = True) -> dict[str, str]:
+        """The ids of entities by name: of several with one name the oldest, and what is only mentioned last."""
+        look = self._look()
+        found = [*look.named(names), *(look.named(names, mentioned=True) if mentioned else ())]
+        return {record.payload["name"]: record.id for record in reversed(found)}
+
     def _ids(self, names: set[str]) -> dict[str, str]:
-        """Of several entities with one name, the oldest."""
-        ids: dict[str, str] = {}
-        for record in self._look().named(sorted(names)):
-            ids.setdefault(record.payload["name"], record.id)
+        ids = self._known(sorted(names), mentioned=False)
         if lost := sorted(names - ids.keys()):
             raise NotFound(f"Entity with name {lost[0]} not found", hint="create it first", field="name")
         return ids
 
 
-def _observation(entity_id: str, text: str) -> Draft:
-    """The same text about the same entity is the same fact."""
-    digest = hashlib.blake2b(text.encode(errors="replace"), digest_size=16).hexdigest()
-    return Draft(
-        kind="fact",
-        text=text,
-        payload={"entity_ids": [entity_id]},
-        key=f"graph {entity_id} {digest}",
-        source="extraction",
-        confidence=0.8,
-        links=(Link(source_id=SELF, target_id=entity_id, type=ABOUT),),
-    )
+def _over(record: Record, now: datetime) -> bool:
+    return record.valid_to is not None and record.valid_to <= now
+
+
+def _link(edge: Edge, ids: Mapping[str, str]) -> Link:
+    return Link(source_id=ids[edge.source], target_id=ids[edge.target], type=edge.relation_type)
 
 
 def _ends(link: Link) -> tuple[str, str, str]:
     return link.source_id, link.target_id, link.type
 
 
-def _names(entities: Iterable[Node], edges: Iterable[Edge]) -> list[str]:
-    return [*(one.name for one in entities), *(end for one in edges for end in (one.source, one.target))]
+def _names(edges: Iterable[Edge]) -> list[str]:
+    """Both ends of each, every name once."""
+    return list(dict.fromkeys(end for one in edges for end in (one.source, one.target)))
 
 
 def _unreadable(wrong: dict[int, str]) -> InvalidInput:

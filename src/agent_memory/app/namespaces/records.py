@@ -215,20 +215,11 @@ class Records(Namespace):
                     hint="read it again and repeat the change",
                     field="if_version",
                 )
-            draft = Draft(
-                kind=old.kind,
+            draft = replace(
+                Draft.of(old),
                 text=old.text if text is None else text,
                 payload={**old.payload, **(payload or {})},
-                id=old.id,
-                conversation_id=old.conversation_id,
-                repository=old.repository,
-                status=old.status,
-                importance=old.importance,
-                confidence=old.confidence,
-                source=old.source,
                 valid_from=valid_from or old.valid_from,
-                valid_to=old.valid_to,
-                dated=True,
             )
             return Revision(draft, Expect(old.version, id=id), replace(author, reason=reason))
 

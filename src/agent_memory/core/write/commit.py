@@ -45,13 +45,13 @@ class Writing:
 @dataclass(frozen=True)
 class How:
     """`embed`: make vectors before returning. `expect`: only if the store is still so. `once`: only if it was not
-    done before. `links`: beside those of the drafts, in the same transaction. `skip_forgotten`: drafts with the id of
+    done before. `changes`: after the drafts, in the same transaction. `skip_forgotten`: drafts with the id of
     something that was forgotten are passed over, and so are links to it."""
 
     embed: bool = True
     expect: Sequence[Expect] = ()
     once: Once | None = None
-    links: Sequence[Link] = ()
+    changes: Sequence[Change] = ()
     skip_forgotten: bool = False
 
 
@@ -65,7 +65,7 @@ def commit(writing: Writing, drafts: Sequence[Draft], author: Author, now: int, 
         if len(draft.links) > MOST_LINKS:
             raise InvalidInput(f"links: {len(draft.links)}; the limit is {MOST_LINKS} a write", field="links")
         changes += [put, *(connect(_named(link, put.id)) for link in draft.links), *_neighbours(put)]
-    changes += [connect(link) for link in how.links]
+    changes += how.changes
     if how.skip_forgotten:
         changes = [replace(one, unless_forgotten=True) if isinstance(one, Put | Connect) else one for one in changes]
     with span("write.apply", changes=len(changes)):

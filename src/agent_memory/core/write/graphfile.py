@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 from agent_memory.models.errors import InvalidInput
 from agent_memory.models.graph import Edge, Node
+from agent_memory.models.kinds.kind import fold
 
 
 def parsed(text: str) -> tuple[dict[int, Node], dict[int, Edge], dict[int, str]]:
@@ -33,15 +35,19 @@ def parsed(text: str) -> tuple[dict[int, Node], dict[int, Edge], dict[int, str]]
     return nodes, edges, bad
 
 
-def merged(nodes: list[Node]) -> list[Node]:
-    """One entity per name: the type of the first, the observations of all, each once."""
-    found: dict[str, Node] = {}
+def merged(nodes: Iterable[Node]) -> list[Node]:
+    """One entity per name and type, with the observations of all, each once."""
+    found: dict[tuple[str, str], Node] = {}
     for node in nodes:
-        before = found.get(node.name)
-        said = dict.fromkeys([*(before.observations if before else ()), *node.observations])
-        kept = before or node
-        found[node.name] = Node(name=kept.name, entity_type=kept.entity_type, observations=list(said))
+        kept = found.setdefault(called(node.name, node.entity_type), node)
+        said = dict.fromkeys([*kept.observations, *node.observations])
+        found[called(kept.name, kept.entity_type)] = kept.model_copy(update={"observations": list(said)})
     return list(found.values())
+
+
+def called(name: str, type: str) -> tuple[str, str]:
+    """Which entity that is. Names count as they are written, as at the official server; types do not."""
+    return name, fold(type)
 
 
 def _node(said: dict[str, Any]) -> Node:

@@ -7,6 +7,7 @@ The operations behind them are those of `memory.graph`. Here only words are chan
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
@@ -17,6 +18,7 @@ from pydantic_core import to_jsonable_python
 from agent_memory.app.service import Caller, Service
 from agent_memory.interfaces.mcp import schemas
 from agent_memory.interfaces.mcp.places import Tool
+from agent_memory.models.errors import AgentMemoryError
 
 OURS: Mapping[str, str] = MappingProxyType(
     {
@@ -41,6 +43,7 @@ TOLD: Mapping[str, str] = MappingProxyType(
     }
 )
 """Which field of the answer is its text; where none is named, all of it."""
+_FIELDS = re.compile(rf"\b(?:{'|'.join(name for name in THEIRS if '_' in name)})\b")
 OURS_ALONE = frozenset({"as_of", "valid_at"})
 """Arguments that the official server does not have."""
 
@@ -72,6 +75,12 @@ def call(service: Service, tool: Tool, caller: Caller, given: Mapping[str, Any])
     told = result[TOLD[tool.name]] if tool.name in TOLD else result
     text = told if isinstance(told, str) else json.dumps(told, indent=2, ensure_ascii=False)
     return types.CallToolResult(content=[types.TextContent(type="text", text=text)], structured_content=result)
+
+
+def failed(error: AgentMemoryError) -> types.CallToolResult:
+    """A sentence, as the official server answers, with its names of fields."""
+    text = _FIELDS.sub(lambda found: THEIRS[found[0]], error.message)
+    return types.CallToolResult(content=[types.TextContent(type="text", text=text)], is_error=True)
 
 
 def renamed(value: Any, names: Mapping[str, str]) -> Any:

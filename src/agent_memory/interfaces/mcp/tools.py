@@ -52,7 +52,7 @@ def call(service: Service, tool: Tool, caller: Caller, given: Mapping[str, Any])
             content=[types.TextContent(type="text", text=written(answer))], structured_content=answer
         )
     except AgentMemoryError as error:
-        return failed(error.to_dict())
+        return failed(error.to_dict()) if tool.toolset != COMPAT else compat.failed(error)
     except Abandoned:
         raise
     except Exception as error:  # the door: an agent gets a sentence, the log the rest
