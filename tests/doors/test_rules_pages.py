@@ -51,7 +51,7 @@ def test_a_new_folder_begins_with_pages_that_work(process: Any, tmp_path: Path, 
 def test_init_takes_nobodys_place(here: Any, tmp_path: Path) -> None:
     (tmp_path / ".memory").write_text("a file")
     told = here("rules", "init")
-    assert told.code == 2 and "is no folder" in told.err
+    assert told.code == 2 and "is not a folder" in told.err
     assert (tmp_path / ".memory").read_text() == "a file" and sorted(os.listdir(tmp_path)) == [".memory"]
     assert here("rules", "init", "nowhere").code == 2
 

@@ -106,7 +106,7 @@ def test_a_socket_that_another_server_made_meanwhile_is_not_removed(tmp_path: Pa
 
 
 def test_what_is_wrong_with_the_address_is_named(tmp_path: Path, here: Run, process: Run) -> None:
-    with pytest.raises(InvalidInput, match="names no socket"):
+    with pytest.raises(InvalidInput, match="does not name a socket"):
         AgentMemory("ada", store="unix://")
     ran = process("--store", f"unix://{tmp_path}/none.sock", "recall", "x")
     assert ran.code != 0 and f"serve --socket {tmp_path}/none.sock" in ran.err

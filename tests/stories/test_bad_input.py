@@ -33,7 +33,7 @@ WRONG = {
     "long key": (dict(text="x", key="k" * 5000), "key"),
     "no such field": (dict(text="x", colour="red"), "colour"),
     "payload of the wrong shape": (dict(text="x", kind="goal", payload={"priority": 9}), "priority"),
-    "payload that is no JSON": (dict(text="x", payload={"a": object()}), "payload"),
+    "payload that is not JSON": (dict(text="x", payload={"a": object()}), "payload"),
     "payload with NaN": (dict(text="x", payload={"a": float("nan")}), "payload"),
     "payload with a surrogate": (dict(text="x", payload={"a": "\udfff"}), "payload"),
     "link without an end": (dict(text="x", links=[{"source_id": "a"}]), "links.0.target_id"),

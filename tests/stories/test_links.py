@@ -1,4 +1,4 @@
-"""A question that names one thing finds what is known about another that hangs together with it. C9."""
+"""A question that names one thing finds what is known about another that is related to it. C9."""
 
 from __future__ import annotations
 

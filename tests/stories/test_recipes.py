@@ -77,9 +77,9 @@ BROKEN = {
     "nobody to extend": ("[recipes.fresh]\nextends = 'stale'", "fresh", "[recipes.fresh] extends: there is no 'stale'"),
     "itself": ("[recipes.a]\nextends='b'\n[recipes.b]\nextends='a'", "fresh", "extends itself"),
     "no name": ("[recipes.fresh]\nextends = 3", "fresh", "[recipes.fresh] extends"),
-    "another section": ("[recipe.fresh]\nrecency = 1", "fresh", "recipe: is no section"),
-    "no section": ("recipes = 3", "fresh", "recipes: holds something else"),
-    "a section that is none": ("[recipes]\nfresh = 3", "fresh", "recipes: holds something else"),
+    "another section": ("[recipe.fresh]\nrecency = 1", "fresh", "recipe: is not a section"),
+    "no section": ("recipes = 3", "fresh", "recipes: holds something other"),
+    "a section that is none": ("[recipes]\nfresh = 3", "fresh", "recipes: holds something other"),
     "not there": (FRESH, "stale", "there is no 'stale'"),
 }
 

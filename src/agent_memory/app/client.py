@@ -159,5 +159,5 @@ def conversation(id: object) -> str | None:
     except ValueError as error:
         raise InvalidInput(f"conversation_id: {error}", field="conversation_id") from None
     raise InvalidInput(
-        f"conversation_id: {type(id).__name__} is no text", hint="give it a name, or None", field="conversation_id"
+        f"conversation_id: {type(id).__name__} is not text", hint="give it a name, or None", field="conversation_id"
     )

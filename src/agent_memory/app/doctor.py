@@ -194,7 +194,7 @@ def check_telemetry(settings: config.Settings | None = None) -> Check:
 def _store(url: str, space: Space | None) -> Iterator[Check]:
     scheme, separator, _ = url.partition("://")
     if separator and scheme != "sqlite":
-        yield Check("store", State.WARN, f"{scheme}:// is not examined", "ask its own tools")
+        yield Check("store", State.WARN, f"{scheme}:// is not examined", "use its own tools")
         return
     try:
         path = registry.sqlite_path(url).absolute()
@@ -219,9 +219,9 @@ def check_file(path: Path) -> Check:
         return Check("store", State.FAIL, f"{path} is a directory", "name a file inside it with --store")
     if path.exists():
         if not path.is_file():
-            return Check("store", State.FAIL, f"{path} is no regular file", "choose another path")
+            return Check("store", State.FAIL, f"{path} is not a regular file", "choose another path")
         if not os.access(path, os.R_OK):
-            return Check("store", State.FAIL, f"{path} cannot be read", "run as its owner, or correct its permissions")
+            return Check("store", State.FAIL, f"{path} cannot be read", "run as its owner, or change its permissions")
         return Check("store", State.OK, f"{path}, {_bytes(path.stat().st_size)}")
     folder = nearest(path.parent)
     if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
@@ -238,7 +238,9 @@ def check_writable(path: Path) -> Check:
     """SQLite writes the file, and its log beside it."""
     for place in (path, path.parent):
         if not os.access(place, os.W_OK):
-            return Check("writable", State.FAIL, f"{place} cannot be written", "correct its permissions, or its mount")
+            return Check(
+                "writable", State.FAIL, f"{place} cannot be written", "change its permissions, or how it is mounted"
+            )
     return Check("writable", State.OK, "the file and its folder")
 
 
@@ -248,7 +250,9 @@ def check_permissions(path: Path) -> Check:
         return Check("permissions", State.OK, "left to the system")
     mode = stat.S_IMODE(path.stat().st_mode)
     if mode & stat.S_IRWXO:
-        return Check("permissions", State.WARN, f"{mode:04o}: everybody here can read it", f"chmod 600 {path}")
+        return Check(
+            "permissions", State.WARN, f"{mode:04o}: every user of this machine can read it", f"chmod 600 {path}"
+        )
     return Check("permissions", State.OK, f"{mode:04o}")
 
 
@@ -305,7 +309,7 @@ def check_schema(connection: sqlite3.Connection) -> Check:
     version, application = (_pragma(connection, name) for name in ("user_version", "application_id"))
     empty = connection.execute("select count(*) from sqlite_schema").fetchone()[0] == 0
     if application != schema.APPLICATION_ID and not empty:
-        return Check("database", State.FAIL, "it belongs to another program", "choose another path")
+        return Check("database", State.FAIL, "the file belongs to another program", "choose another path")
     if version > newest:
         detail = f"version {version}, this agent-memory knows {newest}"
         return Check("schema", State.FAIL, detail, "upgrade agent-memory")
@@ -333,7 +337,7 @@ def check_log(path: Path) -> Check:
     if header[18:] != b"\2\2":
         return Check("log", State.WARN, "no write-ahead log", "the next command turns it on")
     if size > LONG_LOG:
-        return Check("log", State.WARN, f"{_bytes(size)} wait in it", "end readers that stay open for long")
+        return Check("log", State.WARN, f"{_bytes(size)} wait in it", "close readers that stay open for a long time")
     return Check("log", State.OK, f"write-ahead, {_bytes(size)}")
 
 

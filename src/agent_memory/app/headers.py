@@ -39,4 +39,4 @@ def _decoded(header: str, value: str | None) -> str | None:
     try:
         return unquote_to_bytes(value.encode("latin-1")).decode()
     except UnicodeError:
-        raise InvalidInput(f"{header}: is no UTF-8", hint="percent-encode it", field=header) from None
+        raise InvalidInput(f"{header}: is not UTF-8", hint="percent-encode it", field=header) from None

@@ -273,7 +273,7 @@ def _refuse_parts(**given: object) -> None:
     for name, part in given.items():
         if part is not None:
             raise InvalidInput(
-                f"{name}: cannot travel to a server", hint=f"leave it out: the server has its own {name}", field=name
+                f"{name}: cannot be sent to a server", hint=f"leave it out: the server has its own {name}", field=name
             )
 
 
@@ -287,7 +287,7 @@ def _user(user_id: str, shared: bool) -> str:
         )
     if shared and user_id != SHARED:
         raise InvalidInput(
-            f"user_id: {user_id!r} is one user, and shared=True was asked for",
+            f"user_id: {user_id!r} names one user, but shared=True was given",
             hint=f"pass user_id={SHARED!r}",
             field="user_id",
         )

@@ -109,7 +109,7 @@ def append(file: Path, ending: Callable[[str], str]) -> None:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             os.fsync(out.fileno())
     except UnicodeDecodeError:
-        raise InvalidInput(f"{str(file)!r} is no UTF-8", hint="save it as UTF-8", field="folder") from None
+        raise InvalidInput(f"{str(file)!r} is not UTF-8", hint="save it as UTF-8", field="folder") from None
     except OSError as error:
         raise _unwritable(file, error) from None
 
@@ -118,7 +118,7 @@ def _make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except FileExistsError:
-        raise InvalidInput(f"folder: {str(folder)!r} is no folder", hint="move it away", field="folder") from None
+        raise InvalidInput(f"folder: {str(folder)!r} is not a folder", hint="move it away", field="folder") from None
     except OSError as error:
         raise _unwritable(folder, error) from None
 

@@ -40,7 +40,7 @@ def installed_kinds() -> Mapping[str, Kind]:
     for entry in entry_points(group=KINDS):
         kind = entry.load()
         if not isinstance(kind, Kind):
-            raise InvalidInput(f"entry point {entry.name!r} in {KINDS} is no Kind", hint="point it at a Kind value")
+            raise InvalidInput(f"entry point {entry.name!r} in {KINDS} is not a Kind", hint="point it at a Kind value")
         if kind.name in kinds:
             raise InvalidInput(f"two kinds are called {kind.name!r}", hint=f"rename the one of {entry.value}")
         kinds[kind.name] = kind
@@ -152,14 +152,14 @@ def sqlite_path(store: str) -> Path:
         rest = store.removeprefix("sqlite://")
         path = rest.removeprefix("/") if rest.startswith("/") else ""
     if not path.strip() or "\0" in path:
-        raise _unusable(store, "names no file")
+        raise _unusable(store, "does not name a file")
     if path == ":memory:":
-        raise _unusable(store, "is no file", hint="use memory:// for a store that is gone with the process")
+        raise _unusable(store, "is not a file", hint="use memory:// for a store that is gone with the process")
     try:
         os.fsencode(path)
         return Path(path).expanduser().resolve()
     except (OSError, RuntimeError, UnicodeEncodeError) as error:  # no such user, links in a circle, no such name
-        raise _unusable(store, f"names no file: {error}") from error
+        raise _unusable(store, f"does not name a file: {error}") from error
 
 
 def _unusable(store: str, why: str, hint: str = "for example sqlite:///path/to/memory.db") -> InvalidInput:

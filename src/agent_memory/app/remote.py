@@ -145,7 +145,7 @@ def _sent(value: Any, field: str | None = None) -> Any:
         return [_sent(one, field) for one in value]
     if callable(value):
         raise InvalidInput(
-            f"{field}: a function cannot travel to a server", hint="name one: counter='estimate' or so", field=field
+            f"{field}: a function cannot be sent to a server", hint="name one, such as counter='estimate'", field=field
         )
     return value
 
@@ -172,7 +172,9 @@ def _error(answer: httpx.Response, operation: Operation, address: str) -> AgentM
         hint = "its log says why" if status == 500 else "is it an agent-memory server?"
         return StoreError(f"store: {address} answered {operation.name} with status {status}", hint=hint)
     if code == NO_OPERATION:
-        return PartMissing(f"the server at {address} has no {operation.name}", hint="it is older: upgrade it")
+        return PartMissing(
+            f"the server at {address} has no {operation.name}", hint="it is an older version: upgrade it"
+        )
     if code == NO_PATH:
         hint = "its address ends with the port: leave out what follows, such as /v1"
         return StoreError(f"store: {address} has no memory at this path", hint=hint)
@@ -194,5 +196,5 @@ def _by_status(status: int) -> type[AgentMemoryError]:
 def _unreadable(address: str, operation: Operation) -> StoreError:
     return StoreError(
         f"store: {address} gave an answer to {operation.name} that cannot be read",
-        hint="is it another version of agent-memory? use the same on both sides",
+        hint="use the same version of agent-memory on both sides",
     )

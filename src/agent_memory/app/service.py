@@ -204,7 +204,7 @@ class Service:
 def _bound(key: KeyRow, claim: Claim, settings: config.Settings) -> Caller:
     """A key speaks for its tenant alone, and for its user alone where it has one."""
     if claim.tenant not in (None, key.tenant):
-        raise Denied(f"this key is not of the tenant {claim.tenant!r}", hint=f"it is of {key.tenant!r}")
+        raise Denied(f"this key does not belong to the tenant {claim.tenant!r}", hint=f"it is of {key.tenant!r}")
     if key.user is not None and claim.user not in (None, key.user):
         raise Denied(f"this key does not speak for {claim.user!r}", hint=f"it speaks for {key.user!r}")
     scope = Scope(tenant=key.tenant, user=key.user or claim.user or settings.user, agent=claim.agent or SHARED)

@@ -111,7 +111,7 @@ def _read(line: bytes) -> dict[str, Any] | None:
     except (ValueError, RecursionError) as error:
         raise InvalidInput(f"no JSON: {error}", hint="one JSON object a line") from None
     if not isinstance(found, dict):
-        raise InvalidInput("no JSON object", hint='such as {"text": "…"}')
+        raise InvalidInput("not a JSON object", hint='such as {"text": "…"}')
     if JOIN in str(found.get("key")):
         del found["key"]
     return {name: value for name, value in found.items() if name not in STORE_S_OWN and value is not None}

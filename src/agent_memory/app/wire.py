@@ -191,11 +191,11 @@ def _socket(url: str) -> str | None:
         return None
     path = url[len(UNIX) :]
     if not path.strip() or "\0" in path:
-        raise _unusable(f"{url!r} names no socket", "for example unix:///run/user/1000/memory.sock")
+        raise _unusable(f"{url!r} does not name a socket", "for example unix:///run/user/1000/memory.sock")
     try:
         return str(Path(path).expanduser().absolute())
     except RuntimeError as error:  # no such user
-        raise _unusable(f"{url!r} names no socket: {error}", "write out the path") from None
+        raise _unusable(f"{url!r} does not name a socket: {error}", "write out the path") from None
 
 
 def _address(url: str) -> str:
@@ -205,11 +205,11 @@ def _address(url: str) -> str:
         if any(char.isspace() for char in url):
             raise ValueError(url)
     except (InvalidInput, ValueError):
-        raise _unusable(f"{url!r} is no address", "for example http://127.0.0.1:8005") from None
+        raise _unusable(f"{url!r} is not an address", "for example http://127.0.0.1:8005") from None
     if parts.username is not None or parts.password is not None:
-        raise _unusable(f"{shown}: a password does not belong into an address", "use api_key=, AGENT_MEMORY_API_KEY")
+        raise _unusable(f"{shown}: a password does not belong in an address", "use api_key=, AGENT_MEMORY_API_KEY")
     if parts.query or parts.fragment:
-        raise _unusable(f"{shown}: there is something after the address", "for example http://127.0.0.1:8005")
+        raise _unusable(f"{shown}: there is something after the host and port", "for example http://127.0.0.1:8005")
     return shown
 
 

@@ -28,7 +28,7 @@ class Workplace:
         found = self.path(asked or ".", field="folder")
         if not os.path.isdir(found):  # noqa: PTH112 - which never raises
             raise InvalidInput(
-                f"folder: {asked or str(found)!r} is no folder", hint="name one that exists", field="folder"
+                f"folder: {asked or str(found)!r} is not a folder", hint="name one that exists", field="folder"
             )
         return found
 
@@ -42,7 +42,7 @@ class Workplace:
         try:
             found = Path(os.path.realpath(start / Path(asked).expanduser()))
         except (ValueError, OSError, RuntimeError):  # a NUL, a name that is too long, a user that nobody knows
-            raise InvalidInput(f"{field}: {asked[:200]!r} is no path", hint="correct it", field=field) from None
+            raise InvalidInput(f"{field}: {asked[:200]!r} is not a path", hint="correct it", field=field) from None
         if not self.holds(found):
             raise Denied(
                 f"{field}: {asked[:200]!r} is outside the folder of this server",

@@ -24,7 +24,7 @@ class When(Model):
 class Why(Model):
     """`channels` is what each one added to the score (`recency` is what time has left of it); `words` are those of the
     question that the text has, and `dates` the periods of the question that it falls into, give or take the slack;
-    `entities` tell how it hangs together with what the question names."""
+    `entities` tell how it is related to what the question names."""
 
     model_config = ConfigDict(frozen=True)
 

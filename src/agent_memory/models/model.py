@@ -86,7 +86,7 @@ class Model(BaseModel):
                 raise invalid(type(self).__name__, error) from None
             except RecursionError:
                 raise InvalidInput(
-                    f"{type(self).__name__}: a value is nested too deeply", hint="make it flatter"
+                    f"{type(self).__name__}: a value is nested too deeply", hint="nest it less deeply"
                 ) from None
 
         # Inside another model pydantic builds this one by itself, and reports the whole way to a wrong field.

@@ -128,9 +128,9 @@ def with_sections(sections: Mapping[str, Any]) -> dict[str, Recipe]:
     """The built-in recipes and those of a file: `[recipes.NAME]` with fields, and `extends` (default: "default")."""
     given = sections.get("recipes", {})
     if strange := sections.keys() - {"recipes"}:
-        raise InvalidInput(f"{sorted(strange)[0]}: is no section of recipes", hint="write [recipes.NAME]")
+        raise InvalidInput(f"{sorted(strange)[0]}: is not a section of recipes", hint="write [recipes.NAME]")
     if not isinstance(given, Mapping) or not all(isinstance(fields, Mapping) for fields in given.values()):
-        raise InvalidInput("recipes: holds something else than sections", hint="write [recipes.NAME]")
+        raise InvalidInput("recipes: holds something other than sections", hint="write [recipes.NAME]")
     known = dict(RECIPES)
     for name in given:
         _resolve(name, given, known, ())
@@ -153,7 +153,7 @@ def _resolve(name: str, given: Mapping[str, Any], known: dict[str, Recipe], on_t
     fields = dict(given[name])
     extends = fields.pop("extends", DEFAULT.name)
     if not isinstance(extends, str):
-        raise InvalidInput(f"{where} extends: is no name of a recipe")
+        raise InvalidInput(f"{where} extends: is not the name of a recipe")
     if "name" in fields:
         raise InvalidInput(f"{where} name: its name is that of its section", hint="remove it")
     above = _resolve(extends, given, known, (*on_the_way, name))

@@ -28,7 +28,7 @@ class Probe:
     """`terms` are word hashes, `vector` a float unit vector in `space`, `key` a folded natural key.
     `pool` bounds how many candidates similarity and recency may each bring; words bring all their matches, and
     `also` are the handles of those that something else speaks for.
-    `tell_hidden` asks how many versions are no candidates, and why. Vectors are derived, so that all of them answer
+    `tell_hidden` asks how many versions are not candidates, and why. Vectors are derived, so that all of them answer
     whatever the moment; only a replay leaves out those that came after the journal line `vectors_until`."""
 
     view: View

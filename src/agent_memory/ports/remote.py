@@ -169,9 +169,9 @@ def unit_rows(rows: Any, count: int, space: Space, remote: Remote) -> NDArray[np
     try:
         values = np.array(rows, np.float64)
     except (ValueError, TypeError) as error:
-        raise remote.unreadable("a vector holds something else than numbers") from error
+        raise remote.unreadable("a vector holds something other than numbers") from error
     if values.ndim != 2:
-        raise remote.unreadable("a vector holds something else than numbers")
+        raise remote.unreadable("a vector holds something other than numbers")
     lengths = np.linalg.norm(values, axis=1, keepdims=True)
     if not np.all(np.isfinite(lengths)) or not np.all(lengths > 0):
         raise remote.unreadable("a vector has no direction")
@@ -183,7 +183,7 @@ def checked_key(key: str | None) -> str | None:
     """A key that can stand in a header: with any other, the HTTP library would quote it in its error."""
     key = (key or "").strip()
     if not (key.isascii() and key.isprintable()) or " " in key:
-        raise InvalidInput("The API key holds characters that no key has", field="api_key")
+        raise InvalidInput("The API key holds characters that a key cannot have", field="api_key")
     return key or None
 
 

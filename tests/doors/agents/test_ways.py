@@ -104,7 +104,7 @@ def speak(*lines: object, words: tuple[str, ...] = ()) -> subprocess.CompletedPr
 def test_the_standard_output_carries_the_protocol_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AGENT_MEMORY_DEBUG", "1")
     call = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "get", "arguments": {"id": "nope"}}}
-    noise = ["no JSON", "[]", '{"jsonrpc": "2.0", "id": 3}', '{"jsonrpc":"2.0","id":4,"method":"no/such"}', "\x00\xff"]
+    noise = ["not JSON", "[]", '{"jsonrpc": "2.0", "id": 3}', '{"jsonrpc":"2.0","id":4,"method":"no/such"}', "\x00\xff"]
     lines = [HELLO, {"jsonrpc": "2.0", "method": "notifications/initialized"}, *noise, call]
     said = "".join((line if isinstance(line, str) else json.dumps(line)) + "\n" for line in lines)
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}

@@ -198,7 +198,7 @@ def test_half_of_a_character_is_what_the_agent_writes_for_it(repository: Any) ->
 
 def test_what_cannot_be_read_is_named(repository: Any) -> None:
     code, _, said = ask(repository, toolName="bash", toolArgs="{")
-    assert code == 2 and "the arguments of the tool are no JSON" in said
+    assert code == 2 and "the arguments of the tool are not JSON" in said
     for arguments in ({"file_path": "a\0b"}, {"input": "*** Begin Patch\n*** Add File: a\0b\n+x\n*** End Patch"}):
         code, _, said = pre(repository, "apply", **arguments)
-        assert code == 2 and r"it names 'a\x00b', which is no path" in said
+        assert code == 2 and r"it names 'a\x00b', which is not a path" in said

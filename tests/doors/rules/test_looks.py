@@ -68,7 +68,7 @@ def test_a_proposal_says_where_it_stands(here: Any, repo: Path) -> None:
     approved = here("rules", "approve", "no-friday", "--into", "repository")
     assert approved.out == f"approved no-friday: it holds from now on, in {page}\n"
     again = here("rules", "approve", "no-friday")
-    assert again.code == 3 and "no proposal 'no-friday' waits" in again.err and "rules proposals" in again.err
+    assert again.code == 3 and "no proposal 'no-friday' is waiting" in again.err and "rules proposals" in again.err
     here("rules", "propose", rule.replace("friday", "monday"))
     assert here("rules", "reject", "no-monday").out == "rejected no-monday\n"
 

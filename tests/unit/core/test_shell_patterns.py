@@ -145,7 +145,7 @@ def test_options_and_words_that_a_command_has(text: str, line: str, expected: An
         ("git merge | cat", "one command"),
         ("a && b", "one command"),
         ("git $X", "one command"),
-        ("--force", "names no program"),
+        ("--force", "does not name a program"),
         ("x" * 2_000, "1000 characters"),
         ("a\0b", "NUL"),
     ],

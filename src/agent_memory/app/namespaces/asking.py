@@ -118,7 +118,7 @@ def own_user(client: Client, user_id: str | None) -> None:
     """A caller may name the user that the client belongs to, and no other."""
     if user_id is not None and user_id != client.scope.user:
         raise Denied(
-            "user_id: another user's memories are not yours to read",
+            "user_id: another user's memories are not visible here",
             hint="leave it out, or open an AgentMemory for that user",
             field="user_id",
         )
@@ -135,7 +135,7 @@ def _micros(hours: float) -> int:
         span = -1
     if span <= 0:
         raise InvalidInput(
-            f"time_window_hours: {hours} is no span of time", hint="use more than 0", field="time_window_hours"
+            f"time_window_hours: {hours} is not a length of time", hint="use more than 0", field="time_window_hours"
         )
     return span
 

@@ -52,7 +52,7 @@ class Keys(Namespace):
             expires = to_micros(self._client.clock.now() + timedelta(days=expires_days))
         chosen = tuple(dict.fromkeys(Permission(one) for one in (DEFAULT if permissions is None else permissions)))
         if not chosen:
-            raise InvalidInput("permissions: none", hint=", ".join(Permission), field="permissions")
+            raise InvalidInput("permissions: none was given", hint=", ".join(Permission), field="permissions")
         if caller.user is not None and for_user not in (None, caller.user):
             raise Denied(f"for_user: this key makes keys for {caller.user!r} alone", field="for_user")
         self._check_given(chosen)
@@ -72,7 +72,9 @@ class Keys(Namespace):
             raise Conflict(error.message, hint="make a new one: `agent-memory keys create`", field="key_id") from None
         made = issue(old.label, old.tenant, old.user, permissions, now, old.expires_at)
         if not self._client.runtime.store.access.add(made.row, instead=old.id):
-            raise Conflict(f"the API key {old.id} was ended by somebody else", hint="nothing was made", field="key_id")
+            raise Conflict(
+                f"the API key {old.id} was revoked by somebody else meanwhile", hint="nothing was made", field="key_id"
+            )
         return _new(made)
 
     @operation("keys.revoke", "DELETE /keys/{key_id}", permission=Permission.ADMIN)

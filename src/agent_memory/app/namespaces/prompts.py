@@ -126,10 +126,10 @@ def _clone(workplace: Workplace, asked: str) -> Clone:
     folder = workplace.folder(asked)
     found = clone(folder)
     if found is None:
-        raise InvalidInput(f"folder: {str(folder)!r} is in no git repository", hint="name a clone", field="folder")
+        raise InvalidInput(f"folder: {str(folder)!r} is not in a git repository", hint="name a clone", field="folder")
     if not (workplace.holds(found.root) and workplace.holds(found.pages.parent)):
         raise Denied(
-            "folder: its repository reaches out of the folder of this server",
+            "folder: its repository reaches outside the folder of this server",
             hint="apply it on your own machine, or start the server at the top of the repository",
             field="folder",
         )

@@ -75,7 +75,7 @@ class Proposals(Namespace):
         if into == "repository":
             page = self._page(folder)
         elif self._client.workplace.root is not None:
-            raise Denied("into: pages of one's own are on one's own machine", hint="approve it there", field="into")
+            raise Denied("into: your own pages are on your own machine", hint="approve it there", field="into")
         else:
             page = config_folder() / USER_PAGE
         rule = proposed(chosen.rule)
@@ -100,14 +100,16 @@ class Proposals(Namespace):
         root = found.root if found else place
         page = workplace.path(REPOSITORY_PAGE, root)
         if not page.is_relative_to(root):
-            raise InvalidInput(f"folder: {REPOSITORY_PAGE} leads out of {root}", hint="remove the link", field="folder")
+            raise InvalidInput(
+                f"folder: {REPOSITORY_PAGE} leads outside {root}", hint="remove the link", field="folder"
+            )
         return page
 
     def _held(self, id: str) -> Proposal:
         for one in self.proposals():
             if id in (one.id, one.name):
                 return one
-        raise NotFound(f"no proposal {id!r} waits", hint="`agent-memory rules proposals` shows them", field="id")
+        raise NotFound(f"no proposal {id!r} is waiting", hint="`agent-memory rules proposals` shows them", field="id")
 
 
 def _shown(record: Record) -> Proposal:

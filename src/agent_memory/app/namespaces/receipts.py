@@ -56,7 +56,9 @@ class Receipts(Namespace):
         if not 1 <= limit <= MOST_FOUND:
             raise InvalidInput(f"limit: {limit}; use 1 to {MOST_FOUND}", field="limit")
         if trace_id is not None and not TRACE_ID.fullmatch(trace_id):
-            raise InvalidInput("trace_id: is none", hint="32 hexadecimal digits, in small letters", field="trace_id")
+            raise InvalidInput(
+                "trace_id: is not a trace id", hint="use 32 hexadecimal digits in lower case", field="trace_id"
+            )
         found = (told(one) for one in self._since(self._client.view(), since))
         chosen = (one for one in found if trace_id is None or one.trace_id == trace_id)
         return list(islice((one for one in chosen if one.milliseconds >= slower_than), limit))
@@ -125,6 +127,6 @@ class Receipts(Namespace):
         self._client.runtime.receipts.flush()
         text = self._client.runtime.store.receipts.receipt(self._client.view(), receipt_id)
         if text is None:
-            raise NotFound(f"no receipt {receipt_id!r}", hint="they are kept for 90 days", field="receipt_id")
+            raise NotFound(f"no receipt {receipt_id!r}", hint="receipts are kept for 90 days", field="receipt_id")
         body: dict[str, Any] = json.loads(text)
         return body

@@ -109,7 +109,7 @@ class Records(Namespace):
         found = self._client.runtime.store.records.get(self._client.view(as_of, valid_at), [id])
         if not found:
             raise NotFound(
-                f"no record {id!r} that holds at that moment",
+                f"no record {id!r} that held at that moment",
                 hint="`agent-memory history ID` shows all versions",
                 field="id",
             )

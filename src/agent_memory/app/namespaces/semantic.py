@@ -24,7 +24,7 @@ DEEPEST = 6
 
 
 class Semantic(Namespace):
-    """What is known: who and what there is, what is claimed of them, how they hang together."""
+    """What is known: who and what there is, what is claimed of them, how they are related."""
 
     @operation(
         "semantic.upsert_entity", "PUT /entities", permission=Permission.WRITE, toolset="knowledge/entities/upsert"

@@ -1,4 +1,4 @@
-"""Entities: what a question names, and what hangs together with that.
+"""Entities: what a question names, and what is related to that.
 
 A question seldom names what answers it. "What does checkout's failover depend on?" names a service; the answer is about
 its database, and the two are linked. So the records that a question calls by name are looked up, links are followed
@@ -73,7 +73,7 @@ def calling(kinds: Mapping[str, Kind]) -> Calling:
 
 
 def reach(index: Index, calls: Calling, text: str, view: View, recipe: Recipe) -> Reached:
-    """Everything that hangs together with what a question names, as far as the recipe goes."""
+    """Everything that is related to what a question names, as far as the recipe goes."""
     if not recipe.entities or recipe.formula == "decay":
         return Reached()
     said = phrases(text)
@@ -131,7 +131,7 @@ def spread(index: Index, start: Mapping[int, float], view: View, recipe: Recipe)
 
 
 def ways(index: Index, reached: Reached, handles: Sequence[int]) -> dict[int, list[str]]:
-    """handle -> how it hangs together with each named record: "checkout → DEPENDS_ON → pg-main ← ABOUT"."""
+    """handle -> how it is related to each named record: "checkout → DEPENDS_ON → pg-main ← ABOUT"."""
     if not reached.trails:
         return {}
     routes = {

@@ -80,7 +80,7 @@ def _checked(found: Sequence[float], count: int) -> list[float]:
     try:
         scores = [float(score) for score in found]
     except (TypeError, ValueError):
-        raise Unusable("the reranker gave something else than numbers") from None
+        raise Unusable("the reranker gave something other than numbers") from None
     if len(scores) != count or not all(map(math.isfinite, scores)):
-        raise Unusable(f"the reranker gave {len(scores)} scores for {count} texts, or one that is no number")
+        raise Unusable(f"the reranker gave {len(scores)} scores for {count} texts, or one that is not a number")
     return scores

@@ -55,7 +55,7 @@ def ending(path: str, text: str, rule: Rule) -> str:
         ):
             return added
     raise Conflict(
-        f"{path}: a rule cannot be added at its end", hint="is a code block still open there? close it", field="rule"
+        f"{path}: a rule cannot be added at its end", hint="if a code block is still open there, close it", field="rule"
     )
 
 

@@ -54,16 +54,16 @@ def settings(rules: Sequence[Rule], preferences: Sequence[Preference]) -> Settin
     for one in preferences:
         named = f"{one.domain}: {one.name}"
         if one.domain.casefold() != GIT:
-            made.skipped[named] = "is no setting of git: prompts and contexts show it"
+            made.skipped[named] = "is not a setting of git: prompts and contexts show it"
         elif (key := GIT_CONFIG.get(one.name.casefold())) is not None:
             if is_setting(said := _said(one.value)):
                 made.config[key] = said
             else:
-                made.skipped[named] = "is no value that git could be given"
+                made.skipped[named] = "is not a value that git could be given"
         elif (meant := MEANT.get((one.name.casefold(), str(one.value).casefold()))) is not None:
             made.config[meant[0]] = meant[1]
         else:
-            made.skipped[named] = "is no setting that may be set in a clone: prompts and contexts show it"
+            made.skipped[named] = "is not a setting that a page may set in a clone: prompts and contexts show it"
     for rule in rules:
         made.config.update(rule.git_config)
     return made

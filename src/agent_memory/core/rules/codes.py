@@ -10,7 +10,7 @@ from agent_memory.models.rules import Finding
 
 ERRORS = MappingProxyType(
     {
-        "bad-id": "an id is small letters, digits and dashes",
+        "bad-id": "an id is lower-case letters, digits and dashes",
         "bad-pattern": "a code span cannot be a pattern",
         "bad-severity": "a severity is deny, warn, require or advise",
         "bad-value": "a value is not in the form that its key wants",

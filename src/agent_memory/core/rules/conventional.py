@@ -89,7 +89,7 @@ def _header(line: str) -> tuple[str, str | None, bool, str]:
         raise ValueError(f"`{_short(line)}` has no type: begin with one and a colon, for example `{EXAMPLE}`")
     kind, scope, rest = found["type"], found["scope"], found["rest"]
     if not kind[0].isalpha():
-        raise ValueError(f"the type `{_short(kind)}` is no noun: write `feat`, `fix`, `docs` or the like")
+        raise ValueError(f"the type `{_short(kind)}` is not a noun: write `feat`, `fix`, `docs` or the like")
     if scope is not None and (not scope[1:-1].strip() or scope[1:-1] != scope[1:-1].strip()):
         raise ValueError(f"the scope `{_short(scope)}` must be a noun in brackets: `{kind}(parser): …`")
     if not rest.startswith(" "):

@@ -49,7 +49,7 @@ def _values(text: str, notes: Notes) -> dict[str, Any]:
         mark = getattr(error, "problem_mark", None)
         said = getattr(error, "problem", None) or "it holds a character that YAML does not have"
         where = (mark.line + 1, mark.column) if mark else (0, 0)
-        notes.say("front-matter", where, f"the front matter is no YAML: {said}")
+        notes.say("front-matter", where, f"the front matter is not YAML: {said}")
         return {}
     except (ValueError, ArithmeticError, RecursionError) as error:
         said = " ".join(str(error).split())[:200]
@@ -58,7 +58,7 @@ def _values(text: str, notes: Notes) -> dict[str, Any]:
     if found is None:
         return {}
     if not isinstance(found, dict):
-        notes.say("front-matter", (0, 0), "the front matter is no mapping: write `name: value` lines")
+        notes.say("front-matter", (0, 0), "the front matter is not a mapping: write `name: value` lines")
         return {}
     return {str(name): value for name, value in found.items()}
 
@@ -74,5 +74,5 @@ def _refused(events: Iterator[Any]) -> tuple[tuple[int, int], str] | None:
         if isinstance(event, yaml.AliasEvent):
             return where, "aliases are not understood in front matter: write the value out"
         if depth > DEEPEST:
-            return where, "the front matter is nested too deeply: make it flatter"
+            return where, "the front matter is nested too deeply: flatten it"
     return None

@@ -136,7 +136,7 @@ def _unusable(rule: Rule, action: Action, problem: str) -> Met:
     """It denies what it is about, except the repair: the page itself can still be written."""
     if rule.check is None and action.path == rule.at.path:
         return Met(Answer.NO)
-    return Met(Answer.MAYBE, _said(action), f"the rule cannot be used, so nobody knows what it allows: {problem}")
+    return Met(Answer.MAYBE, _said(action), f"the rule cannot be used, so what it allows is unknown: {problem}")
 
 
 def _said(action: Action) -> str:

@@ -149,7 +149,7 @@ class Reading:
                 if id is None:
                     self.notes.say("made-id", one.place, f"has no id: write **{made}** before it")
                 else:
-                    said = f"{id[:60]!r} is no id: write **{made}** (small letters, digits and dashes)"
+                    said = f"{id[:60]!r} is not an id: write **{made}** (lower-case letters, digits and dashes)"
                     self.notes.say("bad-id", one.place, said)
                 id = made
             yield self._rule(id, one), one
@@ -216,7 +216,7 @@ class Reading:
         for item in _items(blocks):
             if _formed(item):
                 place = markdown.within(self.source, item.blocks[0], 0)
-                self.notes.say("stray-rule", place, 'is no rule here: move it to the list below the heading "Rules"')
+                self.notes.say("stray-rule", place, 'is not a rule here: move it to the list below the heading "Rules"')
 
     def _place(self, line: int, column: int) -> Place:
         facts = self.facts
@@ -277,7 +277,7 @@ def _control(notes: Notes, given: str, source: Source) -> None:
     """Characters that no text holds: a NUL, or half of a pair."""
     bad = next((place for place, char in enumerate(given) if char == "\0" or "\ud800" <= char <= "\udfff"), None)
     if bad is not None:
-        said = "holds characters that are no text (NUL or the like): remove them"
+        said = "holds characters that are not text (NUL or the like): remove them"
         notes.say("control-characters", source.place(bad), said)
 
 

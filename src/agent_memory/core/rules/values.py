@@ -61,7 +61,7 @@ class Values:
             said = f"`{key}` has no value: write it as a code span, between backticks"
             return [notes.say("no-value", place, said)]
         if stray:
-            notes.say("stray-text", place, f"{beside.strip()[:60]!r} is no part of the value: only code spans are")
+            notes.say("stray-text", place, f"{beside.strip()[:60]!r} is not part of the value: only code spans are")
         return self._patterns(key, codes, notes, (subject or "") if key == "unless" else key)
 
     def _patterns(self, key: str, codes: list[tuple[tuple[int, int], str]], notes: Notes, form: str) -> list[str]:
@@ -110,7 +110,7 @@ class Values:
         for at, span in codes:
             name, equals, value = (part.strip() for part in span.partition("="))
             if not equals or not keys.is_setting(value):
-                notes.say("bad-value", at, f"`{span[:60]}` is no setting: write `name=value`")
+                notes.say("bad-value", at, f"`{span[:60]}` is not a setting: write `name=value`")
             elif name.lower() not in keys.GIT_CONFIG:
                 allowed = ", ".join(sorted(keys.GIT_CONFIG.values()))
                 notes.say("git-config", at, f"a page may not set {name[:60]!r} (what it may: {allowed})")

@@ -31,7 +31,7 @@ class WorkingSet:
 
     def set(self, key: str, value: Any, ttl_seconds: float = LIST_SECONDS) -> None:
         if key in (TURNS, THOUGHTS, GOAL):
-            raise InvalidInput(f"key: {key!r} is kept for the working set itself", hint="use another", field="key")
+            raise InvalidInput(f"key: {key!r} is reserved for the working set itself", hint="use another", field="key")
         self._set(key, value, ttl_seconds)
 
     def get(self, key: str) -> Any:

@@ -63,7 +63,7 @@ def commit(writing: Writing, drafts: Sequence[Draft], author: Author, now: int, 
     changes: list[Change] = []
     for draft, put in zip(drafts, _with_vectors(writing.embedding, puts, drafts, how.embed), strict=True):
         if len(draft.links) > MOST_LINKS:
-            raise InvalidInput(f"links: {len(draft.links)}; the limit is {MOST_LINKS} a write", field="links")
+            raise InvalidInput(f"links: {len(draft.links)}; the limit is {MOST_LINKS} per write", field="links")
         changes += [put, *(connect(_named(link, put.id)) for link in draft.links), *_neighbours(put)]
     changes += how.changes
     if how.skip_forgotten:

@@ -31,7 +31,7 @@ def parsed(text: str) -> tuple[dict[int, Node], dict[int, Edge], dict[int, str]]
         except InvalidInput as error:
             bad[number] = error.message
         except (ValueError, RecursionError):
-            bad[number] = "no JSON"
+            bad[number] = "not JSON"
     return nodes, edges, bad
 
 

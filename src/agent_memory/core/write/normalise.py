@@ -37,7 +37,7 @@ def normalise(draft: Draft, kinds: Mapping[str, Kind], now: int) -> Put:
             field="text",
         )
     if not text.strip() and (kind.needs_text or not payload):
-        raise InvalidInput("text: is empty", hint="say what is to be remembered", field="text")
+        raise InvalidInput("text: is empty", hint="say what to remember", field="text")
     key = checked_key(draft.key) if draft.key is not None else natural_key(kind, draft, payload)
     valid_from, valid_to = _interval(draft, now)
     state = State(
@@ -105,7 +105,7 @@ def _source(kind: Kind, given: str | None) -> str:
 def unit_interval(field: str, number: float) -> float:
     """A float from 0 to 1; -0.0, which a column of numbers does not know, is 0.0."""
     if not math.isfinite(number):
-        raise InvalidInput(f"{field}: {number!r} is no finite number", hint="use 0 to 1", field=field)
+        raise InvalidInput(f"{field}: {number!r} is not a finite number", hint="use 0 to 1", field=field)
     if not 0 <= number <= 1:
         raise InvalidInput(f"{field}: {number} is outside 0 to 1", hint="use 0 to 1", field=field)
     return float(number) + 0.0

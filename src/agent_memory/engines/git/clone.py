@@ -78,4 +78,6 @@ def configure(at: Clone, settings: Mapping[str, str]) -> None:
         try:
             list(lines(Git(os.environ), str(at.root), ["config", "--local", key, value], b"\n"))
         except Trouble as error:
-            raise PartMissing(f"{key} could not be set in {at.root}: {error}", hint="is the clone writable?") from None
+            raise PartMissing(
+                f"{key} could not be set in {at.root}: {error}", hint="check that the clone can be written"
+            ) from None

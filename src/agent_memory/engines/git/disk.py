@@ -71,7 +71,7 @@ def _bytes(path: str) -> bytes:
     with open(os.open(path, FLAGS), "rb") as file:
         found = os.fstat(file.fileno())
         if not stat.S_ISREG(found.st_mode):
-            raise Problem("is no file")
+            raise Problem("is not a file")
         data = file.read(LARGEST_PAGE + 1) if found.st_size <= LARGEST_PAGE else b""
     if max(found.st_size, len(data)) > LARGEST_PAGE:
         raise Problem(LARGE)
@@ -84,5 +84,5 @@ def _why(error: OSError) -> str:
     if error.errno == errno.ENOENT:
         return NOWHERE
     if error.errno == errno.EISDIR:
-        return "is no file"
+        return "is not a file"
     return f"cannot be read: {os.strerror(error.errno) if error.errno else error}"

@@ -95,7 +95,7 @@ def page(path: str, layer: Layer, data: bytes) -> PageFile:
         return replace(bare, text=data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        return replace(bare, problem=f"is no UTF-8 text (line {line}): save it as UTF-8")
+        return replace(bare, problem=f"is not UTF-8 text (line {line}): save it as UTF-8")
 
 
 def _join(level: str, name: str) -> str:

@@ -148,7 +148,7 @@ def _before(own: Path) -> tuple[str, str]:
         local, led, *_ = (own / BEFORE).read_text("utf-8").split("\n")
     except (OSError, ValueError):
         raise InvalidInput(
-            f"folder: {own / BEFORE} is gone, so nobody knows which hooks were there before",
+            f"folder: {own / BEFORE} is gone, so the hooks that were there before are unknown",
             hint="set core.hooksPath yourself: git config --local core.hooksPath …, or --unset it",
             field="folder",
         ) from None
@@ -219,10 +219,10 @@ def _git(folder: Path, *words: str, fine: Sequence[int] = (0,)) -> str:
         )
     except (FileNotFoundError, NotADirectoryError):
         if not folder.is_dir():
-            raise InvalidInput(f"folder: {str(folder)!r} is no folder", field="folder") from None
+            raise InvalidInput(f"folder: {str(folder)!r} is not a folder", field="folder") from None
         raise PartMissing("git is not installed", hint="install it: hooks are git's") from None
     except subprocess.TimeoutExpired:
-        raise PartMissing(f"git did not answer within {SECONDS} s", hint="is the disk reachable?") from None
+        raise PartMissing(f"git did not answer within {SECONDS} s", hint="check that the disk can be reached") from None
     if ran.returncode not in fine:
         said = ran.stderr.decode("utf-8", "replace").strip().removeprefix("fatal: ")
         raise InvalidInput(f"folder: {said or 'git refuses'}", hint="name a folder of a repository", field="folder")

@@ -22,7 +22,7 @@ from agent_memory.ports.pages import Found, PageFile, Revision, is_page
 
 NO_REPOSITORY = "not in a git repository"
 NO_COMMIT = "the repository has no commits yet"
-NO_HEAD = "HEAD is no commit that is in this clone"
+NO_HEAD = "HEAD does not name a commit in this clone"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class GitPages:
         place = _place(folder)
         if place.repository is None:
             raise InvalidInput(
-                f"folder: there is no log, since it is {NO_REPOSITORY}", hint="name one that is", field="folder"
+                f"folder: there is no log: it is {NO_REPOSITORY}", hint="name one that is", field="folder"
             )
         try:
             yield from history.revisions(self._git, place.repository)
@@ -146,7 +146,7 @@ class GitPages:
 def _place(folder: Path) -> Place:
     resolved = os.path.realpath(folder)
     if not os.path.isdir(resolved):
-        raise InvalidInput(f"folder: {str(folder)!r} is no folder", hint="name one that exists", field="folder")
+        raise InvalidInput(f"folder: {str(folder)!r} is not a folder", hint="name one that exists", field="folder")
     watch = Watch()
     return Place(resolved, layout.repository(resolved, watch), watch)
 

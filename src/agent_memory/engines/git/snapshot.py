@@ -45,7 +45,7 @@ class Snapshot:
         if entry is None:
             raise Problem(NOWHERE)
         if not entry.is_file:
-            raise Problem("is no file")
+            raise Problem("is not a file")
         found = self._objects.get(entry.id, LARGEST_PAGE)
         if found is None:
             raise Problem("is not in this clone: git fetch it")

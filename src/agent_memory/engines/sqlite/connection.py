@@ -188,7 +188,7 @@ class Connections:
         if self._file is not None and _identity(self.path) != self._file:
             raise StoreError(
                 f"the file of the store was removed or replaced while it was in use: {self.name}",
-                hint="put it back; or end all that use it, and open it again",
+                hint="put it back; or stop everything that uses it, and open it again",
             )
         if self._open and (now := _beside(self.path)) != self._beside and self._open:
             if None in self._beside:  # made only now, by the first that read
@@ -196,7 +196,7 @@ class Connections:
                 return
             raise StoreError(
                 f"the log of the store (-wal, -shm) was removed or replaced while it was in use: {self.name}",
-                hint="end all that use it, and open it again",
+                hint="stop everything that uses it, and open it again",
             )
 
     def _opened(self, to_read: bool) -> tuple[sqlite3.Connection, bool]:

@@ -34,7 +34,7 @@ def open_file(path: Path) -> Connections:
     """A pool on a file of the current schema version. Before that is known, not a byte is changed."""
     try:
         if path.is_dir():
-            raise StoreError(f"a directory is in the place of the store: {path}", hint="name a file inside it")
+            raise StoreError(f"there is a directory where the store should be: {path}", hint="name a file inside it")
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             path.touch(mode=0o600)
@@ -49,7 +49,7 @@ def open_file(path: Path) -> Connections:
     if connections.read_only:
         if current != max(scripts):
             raise StoreError(
-                f"the store is read-only, and its schema is of version {current}, not {max(scripts)}: {path}",
+                f"the store is read-only, and its schema has version {current}, not {max(scripts)}: {path}",
                 hint="copy it to where it can be written and upgraded",
             )
         return connections

@@ -88,4 +88,4 @@ class MomentType(ParamType):
         try:
             return parse(str(value), datetime.now().astimezone())
         except (ValueError, OverflowError, OSError):
-            self.fail(f"{value!r} is no moment: use {FORMS}", param, ctx)
+            self.fail(f"{value!r} is not a moment: use {FORMS}", param, ctx)

@@ -142,7 +142,7 @@ class Unfit(click.BadParameter):
 
 
 class JsonType(ParamType):
-    """A JSON value; `-` reads it from the standard input. What may be anything is text if it is no JSON."""
+    """A JSON value; `-` reads it from the standard input. What may be anything is text if it is not JSON."""
 
     name = "json"
 
@@ -158,7 +158,7 @@ class JsonType(ParamType):
         try:
             found = json.loads(text)
         except (ValueError, RecursionError) as error:
-            raise Unfit(f"is no JSON: {error}", param, ctx, self._hint(text, param, ctx)) from None
+            raise Unfit(f"is not JSON: {error}", param, ctx, self._hint(text, param, ctx)) from None
         wanted = shapes.plain(self.kind)
         if wanted in (dict, list) and not isinstance(found, wanted):
             said = f"must be a JSON {'object' if wanted is dict else 'list'}"
@@ -193,7 +193,7 @@ def _stdin(reader: ParamType, param: click.Parameter | None, ctx: click.Context 
     try:
         return data.decode().removesuffix("\n").removesuffix("\r")
     except UnicodeDecodeError as error:
-        reader.fail(f"the input is no UTF-8: {error.reason} at byte {error.start}", param, ctx)
+        reader.fail(f"the input is not UTF-8: {error.reason} at byte {error.start}", param, ctx)
 
 
 def _help(about: str, given: inspect.Parameter, kind: Any) -> str:

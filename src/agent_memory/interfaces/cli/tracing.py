@@ -72,4 +72,4 @@ def _hidden(one: Trace) -> list[Block]:
     counted: list[tuple[str, object]] = [
         (CLOCKS.get(reason, f"filtered by {reason}"), count) for reason, count in one.hidden.items()
     ]
-    return [Line("\nversions that were no candidates", "bold"), Card(counted)]
+    return [Line("\nversions that were not candidates", "bold"), Card(counted)]

@@ -100,7 +100,7 @@ HELP: Mapping[str, str] = MappingProxyType(
         "records.add repository": "the repository that it belongs to",
         "records.add status": "its standing  [default: active]",
         "records.add valid_from": "when it begins to be true  [default: now]",
-        "records.add valid_to": "when it ends to be true  [default: never]",
+        "records.add valid_to": "when it stops being true  [default: never]",
         "records.amend confidence": "how certain it is from now on, 0 to 1",
         "records.amend importance": "how much it matters from now on, 0 to 1",
         "records.amend status": "its new standing",

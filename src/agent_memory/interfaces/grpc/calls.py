@@ -198,7 +198,7 @@ def claimed(context: Any) -> Claim:
             try:
                 told[name.removesuffix("-bin")] = value.decode() if isinstance(value, bytes) else value
             except UnicodeDecodeError:
-                raise InvalidInput(f"{name}: is no UTF-8", field=name) from None
+                raise InvalidInput(f"{name}: is not UTF-8", field=name) from None
     scheme, _, token = told.get("authorization", "").partition(" ")
     said = {name: told.get(f"x-memory-{name}") or None for name in SAID}
     peer = _host(context.peer())

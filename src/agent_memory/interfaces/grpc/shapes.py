@@ -51,7 +51,7 @@ class Enum:
         for value, known in self.numbers.items():
             if known == number:
                 return value
-        raise ValueError(f"{number} is no value of {self.name}")
+        raise ValueError(f"{number} is not a value of {self.name}")
 
     @property
     def constants(self) -> list[tuple[str, int]]:

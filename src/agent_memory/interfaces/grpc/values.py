@@ -47,7 +47,7 @@ def _fill_moment(message: Any, moment: datetime) -> None:
 
 def _read_moment(message: Any) -> datetime:
     if not 0 <= message.nanos < 1_000_000_000:
-        raise ValueError(f"{message.nanos} nanoseconds are no part of a second")
+        raise ValueError(f"{message.nanos} nanoseconds are not a part of a second")
     try:
         return EPOCH + timedelta(seconds=message.seconds, microseconds=message.nanos // 1000)
     except OverflowError:

@@ -63,6 +63,6 @@ def _version(tag: str) -> int:
     found = _TAG.fullmatch(tag.strip())
     if found is None:
         raise Changed(
-            f"If-Match: {tag[:100]} is no version", hint='send the ETag of a GET, such as "3"', field="If-Match"
+            f"If-Match: {tag[:100]} is not a version", hint='send the ETag of a GET, such as "3"', field="If-Match"
         )
     return int(found[1])

@@ -38,7 +38,7 @@ STATUS: Mapping[str, int] = MappingProxyType(
 TITLES: Mapping[int, str] = MappingProxyType(
     {
         400: "Bad request",
-        401: "Who are you?",
+        401: "Not authenticated",
         403: "Not allowed",
         404: "Not found",
         405: "Method not allowed",
@@ -103,7 +103,7 @@ def install(app: FastAPI) -> None:
     async def unreadable(request: Request, error: RequestValidationError) -> JSONResponse:
         first, *_ = report = error.errors()
         if first["type"] == "json_invalid":
-            return problem(400, "the body is no JSON", "invalid_json", hint=str(first.get("ctx", {}).get("error", "")))
+            return problem(400, "the body is not JSON", "invalid_json", hint=str(first.get("ctx", {}).get("error", "")))
         field, said, hint = wrong([(one["loc"][1:] or one["loc"], one["msg"], one["type"]) for one in report])
         return problem(422, f"{field}: {said}", "invalid_input", field=field, hint=hint)
 

@@ -184,7 +184,7 @@ def _start(call: Call, last_event_id: str | None, after: int | None) -> int:
     """The line to go on after: the client's last one, else the newest."""
     if last_event_id:
         if not re.fullmatch(r"\d{1,18}", last_event_id):
-            raise InvalidInput("Last-Event-ID: is no line of the journal", field="Last-Event-ID")
+            raise InvalidInput("Last-Event-ID: is not a line of the journal", field="Last-Event-ID")
         return int(last_event_id)
     if after is not None:
         return after

@@ -76,7 +76,7 @@ class Kind:
         try:
             plain: dict[str, Any] = checked.model_dump(mode="json")
         except (PydanticSerializationError, ValueError, RecursionError) as error:
-            raise InvalidInput(f"payload: {error}", hint="use what JSON can say", field="payload") from None
+            raise InvalidInput(f"payload: {error}", hint="use values that JSON can hold", field="payload") from None
         declared = self.payload.model_fields
         absent = {name for name, value in plain.items() if value is None and name in declared}
         return {

@@ -54,7 +54,7 @@ CASES = {
     "section-name": ("\n## Exampels\n\n- x", "4:1", "'Examples'"),
     "nested-deeply": ("- " * 40 + "x", "3:1", "too deeply"),
     "control-characters": ("- **a** (advise) x\0", "3:19", "NUL"),
-    "front-matter": (None, "2:5", "no YAML"),
+    "front-matter": (None, "2:5", "not YAML"),
     "skill-form": (None, "1:1", "no description"),
     "unreadable": (None, "1:1", "split it"),
 }

@@ -33,11 +33,11 @@ def test_a_rule_that_is_as_strict_or_another_is_not(nearer: str) -> None:
 
 @pytest.mark.requirement("P4")
 def test_a_page_of_rules_that_cannot_be_read_denies_all_but_its_repair() -> None:
-    book = merged([unreadable(".memory/procedural.md", "is no UTF-8")], Version())
+    book = merged([unreadable(".memory/procedural.md", "is not UTF-8")], Version())
     verdict = judge(book.rules, Action(command="ls"), book.findings, book.version)
-    assert not verdict.allowed and "is no UTF-8" in (verdict.violations[0].why or "")
+    assert not verdict.allowed and "is not UTF-8" in (verdict.violations[0].why or "")
     assert judge(book.rules, Action(path=".memory/procedural.md"), book.findings, book.version).allowed
     for name in ("AGENTS.md", "CLAUDE.md", "skills/x/SKILL.md"):
-        book = merged([unreadable(name, "is no UTF-8")], Version())
+        book = merged([unreadable(name, "is not UTF-8")], Version())
         verdict = judge(book.rules, Action(command="ls"), book.findings, book.version)
         assert verdict.allowed and verdict.findings

@@ -89,7 +89,7 @@ def test_a_rule_that_cannot_be_read_refuses_what_it_is_about(item: str, action: 
     ("keys", "said"),
     [
         ("unless: `!b`\n  - path: `a`", "begins with `!`"),
-        ("unless: `--force`\n  - command: `git x`", "names no program"),
+        ("unless: `--force`\n  - command: `git x`", "does not name a program"),
         ("command: `git x`\n  - with: `a | b`", "one command"),
         ("tool: `t`\n  - where: `a` = `/(?<=x)y/`", "look-around"),
     ],

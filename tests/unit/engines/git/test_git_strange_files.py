@@ -52,11 +52,11 @@ def test_each_is_a_problem_of_its_own(repo: Any, pages: GitPages, tmp_path: Path
     (repo.root / ".git/agent-memory/out.md").symlink_to(tmp_path / "secret.md")
     found = pages.find(repo.root)
     assert {one.path: one.problem or one.text for one in found.files} == {
-        ".memory/bytes.md": "is no UTF-8 text (line 2): save it as UTF-8",
+        ".memory/bytes.md": "is not UTF-8 text (line 2): save it as UTF-8",
         ".memory/circle.md": "is a link that leads in a circle",
         ".memory/dangling.md": "is a link that leads nowhere",
-        ".memory/fifo.md": "is no file",
-        ".memory/folder.md": "is no file",
+        ".memory/fifo.md": "is not a file",
+        ".memory/folder.md": "is not a file",
         ".memory/git.md": "is a link that leads out of the repository, and is not followed",
         ".memory/good.md": "good",
         ".git/agent-memory/out.md": "is a link that leads out of the repository, and is not followed",
@@ -91,7 +91,7 @@ def test_a_fifo_in_the_users_own_folder_does_not_hang(pages: GitPages, own: Path
     own.mkdir()
     os.mkfifo(own / "procedural.md")
     found = pages.find(tmp_path)
-    assert [one.problem for one in found.files] == ["is no file"]
+    assert [one.problem for one in found.files] == ["is not a file"]
     assert pages.still(found) is not None
 
 

@@ -101,7 +101,7 @@ class Source:
         ):
             into.written.append(target)
         if not self.bash and operator.startswith(("&", "{")):
-            raise Unclear(f"{operator} means something else in other shells than bash")
+            raise Unclear(f"{operator} means something else in shells other than bash")
         fd = found[0][: -len(operator)]
         if fd in ("", "0") and operator == "<<<":
             into.fed = target
@@ -233,7 +233,7 @@ class Source:
         if close >= end:
             raise Unclear("a $' that does not end")
         if not self.bash and "'" in (read := self.text[at:close]):
-            raise Unclear(f"$'{read}' ends elsewhere in other shells than bash")
+            raise Unclear(f"$'{read}' ends elsewhere in shells other than bash")
         pieces.append(Piece(_ESCAPE.sub(_escaped, self.text[at:close]) if self.bash else None, True))
         return close + 1
 

@@ -194,7 +194,7 @@ class Passage:
         bare = Source(text, ends, {}, bash)
         self._source = replace(bare, constants=constants(nodes, bare))
         if not bash and any(node.type in _BASH_ONLY for node in nodes):
-            reader.doubt("[[ and (( mean something else in other shells than bash")
+            reader.doubt("[[ and (( mean something else in shells other than bash")
         if any(dropped(node, text) for node in nodes if node.type in HOLDERS):
             reader.doubt("a part that the shell grammar does not see")
 

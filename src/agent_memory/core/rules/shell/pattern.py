@@ -57,7 +57,7 @@ def pattern(text: str) -> Pattern:
     words = _split(text)
     name = re.sub(r"\.(exe|cmd|bat|com)$", "", re.split(r"[/\\]", words[0])[-1].lower())
     if not name or name.startswith("-"):
-        raise ValueError(f"the command pattern {text!r} names no program: begin with one, or with *")
+        raise ValueError(f"the command pattern {text!r} does not name a program: begin with one, or with *")
     glob = Glob(name)
     return Pattern(text, glob, tuple(words[1:]), _forms(tuple(words[1:]), glob.literal))
 

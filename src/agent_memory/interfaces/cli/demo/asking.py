@@ -95,7 +95,7 @@ def _prefer(memory: AgentMemory, done: Performance) -> None:
 def _forget(memory: AgentMemory, id: str, store: Path) -> Forgetting:
     before = [hit.text for hit in memory.recall(PAGER, k=5) if SECRET in hit.text]
     bytes_before = occurrences(store)
-    gone = memory.records.forget([id], reason="a token does not belong into a chat").ids
+    gone = memory.records.forget([id], reason="a token does not belong in a chat").ids
     after = [hit.text for hit in memory.recall(PAGER, k=5) if SECRET in hit.text]
     return Forgetting(before, after, gone, bytes_before, occurrences(store))
 

@@ -91,11 +91,11 @@ def _folders(told: Mapping[str, Any]) -> list[Path]:
     """Where it is: of several roots, it may be any of them."""
     roots = told.get("workspace_roots") or []
     if not isinstance(roots, list):
-        raise ValueError("workspace_roots: is no list of folders")
+        raise ValueError("workspace_roots: is not a list of folders")
     named = [told["cwd"]] if told.get("cwd") else roots or ["."]
     for folder in named:
         if not isinstance(folder, str) or not Path(folder).is_dir():
-            raise ValueError(f"cwd: {str(folder)[:200]!r} is no folder")
+            raise ValueError(f"cwd: {str(folder)[:200]!r} is not a folder")
     return [Path(folder) for folder in named]
 
 
@@ -175,7 +175,7 @@ def _only_reads(call: Call) -> bool:
 
 def _path(path: str, text: str | None) -> Action:
     if "\0" in path:
-        raise ValueError(f"it names {path[:200]!r}, which is no path")
+        raise ValueError(f"it names {path[:200]!r}, which is not a path")
     return Action(path=path) if text is None else Action(path=path, text=text)
 
 

@@ -86,7 +86,7 @@ def _arguments(text: str | None) -> dict[str, Any]:
     try:
         found = json.loads(text or "{}")
     except (ValueError, RecursionError) as error:
-        raise click.UsageError(f"--args is no JSON: {error}") from None
+        raise click.UsageError(f"--args is not JSON: {error}") from None
     if not isinstance(found, dict):
         raise click.UsageError("--args must be a JSON object")
     return found

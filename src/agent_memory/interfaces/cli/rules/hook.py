@@ -66,7 +66,7 @@ def _told() -> dict[str, Any]:
 
     told = calls.parsed(data, "the call on the standard input is")
     if not isinstance(told, dict):
-        raise ValueError("the call is no JSON object")
+        raise ValueError("the call is not a JSON object")
     return told
 
 
