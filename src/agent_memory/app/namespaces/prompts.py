@@ -59,7 +59,7 @@ class Prompts(Namespace):
         chosen = every if task is None or not every else self._fitting(task, book)
         return prefix(book, chosen, count, max_tokens)
 
-    @operation("rules.apply", "POST /rules/apply", permission=Permission.ADMIN, here=True)
+    @operation("rules.apply", "POST /rules/apply", permission=Permission.OPERATOR, here=True)
     def apply(self, folder: str, dry_run: bool = False, remembered: bool = False) -> AppliedRules:
         """Make your own rules hold in a clone, whoever works in it: a page inside its git folder, hooks, and the
         settings of git that rules and preferences name.

@@ -64,7 +64,7 @@ class Proposals(Namespace):
         found = self._client.runtime.store.records.find(view, where, limit=MOST)
         return [_shown(record) for record in found if record.source == PROPOSED]
 
-    @operation("rules.approve", "POST /rules/proposals/{id}/approve", permission=Permission.REVIEW, here=True)
+    @operation("rules.approve", "POST /rules/proposals/{id}/approve", permission=Permission.OPERATOR, here=True)
     def approve(self, id: str, into: Into = "user", folder: str | None = None) -> Proposal:
         """Write a proposed rule to a page, where it holds from now on: the page of your own (`user`), or that of the
         repository (`.memory/procedural.md`), for everybody who works in it. `id` is the proposal's or the rule's.

@@ -88,7 +88,7 @@ class Rules(Proposals, Prompts, Trusting):
         """
         return self._linted(paths, folder, [])
 
-    @operation("rules.fix", "POST /rules/fix", permission=Permission.REVIEW, here=True)
+    @operation("rules.fix", "POST /rules/fix", permission=Permission.OPERATOR, here=True)
     def fix(self, paths: list[str] | None = None, folder: str | None = None) -> Linted:
         """Repair what is safe to repair in pages of procedures, and check them again.
 
@@ -105,7 +105,7 @@ class Rules(Proposals, Prompts, Trusting):
                 done.append(page.found.path)
         return self._linted(paths, folder, done)
 
-    @operation("rules.init", "POST /rules", permission=Permission.REVIEW, here=True)
+    @operation("rules.init", "POST /rules", permission=Permission.OPERATOR, here=True)
     def init(self, folder: str | None = None) -> Begun:
         """Begin the procedures of a folder: `.memory/procedural.md` and `.memory/working.md`.
 
