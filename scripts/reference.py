@@ -59,8 +59,8 @@ def operations() -> str:
         lines += ["", f"## {group}", ""]
         for operation in members:
             short = f" · `agent-memory {operation.command}`" if operation.command else ""
-            route = operation.route.replace(" ", " /v1")
-            lines += [f"### `{operation.name}`", "", f"{operation.permission} · `{route}`{short}", ""]
+            routes = " · ".join(f"`{one.replace(' ', ' /v1')}`" for one in (operation.route, operation.of_one) if one)
+            lines += [f"### `{operation.name}`", "", f"{operation.permission} · {routes}{short}", ""]
             lines += [inspect.getdoc(operation.function) or "", ""]
             if operation.signature:
                 lines += ["| argument | type | default |", "|---|---|---|"]

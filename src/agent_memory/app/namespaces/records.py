@@ -243,12 +243,22 @@ class Records(Namespace):
         command="forget",
         toolset="core/forget",
         erases=True,
+        of_one="DELETE /records/{id}",
     )
-    def forget(self, ids: list[str], reason: str | None = None) -> Forgotten:
-        """Erase records for real, with what was derived from them alone: rows, words, vectors, links, receipts."""
+    def forget(self, ids: list[str], reason: str | None = None, if_version: int | None = None) -> Forgotten:
+        """Erase records for real, with what was derived from them alone: rows, words, vectors, links, receipts.
+
+        With `if_version`, a single record is erased only if that is still its newest version; otherwise `Changed`.
+        """
+        if if_version is not None and len(set(ids)) != 1:
+            raise InvalidInput(
+                f"if_version: is about one record, and ids names {len(set(ids))}",
+                hint="name one id, or leave if_version out",
+                field="if_version",
+            )
         client = self._client
         client.runtime.receipts.flush()
-        applied = forget(client.runtime.store.records, ids, client.author(reason), client.now())
+        applied = forget(client.runtime.store.records, ids, client.author(reason), client.now(), if_version)
         return Forgotten(ids=list(applied.erased), seq=applied.seq, scrubbed=applied.scrubbed)
 
     @operation("records.link", "POST /links", permission=Permission.WRITE, toolset="knowledge/links/add")
