@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Concatenate, ParamSpec, TypeVar
 
-from pydantic import AfterValidator, Field, create_model
+from pydantic import AfterValidator, Field, WithJsonSchema, create_model
 from pydantic_core import to_jsonable_python
 
 from agent_memory.models.access import Permission as Permission
@@ -23,7 +23,7 @@ from agent_memory.ports.spans import span
 if TYPE_CHECKING:
     from agent_memory.app.client import Client
 
-Whole = Annotated[int, Field(ge=-(2**63), le=2**63 - 1)]
+Whole = Annotated[int, Field(ge=-(2**63), le=2**63 - 1), WithJsonSchema({"type": "integer", "format": "int64"})]
 P = ParamSpec("P")
 R = TypeVar("R")
 N = TypeVar("N", bound="Namespace")
