@@ -17,8 +17,9 @@ from starlette.responses import Response
 
 from agent_memory.app.operations import TABLE, Operation, storable
 from agent_memory.app.service import Service
+from agent_memory.interfaces.rest.description import reference
 from agent_memory.interfaces.rest.entrance import known
-from agent_memory.interfaces.rest.headers import Said, told
+from agent_memory.interfaces.rest.headers import Said, gives, takes, told
 from agent_memory.interfaces.rest.problems import Problem
 from agent_memory.interfaces.threads import threaded
 from agent_memory.models.errors import InvalidInput
@@ -26,7 +27,10 @@ from agent_memory.models.model import Model
 
 _PATH = re.compile(r"{(\w+)}")
 _QUERY = frozenset({"GET", "DELETE"})
-_PROBLEM = {"content": {"application/problem+json": {"schema": {"$ref": f"#/components/schemas/{Problem.__name__}"}}}}
+_PROBLEM = {
+    "content": {"application/problem+json": {"schema": reference("schemas", Problem.__name__)}},
+    "headers": {"Retry-After": reference("headers", "RetryAfter")},
+}
 ERRORS: dict[int | str, dict[str, Any]] = {
     "4XX": {"description": "a problem of the request", **_PROBLEM},
     "5XX": {"description": "a problem of the server", **_PROBLEM},
@@ -75,8 +79,9 @@ def router(service: Service) -> APIRouter:
             summary=operation.summary,
             description=inspect.getdoc(operation.function),
             tags=[operation.name.rpartition(".")[0] or "retriever"],
-            responses={200: {"model": _answer(operation)}, **ERRORS},
+            responses={200: {"model": _answer(operation), "headers": gives(operation)}, **ERRORS},
             response_model=None,
+            openapi_extra={"parameters": takes(operation)},
         )
     return made
 
