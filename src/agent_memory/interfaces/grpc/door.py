@@ -15,13 +15,13 @@ from grpc_reflection.v1alpha import reflection, reflection_pb2
 from agent_memory.app.service import Service
 from agent_memory.interfaces.grpc import descriptor, status
 from agent_memory.interfaces.grpc.calls import MOST_STREAMS, Desk
+from agent_memory.interfaces.grpc.inbox import MOST_BYTES
 from agent_memory.interfaces.grpc.schema import PACKAGE, schema
 from agent_memory.interfaces.tls import Tls
 from agent_memory.models.errors import InvalidInput
 
 WORKERS = 16
 MOST_CALLS = 2000  # at once, those that wait included; more are refused, and may try again
-MOST_BYTES = 16 * 1024 * 1024
 OPTIONS = (
     ("grpc.max_receive_message_length", MOST_BYTES),
     ("grpc.max_send_message_length", 4 * MOST_BYTES),
