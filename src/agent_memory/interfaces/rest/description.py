@@ -28,8 +28,8 @@ _MEANT = {
 }
 
 
-def _header(name: str, description: str, most: int, **schema: Any) -> dict[str, Any]:
-    text = {"type": "string", "minLength": 1, "maxLength": most, **schema}
+def _header(name: str, description: str, most: int) -> dict[str, Any]:
+    text = {"type": "string", "minLength": 1, "maxLength": most}
     return {"name": name, "in": "header", "required": False, "description": description, "schema": text}
 
 
@@ -95,9 +95,8 @@ def _named(made: dict[str, Any]) -> dict[str, Any]:
             return {name: where.get(one, one) if name == "$ref" else walk(one) for name, one in node.items()}
         return [walk(one) for one in node] if isinstance(node, list) else node
 
-    found: dict[str, Any] = walk(
-        {**made, "components": {**made["components"], "schemas": dict(sorted(schemas.items()))}}
-    )
+    made["components"]["schemas"] = dict(sorted(schemas.items()))
+    found: dict[str, Any] = walk(made)
     return found
 
 
