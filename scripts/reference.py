@@ -59,8 +59,8 @@ def operations() -> str:
         lines += ["", f"## {group}", ""]
         for operation in members:
             short = f" · `agent-memory {operation.command}`" if operation.command else ""
-            route = operation.route.replace(" ", " /v1")
-            lines += [f"### `{operation.name}`", "", f"{operation.permission} · `{route}`{short}", ""]
+            routes = " · ".join(f"`{one.replace(' ', ' /v1')}`" for one in (operation.route, operation.of_one) if one)
+            lines += [f"### `{operation.name}`", "", f"{operation.permission} · {routes}{short}", ""]
             lines += [inspect.getdoc(operation.function) or "", ""]
             if operation.signature:
                 lines += ["| argument | type | default |", "|---|---|---|"]
@@ -126,7 +126,8 @@ def _argument(name: str, parameter: inspect.Parameter) -> str:
 
 def _type(annotation: object) -> str:
     if typing.get_origin(annotation) is typing.Annotated:
-        return _type(typing.get_args(annotation)[0])
+        kind, *notes = typing.get_args(annotation)
+        return _type(kind) + _bounds(notes)
     arguments = typing.get_args(annotation)
     if arguments and typing.get_origin(annotation) is typing.Literal:
         return ", ".join(f"`{one}`" for one in arguments)
@@ -139,6 +140,18 @@ def _type(annotation: object) -> str:
     if annotation is type(None):
         return "None"
     return getattr(annotation, "__name__", str(annotation)).replace("Any", "any")
+
+
+def _bounds(notes: list[object]) -> str:
+    """How small and how large a number may be."""
+    told: dict[str, float] = {}
+    for note in notes:
+        for one in getattr(note, "metadata", ()):
+            told |= {name: getattr(one, name) for name in ("ge", "gt", "le") if hasattr(one, name)}
+    shown = {name: f"{value:,.0f}" for name, value in told.items()}
+    if told.keys() == {"gt", "le"}:
+        return f" (more than {shown['gt']}, at most {shown['le']})"
+    return f" ({shown['ge']} to {shown['le']})" if "le" in shown else f" (at least {shown['ge']})" if shown else ""
 
 
 def main() -> int:

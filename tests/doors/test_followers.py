@@ -14,11 +14,13 @@ import pytest
 from foreign import PACKAGE, Foreign
 
 from agent_memory import AgentMemory
+from agent_memory.app import news
 from agent_memory.app.news import News
 from agent_memory.app.service import Service
 from agent_memory.interfaces.grpc.server import start
 from agent_memory.interfaces.rest.app import create_app
 from agent_memory.interfaces.rest.streams import STREAMS_OF_A_KEY
+from patience import FOREVER, PATIENCE, until
 
 
 class Looks:
@@ -38,12 +40,24 @@ class Looks:
 
     def wait(self, more: int) -> None:
         with self._looked:
-            until = self.count + more
-            assert self._looked.wait_for(lambda: self.count >= until, 60)
+            last = self.count + more
+            assert self._looked.wait_for(lambda: self.count >= last, PATIENCE)
+
+    def settled(self, count: Callable[[], int]) -> int:
+        """What is counted once it stays the same from look to look: everybody has read what there is, and waits."""
+
+        def stays() -> bool:
+            before = count()
+            self.wait(4)
+            return count() == before
+
+        until(stays, "somebody reads a journal that has nothing new")
+        return count()
 
 
 @pytest.fixture
-def service(home: object) -> Iterator[Service]:
+def service(home: object, monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
+    monkeypatch.setattr(news, "LONGEST_WAIT", FOREVER)
     made = Service()
     made.news = News(Looks(made.news._newest))
     yield made
@@ -61,7 +75,7 @@ def followed(stack: contextlib.ExitStack, url: str, **headers: str) -> Iterator[
     """The lines of a stream that has begun, and is at the end of what there is."""
     while True:
         with contextlib.ExitStack() as one:
-            asked = httpx.stream("GET", f"{url}/v1/journal/stream?after=0", headers=headers, timeout=60)
+            asked = httpx.stream("GET", f"{url}/v1/journal/stream?after=0", headers=headers, timeout=PATIENCE)
             answer = one.enter_context(asked)
             if answer.status_code == 200:
                 stack.push(one.pop_all())
@@ -74,7 +88,8 @@ def followed(stack: contextlib.ExitStack, url: str, **headers: str) -> Iterator[
 def calls(url: str) -> int:
     """How often somebody read the journal."""
     found = re.search(
-        r'calls_total\{operation="records.journal",outcome="ok"\} (\d+)', httpx.get(f"{url}/metrics").text
+        r'calls_total\{operation="records.journal",outcome="ok"\} (\d+)',
+        httpx.get(f"{url}/metrics", timeout=PATIENCE).text,
     )
     return int(found[1]) if found else 0
 
@@ -85,10 +100,7 @@ def test_many_followers_cost_one_look(service: Service, url: str) -> None:
     with AgentMemory("default") as memory, contextlib.ExitStack() as stack:
         memory.records.add("x", id="first")
         streams = [followed(stack, url) for _ in range(STREAMS_OF_A_KEY)]
-        looks.wait(2)
-        before = calls(url)
-        looks.wait(4)
-        assert calls(url) == before, "nobody reads a journal that has nothing new"
+        before = looks.settled(lambda: calls(url))
         memory.records.add("y", id="second")
         for lines in streams:
             assert any('"record_id":"second"' in line for line in lines)
@@ -102,10 +114,10 @@ def test_a_key_follows_so_many_times(service: Service, url: str) -> None:
         memory.records.add("x", id="first")
         with contextlib.ExitStack() as stack:
             held = [followed(stack, url) for _ in range(STREAMS_OF_A_KEY)]
-            refused = httpx.get(f"{url}/v1/journal/stream")
+            refused = httpx.get(f"{url}/v1/journal/stream", timeout=PATIENCE)
             assert refused.status_code == 429 and refused.json()["code"] == "too_many"
             assert int(refused.headers["retry-after"]) > 0
-            assert httpx.get(f"{url}/v1/records").status_code == 200, "other calls are none of these"
+            assert httpx.get(f"{url}/v1/records", timeout=PATIENCE).status_code == 200, "other calls are none of these"
             key = memory.keys.create("another").secret
             held.append(followed(stack, url, authorization=f"Bearer {key}"))
         with contextlib.ExitStack() as stack:
@@ -119,13 +131,10 @@ def test_who_follows_over_grpc_costs_no_more(service: Service) -> None:
     with AgentMemory("ada") as memory, start(service, port=0) as door:
         memory.records.add("x", id="first")
         clients = [Foreign(door.port) for _ in range(5)]
-        streams = [client.stream("StreamService/Journal", timeout=60) for client in clients]
+        streams = [client.stream("StreamService/Journal", timeout=FOREVER) for client in clients]
         for _, lines in streams:
             assert next(lines)["record_id"] == "first"
-        looks.wait(2)
-        before = len(reads)
-        looks.wait(4)
-        assert len(reads) == before
+        looks.settled(lambda: len(reads))
         memory.records.add("y", id="second")
         for call, lines in streams:
             assert next(line for line in lines if line["record_id"] == "second")
@@ -143,11 +152,11 @@ def test_over_grpc_too_the_key_is_asked_for_first(service: Service) -> None:
         never = threading.Event()
 
         def nothing() -> Iterator[bytes]:
-            never.wait(60)
+            never.wait(FOREVER)
             yield b""
 
         for name in ("RecordsService/Add", "StreamService/Import"):
             with pytest.raises(grpc.RpcError) as refused:
-                channel.stream_unary(f"/{PACKAGE}.{name}")(nothing(), timeout=30)
+                channel.stream_unary(f"/{PACKAGE}.{name}")(nothing(), timeout=PATIENCE)
             assert refused.value.code() is grpc.StatusCode.UNAUTHENTICATED
         never.set()

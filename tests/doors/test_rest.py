@@ -166,6 +166,30 @@ def test_an_update_of_what_somebody_else_changed_is_refused(rest: TestClient) ->
     is_problem(rest.patch("/v1/records/none", json={"importance": 1}, headers={"if-match": '"1"'}), 404, "not_found")
 
 
+def test_a_record_is_deleted_by_its_address(rest: TestClient) -> None:
+    rest.post("/v1/records", json={"text": "one", "id": "a/b"})
+    rest.put("/v1/records/a%2Fb", json={"text": "two"})
+    path = "/v1/records/a%2Fb"
+    is_problem(rest.delete(path, headers={"if-match": '"1"'}), 412, "changed")
+    is_problem(rest.delete(path, headers={"if-match": "two"}), 412, "changed")
+    is_problem(rest.delete(path, headers={"idempotency-key": "k"}), 422, "invalid_input")
+    is_problem(rest.delete(path, params={"ids": "c"}), 422, "invalid_input")
+    assert rest.get(path).json()["text"] == "two"
+    gone = rest.delete(path, params={"reason": "asked to"}, headers={"if-match": '"2"'})
+    assert gone.status_code == 200 and gone.json()["ids"] == ["a/b"] and gone.json()["scrubbed"] is True
+    assert rest.get("/v1/journal").json()[-1]["reason"] == "asked to"
+    for once_more in (rest.get(path), rest.delete(path), rest.delete(path, headers={"if-match": '"2"'})):
+        assert is_problem(once_more, 404, "not_found")["field"] == "id"
+
+
+def test_a_version_is_that_of_one_record(rest: TestClient) -> None:
+    rest.post("/v1/records/batch", json={"records": [{"text": "one", "id": "a"}, {"text": "two", "id": "b"}]})
+    refused = rest.post("/v1/records/forget", json={"ids": ["a", "b"]}, headers={"if-match": '"1"'})
+    assert is_problem(refused, 422, "invalid_input")["field"] == "if_version"
+    is_problem(rest.post("/v1/records/forget", json={"ids": ["a"], "if_version": 2}), 412, "changed")
+    assert rest.post("/v1/records/forget", json={"ids": ["a"], "if_version": 1}).json()["ids"] == ["a"]
+
+
 def test_of_many_updates_of_one_version_one_wins(rest: TestClient) -> None:
     from concurrent.futures import ThreadPoolExecutor
 

@@ -18,6 +18,7 @@ import pytest
 from agent_memory import AgentMemory, AsyncAgentMemory
 from agent_memory.interfaces.sockets import listening_at
 from agent_memory.models.errors import InvalidInput
+from patience import PATIENCE
 
 PROGRAM = [sys.executable, "-m", "agent_memory.interfaces.cli"]
 Run = Callable[..., Any]
@@ -37,7 +38,7 @@ def served(home: Path, tmp_path: Path) -> Iterator[tuple[Path, subprocess.Popen[
     with server:
         yield path, server
         server.send_signal(signal.SIGTERM)
-        assert server.wait(60) == 0
+        assert server.wait(PATIENCE) == 0
     assert not path.exists(), "it is removed at the end"
 
 

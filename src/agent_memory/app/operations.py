@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Concatenate, ParamSpec, TypeVar
 
-from pydantic import AfterValidator, Field, create_model
+from pydantic import AfterValidator, Field, WithJsonSchema, create_model
 from pydantic_core import to_jsonable_python
 
 from agent_memory.models.access import Permission as Permission
@@ -23,7 +23,7 @@ from agent_memory.ports.spans import span
 if TYPE_CHECKING:
     from agent_memory.app.client import Client
 
-Whole = Annotated[int, Field(ge=-(2**63), le=2**63 - 1)]
+Whole = Annotated[int, Field(ge=-(2**63), le=2**63 - 1), WithJsonSchema({"type": "integer", "format": "int64"})]
 P = ParamSpec("P")
 R = TypeVar("R")
 N = TypeVar("N", bound="Namespace")
@@ -35,7 +35,8 @@ class Operation:
     command line, where there is one. `toolset` is where MCP has it: `core/get` is the tool `get` of the toolset `core`,
     `core/goals/add` the action `add` of its tool `goals`, `memory://stats` a resource; blanks part several. `erases`:
     it takes something away, and nothing that a caller can do brings it back. `here`: it is about files of whoever
-    calls, and runs in their own process also when the store is a server."""
+    calls, and runs in their own process also when the store is a server. `of_one`: a second route, for a single one of
+    its `ids`."""
 
     name: str
     function: Callable[..., Any]
@@ -45,6 +46,7 @@ class Operation:
     toolset: str | None = None
     erases: bool = False
     here: bool = False
+    of_one: str | None = None
 
     @property
     def summary(self) -> str:
@@ -145,11 +147,12 @@ def operation(
     toolset: str | None = None,
     erases: bool = False,
     here: bool = False,
+    of_one: str | None = None,
 ) -> Callable[[Callable[Concatenate[N, P], R]], Callable[Concatenate[N, P], R]]:
     """Put a method into the table. Calling it dispatches the operation: here, or at a server."""
 
     def mark(function: Callable[Concatenate[N, P], R]) -> Callable[Concatenate[N, P], R]:
-        declared = TABLE[name] = Operation(name, function, route, permission, command, toolset, erases, here)
+        declared = TABLE[name] = Operation(name, function, route, permission, command, toolset, erases, here, of_one)
 
         @functools.wraps(function)
         def call(self: N, *args: P.args, **kwargs: P.kwargs) -> R:

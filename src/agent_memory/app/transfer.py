@@ -14,6 +14,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from agent_memory.app.weight import too_heavy
 from agent_memory.models.errors import AgentMemoryError, InvalidInput
 from agent_memory.models.record import Link, Linked, Status
 
@@ -106,6 +107,8 @@ def _read(line: bytes) -> dict[str, Any] | None:
     """What an empty line says is nothing."""
     if not line.strip():
         return None
+    if (heavy := too_heavy(line)) is not None:
+        raise heavy
     try:
         found = json.loads(line)
     except (ValueError, RecursionError) as error:

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import time
+import types
+import typing
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    WithJsonSchema,
+    model_validator,
+)
+from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from agent_memory.models.errors import InvalidInput
 
@@ -18,6 +31,7 @@ LONGEST_NAME = 512
 MOST_ERRORS = 100  # pydantic takes ten microseconds to tell each, and tells all or none
 MOST_NAMED = 10
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_DIGITS = re.compile(r"\s*[-+]?[\d_]+\.?\d*\s*")
 _PAIRS = [first + second for first in ID_ALPHABET for second in ID_ALPHABET]
 
 _FIXES = {
@@ -31,6 +45,13 @@ def new_id() -> str:
     """26 characters: 48 bits of milliseconds, then 80 random bits; later ids sort later."""
     number = (int(time.time() * 1000) & (1 << 48) - 1) << 80 | int.from_bytes(os.urandom(10))
     return "".join([_PAIRS[number >> shift & 1023] for shift in range(120, -1, -10)])
+
+
+def no_number(value: Any) -> Any:
+    """Pydantic takes a number for the seconds or milliseconds since 1970: which of them, it guesses by its size."""
+    if isinstance(value, int | float) or (isinstance(value, str) and _DIGITS.fullmatch(value)):
+        raise ValueError("is a number, and should be a date: write it out, such as 2026-01-31T12:00:00Z")
+    return value
 
 
 def aware_utc(moment: datetime) -> datetime:
@@ -66,9 +87,14 @@ def clean_name(name: str) -> str:
     return name
 
 
-Moment = Annotated[datetime, AfterValidator(aware_utc)]
+def of_length(least: int, most: int) -> WithJsonSchema:
+    """What the description of a text says; whoever enforces it has more to say."""
+    return WithJsonSchema({"type": "string", "minLength": least, "maxLength": most})
+
+
+Moment = Annotated[datetime, BeforeValidator(no_number), AfterValidator(aware_utc)]
 Text = Annotated[str, AfterValidator(clean_text)]
-Name = Annotated[str, AfterValidator(clean_name)]
+Name = Annotated[str, AfterValidator(clean_name), of_length(1, LONGEST_NAME)]
 Unit = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False), AfterValidator(lambda number: number + 0.0)]
 
 
@@ -95,9 +121,13 @@ class Model(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _bounded(cls, said: Any) -> Any:
-        if type(said) is not dict or cls.model_config.get("extra") != "forbid":
+        if type(said) is not dict:
             return said
-        return bounded(said, cls.model_fields)
+        if flags := [name for name in numbers(cls) if type(said.get(name)) is bool]:
+            raise ValidationError.from_exception_data(
+                cls.__name__, [InitErrorDetails(type=_NO_FLAG, loc=(name,), input=said[name]) for name in flags]
+            )
+        return said if cls.model_config.get("extra") != "forbid" else bounded(said, cls.model_fields)
 
     @classmethod
     def trusted(cls, **values: Any) -> Self:
@@ -128,6 +158,26 @@ class Stored(Model):
 
     def vector(self) -> tuple[float, ...] | None:
         return None if self.embedding is None else tuple(self.embedding)
+
+
+_NO_FLAG = PydanticCustomError("number_type", "is true or false, and should be a number")
+
+
+@functools.cache
+def numbers(shape: type[Model]) -> tuple[str, ...]:
+    """The fields that take a number and no flag: to pydantic true is 1."""
+    taken = {name: _types(field.annotation) for name, field in shape.model_fields.items()}
+    return tuple(name for name, kinds in taken.items() if kinds & {int, float} and not kinds & {bool, Any})
+
+
+def _types(annotation: Any) -> frozenset[Any]:
+    """What a value may be, of a union any of its members."""
+    kind, parts = typing.get_origin(annotation), typing.get_args(annotation)
+    if kind is Annotated:
+        return _types(parts[0])
+    if kind in (typing.Union, types.UnionType):
+        return frozenset().union(*map(_types, parts))
+    return frozenset({annotation})
 
 
 def bounded(said: dict[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -141,11 +141,13 @@ class Erase:
 
     `with_derived`: and whatever was derived from it alone. A record that was ever linked `DERIVED_FROM` one that goes,
     whatever its status and whether or not it or the link still holds, goes too, unless a `DERIVED_FROM` link that
-    stands leads to a record that stays. Only in scopes that the author may change.
+    stands leads to a record that stays. Only in scopes that the author may change. `version`: only while it is the
+    newest one of the record.
     """
 
     id: str
     with_derived: bool = False
+    version: int | None = None
 
 
 Change = Put | Amend | Connect | Disconnect | Erase

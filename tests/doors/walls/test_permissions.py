@@ -128,6 +128,27 @@ def test_every_operation_asks_for_its_permission(
 
 
 @pytest.mark.requirement("P23")
+@pytest.mark.parametrize("permission", [None, *Permission])
+def test_the_second_route_of_an_operation_asks_for_the_same(
+    workplace: Path, store: Path, one_server: Any, cast: Cast, permission: Permission | None
+) -> None:
+    """Of a record that is not there: whoever may, is told so."""
+    key = None if permission is None else cast.keys[f"{OWN} None {permission}"]
+    own, other = Badge(key, {"user": ("ada",)}), Badge(key, {"user": ("ada",), "tenant": (OTHER,)})
+    routed = [one for one in TABLE.values() if one.of_one is not None]
+    assert routed
+    with httpx.Client(base_url=one_server.url) as http:
+        for operation in routed:
+            method, path = str(operation.of_one).replace("{id}", "none").split()
+            seq = head(store)
+            allowed = 404 if permission is operation.permission else 401 if key is None else 403
+            assert http.request(method, f"/v1{path}", headers=own.pairs()).status_code == allowed
+            elsewhere = http.request(method, f"/v1{path}", headers=other.pairs()).status_code
+            assert elsewhere == (401 if key is None else 403)
+            assert head(store) == seq
+
+
+@pytest.mark.requirement("P23")
 def test_no_read_writes_with_a_key_that_may_only_read(way: Way, store: Path, cast: Cast, asked: Any) -> None:
     reader = Badge(cast.keys[f"{OWN} None read"], {"user": ("ada",)})
     before = head(store)

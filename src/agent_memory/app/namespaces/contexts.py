@@ -18,7 +18,8 @@ from agent_memory.core.recall.recall import answer
 from agent_memory.core.recall.receipt import Question, with_context
 from agent_memory.models.answer import Hit
 from agent_memory.models.context import TIERS, Context, Counting, Format, Tier
-from agent_memory.models.errors import InvalidInput
+from agent_memory.models.limits import PerConversation, Tokens
+from agent_memory.models.model import Unit
 from agent_memory.models.recipe import CONTEXT
 from agent_memory.models.record import Record
 from agent_memory.ports.spans import span
@@ -26,14 +27,13 @@ from agent_memory.ports.spans import span
 CANDIDATES = 60
 MOST_PREFERENCES = 200
 MOST_GOALS = 20
-MOST_TOKENS = 1_000_000
 
 
 class Bounds(Moments, total=False):
     """What a context may hold, beside its tokens."""
 
-    per_conversation: int
-    min_relevance: float
+    per_conversation: PerConversation
+    min_relevance: Unit
     ids: bool
 
 
@@ -44,7 +44,7 @@ class Contexts(Namespace):
     def assemble(
         self,
         task_description: str,
-        max_tokens: int = 4000,
+        max_tokens: Tokens = 4000,
         tiers: list[Tier] | None = None,
         counter: Counting = "estimate",
         format: Format = "markdown",
@@ -121,14 +121,8 @@ class Contexts(Namespace):
 
 
 def _limits(max_tokens: int, counter: Counting, format: Format, bounds: Bounds) -> Limits:
-    if not 1 <= max_tokens <= MOST_TOKENS:
-        raise InvalidInput(f"max_tokens: {max_tokens}; use 1 to {MOST_TOKENS}", field="max_tokens")
     per_conversation = bounds.get("per_conversation")
-    if per_conversation is not None and per_conversation < 0:
-        raise InvalidInput(f"per_conversation: {per_conversation}; use 0 or more", field="per_conversation")
     floor = bounds.get("min_relevance")
-    if floor is not None and not 0 <= floor <= 1:
-        raise InvalidInput(f"min_relevance: {floor}; use 0 to 1", field="min_relevance")
     return Limits(
         max_tokens,
         _counting(counter),

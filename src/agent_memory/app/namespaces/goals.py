@@ -10,6 +10,7 @@ from agent_memory.app.operations import Namespace, Permission, operation
 from agent_memory.core.write.commit import SELF, Revision, commit, commit_after_reading
 from agent_memory.models.errors import NotFound
 from agent_memory.models.kinds.work import Goal, GoalStatus, ParentGoal
+from agent_memory.models.limits import Priority
 from agent_memory.models.record import Link, Record
 from agent_memory.ports.changes import Expect
 from agent_memory.ports.records import View
@@ -32,7 +33,7 @@ class Goals(Namespace):
         return goal
 
     @operation("goals.update", "PATCH /goals/{id}", permission=Permission.WRITE, toolset="core/goals/update")
-    def update(self, id: str, status: GoalStatus | None = None, priority: int | None = None) -> Goal:
+    def update(self, id: str, status: GoalStatus | None = None, priority: Priority | None = None) -> Goal:
         """Change a goal's status or priority; what it was before stays in its history."""
         changed: list[Goal] = []
 

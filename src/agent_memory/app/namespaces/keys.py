@@ -10,13 +10,13 @@ from agent_memory.app.operations import Namespace, Permission, operation
 from agent_memory.core.govern.access import Issued, check_good, issue
 from agent_memory.models.access import ApiKey, Denial, NewKey
 from agent_memory.models.errors import Conflict, Denied, InvalidInput, NotFound, Unauthenticated
+from agent_memory.models.limits import MOST_DENIALS, Days, Denials
 from agent_memory.models.model import Name
 from agent_memory.models.moment import from_micros, to_micros
 from agent_memory.ports.access import KeyRow, Refusal
 
 DEFAULT = [Permission.READ, Permission.WRITE]
 OF_TENANTS = frozenset(Permission) - {Permission.OPERATOR}
-MOST_DENIALS = 10_000
 
 
 class Keys(Namespace):
@@ -32,7 +32,7 @@ class Keys(Namespace):
         label: Name,
         permissions: list[Permission] | None = None,
         for_user: Name | None = None,
-        expires_days: float | None = None,
+        expires_days: Days | None = None,
     ) -> NewKey:
         """Make an API key. Its secret is in the answer, and nowhere else from then on.
 
@@ -47,8 +47,6 @@ class Keys(Namespace):
             )
         expires = None
         if expires_days is not None:
-            if not 0 < expires_days <= 36_500:
-                raise InvalidInput(f"expires_days: {expires_days}; use more than 0", field="expires_days")
             expires = to_micros(self._client.clock.now() + timedelta(days=expires_days))
         chosen = tuple(dict.fromkeys(Permission(one) for one in (DEFAULT if permissions is None else permissions)))
         if not chosen:
@@ -85,14 +83,12 @@ class Keys(Namespace):
         return ApiKey(**_shown(self._own(key_id)))
 
     @operation("keys.denials", "GET /denials", permission=Permission.ADMIN)
-    def denials(self, limit: int = 100) -> list[Denial]:
+    def denials(self, limit: Denials = 100) -> list[Denial]:
         """Calls to this tenant that were refused, the newest first.
 
         Those that showed no key, or none that is known, never take more than half of the list from others; a key that
         is bound to a user is told of that user's keys alone.
         """
-        if not 1 <= limit <= MOST_DENIALS:
-            raise InvalidInput(f"limit: {limit}; use 1 to {MOST_DENIALS}", field="limit")
         self._client.runtime.refusals.flush()
         refused, tenant = self._client.runtime.store.access.refused, self._client.scope.tenant
         if self._client.caller.user is not None:

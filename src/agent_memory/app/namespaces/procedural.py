@@ -16,6 +16,7 @@ from agent_memory.models.draft import Draft
 from agent_memory.models.errors import NotFound
 from agent_memory.models.kinds.experience import Strategy, ToolCall
 from agent_memory.models.kinds.kind import canonical_json, fold, joined_key
+from agent_memory.models.limits import Milliseconds
 from agent_memory.models.recipe import DEFAULT
 from agent_memory.models.record import Link, Record
 from agent_memory.ports.changes import Author, Expect
@@ -42,7 +43,7 @@ class Procedural(Namespace):
         tool_input: dict[str, Any],
         tool_output: Any,
         success: bool,
-        latency_ms: int,
+        latency_ms: Milliseconds,
         task_type: str | None = None,
     ) -> str:
         """Log one use of a tool; gives the id of the record."""

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from agent_memory.app import pagefiles, registry, trust
 from agent_memory.app.fitting import fitting
-from agent_memory.app.namespaces.contexts import MOST_TOKENS
 from agent_memory.app.namespaces.embedder import Embedder
 from agent_memory.app.namespaces.records import Records
 from agent_memory.app.namespaces.user import User
@@ -19,6 +18,7 @@ from agent_memory.core.context.tokens import checked
 from agent_memory.models.context import Counting
 from agent_memory.models.errors import Denied, InvalidInput
 from agent_memory.models.kinds.procedure import USER
+from agent_memory.models.limits import Tokens
 from agent_memory.models.moment import to_micros
 from agent_memory.models.rules import AppliedRules, Layer, Prefix, Rule, Rulebook, Version
 
@@ -38,7 +38,7 @@ class Prompts(Namespace):
     def prompt(
         self,
         task: str | None = None,
-        max_tokens: int = 2000,
+        max_tokens: Tokens = 2000,
         counter: Counting = "estimate",
         folder: str | None = None,
         at: str | None = None,
@@ -51,15 +51,13 @@ class Prompts(Namespace):
         """
         from agent_memory.core.rules.prompt import prefix
 
-        if not 1 <= max_tokens <= MOST_TOKENS:
-            raise InvalidInput(f"max_tokens: {max_tokens}; use 1 to {MOST_TOKENS}", field="max_tokens")
         count = registry.token_counter(counter) if isinstance(counter, str) else checked(counter)
         book = trust.book(self._client.workplace.folder(folder), at, self._client.workplace.own)
         every = list(range(len(book.entries) + len(book.quoted)))
         chosen = every if task is None or not every else self._fitting(task, book)
         return prefix(book, chosen, count, max_tokens)
 
-    @operation("rules.apply", "POST /rules/apply", permission=Permission.ADMIN, here=True)
+    @operation("rules.apply", "POST /rules/apply", permission=Permission.OPERATOR, here=True)
     def apply(self, folder: str, dry_run: bool = False, remembered: bool = False) -> AppliedRules:
         """Make your own rules hold in a clone, whoever works in it: a page inside its git folder, hooks, and the
         settings of git that rules and preferences name.

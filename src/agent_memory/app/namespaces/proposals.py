@@ -14,6 +14,7 @@ from agent_memory.core.write.commit import commit
 from agent_memory.models.draft import Draft
 from agent_memory.models.errors import Denied, InvalidInput, NotFound
 from agent_memory.models.kinds.procedure import PROPOSED
+from agent_memory.models.model import Unit
 from agent_memory.models.record import Record, Status
 from agent_memory.models.rules import Into, Proposal
 
@@ -26,7 +27,7 @@ class Proposals(Namespace):
     """What of `memory.rules` is about rules that hold nowhere yet."""
 
     @operation("rules.propose", "POST /rules/proposals", permission=Permission.WRITE, toolset="core/rules/propose")
-    def propose(self, rule: str, confidence: float = 0.8, reason: str | None = None) -> Proposal:
+    def propose(self, rule: str, confidence: Unit = 0.8, reason: str | None = None) -> Proposal:
         """Propose a rule. It waits for somebody to approve it, and holds nowhere until then.
 
         `rule` is Markdown as on a page: `**never-merge** (deny) Never merge.`, and its keys as a list below. The same
@@ -35,8 +36,6 @@ class Proposals(Namespace):
         from agent_memory.core.rules.adding import proposed
         from agent_memory.core.rules.written import markdown
 
-        if not 0 <= confidence <= 1:
-            raise InvalidInput(f"confidence: {confidence} is outside 0 to 1", field="confidence")
         read = proposed(rule)
         client = self._client
         draft = Draft(
@@ -64,7 +63,7 @@ class Proposals(Namespace):
         found = self._client.runtime.store.records.find(view, where, limit=MOST)
         return [_shown(record) for record in found if record.source == PROPOSED]
 
-    @operation("rules.approve", "POST /rules/proposals/{id}/approve", permission=Permission.REVIEW, here=True)
+    @operation("rules.approve", "POST /rules/proposals/{id}/approve", permission=Permission.OPERATOR, here=True)
     def approve(self, id: str, into: Into = "user", folder: str | None = None) -> Proposal:
         """Write a proposed rule to a page, where it holds from now on: the page of your own (`user`), or that of the
         repository (`.memory/procedural.md`), for everybody who works in it. `id` is the proposal's or the rule's.

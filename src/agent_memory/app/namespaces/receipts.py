@@ -13,6 +13,7 @@ from agent_memory.core.recall.recall import recall
 from agent_memory.core.recall.receipt import PIPELINE, differences, question_of
 from agent_memory.models.answer import Replay
 from agent_memory.models.errors import InvalidInput, NotFound
+from agent_memory.models.limits import Few
 from agent_memory.models.model import Model, Moment
 from agent_memory.models.moment import from_micros, to_micros
 from agent_memory.models.told import By, Cost, Told
@@ -20,7 +21,6 @@ from agent_memory.ports.receipts import Kept
 from agent_memory.ports.records import View
 
 MOST_LINES = 100_000
-MOST_FOUND = 1000
 TRACE_ID = re.compile("[0-9a-f]{32}")
 WEEK = 7 * 86_400_000_000
 
@@ -49,12 +49,14 @@ class Receipts(Namespace):
 
     @operation("receipts.find", "GET /receipts", toolset="core/receipts/find")
     def find(
-        self, since: Moment | None = None, slower_than: float = 0.0, limit: int = 50, trace_id: str | None = None
+        self,
+        since: Moment | None = None,
+        slower_than: float = 0.0,
+        limit: Few = 50,
+        trace_id: str | None = None,
     ) -> list[Told]:
         """Recalls of this reader, the newest first: of the last seven days, or since a moment; those that took at least
         `slower_than` milliseconds, or those of one trace."""
-        if not 1 <= limit <= MOST_FOUND:
-            raise InvalidInput(f"limit: {limit}; use 1 to {MOST_FOUND}", field="limit")
         if trace_id is not None and not TRACE_ID.fullmatch(trace_id):
             raise InvalidInput(
                 "trace_id: is not a trace id", hint="use 32 hexadecimal digits in lower case", field="trace_id"

@@ -9,16 +9,14 @@ from agent_memory.app.namespaces.asking import Where, asked
 from agent_memory.app.operations import TABLE, Namespace, Permission, operation
 from agent_memory.core.write.commit import How, Revision, commit, commit_after_reading, connect, once
 from agent_memory.core.write.forget import forget
-from agent_memory.core.write.normalise import unit_interval
 from agent_memory.models.draft import Draft
 from agent_memory.models.errors import Changed, InvalidInput, NotFound
 from agent_memory.models.kinds.kind import fold
-from agent_memory.models.model import Model, Moment, Name
+from agent_memory.models.limits import Many, RecordText
+from agent_memory.models.model import Model, Moment, Name, Unit
 from agent_memory.models.moment import from_micros, to_micros
 from agent_memory.models.record import JournalLine, Link, Linked, Record, Status
 from agent_memory.ports.changes import Amend, Applied, Connect, Disconnect, Effect, Expect, Outcome
-
-MOST_LISTED = 10_000
 
 
 class Fields(TypedDict, total=False):
@@ -30,8 +28,8 @@ class Fields(TypedDict, total=False):
     conversation_id: Name
     repository: Name
     status: Status
-    importance: float
-    confidence: float
+    importance: Unit
+    confidence: Unit
     source: Name
     valid_from: Moment
     valid_to: Moment
@@ -71,7 +69,7 @@ class Records(Namespace):
     @operation("records.add", "POST /records", permission=Permission.WRITE, command="add", toolset="core/add")
     def add(
         self,
-        text: str,
+        text: RecordText,
         kind: str = "observation",
         reason: str | None = None,
         idempotency_key: str | None = None,
@@ -126,24 +124,24 @@ class Records(Namespace):
     def find(
         self,
         kind: str | None = None,
-        limit: int = 50,
+        limit: Many = 50,
         after_id: str | None = None,
         oldest_first: bool = False,
         **where: Unpack[Where],
     ) -> list[Record]:
         """Records by kind, time, conversation or field: the newest first. `after_id` continues a page."""
-        view, chosen = asked(self._client, _listed(where, kind, limit))
+        view, chosen = asked(self._client, _of_kind(where, kind))
         return self._client.runtime.store.records.find(
             view, chosen, limit=limit, after=after_id, oldest_first=oldest_first
         )
 
     @operation("records.versions", "GET /versions")
     def versions(
-        self, kind: str | None = None, after_seq: int = 0, limit: int = 500, **where: Unpack[Where]
+        self, kind: str | None = None, after_seq: int = 0, limit: Many = 500, **where: Unpack[Where]
     ) -> list[Linked]:
         """Every version that is believed, also of what held before or begins later, with the links that start at its
         record: in the order in which the store came to them. `after_seq` continues a page."""
-        view, chosen = asked(self._client, _listed(where, kind, limit), everywhere=True)
+        view, chosen = asked(self._client, _of_kind(where, kind), everywhere=True)
         return self._client.runtime.store.records.believed(view, chosen, after=after_seq, limit=limit)
 
     @operation("records.history", "GET /records/{id}/history", command="history", toolset="core/history")
@@ -162,8 +160,8 @@ class Records(Namespace):
         self,
         id: str,
         status: Status | None = None,
-        importance: float | None = None,
-        confidence: float | None = None,
+        importance: Unit | None = None,
+        confidence: Unit | None = None,
         valid_to: Moment | None = None,
         **condition: Unpack[Condition],
     ) -> Written:
@@ -171,12 +169,8 @@ class Records(Namespace):
 
         With `if_version` only if that is still its newest version; otherwise `Changed`, and nothing is written.
         """
-        important, sure = (
-            None if number is None else unit_interval(name, number)
-            for name, number in (("importance", importance), ("confidence", confidence))
-        )
         end = None if valid_to is None else to_micros(valid_to)
-        change = Amend(id, status and Status(status), important, sure, end)
+        change = Amend(id, status and Status(status), importance, confidence, end)
         client, author, expect = self._client, self._client.author(), []
         if_version = condition.get("if_version")
         if if_version is not None and (known := client.runtime.store.records.history(client.view(), id)):
@@ -193,7 +187,7 @@ class Records(Namespace):
     def edit(
         self,
         id: str,
-        text: str | None = None,
+        text: RecordText | None = None,
         payload: dict[str, Any] | None = None,
         valid_from: Moment | None = None,
         reason: str | None = None,
@@ -234,12 +228,22 @@ class Records(Namespace):
         command="forget",
         toolset="core/forget",
         erases=True,
+        of_one="DELETE /records/{id}",
     )
-    def forget(self, ids: list[str], reason: str | None = None) -> Forgotten:
-        """Erase records for real, with what was derived from them alone: rows, words, vectors, links, receipts."""
+    def forget(self, ids: list[str], reason: str | None = None, if_version: int | None = None) -> Forgotten:
+        """Erase records for real, with what was derived from them alone: rows, words, vectors, links, receipts.
+
+        With `if_version`, a single record is erased only if that is still its newest version; otherwise `Changed`.
+        """
+        if if_version is not None and len(set(ids)) != 1:
+            raise InvalidInput(
+                f"if_version: is about one record, and ids names {len(set(ids))}",
+                hint="name one id, or leave if_version out",
+                field="if_version",
+            )
         client = self._client
         client.runtime.receipts.flush()
-        applied = forget(client.runtime.store.records, ids, client.author(reason), client.now())
+        applied = forget(client.runtime.store.records, ids, client.author(reason), client.now(), if_version)
         return Forgotten(ids=list(applied.erased), seq=applied.seq, scrubbed=applied.scrubbed)
 
     @operation("records.link", "POST /links", permission=Permission.WRITE, toolset="knowledge/links/add")
@@ -258,7 +262,7 @@ class Records(Namespace):
         return self._client.runtime.store.records.links(self._client.view(as_of, valid_at), [id])
 
     @operation("records.journal", "GET /journal", command="journal", toolset="upkeep/journal")
-    def journal(self, id: str | None = None, after: int = 0, limit: int = 100) -> list[JournalLine]:
+    def journal(self, id: str | None = None, after: int = 0, limit: Many = 100) -> list[JournalLine]:
         """Who changed what, why and when: the lines that this reader may see."""
         return self._client.runtime.store.records.journal(self._client.view(), after=after, limit=limit, id=id)
 
@@ -274,10 +278,8 @@ class Records(Namespace):
         return [_written(outcome, applied) for outcome in records]
 
 
-def _listed(where: Where, kind: str | None, limit: int) -> Where:
+def _of_kind(where: Where, kind: str | None) -> Where:
     """Which records a list considers; `kind` stands for one of `kinds`."""
-    if not 1 <= limit <= MOST_LISTED:
-        raise InvalidInput(f"limit: {limit}; use 1 to {MOST_LISTED}", field="limit")
     return where if kind is None else {**where, "kinds": [kind]}
 
 

@@ -15,6 +15,8 @@ from agent_memory.models.answer import Hit, Recalled
 from agent_memory.models.bundle import MemoryBundle, RetrievalWeights
 from agent_memory.models.errors import InvalidInput
 from agent_memory.models.kinds.experience import Strategy
+from agent_memory.models.limits import Bundled, Hits, Query
+from agent_memory.models.model import Unit
 from agent_memory.models.moment import to_micros
 from agent_memory.models.recipe import BUNDLE, DEFAULT, Listed, Recipe
 
@@ -39,10 +41,10 @@ class Retriever(Namespace):
     @operation("recall", "POST /recall", command="recall", toolset="core/recall")
     def recall(
         self,
-        query: str,
-        k: int | None = None,
+        query: Query,
+        k: Hits | None = None,
         recipe: Recipe | str = "default",
-        min_relevance: float | None = None,
+        min_relevance: Unit | None = None,
         trace: bool = False,
         **where: Unpack[Where],
     ) -> Recalled:
@@ -56,16 +58,14 @@ class Retriever(Namespace):
         top = self._client.settings.default_top_k if k is None else k
         how = chosen_recipe(self._client, recipe)
         if min_relevance is not None:
-            if not 0 <= min_relevance <= 1:
-                raise InvalidInput(f"min_relevance: {min_relevance}; use 0 to 1", field="min_relevance")
             how = how.model_copy(update={"min_relevance": min_relevance})
         return recall(self._client.runtime.recalling, Question(query, view, chosen, top, how, trace=trace))
 
     @operation("remember", "POST /remember", command="remember")
     def remember(
         self,
-        query: str,
-        top_k: int = 10,
+        query: Query,
+        top_k: Bundled = 10,
         include_episodic: bool = True,
         include_semantic: bool = True,
         include_procedural: bool = True,
@@ -77,8 +77,6 @@ class Retriever(Namespace):
 
         `weights` scale the groups of this bundle: those that are not named are as `retriever.weights` has them.
         """
-        if not 1 <= top_k <= 200:
-            raise InvalidInput(f"top_k: {top_k}; use 1 to 200", field="top_k")
         scale = self._scale(weights or {})
         window: Where = {}
         if (as_of := at.get("as_of")) is not None:

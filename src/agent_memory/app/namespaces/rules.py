@@ -8,12 +8,10 @@ from agent_memory.app.namespaces.proposals import Proposals
 from agent_memory.app.namespaces.trusting import Trusting
 from agent_memory.app.operations import Permission, operation
 from agent_memory.app.procedures import called, understood
-from agent_memory.models.errors import InvalidInput
+from agent_memory.models.limits import Few
 from agent_memory.models.model import Model
 from agent_memory.models.rules import Action, Finding, Layer, Rulebook, RuleChange, RuleRevision, Verdict
 from agent_memory.ports.pages import MEMORY
-
-MOST_REVISIONS = 1000
 
 
 class Linted(Model):
@@ -54,10 +52,8 @@ class Rules(Proposals, Prompts, Trusting):
         return self._book(folder, ref, "ref")
 
     @operation("rules.log", "GET /rules/log", here=True)
-    def log(self, folder: str | None = None, limit: int = 20) -> list[RuleRevision]:
+    def log(self, folder: str | None = None, limit: Few = 20) -> list[RuleRevision]:
         """The commits that changed the rules of a folder, the newest first, and which rules."""
-        if not 1 <= limit <= MOST_REVISIONS:
-            raise InvalidInput(f"limit: {limit}; use 1 to {MOST_REVISIONS}", field="limit")
         return self._procedures().log(self._client.workplace.folder(folder), limit)
 
     @operation("rules.diff", "GET /rules/diff", here=True)
@@ -88,7 +84,7 @@ class Rules(Proposals, Prompts, Trusting):
         """
         return self._linted(paths, folder, [])
 
-    @operation("rules.fix", "POST /rules/fix", permission=Permission.REVIEW, here=True)
+    @operation("rules.fix", "POST /rules/fix", permission=Permission.OPERATOR, here=True)
     def fix(self, paths: list[str] | None = None, folder: str | None = None) -> Linted:
         """Repair what is safe to repair in pages of procedures, and check them again.
 
@@ -105,7 +101,7 @@ class Rules(Proposals, Prompts, Trusting):
                 done.append(page.found.path)
         return self._linted(paths, folder, done)
 
-    @operation("rules.init", "POST /rules", permission=Permission.REVIEW, here=True)
+    @operation("rules.init", "POST /rules", permission=Permission.OPERATOR, here=True)
     def init(self, folder: str | None = None) -> Begun:
         """Begin the procedures of a folder: `.memory/procedural.md` and `.memory/working.md`.
 

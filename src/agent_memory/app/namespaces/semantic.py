@@ -14,13 +14,14 @@ from agent_memory.models.answer import Recalled
 from agent_memory.models.errors import InvalidInput, NotFound
 from agent_memory.models.kinds.kind import joined_key
 from agent_memory.models.kinds.knowledge import Entity, Fact, FactPayload, FactSource, fact_key
+from agent_memory.models.limits import Depth
+from agent_memory.models.model import Unit
 from agent_memory.models.moment import maybe_moment, to_micros
 from agent_memory.models.recipe import MEANING
 from agent_memory.models.record import Link, Record
 from agent_memory.ports.changes import DERIVED_FROM, Expect
 
 ABOUT = "ABOUT"
-DEEPEST = 6
 
 
 class Semantic(Namespace):
@@ -51,7 +52,7 @@ class Semantic(Namespace):
         self,
         claim: str,
         source: FactSource = "extraction",
-        confidence: float = 0.8,
+        confidence: Unit = 0.8,
         entity_ids: list[str] | None = None,
         source_turn_id: str | None = None,
         subject: str | None = None,
@@ -123,10 +124,8 @@ class Semantic(Namespace):
         return Entity.of(found[0], told and (told.times, maybe_moment(told.last)))
 
     @operation("semantic.get_entity_graph", "POST /entities/graph", toolset="knowledge/entities/graph")
-    def get_entity_graph(self, entity_ids: list[str], depth: int = 2, **at: Unpack[Moments]) -> dict[str, Any]:
+    def get_entity_graph(self, entity_ids: list[str], depth: Depth = 2, **at: Unpack[Moments]) -> dict[str, Any]:
         """Entities around some entities, how they are related and how far, and the facts about all of them."""
-        if not 1 <= depth <= DEEPEST:
-            raise InvalidInput(f"depth: {depth}; use 1 to {DEEPEST}", field="depth")
         view, records = self._client.view(**at), self._client.runtime.store.records
         start = [record for record in records.get(view, entity_ids) if record.kind == "entity"]
         facts: dict[str, Record] = {}

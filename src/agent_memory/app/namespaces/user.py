@@ -13,7 +13,7 @@ from agent_memory.models.draft import Draft
 from agent_memory.models.errors import InvalidInput
 from agent_memory.models.kinds.kind import joined_key, typed_value
 from agent_memory.models.kinds.person import Expertise, Interest, Preference
-from agent_memory.models.model import Moment
+from agent_memory.models.model import Moment, Unit
 from agent_memory.models.record import Record
 
 MOST = 10_000
@@ -33,7 +33,7 @@ class User(Namespace):
         command="prefer",
         toolset="core/preferences/set",
     )
-    def set_preference(self, domain: str, name: str, value: Any, confidence: float = 1.0) -> Preference:
+    def set_preference(self, domain: str, name: str, value: Any, confidence: Unit = 1.0) -> Preference:
         """Remember what the user wants: domain "git", name "merge style", value "rebase"."""
         preference = Preference(domain=domain, name=name, value=value)
         self._write([_preference_draft(preference, confidence)])

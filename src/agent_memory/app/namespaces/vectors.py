@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from agent_memory.app.operations import Namespace, Permission, operation
-from agent_memory.models.errors import InvalidInput
+from agent_memory.models.limits import Hits
 from agent_memory.models.model import Model, Name
-
-MOST = 1000
 
 
 class VectorMatch(Model):
@@ -29,11 +27,13 @@ class Vectors(Namespace):
 
     @operation("vectors.query", "POST /vectors/{namespace}/near")
     def query(
-        self, namespace: Name, vector: list[float], k: int = 10, where: dict[str, Any] | None = None
+        self,
+        namespace: Name,
+        vector: list[float],
+        k: Hits = 10,
+        where: dict[str, Any] | None = None,
     ) -> list[VectorMatch]:
         """The nearest, among those whose metadata equals `where` in every field it names."""
-        if not 1 <= k <= MOST:
-            raise InvalidInput(f"k: {k}; use 1 to {MOST}", field="k")
         found = self._client.runtime.store.vectors.query(self._inside(namespace), vector, k, where)
         return [VectorMatch(id=match.id, score=match.score, metadata=dict(match.metadata)) for match in found]
 

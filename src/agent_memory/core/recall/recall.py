@@ -19,6 +19,7 @@ from agent_memory.core.write.embed import Embedding
 from agent_memory.models.answer import Recalled
 from agent_memory.models.errors import InvalidInput, PartMissing
 from agent_memory.models.kinds.kind import fold
+from agent_memory.models.limits import LONGEST_QUERY, MOST_HITS
 from agent_memory.models.model import clean_text, new_id
 from agent_memory.models.moment import from_micros
 from agent_memory.models.record import Record, Scope
@@ -28,8 +29,6 @@ from agent_memory.ports.reranker import Reranker
 from agent_memory.ports.spans import span, tell
 
 CATCH_UP_SECONDS = 0.2
-LONGEST_QUERY = 20_000
-MOST_HITS = 1000
 
 
 @dataclass(frozen=True)

@@ -140,12 +140,15 @@ class Writer:
             record = self._record(expect.id)
         elif expect.key is not None:
             record = self.keyed(expect.key, self.names.number(expect.kind or ""))
+        self._check_version(record, expect.version, expect.id or expect.key)
+
+    def _check_version(self, record: int | None, version: int, name: str | None) -> None:
         number = 0
         if record is not None:
             number = max((row.number for row, _ in self._current(record)), default=0)
-        if number != expect.version:
+        if number != version:
             raise Changed(
-                f"{expect.id or expect.key}: version {expect.version} was expected, the store has {number}",
+                f"{name}: version {version} was expected, the store has {number}",
                 hint="read it again and repeat the change",
             )
 
@@ -285,6 +288,8 @@ class Writer:
         if id in self.erasing.along:  # named, and gone already with what it was derived from
             return Outcome(Effect.ERASED, id)
         record, scope = self.find(change.id, to_change=True)
+        if change.version is not None:
+            self._check_version(record, change.version, id)
         derived = []
         if change.with_derived:
             mine = [one for one in self.author.scope.readable() if one.user == self.author.scope.user]

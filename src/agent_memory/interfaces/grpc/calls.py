@@ -11,7 +11,7 @@ import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import Executor
 from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby
 from operator import itemgetter
 from typing import Any, TypeVar
@@ -24,6 +24,7 @@ from pydantic_core import to_json
 from agent_memory.app.news import Follower
 from agent_memory.app.service import Caller, Claim, Service
 from agent_memory.app.transfer import PAGE, Import
+from agent_memory.interfaces.grpc.inbox import Inbox
 from agent_memory.interfaces.grpc.schema import RESULT, Method
 from agent_memory.interfaces.grpc.status import abort
 from agent_memory.interfaces.grpc.streams import RESTORE, Imported, Session
@@ -34,8 +35,8 @@ from agent_memory.ports.abandon import Call
 
 SAID = ("tenant", "user", "agent", "conversation")
 MOST_STREAMS = 16
+HELD_OF_IMPORT = 8 * 1024 * 1024  # bytes of one import, before they are written
 FOLLOWED = "Journal"
-BODY_SECONDS = 30.0  # for the message of a call
 T = TypeVar("T")
 
 log = spans.log("agent_memory.grpc")
@@ -49,6 +50,7 @@ class Desk:
     threads: Executor
     stopping: threading.Event
     slots: threading.BoundedSemaphore  # for streams
+    inbox: Inbox = field(default_factory=lambda: Inbox())
 
     def handler(self, method: Method, takes: Any, gives: Any) -> Any:
         """Messages are read and written in here: what cannot be read is the caller's mistake, not an inner error. To
@@ -86,8 +88,10 @@ class _Route:
 
     async def answer(self, messages: AsyncIterator[bytes], context: Any) -> bytes:
         async with _telling(context):
-            caller = await self.desk.run(self._identified, claimed(context))
-            return await self.desk.run(self._answered, caller, await _only(messages), carried(context))
+            claim = claimed(context)
+            caller = await self.desk.run(self._identified, claim)
+            async with self.desk.inbox.message(messages, claim.token) as raw:
+                return await self.desk.run(self._answered, caller, raw, carried(context))
         raise AssertionError("a call that failed was aborted")
 
     def _identified(self, claim: Claim) -> Caller:
@@ -111,8 +115,10 @@ class _Route:
         assert self.method.stream is not None
         async with _telling(context):
             with self.desk.slot():
-                session = await self.desk.run(self._session, claimed(context), carried(context))
-                pages = self.method.stream.run(session, self._read(await _only(messages)))
+                claim = claimed(context)
+                session = await self.desk.run(self._session, claim, carried(context))
+                async with self.desk.inbox.message(messages, claim.token) as raw:
+                    pages = self.method.stream.run(session, self._read(raw))
                 with self.desk.service.news.followed() if self.method.name == FOLLOWED else nullcontext() as follower:
                     while (page := await self.desk.run(self._page, pages)) is not None:
                         for one in page:
@@ -139,7 +145,7 @@ class _Route:
                 page: list[bytes] = []
                 async for raw in messages:
                     page.append(raw)
-                    if len(page) == PAGE:
+                    if len(page) == PAGE or sum(map(len, page)) >= HELD_OF_IMPORT:
                         await self.desk.run(self._take, taken, page)
                         page = []
                 await self.desk.run(self._take, taken, page)
@@ -177,17 +183,6 @@ class _Route:
         message = self.gives()
         self.method.response.fill(message, {RESULT: value})
         return bytes(message.SerializeToString())
-
-
-async def _only(messages: AsyncIterator[bytes]) -> bytes:
-    """The message of a call that has one."""
-    try:
-        async with asyncio.timeout(BODY_SECONDS):
-            async for message in messages:
-                return message
-    except TimeoutError:
-        raise InvalidInput(f"the request did not come within {BODY_SECONDS:g} seconds") from None
-    raise InvalidInput("the request has no message")
 
 
 def claimed(context: Any) -> Claim:

@@ -10,7 +10,7 @@ from typing import Any
 
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory, struct_pb2, timestamp_pb2
 
-from agent_memory.interfaces.grpc.schema import FILE, PACKAGE, Schema
+from agent_memory.interfaces.grpc.schema import FILE, GO_PACKAGE, PACKAGE, Schema
 from agent_memory.interfaces.grpc.shapes import Enum, Field, Message
 
 Proto = descriptor_pb2.FieldDescriptorProto
@@ -25,6 +25,7 @@ SCALARS = {
 def file_of(schema: Schema) -> Any:
     """The whole schema as one file descriptor."""
     made = descriptor_pb2.FileDescriptorProto(name=FILE, package=PACKAGE, syntax="proto3")
+    made.options.go_package = GO_PACKAGE
     made.dependency.extend(["google/protobuf/struct.proto", "google/protobuf/timestamp.proto"])
     enums = schema.shapes.enums
     for _, message in sorted(schema.shapes.messages.items()):

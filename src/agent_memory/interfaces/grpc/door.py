@@ -15,13 +15,14 @@ from grpc_reflection.v1alpha import reflection, reflection_pb2
 from agent_memory.app.service import Service
 from agent_memory.interfaces.grpc import descriptor, status
 from agent_memory.interfaces.grpc.calls import MOST_STREAMS, Desk
+from agent_memory.interfaces.grpc.inbox import MOST_BYTES
+from agent_memory.interfaces.grpc.reflection import Known
 from agent_memory.interfaces.grpc.schema import PACKAGE, schema
 from agent_memory.interfaces.tls import Tls
 from agent_memory.models.errors import InvalidInput
 
 WORKERS = 16
 MOST_CALLS = 2000  # at once, those that wait included; more are refused, and may try again
-MOST_BYTES = 16 * 1024 * 1024
 OPTIONS = (
     ("grpc.max_receive_message_length", MOST_BYTES),
     ("grpc.max_send_message_length", 4 * MOST_BYTES),
@@ -62,8 +63,9 @@ class Door:
 
     async def _add_services(self) -> None:
         made = schema()
+        file = descriptor.file_of(made)
         pool = descriptor.pool_of(
-            descriptor.file_of(made),
+            file,
             health_pb2.DESCRIPTOR.serialized_pb,
             reflection_pb2.DESCRIPTOR.serialized_pb,
             *status.FILES,
@@ -83,7 +85,7 @@ class Door:
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._server)
         for name in ("", *names):
             await self._health.set(name, health_pb2.HealthCheckResponse.SERVING)
-        reflection.enable_server_reflection(names, self._server, pool)
+        reflection.enable_server_reflection(names, self._server, Known(pool, made, file))
 
     def stop(self, grace: float = 10.0) -> None:
         """No new calls; those in flight have so many seconds to finish. When this returns no thread is left."""

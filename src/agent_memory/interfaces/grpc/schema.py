@@ -18,6 +18,8 @@ from agent_memory.interfaces.grpc.shapes import REQUIRED, Enum, Message, Shapes,
 
 PACKAGE = "agent_memory.v1"
 FILE = "agent_memory/v1/memory.proto"
+GO_PACKAGE = "agent_memory/v1;agentmemoryv1"
+"""Where `protoc-gen-go` puts what it makes, below the folder that it is told, and what it calls it."""
 RESULT = "result"
 TOP = "retriever"  # where operations without a namespace are found, as in the reference
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from agent_memory.interfaces.grpc.schema import PACKAGE, Method, Schema
+from agent_memory.interfaces.grpc.schema import GO_PACKAGE, PACKAGE, Method, Schema
 from agent_memory.interfaces.grpc.shapes import Enum, Message
 
 HEAD = f"""\
@@ -20,6 +20,8 @@ package {PACKAGE};
 
 import "google/protobuf/struct.proto";
 import "google/protobuf/timestamp.proto";
+
+option go_package = "{GO_PACKAGE}";
 """
 
 

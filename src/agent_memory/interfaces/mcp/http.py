@@ -1,7 +1,8 @@
 """MCP over streamable HTTP, as a part of an application that has other doors, too.
 
 No sessions are kept: each request says who calls and is answered by itself, so a restart of the server is not noticed.
-What guards the application (Host, Origin, key, JSON, size) stands before this as before everything else.
+What guards the application (Host, Origin, key, JSON, size, how many values) stands before this as before everything
+else. The SDK parses a body on the event loop, so that it gets none of more than the longest text that a tool takes.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from agent_memory.app.service import Caller, Service
 from agent_memory.interfaces.mcp.server import Door
 
-MOST_BYTES = 16 * 1024 * 1024
+MOST_BYTES = 8 * 1024 * 1024
 
 Identify = Callable[[Request], Caller]
 

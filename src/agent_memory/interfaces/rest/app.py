@@ -8,8 +8,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from fastapi import FastAPI, Request
-from fastapi.openapi.utils import get_openapi
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
 from agent_memory import __version__
 from agent_memory.app.service import Caller, Service
@@ -17,6 +16,7 @@ from agent_memory.interfaces.rest import pages, problems
 from agent_memory.interfaces.rest.answers import Answers
 from agent_memory.interfaces.rest.call import call_router
 from agent_memory.interfaces.rest.compat import compat_router
+from agent_memory.interfaces.rest.description import described
 from agent_memory.interfaces.rest.entrance import Entrance, claimed, identified, known
 from agent_memory.interfaces.rest.guard import Guard
 from agent_memory.interfaces.rest.limits import Limits
@@ -58,7 +58,7 @@ def create_app(service: Service, hosts: frozenset[str] = frozenset(), **limits: 
         telemetry=SILENT,
     )
     app.state.identify, app.state.stopping = known, threading.Event()
-    app.openapi = lambda: _described(app)  # type: ignore[method-assign]
+    app.openapi = lambda: described(app)  # type: ignore[method-assign]
     problems.install(app)
     metrics = Metrics(service)
     _operate(app, service, metrics)
@@ -109,6 +109,10 @@ def _operate(app: FastAPI, service: Service, metrics: Metrics) -> None:
         service.admit(claimed(request), "GET /openapi.json")
         return answered(app.openapi())
 
+    @app.get("/", include_in_schema=False)
+    async def top() -> Response:
+        return RedirectResponse("docs")
+
     @app.get("/docs", include_in_schema=False)
     def docs(request: Request) -> Response:
         service.admit(claimed(request), "GET /docs")
@@ -129,12 +133,3 @@ def _checks(service: Service) -> dict[str, str]:
         except AgentMemoryError as error:
             found[name] = error.message
     return found
-
-
-def _described(app: FastAPI) -> dict[str, Any]:
-    """OpenAPI, with the one form of every error."""
-    if app.openapi_schema is None:
-        made = get_openapi(title=app.title, version=app.version, routes=app.routes)
-        made["components"]["schemas"][problems.Problem.__name__] = problems.Problem.model_json_schema()
-        app.openapi_schema = made
-    return app.openapi_schema

@@ -7,6 +7,7 @@ from starlette.responses import Response
 
 from agent_memory.app.operations import TABLE
 from agent_memory.app.service import Service
+from agent_memory.interfaces.rest.description import TAKEN, reference
 from agent_memory.interfaces.rest.entrance import known
 from agent_memory.interfaces.rest.headers import Said
 from agent_memory.interfaces.rest.problems import problem
@@ -17,7 +18,17 @@ from agent_memory.interfaces.threads import threaded
 def call_router(service: Service) -> APIRouter:
     made = APIRouter(prefix="/v1/call")
 
-    @made.post("/{operation}", responses=ERRORS, response_model=None, tags=["call"])
+    body = {"content": {"application/json": {"schema": {"type": "object"}}}}
+    headers = [reference("parameters", name) for name in TAKEN]
+
+    @made.post(
+        "/{operation}",
+        operation_id="call_operation",
+        responses=ERRORS,
+        response_model=None,
+        tags=["call"],
+        openapi_extra={"requestBody": body, "parameters": headers},
+    )
     async def call(operation: str, request: Request) -> Response:
         """Any operation by its name; the body is its arguments as a JSON object."""
         declared = TABLE.get(operation)

@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from agent_memory.app import episodes
 from agent_memory.app.service import Service
+from agent_memory.interfaces.rest.description import IDEMPOTENCY_KEY, reference
 from agent_memory.interfaces.rest.entrance import known
 from agent_memory.interfaces.rest.headers import Said
 from agent_memory.interfaces.rest.routes import ERRORS, Bodied, Given, answered, read_object
@@ -63,9 +64,16 @@ def compat_router(service: Service) -> APIRouter:
         responses={201: {"model": StoredMemory}, **ERRORS},
         response_model=None,
         route_class_override=Bodied,
+        operation_id="memory_store",
+        openapi_extra={"parameters": [reference("parameters", IDEMPOTENCY_KEY)]},
     )
 
-    @made.get("/retrieve", responses={200: {"model": list[Retrieved]}, **ERRORS}, response_model=None)
+    @made.get(
+        "/retrieve",
+        operation_id="memory_retrieve",
+        responses={200: {"model": list[Retrieved]}, **ERRORS},
+        response_model=None,
+    )
     async def retrieve_memories(
         request: Request,
         q: Annotated[str, Query(min_length=1)],
@@ -76,12 +84,12 @@ def compat_router(service: Service) -> APIRouter:
         found = await threaded(lambda: episodes.retrieve(service.named(known(request)), q, k, time_weight))
         return answered(found)
 
-    @made.post("/consolidate", responses=ERRORS, response_model=None)
+    @made.post("/consolidate", operation_id="memory_consolidate", responses=ERRORS, response_model=None)
     async def consolidate_memory(request: Request) -> Response:
         """Make the vectors that are still missing. Merging and pruning come with upkeep."""
         return answered(await threaded(lambda: episodes.consolidate(service.named(known(request)))))
 
-    @made.get("/stats", responses=ERRORS, response_model=None)
+    @made.get("/stats", operation_id="memory_stats", responses=ERRORS, response_model=None)
     async def memory_stats(request: Request) -> Response:
         """Counts, bytes on disk, resident memory, compression ratio, access statistics."""
         return answered(await threaded(lambda: episodes.stats(service.named(known(request)))))

@@ -17,7 +17,7 @@ from agent_memory.models.errors import AgentMemoryError
 
 Identify = Callable[[Request], Caller]
 CALLER = "agent_memory.caller"
-OPEN = frozenset({"/healthz", "/readyz", "/metrics", "/docs", "/openapi.json"})
+OPEN = frozenset({"/", "/healthz", "/readyz", "/metrics", "/docs", "/openapi.json"})
 """What needs no caller. Everything else does, also what is not there."""
 
 

@@ -24,7 +24,7 @@ App = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
 LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
 JSON_TYPES = ("application/json", "application/x-ndjson")
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
-PAGES = frozenset({"/docs"})
+PAGES = frozenset({"/", "/docs"})
 """For people: a link elsewhere may lead there."""
 FOREIGN = frozenset({"cross-site", "same-site"})
 FOLLOWED = {"sec-fetch-mode": "navigate", "sec-fetch-dest": "document"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import typing
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
@@ -10,12 +11,31 @@ from typing import Any
 from starlette.datastructures import URL
 
 from agent_memory.app.operations import Operation, Permission
+from agent_memory.interfaces.rest.description import IDEMPOTENCY_KEY, IF_MATCH, reference
 from agent_memory.models.errors import Changed, InvalidInput
 from agent_memory.models.record import Record
 
 _TAG = re.compile(r'"(\d{1,18})"')
 CURSORS: Mapping[str, str] = MappingProxyType({"after_id": "id", "after_seq": "seq", "after": "seq"})
 """Arguments that continue a page, and what of its last item they take."""
+ARGUMENTS: Mapping[str, str] = MappingProxyType({"idempotency_key": IDEMPOTENCY_KEY, "if_version": IF_MATCH})
+"""Arguments that a header can give."""
+
+
+def takes(operation: Operation) -> list[dict[str, str]]:
+    """The headers that are arguments of an operation, as its description names them."""
+    if operation.permission is Permission.READ:
+        return []
+    return [reference("parameters", part) for name, part in ARGUMENTS.items() if name in operation.signature]
+
+
+def gives(operation: Operation) -> dict[str, dict[str, str]]:
+    """The headers of its answer."""
+    gave = typing.get_type_hints(operation.function).get("return")
+    if Record in (gave, *typing.get_args(gave)) and typing.get_origin(gave) is not list:
+        return {"ETag": reference("headers", "ETag")}
+    pages = typing.get_origin(gave) is list and "limit" in operation.signature and CURSORS.keys() & operation.signature
+    return {"Link": reference("headers", "Link")} if pages else {}
 
 
 class Said:

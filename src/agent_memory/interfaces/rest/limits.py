@@ -1,6 +1,7 @@
 """How large a request may be, how slowly it may come, how long it may take, and how much all of them may hold.
 
-A body is read before any route is asked, so that one that is too large or never ends costs nobody else anything. What
+A body is read before any route is asked, so that one that is too large or never ends costs nobody else anything; and so
+that nobody parses one with so many values that everybody else would wait for it. What
 streams (an import) is read by its route, line by line, and only has to keep coming.
 """
 
@@ -12,9 +13,11 @@ from typing import Any
 
 from starlette.responses import Response
 
+from agent_memory.app.weight import MOST_VALUES, too_heavy
 from agent_memory.interfaces.rest.answers import Refused, has_body
 from agent_memory.interfaces.rest.guard import READING, App, Message, Receive, Send
 from agent_memory.interfaces.rest.problems import problem
+from agent_memory.interfaces.threads import threaded
 
 MOST_BYTES = 16 * 1024 * 1024
 HELD_BYTES = 4 * MOST_BYTES
@@ -123,7 +126,10 @@ class Limits:
                         break
         except TimeoutError:
             raise Refused(self._too_slow()) from None
-        return _replay({"type": "http.request", "body": body.joined(), "more_body": False}, receive)
+        whole = body.joined()
+        if len(whole) > MOST_VALUES and (heavy := await threaded(lambda: too_heavy(whole))) is not None:
+            raise Refused(problem(413, heavy.message, "too_large", hint=heavy.hint))
+        return _replay({"type": "http.request", "body": whole, "more_body": False}, receive)
 
     def _coming(self, receive: Receive) -> Receive:
         async def next_part() -> Message:

@@ -8,6 +8,8 @@ from typing import Any
 from fastapi import FastAPI
 from starlette.responses import HTMLResponse
 
+from agent_memory.interfaces.rest.description import SCOPE
+
 STYLE = (
     "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#1b1f24}"
     "code{font-family:ui-monospace,monospace}summary{cursor:pointer;padding:.2rem 0}"
@@ -27,14 +29,17 @@ def docs(app: FastAPI) -> HTMLResponse:
     body = "".join(f"<h2>{escape(tag)}</h2>{''.join(found)}" for tag, found in sorted(groups.items()))
     title = escape(f"{told['info']['title']} {told['info']['version']}")
     head = f"<!doctype html><html lang=en><meta charset=utf-8><title>{title}</title><style>{STYLE}</style>"
-    lead = 'Bodies are JSON. For programs: <a href="openapi.json">openapi.json</a>.'
+    scope = ", ".join(f"<code>{one['name']}</code>" for one in SCOPE.values())
+    lead = f'Bodies are JSON. Whose memory it is: {scope}. For programs: <a href="openapi.json">openapi.json</a>.'
     return HTMLResponse(f"{head}<h1>{title}</h1><p>{lead}</p>{body}</html>", headers=HEADERS)
 
 
 def _operation(method: str, path: str, one: dict[str, Any], told: dict[str, Any]) -> str:
+    parameters = [_resolved(given, told) for given in one.get("parameters", ())]
     rows = [
         (given["name"], given["in"], given.get("required", False), given["schema"])
-        for given in one.get("parameters", ())
+        for given in parameters
+        if given not in SCOPE.values()
     ]
     content = one.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
     shape = _resolved(content, told)
@@ -53,7 +58,8 @@ def _operation(method: str, path: str, one: dict[str, Any], told: dict[str, Any]
 
 def _resolved(schema: dict[str, Any], told: dict[str, Any]) -> dict[str, Any]:
     if ref := schema.get("$ref"):
-        found: dict[str, Any] = told["components"]["schemas"][ref.rpartition("/")[2]]
+        _, _, kind, name = ref.split("/")
+        found: dict[str, Any] = told["components"][kind][name]
         return found
     return schema
 

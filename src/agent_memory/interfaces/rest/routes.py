@@ -17,8 +17,9 @@ from starlette.responses import Response
 
 from agent_memory.app.operations import TABLE, Operation, storable
 from agent_memory.app.service import Service
+from agent_memory.interfaces.rest.description import reference
 from agent_memory.interfaces.rest.entrance import known
-from agent_memory.interfaces.rest.headers import Said, told
+from agent_memory.interfaces.rest.headers import Said, gives, takes, told
 from agent_memory.interfaces.rest.problems import Problem
 from agent_memory.interfaces.threads import threaded
 from agent_memory.models.errors import InvalidInput
@@ -26,7 +27,10 @@ from agent_memory.models.model import Model
 
 _PATH = re.compile(r"{(\w+)}")
 _QUERY = frozenset({"GET", "DELETE"})
-_PROBLEM = {"content": {"application/problem+json": {"schema": {"$ref": f"#/components/schemas/{Problem.__name__}"}}}}
+_PROBLEM = {
+    "content": {"application/problem+json": {"schema": reference("schemas", Problem.__name__)}},
+    "headers": {"Retry-After": reference("headers", "RetryAfter")},
+}
 ERRORS: dict[int | str, dict[str, Any]] = {
     "4XX": {"description": "a problem of the request", **_PROBLEM},
     "5XX": {"description": "a problem of the server", **_PROBLEM},
@@ -62,19 +66,22 @@ def read_object(body: bytes) -> dict[str, Any]:
 def router(service: Service) -> APIRouter:
     """Every operation as a resource."""
     made = APIRouter(prefix="/v1")
-    for operation in sorted(TABLE.values(), key=lambda one: "{" in one.route.rpartition("/")[2]):
-        method, path = operation.route.split(" ")
+    routed = [(one, one.route, "") for one in TABLE.values()]
+    routed += [(one, one.of_one, "_one") for one in TABLE.values() if one.of_one is not None]
+    for operation, route, suffix in sorted(routed, key=lambda one: "{" in one[1].rpartition("/")[2]):
+        method, path = route.split(" ")
         made.add_api_route(
             _PATH.sub(r"{\1:path}", path),  # an id may hold a slash
-            _endpoint(operation, service),
+            _endpoint(operation, route, service),
             methods=[method],
             route_class_override=APIRoute if method in _QUERY else Bodied,
-            operation_id=operation.name.replace(".", "_"),
+            operation_id=operation.name.replace(".", "_") + suffix,
             summary=operation.summary,
             description=inspect.getdoc(operation.function),
             tags=[operation.name.rpartition(".")[0] or "retriever"],
-            responses={200: {"model": _answer(operation)}, **ERRORS},
+            responses={200: {"model": _answer(operation), "headers": gives(operation)}, **ERRORS},
             response_model=None,
+            openapi_extra={"parameters": takes(operation)},
         )
     return made
 
@@ -88,12 +95,15 @@ def _answer(operation: Operation) -> Any:
     return Any if gives is type(None) else gives
 
 
-def _endpoint(operation: Operation, service: Service) -> Callable[..., Any]:
+def _endpoint(operation: Operation, route: str, service: Service) -> Callable[..., Any]:
     """A function with the signature that FastAPI reads: path parameters, and one model for the rest."""
-    method, path = operation.route.split(" ")
+    method, path = route.split(" ")
     in_path = _PATH.findall(path)
+    of_one = route == operation.of_one
 
     def answer(request: Request, named: dict[str, Any], given: dict[str, Any]) -> Response:
+        if of_one:
+            named = {"ids": [named["id"]]}
         if twice := named.keys() & given.keys():
             field = twice.pop()
             raise InvalidInput(f"{field}: is in the path", hint="leave it out of the body", field=field)
@@ -109,13 +119,14 @@ def _endpoint(operation: Operation, service: Service) -> Callable[..., Any]:
         return await threaded(lambda: answer(request, request.path_params, read_object(raw)))
 
     endpoint = query if method in _QUERY else body
-    endpoint.__signature__ = _signature(operation, in_path, in_query=method in _QUERY)  # type: ignore[attr-defined]
+    taken = {*in_path, "ids"} if of_one else set(in_path)
+    rest = [name for name in operation.signature if name not in taken]
+    endpoint.__signature__ = _signature(operation, in_path, rest, in_query=method in _QUERY)  # type: ignore[attr-defined]
     endpoint.__name__ = operation.name.replace(".", "_")
     return endpoint
 
 
-def _signature(operation: Operation, in_path: list[str], *, in_query: bool) -> inspect.Signature:
-    rest = [name for name in operation.signature if name not in in_path]
+def _signature(operation: Operation, in_path: list[str], rest: list[str], *, in_query: bool) -> inspect.Signature:
     parameters = [_parameter("request", Request), *(_parameter(name, Annotated[str, Path()]) for name in in_path)]
     if rest:
         shape = shape_of(operation, rest, in_query=in_query)

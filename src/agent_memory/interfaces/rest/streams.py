@@ -9,7 +9,7 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from contextlib import ExitStack, contextmanager
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Query, Request
 from pydantic_core import to_json
@@ -30,6 +30,9 @@ from agent_memory.models.record import Linked
 from agent_memory.ports.spans import untold
 
 NDJSON = "application/x-ndjson"
+EVENTS = "text/event-stream"
+LINES: dict[str, Any] = {"schema": {"type": "string"}}
+STREAMED: dict[str, Any] = {kind: {200: {"content": {kind: LINES}}, **ERRORS} for kind in (NDJSON, EVENTS)}
 QUIET_SECONDS = 15.0
 STREAMS_OF_A_KEY = 16  # callers without a key count as one
 MOST_STREAMS = 128
@@ -84,13 +87,14 @@ def stream_router(service: Service) -> APIRouter:
         return StreamingResponse(_lines(first, pages), media_type=NDJSON)
 
     export_records.__annotations__["given"] = Annotated[chosen, Query()]
-    made.get("/export", response_model=None, responses={200: {"content": {NDJSON: {}}}, **ERRORS})(export_records)
+    made.get("/export", operation_id="streams_export", response_model=None, responses=STREAMED[NDJSON])(export_records)
 
     @made.post(
         "/import",
+        operation_id="streams_import",
         response_model=None,
         responses={200: {"model": Imported}, **ERRORS},
-        openapi_extra={"requestBody": {"content": {NDJSON: {"schema": {"type": "string"}}}}},
+        openapi_extra={"requestBody": {"content": {NDJSON: LINES}}},
     )
     async def import_records(
         request: Request, restore_forgotten: Annotated[bool, Query(description="store what was forgotten, too")] = False
@@ -102,7 +106,7 @@ def stream_router(service: Service) -> APIRouter:
         _, call = _lasting(service, request)
         return await _import(call, request.stream(), restore_forgotten)
 
-    @made.get("/journal/stream", response_model=None, responses={200: {"content": {"text/event-stream": {}}}, **ERRORS})
+    @made.get("/journal/stream", operation_id="streams_journal", response_model=None, responses=STREAMED[EVENTS])
     async def journal_stream(
         request: Request,
         after: Annotated[int | None, Query(ge=0, le=2**62)] = None,
@@ -127,7 +131,7 @@ class _Following(StreamingResponse):
     """Server-sent events, and the slot that they take until they end: also if they never begin."""
 
     def __init__(self, events: AsyncIterator[bytes], slot: ExitStack) -> None:
-        super().__init__(events, media_type="text/event-stream", headers={"cache-control": "no-store"})
+        super().__init__(events, media_type=EVENTS, headers={"cache-control": "no-store"})
         self._slot = slot
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

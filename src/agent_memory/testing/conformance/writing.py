@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from agent_memory.models.errors import Conflict, NotFound
+from agent_memory.models.errors import Changed, Conflict, NotFound
 from agent_memory.models.moment import from_micros
 from agent_memory.models.record import Status
 from agent_memory.ports.changes import Amend, Author, Change, Connect, Disconnect, Effect, Erase, Expect, Once
@@ -222,6 +222,18 @@ class PreconditionConformance:
         write(store, put("one", id="a", key="k"), Erase("a"))
         expect = [Expect(0, id="a"), Expect(0, kind="note", key="k")]
         store.records.apply([put("two", id="a", key="k")], author=ME, now=NOW, expect=expect)
+
+    def test_a_record_that_changed_is_not_erased(self, store: Store) -> None:
+        """Whether it is the agent's own or of the user whom the agent works for."""
+        write(store, put("one", id="a"), put("two", id="a"))
+        agent = Author(ALICE.model_copy(update={"agent": "bot"}), "tester")
+        with pytest.raises(Changed, match="version 1 was expected, the store has 2"):
+            store.records.apply([Erase("a", version=1)], author=agent, now=NOW)
+        assert [record.text for record in store.records.get(view(), ["a"])] == ["two"]
+        applied = store.records.apply([Erase("a", version=2)], author=agent, now=NOW)
+        assert applied.erased == ("a",)
+        with pytest.raises(NotFound):
+            store.records.apply([Erase("a", version=2)], author=agent, now=NOW)
 
     def test_a_key_belongs_to_its_kind(self, store: Store) -> None:
         write(store, put("one", id="a", key="k", kind="note"))

@@ -91,6 +91,8 @@ class Writer:
         if id in self.along:
             return Outcome(Effect.ERASED, id)
         entry = self._own(change.id)
+        if change.version is not None:
+            self._check_version(entry, change.version)
         mine = [scope for scope in self.scope.readable() if scope.user == self.scope.user]
         others = derived(self.world, entry, mine) if change.with_derived else []
         for one in (entry, *others):
@@ -105,9 +107,12 @@ class Writer:
             entry = self._mine(expect.id)
         elif expect.key is not None:
             entry = self._keyed(expect.kind or "", expect.key)
+        self._check_version(entry, expect.version)
+
+    def _check_version(self, entry: Entry | None, version: int) -> None:
         number = self._last_number(entry) if entry else 0
-        if number != expect.version:
-            raise Changed(f"version {expect.version} was expected, the store has {number}", hint="read it again")
+        if number != version:
+            raise Changed(f"version {version} was expected, the store has {number}", hint="read it again")
 
     # -- which record
 

@@ -1,0 +1,29 @@
+"""How much may be asked for at once, and how long a text may be: said in every door's description, and kept there."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
+
+from agent_memory.models.model import clean_text, of_length
+from agent_memory.models.record import LONGEST_TEXT
+
+LONGEST_QUERY = 20_000
+MOST_HITS = 1000
+MOST_DENIALS = 10_000
+
+Query = Annotated[str, AfterValidator(clean_text), of_length(1, LONGEST_QUERY)]
+RecordText = Annotated[str, AfterValidator(clean_text), of_length(0, LONGEST_TEXT)]
+Hits = Annotated[int, Field(ge=1, le=MOST_HITS)]
+Bundled = Annotated[int, Field(ge=1, le=200)]
+Many = Annotated[int, Field(ge=1, le=10_000)]
+Few = Annotated[int, Field(ge=1, le=1000)]
+"""Of a list whose lines have to be put together: receipts, commits."""
+Denials = Annotated[int, Field(ge=1, le=MOST_DENIALS)]
+Tokens = Annotated[int, Field(ge=1, le=1_000_000)]
+PerConversation = Annotated[int, Field(ge=0)]
+Depth = Annotated[int, Field(ge=1, le=6)]
+Priority = Annotated[int, Field(ge=1, le=5)]
+Milliseconds = Annotated[int, Field(ge=0, le=2**53)]
+Days = Annotated[float, Field(gt=0, le=36_500)]
