@@ -15,6 +15,7 @@ from talking import refused, told
 
 from agent_memory import AgentMemory
 from agent_memory.app.operations import TABLE, Namespace, Permission, operation
+from agent_memory.app.registry import installed_kinds
 from agent_memory.app.service import Caller, Service
 from agent_memory.core.context.tokens import estimate
 from agent_memory.interfaces.mcp import places, prompts
@@ -63,13 +64,27 @@ def test_descriptions_schemas_and_hints(inside: Any) -> None:
         for schema in (tool.input_schema, tool.output_schema):
             Draft202012Validator.check_schema(schema)
             assert not re.search(r"\$ref|embedding|\"title\"", str(schema)), tool.name
-        assert all("description" in one for name, one in tool.input_schema["properties"].items() if name != "action")
     hints = {tool.name: tool.annotations for tool in listed}
     assert hints["recall"].read_only_hint and hints["recall"].idempotent_hint
     assert not hints["add"].read_only_hint and not hints["add"].idempotent_hint and not hints["add"].destructive_hint
     assert hints["forget"].destructive_hint
     assert hints["revise"].idempotent_hint and not hints["revise"].destructive_hint
     assert not any(one.open_world_hint for one in hints.values())
+
+
+def test_words_are_for_a_model_and_not_for_a_shell(inside: Any) -> None:
+    kinds = set(installed_kinds())
+    for tool in inside(Client.list_tools, "all").tools:
+        said = json.dumps([tool.description, tool.input_schema], ensure_ascii=False)
+        assert not re.search(r"several times|\[default|AGENT_MEMORY|`agent-memory|date-time|insight …", said), tool.name
+        assert all(abs(int(number)) < 2**53 for number in re.findall(r"-?\d{15,}", said)), tool.name
+        for name, one in tool.input_schema["properties"].items():
+            assert one.get("description") != name.replace("_", " "), (tool.name, name)
+            if name == "kind":
+                assert set(one["enum"]) <= kinds
+    tools = {one.name: one.input_schema["properties"] for one in inside(Client.list_tools, "all").tools}
+    assert "go" in tools["forget"]["ids"]["description"]
+    assert tools["rules"]["action"]["type"] == "string" and tools["rules"]["command"]["type"] == "string"
 
 
 def test_the_list_of_tools_is_affordable(inside: Any) -> None:

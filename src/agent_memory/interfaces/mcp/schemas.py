@@ -13,17 +13,20 @@ from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
 
 from agent_memory.app.operations import Operation
-from agent_memory.interfaces.cli.wording import explained
-from agent_memory.interfaces.mcp.places import Tool
+from agent_memory.app.registry import installed_kinds
+from agent_memory.interfaces.mcp.places import VECTORS, Tool, whole
+from agent_memory.interfaces.mcp.wording import about
 from agent_memory.models.recipe import Recipe
 
 Schema = dict[str, Any]
 
 ACTION = "action"
 BUDGET = "max_tokens"
+FARTHEST = 2**53
 LEAST, USUAL, MOST = 300, 2000, 100_000
-VECTORS = frozenset({"embedding", "query_embedding", "vector"})
 _NOISE = frozenset({"title"})
+_BOUNDS = frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"})
+_PEDANTIC = frozenset({"format", "additionalProperties", "minLength", "maxLength"})
 _DEMANDS = frozenset({"required", "minItems", "minLength", "maxLength", "format", "default", "description"})
 
 
@@ -63,17 +66,39 @@ def arguments(tool: Tool) -> Schema:
 
 
 @functools.cache
-def _arguments(operation: Operation) -> Schema:
+def _fields(operation: Operation) -> tuple[Schema, frozenset[str]]:
+    """What a call says by name, and what it must say. The fields of an object stand among the other arguments."""
     schema = _writable(plain(operation.arguments.model_json_schema(schema_generator=_Plain)))
-    required = set(schema.get("required", ()))
-    properties: Schema = {}
-    for name, one in schema.get("properties", {}).items():
-        if name in VECTORS:
-            continue
-        if _names_recipe(operation.signature[name].annotation):
-            one = {"type": "string", "default": one.get("default", "default")}
-        properties[name] = {**_without_null(one), "description": explained(operation.name, name)}
-    return {"properties": properties, "required": sorted(required & properties.keys())}
+    properties, required = schema.get("properties", {}), set(schema.get("required", ()))
+    if (part := whole(operation)) is not None:
+        inner = properties.pop(part.name)
+        properties |= inner["properties"]
+        required |= set(inner.get("required", ()))
+    found = {name: _without_null(one) for name, one in properties.items() if name not in VECTORS}
+    return found, frozenset(required & found.keys())
+
+
+@functools.cache
+def _arguments(operation: Operation) -> Schema:
+    found, required = _fields(operation)
+    properties = {name: {**_sayable(operation, name, one), **about(operation, name)} for name, one in found.items()}
+    return {"properties": properties, "required": sorted(required)}
+
+
+def _sayable(operation: Operation, name: str, schema: Schema) -> Schema:
+    """For a model: no bounds of 64 bits, no one form of dates, the kinds there are, and a recipe by its name (its two
+    dozen numbers are for programs)."""
+    parameter = operation.signature.get(name)
+    if parameter is not None and Recipe in typing.get_args(parameter.annotation):
+        return {"type": "string", "default": schema.get("default", "default")}
+    if name in ("kind", "kinds"):
+        kinds: Schema = {"type": "string", "enum": list(installed_kinds())}
+        return {**schema, "items": kinds} if name == "kinds" else {**schema, **kinds}
+    return {
+        part: one
+        for part, one in schema.items()
+        if not (part in _BOUNDS and abs(one) >= 2**53) and part not in _PEDANTIC
+    }
 
 
 @functools.cache
@@ -147,12 +172,8 @@ def _either(one: Schema, other: Schema) -> Schema:
     """Two actions may want different things under one name."""
     if one == other:
         return one
-    bare = [{name: part for name, part in each.items() if name != "description"} for each in (one, other)]
+    apart = ("description", "default")
+    bare = [{name: part for name, part in each.items() if name not in apart} for each in (one, other)]
     said = list(dict.fromkeys(each["description"] for each in (one, other) if "description" in each))
     shape = bare[0] if bare[0] == bare[1] else {"anyOf": bare}
-    return {**shape, "description": "; or: ".join(said)}
-
-
-def _names_recipe(annotation: Any) -> bool:
-    """A recipe can be given by its name; its two dozen numbers are for programs."""
-    return Recipe in typing.get_args(annotation)
+    return {**shape, "description": "; or: ".join(said)} if said else shape

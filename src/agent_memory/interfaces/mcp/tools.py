@@ -11,7 +11,7 @@ from agent_memory.app.operations import Operation
 from agent_memory.app.service import Caller, Service
 from agent_memory.interfaces.mcp import answers, compat, schemas, wording
 from agent_memory.interfaces.mcp.budget import within, written
-from agent_memory.interfaces.mcp.places import COMPAT, Tool
+from agent_memory.interfaces.mcp.places import COMPAT, Tool, whole
 from agent_memory.models.errors import AgentMemoryError, InvalidInput
 from agent_memory.ports import spans
 from agent_memory.ports.abandon import Abandoned
@@ -70,11 +70,8 @@ def failed(problem: Mapping[str, str]) -> types.CallToolResult:
 
 def _asked(tool: Tool, given: dict[str, Any]) -> tuple[Operation, dict[str, Any], int]:
     """Which operation, with which arguments, and how many tokens its answer may have."""
-    action = given.pop(schemas.ACTION, None) if tool.grouped else None
-    if not isinstance(action, str | None) or action not in tool.actions:
-        known = ", ".join(str(one) for one in tool.actions)
-        raise InvalidInput(f"{schemas.ACTION}: {action!r}", hint=f"one of {known}", field=schemas.ACTION)
-    operation = tool.actions[action]
+    operation, given = _chosen(tool, given)
+    given = _gathered(operation, given)
     if not schemas.takes_budget(tool):
         own = operation.signature.get(schemas.BUDGET)
         asked = given.get(schemas.BUDGET, own and own.default)
@@ -85,3 +82,20 @@ def _asked(tool: Tool, given: dict[str, Any]) -> tuple[Operation, dict[str, Any]
             f"{schemas.BUDGET}: {tokens!r}", hint=f"use {schemas.LEAST} to {schemas.MOST}", field=schemas.BUDGET
         )
     return operation, given, tokens
+
+
+def _chosen(tool: Tool, given: dict[str, Any]) -> tuple[Operation, dict[str, Any]]:
+    action = given.pop(schemas.ACTION, None) if tool.grouped else None
+    if not isinstance(action, str | None) or action not in tool.actions:
+        known = ", ".join(str(one) for one in tool.actions)
+        raise InvalidInput(f"{schemas.ACTION}: {action!r}", hint=f"one of {known}", field=schemas.ACTION)
+    return tool.actions[action], given
+
+
+def _gathered(operation: Operation, given: dict[str, Any]) -> dict[str, Any]:
+    """The fields of an object, given side by side, as that object. Given as an object, it stays one."""
+    part = whole(operation)
+    if part is None or part.name in given:
+        return given
+    inside = {name: value for name, value in given.items() if name in part.fields}
+    return {**{name: value for name, value in given.items() if name not in inside}, part.name: inside}

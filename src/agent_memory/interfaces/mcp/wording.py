@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
 from agent_memory.app.operations import Operation
-from agent_memory.interfaces.mcp.places import COMPAT, Tool
+from agent_memory.interfaces.cli.wording import explained
+from agent_memory.interfaces.mcp.places import COMPAT, Tool, whole
 
 INSTRUCTIONS = """\
 Long-term memory that outlives this conversation. Everything is versioned: nothing is overwritten, only `forget` erases.
@@ -33,7 +35,7 @@ WHEN: Mapping[str, str] = MappingProxyType(
         "context": "Use this at the start of a task: one text with the user's preferences, goals and what is known "
         "about the task, within `max_tokens`.",
         "add": "Use this to save what happened, was decided, observed or planned. Say who, what and why in one or two "
-        "sentences; `kind` is observation unless decision, plan, insight … fits better.",
+        "sentences; `kind` is observation unless decision, plan, result … fits better.",
         "learn_fact": "Use this to save what is true, when it should take the place of what was true before: give "
         "`subject` and `predicate`.",
         "get": "Use this after `recall` or `list`, for the whole text and all fields of one record.",
@@ -72,6 +74,31 @@ def described(tool: Tool) -> str:
 
 def _wants(operation: Operation) -> str:
     """The arguments of an action: those that may be left out with a question mark."""
-    return ", ".join(
-        name if one.default is inspect.Parameter.empty else f"{name}?" for name, one in operation.signature.items()
-    )
+    part = whole(operation)
+    optional = part.fields if part else {}
+    optional |= {
+        name: one.default is not inspect.Parameter.empty
+        for name, one in operation.signature.items()
+        if part is None or name != part.name
+    }
+    return ", ".join(f"{name}?" if may else name for name, may in optional.items())
+
+
+_FOR_A_SHELL = re.compile(r" *(?:\(can be given several times\)|\[default: [^]]*\])")
+_ABOUT: Mapping[str, str] = MappingProxyType(
+    {
+        "records.forget ids": "the ids of what must go",
+        "records.add links": "edges to other records",
+        "semantic.learn_fact entity_ids": "the entities that it is about",
+        "semantic.get_entity_graph entity_ids": "where to start",
+        "user.set_preference domain": "what it is about, such as git",
+    }
+)
+
+
+def about(operation: Operation, name: str) -> dict[str, str]:
+    """The description of an argument, unless its name says it all."""
+    said = _ABOUT.get(f"{operation.name} {name}", "")
+    if not said and name in operation.signature:
+        said = _FOR_A_SHELL.sub("", explained(operation.name, name))
+    return {} if said in ("", name.replace("_", " ")) else {"description": said}
