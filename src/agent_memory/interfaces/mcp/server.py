@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import mcp_types as types
@@ -12,6 +13,7 @@ from mcp.server import Server, ServerRequestContext
 from agent_memory import __version__
 from agent_memory.app.service import Caller, Service
 from agent_memory.interfaces.mcp import places, prompts, resources, tools, wording
+from agent_memory.interfaces.mcp.roots import Roots
 from agent_memory.interfaces.threads import threaded
 from agent_memory.models.errors import AgentMemoryError
 
@@ -26,10 +28,13 @@ CODES = {"not_found": NOT_FOUND, "invalid_input": types.INVALID_PARAMS}
 
 
 class Door:
-    """What is offered, and the handlers that the SDK calls."""
+    """What is offered, and the handlers that the SDK calls. `roots`, where the client's are asked for."""
 
-    def __init__(self, service: Service, identify: Identify, toolsets: Iterable[str] = ()) -> None:
+    def __init__(
+        self, service: Service, identify: Identify, toolsets: Iterable[str] = (), roots: Roots | None = None
+    ) -> None:
         self._service = service
+        self._roots = roots
         self._identify = identify
         names = places.chosen(toolsets)
         self._tools = wording.ordered(places.tools(names))
@@ -38,7 +43,7 @@ class Door:
 
     def server(self) -> Server[Any]:
         offers: dict[str, Any] = {} if self.compat else {"on_list_prompts": self.prompts, "on_get_prompt": self.prompt}
-        return Server(
+        server: Server[Any] = Server(
             "agent-memory",
             version=__version__,
             title="Memory",
@@ -50,17 +55,24 @@ class Door:
             on_read_resource=self.read,
             **offers,
         )
+        if self._roots is not None:
+            changed = "notifications/roots/list_changed"
+            server.add_notification_handler(changed, types.NotificationParams, self._roots.changed)
+        return server
 
     async def tools(self, context: Context, params: Any) -> types.ListToolsResult:
         caller = await self._as_caller(context)
         offered = [tools.announced(one) for one in self._tools.values() if tools.allowed(one, caller)]
         return types.ListToolsResult(tools=offered)
 
-    async def call(self, context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+    async def call(
+        self, context: Context, params: types.CallToolRequestParams
+    ) -> types.CallToolResult | types.InputRequiredResult:
         tool = self._tools.get(params.name)
         if tool is None:
             raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name}")
-
+        if question := await self._question(context, params):
+            return question
         given = params.arguments or {}
         return await self._answered(context, lambda caller: tools.call(self._service, tool, caller, given))
 
@@ -78,7 +90,11 @@ class Door:
     async def prompts(self, context: Context, params: Any) -> types.ListPromptsResult:
         return types.ListPromptsResult(prompts=[one.announced() for one in prompts.PROMPTS.values()])
 
-    async def prompt(self, context: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
+    async def prompt(
+        self, context: Context, params: types.GetPromptRequestParams
+    ) -> types.GetPromptResult | types.InputRequiredResult:
+        if question := await self._question(context, params):
+            return question
         return await self._answered(
             context, lambda caller: prompts.made(self._service, caller, params.name, params.arguments or {})
         )
@@ -86,9 +102,17 @@ class Door:
     async def _as_caller(self, context: Context) -> Caller:
         return await self._answered(context, lambda caller: caller)
 
+    async def _question(self, context: Context, params: Any) -> types.InputRequiredResult | None:
+        """What the client must say before it is answered."""
+        return None if self._roots is None else await self._roots.learn(context, params)
+
+    def _caller(self, context: Context) -> Caller:
+        caller = self._identify(context.request)
+        return caller if self._roots is None else replace(caller, workplace=self._roots.workplace)
+
     async def _answered(self, context: Context, work: Callable[[Caller], R]) -> R:
         """Off the event loop; what is wrong becomes an error of the protocol, with our code and hint in its data."""
         try:
-            return await threaded(lambda: work(self._identify(context.request)))
+            return await threaded(lambda: work(self._caller(context)))
         except AgentMemoryError as error:
             raise MCPError(CODES.get(error.code, types.INTERNAL_ERROR), str(error), error.to_dict()) from error
