@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from mcp import Client
-from talking import told
+from talking import actions, told
 
 Known = dict[str, str]
 Made = Callable[[Known], Mapping[str, Any]]
@@ -18,8 +18,9 @@ RELATIONS = {"relations": [{"from": "Ada", "to": "Ada", "relationType": "knows"}
 
 CALLS: Mapping[tuple[str, str | None], Made] = {
     ("add", None): lambda known: {"text": "staging is on 5433"},
+    ("save", None): lambda known: {"text": "the cache is Redis", "kind": "decision"},
     ("recall", None): lambda known: {"query": "staging"},
-    ("context", None): lambda known: {"task_description": "connect to staging"},
+    ("context", None): lambda known: {"task": "connect to staging"},
     ("learn_fact", None): lambda known: {"claim": "Ada works from Lisbon", "subject": "Ada", "predicate": "works from"},
     ("get", None): lambda known: {"id": known["add"]},
     ("list", None): lambda known: {"kind": "observation"},
@@ -98,10 +99,6 @@ CALLS: Mapping[tuple[str, str | None], Made] = {
     ("delete_entities", None): lambda known: {"entityNames": ["Ada"]},
 }
 """In the order in which they are called: those that need an id come after those that make it."""
-
-
-def actions(tool: Any) -> list[str | None]:
-    return tool.input_schema["properties"].get("action", {}).get("enum", [None])
 
 
 def learned(known: Known, tool: str, answer: Any) -> None:

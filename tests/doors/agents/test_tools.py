@@ -11,25 +11,27 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 from mcp import Client, MCPError
-from talking import refused, told
+from talking import actions, refused, told
 
 from agent_memory import AgentMemory
 from agent_memory.app.operations import TABLE, Namespace, Permission, operation
-from agent_memory.app.registry import installed_kinds
+from agent_memory.app.registry import installed_kinds, token_counter
 from agent_memory.app.service import Caller, Service
 from agent_memory.core.context.tokens import estimate
-from agent_memory.interfaces.mcp import places, prompts
+from agent_memory.interfaces.mcp import places, prompts, tools
 from agent_memory.models.record import Scope
 
 ROOT = Path(__file__).parents[3]
-CORE = "recall context add learn_fact get list history revise forget preferences goals receipts rules".split()
+CORE = "recall context save get forget rules".split()
+FORMER = "add learn_fact list history revise preferences goals receipts".split()
+MOST_TOKENS = 2000  # of the core, by WordPiece, which counts more than the tokenizers of today's models
 
 
 def names(client_tools: Any) -> list[str]:
     return [one.name for one in client_tools.tools]
 
 
-def test_a_dozen_tools_by_default_the_most_used_first(inside: Any) -> None:
+def test_six_tools_by_default_the_most_used_first(inside: Any) -> None:
     assert names(inside(Client.list_tools)) == CORE
 
 
@@ -43,7 +45,9 @@ def test_toolsets_are_chosen_by_name(inside: Any) -> None:
         "desk",
     ]
     everything = names(inside(Client.list_tools, "all"))
-    assert set(CORE) < set(everything)
+    assert everything[: len(CORE + FORMER)] == CORE + FORMER
+    assert names(inside(Client.list_tools, "records")) == FORMER
+    assert names(inside(Client.list_tools, "core,records")) == CORE + FORMER
     assert "create_entities" not in everything
     with pytest.raises(ValueError, match="no 'nothing'"):
         inside(Client.list_tools, "nothing")
@@ -60,10 +64,9 @@ def test_every_operation_that_names_a_toolset_is_reachable_and_nothing_else() ->
 def test_descriptions_schemas_and_hints(inside: Any) -> None:
     listed = inside(Client.list_tools, "all").tools
     for tool in listed:
-        assert tool.description and tool.output_schema["type"] == "object"
-        for schema in (tool.input_schema, tool.output_schema):
-            Draft202012Validator.check_schema(schema)
-            assert not re.search(r"\$ref|embedding|\"title\"", str(schema)), tool.name
+        assert tool.description and tool.output_schema is None
+        Draft202012Validator.check_schema(tool.input_schema)
+        assert not re.search(r"\$ref|embedding|\"title\"", str(tool.input_schema)), tool.name
     hints = {tool.name: tool.annotations for tool in listed}
     assert hints["recall"].read_only_hint and hints["recall"].idempotent_hint
     assert not hints["add"].read_only_hint and not hints["add"].idempotent_hint and not hints["add"].destructive_hint
@@ -82,15 +85,32 @@ def test_words_are_for_a_model_and_not_for_a_shell(inside: Any) -> None:
             assert one.get("description") != name.replace("_", " "), (tool.name, name)
             if name == "kind":
                 assert set(one["enum"]) <= kinds
-    tools = {one.name: one.input_schema["properties"] for one in inside(Client.list_tools, "all").tools}
-    assert "go" in tools["forget"]["ids"]["description"]
-    assert tools["rules"]["action"]["type"] == "string" and tools["rules"]["command"]["type"] == "string"
+    taken = {one.name: one.input_schema["properties"] for one in inside(Client.list_tools, "all").tools}
+    assert taken["forget"]["ids"]["description"] == "what must go"
+    assert taken["rules"]["action"]["type"] == taken["rules"]["command"]["type"] == "string"
 
 
 def test_the_list_of_tools_is_affordable(inside: Any) -> None:
-    """What every conversation of an agent pays: names, descriptions and arguments."""
-    cost = sum(estimate(f"{one.name} {one.description} {one.input_schema}") for one in inside(Client.list_tools).tools)
-    assert cost < 9000
+    """What every conversation of an agent pays: the list as it is sent, whole."""
+    count = token_counter("wordpiece")
+    listed = inside(Client.list_tools).tools
+    sent = [one.model_dump_json(by_alias=True, exclude_none=True) for one in listed]
+    assert sum(map(count, sent)) < MOST_TOKENS
+    assert all(len(one.input_schema["properties"]) <= 6 for one in listed)
+
+
+def test_tools_that_were_in_the_core_are_answered_and_not_listed(inside: Any) -> None:
+    async def talk(client: Client) -> None:
+        assert names(await client.list_tools()) == CORE
+        id = told(await client.call_tool("add", {"text": "staging is on 5433"}))["result"]["id"]
+        assert told(await client.call_tool("list", {}))["records"][0]["id"] == id
+
+    async def alone(client: Client) -> None:
+        with pytest.raises(MCPError, match="Unknown tool: add"):
+            await client.call_tool("add", {"text": "x"})
+
+    inside(talk)
+    inside(alone, "working")
 
 
 @pytest.mark.requirement("E8")
@@ -209,7 +229,7 @@ def test_an_afternoon_with_an_agent(inside: Any) -> None:
 @pytest.mark.parametrize(
     ("tool", "given", "code"),
     [
-        ("recall", {}, "invalid_input"),
+        ("recall", {"query": []}, "invalid_input"),
         ("recall", {"query": "x", "k": "many"}, "invalid_input"),
         ("recall", {"query": "x", "unknown": 1}, "invalid_input"),
         ("goals", {}, "invalid_input"),
@@ -296,7 +316,7 @@ def test_prompts(inside: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         assert [line for line in text.splitlines() if "<" in line] == ["<memory>", "</memory>"]
         assert "&lt;/MEMORY&gt;" in text and r"\u{202e}\u{e0041}" in text
         assert "5433" in await said("context_for_task", task="connect to staging", max_tokens="300")
-        assert "`learn_fact`" in await said("save_what_matters")
+        assert "`save`" in await said("save_what_matters")
         assert await said("greet") == "hello you, 1"
         for name, given in {
             "nope": {},
@@ -314,7 +334,7 @@ def test_the_guide_lists_every_toolset_and_tool() -> None:
     page = (ROOT / "docs/guides/mcp.md").read_text("utf-8")
     rows = {tuple(row) for row in re.findall(r"^\| `(\w+)` \| `(\w+)` \|([^|]*)\|", page, re.M)}
     known = {
-        (tool.toolset, tool.name, ", ".join(f"`{one}`" for one in tool.actions if one))
+        (tool.toolset, tool.name, ", ".join(f"`{one}`" for one in actions(tools.announced(tool)) if one))
         for name in places.toolsets()
         for tool in places.tools(frozenset({name})).values()
     }

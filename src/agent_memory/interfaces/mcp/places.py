@@ -12,6 +12,7 @@ from agent_memory.models.errors import InvalidInput
 from agent_memory.models.model import Model
 
 DEFAULT = "core"
+FORMER = "records"  # what `core` had before it was small: still answered beside it, and not listed
 COMPAT = "compat"
 ALL = "all"
 SCHEME = "memory://"
@@ -98,9 +99,9 @@ def toolsets() -> list[str]:
 
 
 def chosen(names: Iterable[str]) -> frozenset[str]:
-    """The toolsets of these names; `all` is all of our own."""
+    """The toolsets of these names, which commas may part; `all` is all of our own."""
     known = toolsets()
-    asked = frozenset(names) or frozenset({DEFAULT})
+    asked = frozenset(part.strip() for name in names for part in name.split(",")) or frozenset({DEFAULT})
     if wrong := asked - {*known, ALL}:
         raise InvalidInput(
             f"toolset: there is no {min(wrong)!r}", hint=f"one of {', '.join([*known, ALL])}", field="toolset"

@@ -1,6 +1,6 @@
-"""JSON schemas of tools, from the arguments and answers of their operations: no callables, no vectors, no noise.
+"""JSON schemas of tools, from the arguments of their operations: no callables, no vectors, no noise.
 
-An answer may be cut to its budget of tokens, so its schema demands no field and no length.
+Answers have none: a model reads the answer itself, and would pay for its schema in every conversation.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ LEAST, USUAL, MOST = 300, 2000, 100_000
 _NOISE = frozenset({"title"})
 _BOUNDS = frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"})
 _PEDANTIC = frozenset({"format", "additionalProperties", "minLength", "maxLength"})
-_DEMANDS = frozenset({"required", "minItems", "minLength", "maxLength", "format", "default", "description"})
 
 
 class _Plain(GenerateJsonSchema):
@@ -66,6 +65,23 @@ def arguments(tool: Tool) -> Schema:
 
 
 @functools.cache
+def moments(operation: Operation) -> frozenset[str]:
+    """The arguments that are moments."""
+    return frozenset(name for name, one in _fields(operation)[0].items() if one.get("format") == "date-time")
+
+
+@functools.cache
+def lists(operation: Operation) -> frozenset[str]:
+    """The arguments that are lists."""
+    return frozenset(name for name, one in _fields(operation)[0].items() if one.get("type") == "array")
+
+
+def needed(operation: Operation) -> frozenset[str]:
+    """The arguments that must be given."""
+    return _fields(operation)[1]
+
+
+@functools.cache
 def _fields(operation: Operation) -> tuple[Schema, frozenset[str]]:
     """What a call says by name, and what it must say. The fields of an object stand among the other arguments."""
     schema = _writable(plain(operation.arguments.model_json_schema(schema_generator=_Plain)))
@@ -99,12 +115,6 @@ def _sayable(operation: Operation, name: str, schema: Schema) -> Schema:
         for part, one in schema.items()
         if not (part in _BOUNDS and abs(one) >= 2**53) and part not in _PEDANTIC
     }
-
-
-@functools.cache
-def answer(operation: Operation) -> Schema:
-    """What an operation gives, as far as its type says; any JSON where it does not."""
-    return typing.cast(Schema, _loose(plain(given(operation))))
 
 
 def given(operation: Operation) -> Schema:
@@ -145,18 +155,6 @@ def _writable(node: Any) -> Any:
     if not isinstance(node, dict):
         return node
     return {name: _writable(one) for name, one in node.items() if not (isinstance(one, dict) and one.get("readOnly"))}
-
-
-def _loose(node: Any) -> Any:
-    if isinstance(node, list):
-        return [_loose(one) for one in node]
-    if not isinstance(node, dict):
-        return node
-    return {
-        name: {field: _loose(one) for field, one in part.items()} if name == "properties" else _loose(part)
-        for name, part in node.items()
-        if name not in _DEMANDS
-    }
 
 
 def _without_null(schema: Schema) -> Schema:

@@ -15,7 +15,7 @@ from agent_memory.app.service import Caller, Service
 from agent_memory.interfaces.mcp import places, prompts, resources, tools, wording
 from agent_memory.interfaces.mcp.roots import Roots
 from agent_memory.interfaces.threads import threaded
-from agent_memory.models.errors import AgentMemoryError
+from agent_memory.models.errors import AgentMemoryError, InvalidInput
 
 Identify = Callable[[Any], Caller]
 """Who calls: given the HTTP request, or None over stdio."""
@@ -24,7 +24,18 @@ Context = ServerRequestContext[Any, Any]
 R = TypeVar("R")
 
 NOT_FOUND = -32002
+TOOLSETS = "toolsets"  # in the address of the server: /mcp?toolsets=core,knowledge
 CODES = {"not_found": NOT_FOUND, "invalid_input": types.INVALID_PARAMS}
+
+
+class _Offer:
+    """What some toolsets offer. `quiet` tools are answered, and not listed: they were in the core before."""
+
+    def __init__(self, names: frozenset[str]) -> None:
+        self.names = names
+        self.tools = tools.ordered(places.tools(names))
+        self.quiet = places.tools(frozenset({places.FORMER})) if places.DEFAULT in names else {}
+        self.resources = places.resources(names)
 
 
 class Door:
@@ -36,10 +47,10 @@ class Door:
         self._service = service
         self._roots = roots
         self._identify = identify
-        names = places.chosen(toolsets)
-        self._tools = wording.ordered(places.tools(names))
-        self._resources = places.resources(names)
-        self.compat = places.COMPAT in names
+        given = tuple(toolsets)
+        self._usual = _Offer(places.chosen(given))
+        self._fixed = bool(given)
+        self.compat = places.COMPAT in self._usual.names
 
     def server(self) -> Server[Any]:
         offers: dict[str, Any] = {} if self.compat else {"on_list_prompts": self.prompts, "on_get_prompt": self.prompt}
@@ -61,14 +72,19 @@ class Door:
         return server
 
     async def tools(self, context: Context, params: Any) -> types.ListToolsResult:
-        caller = await self._as_caller(context)
-        offered = [tools.announced(one) for one in self._tools.values() if tools.allowed(one, caller)]
-        return types.ListToolsResult(tools=offered)
+        offer = self._offer(context)
+        return await self._answered(
+            context,
+            lambda caller: types.ListToolsResult(
+                tools=[tools.announced(one) for one in offer.tools.values() if tools.allowed(one, caller)]
+            ),
+        )
 
     async def call(
         self, context: Context, params: types.CallToolRequestParams
     ) -> types.CallToolResult | types.InputRequiredResult:
-        tool = self._tools.get(params.name)
+        offer = self._offer(context)
+        tool = offer.tools.get(params.name) or offer.quiet.get(params.name)
         if tool is None:
             raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name}")
         if question := await self._question(context, params):
@@ -77,14 +93,16 @@ class Door:
         return await self._answered(context, lambda caller: tools.call(self._service, tool, caller, given))
 
     async def resources(self, context: Context, params: Any) -> types.ListResourcesResult:
-        return types.ListResourcesResult(resources=resources.listed(self._resources))
+        return types.ListResourcesResult(resources=resources.listed(self._offer(context).resources))
 
     async def templates(self, context: Context, params: Any) -> types.ListResourceTemplatesResult:
-        return types.ListResourceTemplatesResult(resource_templates=resources.templates(self._resources))
+        templates = resources.templates(self._offer(context).resources)
+        return types.ListResourceTemplatesResult(resource_templates=templates)
 
     async def read(self, context: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
+        known = self._offer(context).resources
         return await self._answered(
-            context, lambda caller: resources.read(self._service, self._resources, caller, str(params.uri))
+            context, lambda caller: resources.read(self._service, known, caller, str(params.uri))
         )
 
     async def prompts(self, context: Context, params: Any) -> types.ListPromptsResult:
@@ -99,12 +117,19 @@ class Door:
             context, lambda caller: prompts.made(self._service, caller, params.name, params.arguments or {})
         )
 
-    async def _as_caller(self, context: Context) -> Caller:
-        return await self._answered(context, lambda caller: caller)
-
     async def _question(self, context: Context, params: Any) -> types.InputRequiredResult | None:
         """What the client must say before it is answered."""
         return None if self._roots is None else await self._roots.learn(context, params)
+
+    def _offer(self, context: Context) -> _Offer:
+        """What was decided when the server began; where nothing was, a client chooses by its address."""
+        asked = [] if context.request is None else context.request.query_params.getlist(TOOLSETS)
+        if self._fixed or not asked:
+            return self._usual
+        try:
+            return _Offer(places.chosen(asked))
+        except InvalidInput as error:
+            raise _problem(error) from error
 
     def _caller(self, context: Context) -> Caller:
         caller = self._identify(context.request)
@@ -115,4 +140,8 @@ class Door:
         try:
             return await threaded(lambda: work(self._caller(context)))
         except AgentMemoryError as error:
-            raise MCPError(CODES.get(error.code, types.INTERNAL_ERROR), str(error), error.to_dict()) from error
+            raise _problem(error) from error
+
+
+def _problem(error: AgentMemoryError) -> MCPError:
+    return MCPError(CODES.get(error.code, types.INTERNAL_ERROR), str(error), error.to_dict())
