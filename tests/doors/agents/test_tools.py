@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import sqlite3
 import tomllib
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -170,6 +172,24 @@ def test_hits_are_short_and_get_has_the_details(inside: Any) -> None:
         assert again["replay"]["identical"] and again["hits"][0]["id"] == id
 
     inside(talk)
+
+
+@pytest.mark.local
+def test_answers_say_that_damaged_rows_are_left_out(stdio: Any, home: Path) -> None:
+    with AgentMemory("default") as memory:
+        memory.records.add("staging is on 5433")
+        memory.records.add("staging has two replicas")
+    with closing(sqlite3.connect(home / "memory.db")) as database:
+        database.execute("update contents set text = x'00ff' where text like '%replicas'")
+        database.commit()
+
+    async def talk(client: Client) -> None:
+        for tool, given in (("recall", {"query": "staging"}), ("context", {"task": "look at staging"})):
+            answer = told(await client.call_tool(tool, given))
+            assert "5433" in str(answer) and "replicas" not in str(answer)
+            assert "Damaged rows left out: 1" in answer["note"] and "`agent-memory verify`" in answer["note"]
+
+    stdio(talk)
 
 
 def test_answers_keep_to_their_tokens_and_say_what_was_cut(inside: Any) -> None:
