@@ -84,6 +84,7 @@ CALLS: list[tuple[str, dict[str, Any], str, str]] = [
     ("rules", {"message": "feat: a port"}, '"allowed":true', ""),
     ("rules", {"rule": RULE}, "no-squash", ""),
     ("rules", {"rule": "Keep commits small"}, "**keep-commits-small** Keep commits small", ""),
+    ("rules", {"action": "propose", "rule": "Never push to main"}, "**never-push-to-main**", ""),
     ("rules", {"rule": "Never force-push", "command": "git push --force"}, "**never-force-push** (deny)", ""),
     ("forget", {"id": "$backup"}, '"ids":["', ""),
     ("forget", {"ids": "$office"}, '"ids":["', ""),

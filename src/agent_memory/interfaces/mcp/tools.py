@@ -119,7 +119,8 @@ def _told(tool: Tool, problem: dict[str, str], heard: Heard) -> dict[str, str]:
     told = {**problem, "message": message}
     if field := problem.get("field"):
         told["field"] = heard.names.get(field) or _shown(tool, field)
-        told["message"] = f"{told['field']}{message.removeprefix(field)}" if message.startswith(field) else message
+        if message.startswith(f"{field}:"):
+            told["message"] = told["field"] + message.removeprefix(field)
     if "hint" in problem:
         told["hint"] = hinted(problem["hint"])
     if problem.get("hint", "").startswith(FIXES["extra_forbidden"]) and tool.name in FACES:
@@ -157,11 +158,13 @@ def _chosen(tool: Tool, given: dict[str, Any], heard: Heard) -> tuple[Any, dict[
     """The action that is named, or the one that a face finds in what is given."""
     action = given.pop(schemas.ACTION, None) if tool.grouped else None
     face = FACES.get(tool.name)
-    if face is None or (action is not None and not isinstance(action, dict)):
+    if face is None:
         return action, given
     if isinstance(action, dict):  # what is to be checked, as it is called everywhere else
         given = {**action, **given}
-    return face.leads(named(spoken(given), _known(tool), heard))
+        action = None
+    found, said = face.leads(named(spoken(given), _known(tool), heard))
+    return (found, said) if action in (None, found) else (action, given)
 
 
 def _known(tool: Tool) -> list[str]:
