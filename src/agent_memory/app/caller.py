@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from agent_memory.app.workplace import Workplace
 from agent_memory.models.access import Permission
 from agent_memory.models.errors import Denied
 from agent_memory.models.record import Scope
@@ -16,7 +17,8 @@ class Caller:
     """By default somebody who can open the store itself, and may do everything.
 
     `key` is the id of the API key that was shown, `user` the one that it is bound to, where it is. `stranger`: came
-    over the network and showed no key, because none was ever made.
+    over the network and showed no key, because none was ever made. `workplace` is where they work, if that is not
+    where the service does.
     """
 
     scope: Scope
@@ -25,6 +27,7 @@ class Caller:
     key: str | None = None
     user: str | None = None
     stranger: bool = False
+    workplace: Workplace | None = None
 
     @property
     def operates(self) -> bool:

@@ -32,10 +32,10 @@ N = TypeVar("N", bound="Namespace")
 @dataclass(frozen=True, eq=False)
 class Operation:
     """`name` is namespace.method; `route` is where REST has it, below its version; `command` is a short name on the
-    command line, where there is one. `toolset` is where MCP has it: `core/get` is the tool `get` of the toolset `core`,
-    `core/goals/add` the action `add` of its tool `goals`, `memory://stats` a resource; blanks part several. `erases`:
-    it takes something away, and nothing that a caller can do brings it back. `here`: it is about files of whoever
-    calls, and runs in their own process also when the store is a server. `of_one`: a second route, for a single one of
+    command line, where there is one. `toolset` is where MCP has it: `upkeep/stats` is the tool `stats` of the toolset
+    `upkeep`, `records/goals/add` the action `add` of the tool `goals`, `memory://stats` a resource; blanks part them.
+    `erases`: it takes something away, and nothing that a caller can do brings it back. `here`: it is about files of
+    whoever calls, and runs in their own process also when the store is a server. `of_one`: a second route, for a single one of
     its `ids`."""
 
     name: str

@@ -165,7 +165,7 @@ class Service:
     def memory(self, caller: Caller) -> AgentMemory:
         """A client in the caller's name; whoever asks closes it, without clearing its desk."""
         named = replace(caller, conversation_id=conversation(caller.conversation_id))
-        return AgentMemory.within(self.runtime, self.settings, named, self.clock, self.workplace)
+        return AgentMemory.within(self.runtime, self.settings, named, self.clock, caller.workplace or self.workplace)
 
     def worker(self) -> worker.Worker:
         """Runs the jobs of this store, once it is started; whoever asks stops it before this is closed."""

@@ -12,11 +12,12 @@ from agent_memory.models.errors import Denied, InvalidInput
 
 @dataclass(frozen=True)
 class Workplace:
-    """`root` is the folder that a caller cannot leave; None: there is none. `own`: the pages in the configuration of
-    whoever runs this process are the caller's own."""
+    """`root` is the folder that a caller cannot leave, but for the `others`; None: there is none. `own`: the pages in
+    the configuration of whoever runs this process are the caller's own."""
 
     root: Path | None = None
     own: bool = True
+    others: tuple[Path, ...] = ()
 
     @classmethod
     def bound(cls, root: Path | None, own: bool = False) -> Workplace:
@@ -34,7 +35,8 @@ class Workplace:
 
     def holds(self, path: Path) -> bool:
         """Whether a caller may reach it, its links followed."""
-        return self.root is None or Path(os.path.realpath(path)).is_relative_to(self.root)
+        found = Path(os.path.realpath(path))
+        return self.root is None or any(found.is_relative_to(root) for root in (self.root, *self.others))
 
     def path(self, asked: str, within: Path | None = None, field: str = "path") -> Path:
         """A file or folder, seen from `within`, and its links followed. `Denied` outside the root."""

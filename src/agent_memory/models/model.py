@@ -34,7 +34,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _DIGITS = re.compile(r"\s*[-+]?[\d_]+\.?\d*\s*")
 _PAIRS = [first + second for first in ID_ALPHABET for second in ID_ALPHABET]
 
-_FIXES = {
+FIXES = {
     "missing": "give it a value",
     "extra_forbidden": "remove it, or check its spelling",
     "timezone_aware": "give it a time zone, for example datetime.now(timezone.utc)",
@@ -204,7 +204,7 @@ def wrong(report: list[tuple[tuple[int | str, ...], str, str]]) -> tuple[str, st
     named = [".".join(map(str, other)) for other, _, _ in others]
     if len(named) > MOST_NAMED:
         named[MOST_NAMED:] = ["…"]
-    fixes = [_FIXES.get(sort, ""), f"{len(others)} more: {', '.join(named)}" if named else ""]
+    fixes = [FIXES.get(sort, ""), f"{len(others)} more: {', '.join(named)}" if named else ""]
     return ".".join(map(str, where)), said.removeprefix("Value error, "), "; ".join(filter(None, fixes))
 
 

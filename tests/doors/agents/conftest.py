@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import mcp_types as types
 import pytest
 import uvicorn
 from mcp import Client
@@ -26,11 +27,15 @@ from patience import PATIENCE
 
 @pytest.fixture
 def stdio() -> Callable[..., Any]:
-    """Talk to a process of its own."""
+    """Talk to a process of its own, with a client that names these roots, if any."""
 
-    def run(talk: Talk, *words: str, mode: str = "auto") -> Any:
+    def run(talk: Talk, *words: str, mode: str = "auto", roots: list[Path] | None = None) -> Any:
+        async def named(_: Any) -> types.ListRootsResult:
+            return types.ListRootsResult(roots=[types.Root(uri=root.as_uri()) for root in roots or ()])
+
         async def session() -> Any:
-            async with Client(stdio_client(program(*words)), mode=mode) as client:
+            asked = {} if roots is None else {"list_roots_callback": named}
+            async with Client(stdio_client(program(*words)), mode=mode, **asked) as client:
                 return await talk(client)
 
         return asyncio.run(session())

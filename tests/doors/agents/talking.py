@@ -32,3 +32,9 @@ def program(*words: str) -> StdioServerParameters:
     return StdioServerParameters(
         command=sys.executable, args=["-m", "agent_memory.interfaces.cli", "mcp", *words], env=environment
     )
+
+
+def actions(tool: Any) -> list[str | None]:
+    """What a tool that is listed can be asked to do: None, where it does one thing."""
+    found: list[str | None] = tool.input_schema["properties"].get("action", {}).get("enum", [None])
+    return found

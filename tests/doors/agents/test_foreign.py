@@ -6,6 +6,8 @@ import asyncio
 import json
 import os
 import re
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,7 @@ from agent_memory.app.operations import TABLE, Namespace, operation
 from agent_memory.interfaces.mcp import prompts
 
 pytestmark = pytest.mark.foreign
+MOST_TOKENS = 1000
 
 NOT_OURS = {
     "logging-set-level": "deprecated by the protocol; our logs go to the standard error",
@@ -86,6 +89,17 @@ def test_the_public_conformance_suite(fixtures: None, url: str) -> None:
     assert {name for name, failed in outcomes.items() if int(failed)} == set(NOT_OURS), said
 
 
+def test_the_list_of_tools_in_tokens_of_todays_models(inside: Any) -> None:
+    """As they are sent, by the tokenizer of GPT-4o."""
+    listed = inside(Client.list_tools).tools
+    sent = [one.model_dump_json(by_alias=True, exclude_none=True) for one in listed]
+    script = "const {encode} = require('gpt-tokenizer'); const {readFileSync} = require('fs');"
+    script += "console.log(JSON.parse(readFileSync(0)).reduce((sum, text) => sum + encode(text).length, 0))"
+    npm = Path(shutil.which("mcp-inspector") or pytest.fail("`make foreign` installs it")).parents[2]
+    counted = subprocess.run(["node", "-e", script], input=json.dumps(sent), capture_output=True, text=True, cwd=npm)
+    assert int(counted.stdout) < MOST_TOKENS, counted.stdout
+
+
 def test_the_inspector_over_stdio_and_http(url: str) -> None:
     ours = [sys.executable, "-m", "agent_memory.interfaces.cli", "mcp", "--user", "ada"]
     environment = [f"{name}={os.environ[name]}" for name in ("AGENT_MEMORY_HOME", "PYTHONPATH") if name in os.environ]
@@ -93,11 +107,15 @@ def test_the_inspector_over_stdio_and_http(url: str) -> None:
     for way in ([*flags, *ours], [f"{url}/mcp", "--transport", "http"]):
         listed = json.loads(run("mcp-inspector", "--cli", *way, "--method", "tools/list").stdout)
         assert "recall" in [tool["name"] for tool in listed["tools"]]
-        call = ["--method", "tools/call", "--tool-name", "add", "--tool-arg", "text=staging is on 5433"]
-        assert (
-            json.loads(run("mcp-inspector", "--cli", *way, *call).stdout)["structuredContent"]["result"]["effect"]
-            == "created"
-        )
+
+        def call(tool: str, *arguments: str, way: list[str] = way) -> Any:
+            words = ["--method", "tools/call", "--tool-name", tool]
+            words += [part for one in arguments for part in ("--tool-arg", one)]
+            return json.loads(run("mcp-inspector", "--cli", *way, *words).stdout)["structuredContent"]
+
+        assert call("save", "text=staging is on 5433")["result"]["effect"] == "created"
+        assert "5433" in str(call("recall", "query=staging", "since=yesterday")["hits"])
+        assert call("rules", "action=check", "command=git status")["result"]["allowed"] is True
         assert "memory://stats" in run("mcp-inspector", "--cli", *way, "--method", "resources/list").stdout
 
 

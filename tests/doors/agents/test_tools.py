@@ -4,31 +4,36 @@ from __future__ import annotations
 
 import json
 import re
+import sqlite3
 import tomllib
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
 from mcp import Client, MCPError
-from talking import refused, told
+from talking import actions, refused, told
 
 from agent_memory import AgentMemory
 from agent_memory.app.operations import TABLE, Namespace, Permission, operation
+from agent_memory.app.registry import installed_kinds, token_counter
 from agent_memory.app.service import Caller, Service
 from agent_memory.core.context.tokens import estimate
-from agent_memory.interfaces.mcp import places, prompts
+from agent_memory.interfaces.mcp import places, prompts, tools
 from agent_memory.models.record import Scope
 
 ROOT = Path(__file__).parents[3]
-CORE = "recall context add learn_fact get list history revise forget preferences goals receipts rules".split()
+CORE = "recall context save get forget rules".split()
+FORMER = "add learn_fact list history revise preferences goals receipts".split()
+MOST_TOKENS = 2000  # of the core, by WordPiece, which counts more than the tokenizers of today's models
 
 
 def names(client_tools: Any) -> list[str]:
     return [one.name for one in client_tools.tools]
 
 
-def test_a_dozen_tools_by_default_the_most_used_first(inside: Any) -> None:
+def test_six_tools_by_default_the_most_used_first(inside: Any) -> None:
     assert names(inside(Client.list_tools)) == CORE
 
 
@@ -42,7 +47,9 @@ def test_toolsets_are_chosen_by_name(inside: Any) -> None:
         "desk",
     ]
     everything = names(inside(Client.list_tools, "all"))
-    assert set(CORE) < set(everything)
+    assert everything[: len(CORE + FORMER)] == CORE + FORMER
+    assert names(inside(Client.list_tools, "records")) == FORMER
+    assert names(inside(Client.list_tools, "core,records")) == CORE + FORMER
     assert "create_entities" not in everything
     with pytest.raises(ValueError, match="no 'nothing'"):
         inside(Client.list_tools, "nothing")
@@ -59,11 +66,9 @@ def test_every_operation_that_names_a_toolset_is_reachable_and_nothing_else() ->
 def test_descriptions_schemas_and_hints(inside: Any) -> None:
     listed = inside(Client.list_tools, "all").tools
     for tool in listed:
-        assert tool.description and tool.output_schema["type"] == "object"
-        for schema in (tool.input_schema, tool.output_schema):
-            Draft202012Validator.check_schema(schema)
-            assert not re.search(r"\$ref|embedding|\"title\"", str(schema)), tool.name
-        assert all("description" in one for name, one in tool.input_schema["properties"].items() if name != "action")
+        assert tool.description and tool.output_schema is None
+        Draft202012Validator.check_schema(tool.input_schema)
+        assert not re.search(r"\$ref|embedding|\"title\"", str(tool.input_schema)), tool.name
     hints = {tool.name: tool.annotations for tool in listed}
     assert hints["recall"].read_only_hint and hints["recall"].idempotent_hint
     assert not hints["add"].read_only_hint and not hints["add"].idempotent_hint and not hints["add"].destructive_hint
@@ -72,10 +77,42 @@ def test_descriptions_schemas_and_hints(inside: Any) -> None:
     assert not any(one.open_world_hint for one in hints.values())
 
 
+def test_words_are_for_a_model_and_not_for_a_shell(inside: Any) -> None:
+    kinds = set(installed_kinds())
+    for tool in inside(Client.list_tools, "all").tools:
+        said = json.dumps([tool.description, tool.input_schema], ensure_ascii=False)
+        assert not re.search(r"several times|\[default|AGENT_MEMORY|`agent-memory|date-time|insight …", said), tool.name
+        assert all(abs(int(number)) < 2**53 for number in re.findall(r"-?\d{15,}", said)), tool.name
+        for name, one in tool.input_schema["properties"].items():
+            assert one.get("description") != name.replace("_", " "), (tool.name, name)
+            if name == "kind":
+                assert set(one["enum"]) <= kinds
+    taken = {one.name: one.input_schema["properties"] for one in inside(Client.list_tools, "all").tools}
+    assert taken["forget"]["ids"]["description"] == "what must go"
+    assert taken["rules"]["action"]["type"] == taken["rules"]["command"]["type"] == "string"
+
+
 def test_the_list_of_tools_is_affordable(inside: Any) -> None:
-    """What every conversation of an agent pays: names, descriptions and arguments."""
-    cost = sum(estimate(f"{one.name} {one.description} {one.input_schema}") for one in inside(Client.list_tools).tools)
-    assert cost < 9000
+    """What every conversation of an agent pays: the list as it is sent, whole."""
+    count = token_counter("wordpiece")
+    listed = inside(Client.list_tools).tools
+    sent = [one.model_dump_json(by_alias=True, exclude_none=True) for one in listed]
+    assert sum(map(count, sent)) < MOST_TOKENS
+    assert all(len(one.input_schema["properties"]) <= 6 for one in listed)
+
+
+def test_tools_that_were_in_the_core_are_answered_and_not_listed(inside: Any) -> None:
+    async def talk(client: Client) -> None:
+        assert names(await client.list_tools()) == CORE
+        id = told(await client.call_tool("add", {"text": "staging is on 5433"}))["result"]["id"]
+        assert told(await client.call_tool("list", {}))["records"][0]["id"] == id
+
+    async def alone(client: Client) -> None:
+        with pytest.raises(MCPError, match="Unknown tool: add"):
+            await client.call_tool("add", {"text": "x"})
+
+    inside(talk)
+    inside(alone, "working")
 
 
 @pytest.mark.requirement("E8")
@@ -137,6 +174,24 @@ def test_hits_are_short_and_get_has_the_details(inside: Any) -> None:
     inside(talk)
 
 
+@pytest.mark.local
+def test_answers_say_that_damaged_rows_are_left_out(stdio: Any, home: Path) -> None:
+    with AgentMemory("default") as memory:
+        memory.records.add("staging is on 5433")
+        memory.records.add("staging has two replicas")
+    with closing(sqlite3.connect(home / "memory.db")) as database:
+        database.execute("update contents set text = x'00ff' where text like '%replicas'")
+        database.commit()
+
+    async def talk(client: Client) -> None:
+        for tool, given in (("recall", {"query": "staging"}), ("context", {"task": "look at staging"})):
+            answer = told(await client.call_tool(tool, given))
+            assert "5433" in str(answer) and "replicas" not in str(answer)
+            assert "Damaged rows left out: 1" in answer["note"] and "`agent-memory verify`" in answer["note"]
+
+    stdio(talk)
+
+
 def test_answers_keep_to_their_tokens_and_say_what_was_cut(inside: Any) -> None:
     async def talk(client: Client) -> None:
         for number in range(40):
@@ -194,7 +249,7 @@ def test_an_afternoon_with_an_agent(inside: Any) -> None:
 @pytest.mark.parametrize(
     ("tool", "given", "code"),
     [
-        ("recall", {}, "invalid_input"),
+        ("recall", {"query": []}, "invalid_input"),
         ("recall", {"query": "x", "k": "many"}, "invalid_input"),
         ("recall", {"query": "x", "unknown": 1}, "invalid_input"),
         ("goals", {}, "invalid_input"),
@@ -281,7 +336,7 @@ def test_prompts(inside: Any, monkeypatch: pytest.MonkeyPatch) -> None:
         assert [line for line in text.splitlines() if "<" in line] == ["<memory>", "</memory>"]
         assert "&lt;/MEMORY&gt;" in text and r"\u{202e}\u{e0041}" in text
         assert "5433" in await said("context_for_task", task="connect to staging", max_tokens="300")
-        assert "`learn_fact`" in await said("save_what_matters")
+        assert "`save`" in await said("save_what_matters")
         assert await said("greet") == "hello you, 1"
         for name, given in {
             "nope": {},
@@ -299,7 +354,7 @@ def test_the_guide_lists_every_toolset_and_tool() -> None:
     page = (ROOT / "docs/guides/mcp.md").read_text("utf-8")
     rows = {tuple(row) for row in re.findall(r"^\| `(\w+)` \| `(\w+)` \|([^|]*)\|", page, re.M)}
     known = {
-        (tool.toolset, tool.name, ", ".join(f"`{one}`" for one in tool.actions if one))
+        (tool.toolset, tool.name, ", ".join(f"`{one}`" for one in actions(tools.announced(tool)) if one))
         for name in places.toolsets()
         for tool in places.tools(frozenset({name})).values()
     }

@@ -15,7 +15,7 @@ from typing import Any
 import httpx
 import httpx2
 import pytest
-from mcp import Client
+from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
 from starlette.testclient import TestClient
 from talking import refused, told
@@ -164,6 +164,21 @@ def test_over_http_beside_rest(url: str, mode: str) -> None:
 
     asyncio.run(session())
     assert httpx.get(f"{url}/v1/stats", headers={"x-memory-user": "ada"}).json()["records"] == 1
+
+
+def test_over_http_the_address_chooses_the_toolsets(url: str) -> None:
+    async def listed(query: str) -> list[str]:
+        async with Client(streamable_http_client(f"{url}/mcp{query}")) as client:
+            if "working" in query:
+                told(await client.call_tool("desk", {"action": "show"}))
+            return [tool.name for tool in (await client.list_tools()).tools]
+
+    assert len(asyncio.run(listed(""))) == 6
+    assert {"recall", "desk"} < set(asyncio.run(listed("?toolsets=core,working")))
+    assert asyncio.run(listed("?toolsets=working&toolsets=experience")) == ["tools", "strategies", "reflect", "desk"]
+    with pytest.raises(ExceptionGroup) as caught:
+        asyncio.run(listed("?toolsets=nothing"))
+    assert caught.group_contains(MCPError, match="there is no 'nothing'", depth=None)
 
 
 def test_the_tools_of_the_official_server_are_at_an_address_of_their_own(home: Path) -> None:

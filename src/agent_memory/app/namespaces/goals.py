@@ -21,7 +21,7 @@ MOST_GOALS = 10_000
 class Goals(Namespace):
     """Goals with a status, a priority, a deadline, sub-goals and what blocks them."""
 
-    @operation("goals.add", "POST /goals", permission=Permission.WRITE, toolset="core/goals/add")
+    @operation("goals.add", "POST /goals", permission=Permission.WRITE, toolset="core/save/goal records/goals/add")
     def add(self, goal: Goal) -> Goal:
         """Store a goal; the same id again updates it."""
         links = [Link(source_id=SELF, target_id=other, type="BLOCKED_BY") for other in goal.blocked_by]
@@ -32,7 +32,12 @@ class Goals(Namespace):
         commit(client.runtime.writing, [draft], client.author(), client.now())
         return goal
 
-    @operation("goals.update", "PATCH /goals/{id}", permission=Permission.WRITE, toolset="core/goals/update")
+    @operation(
+        "goals.update",
+        "PATCH /goals/{id}",
+        permission=Permission.WRITE,
+        toolset="core/save/progress records/goals/update",
+    )
     def update(self, id: str, status: GoalStatus | None = None, priority: Priority | None = None) -> Goal:
         """Change a goal's status or priority; what it was before stays in its history."""
         changed: list[Goal] = []
@@ -49,17 +54,17 @@ class Goals(Namespace):
         commit_after_reading(self._client.runtime.writing, read, self._client.now())
         return changed[0]
 
-    @operation("goals.get", "GET /goals/{id}", toolset="core/goals/get")
+    @operation("goals.get", "GET /goals/{id}", toolset="records/goals/get")
     def get(self, id: str, **at: Unpack[Moments]) -> Goal:
         """One goal by its id."""
         return self._with_parents([Goal.of(self._record(id, at))], self._client.view(**at))[0]
 
-    @operation("goals.active", "GET /goals", toolset="core/goals/active memory://goals")
+    @operation("goals.active", "GET /goals", toolset="records/goals/active memory://goals")
     def active(self, **at: Unpack[Moments]) -> list[Goal]:
         """Active goals, the highest priority first, then the oldest."""
         return self._sorted({"status": "active"}, at)
 
-    @operation("goals.children", "GET /goals/{id}/children", toolset="core/goals/children")
+    @operation("goals.children", "GET /goals/{id}/children", toolset="records/goals/children")
     def children(self, id: str, **at: Unpack[Moments]) -> list[Goal]:
         """The sub-goals of a goal."""
         return self._sorted({"parent_goal_id": id}, at)

@@ -40,14 +40,14 @@ class Receipts(Namespace):
         "receipts.get",
         "GET /receipts/{receipt_id}",
         command="receipt",
-        toolset="core/receipts/get memory://receipts/{receipt_id}",
+        toolset="records/receipts/get memory://receipts/{receipt_id}",
     )
     def get(self, receipt_id: str) -> dict[str, Any]:
         """What was asked, of which moment, with which recipe, what was shown and why, and what it cost."""
         body = self._body(receipt_id)
         return {**body, "now": from_micros(body["now"]).isoformat()}
 
-    @operation("receipts.find", "GET /receipts", toolset="core/receipts/find")
+    @operation("receipts.find", "GET /receipts", toolset="records/receipts/find")
     def find(
         self,
         since: Moment | None = None,
@@ -79,7 +79,7 @@ class Receipts(Namespace):
         return client.runtime.store.receipts.since(whose, moment, MOST_LINES)
 
     @operation(
-        "receipts.replay", "POST /receipts/{receipt_id}/replay", command="replay", toolset="core/receipts/replay"
+        "receipts.replay", "POST /receipts/{receipt_id}/replay", command="replay", toolset="records/receipts/replay"
     )
     def replay(self, receipt_id: str, now: bool = False) -> Replay:
         """Ask a recall again as of its own moment, and prove that the answer is the same.

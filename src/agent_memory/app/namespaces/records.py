@@ -66,7 +66,9 @@ class Forgotten(Model):
 class Records(Namespace):
     """Write, read, list, relate and forget records of every kind."""
 
-    @operation("records.add", "POST /records", permission=Permission.WRITE, command="add", toolset="core/add")
+    @operation(
+        "records.add", "POST /records", permission=Permission.WRITE, command="add", toolset="core/save/note records/add"
+    )
     def add(
         self,
         text: RecordText,
@@ -101,7 +103,7 @@ class Records(Namespace):
         how = How(embed, once=once(idempotency_key, drafts), skip_forgotten=skip_forgotten)
         return self._commit(drafts, reason, how)
 
-    @operation("records.get", "GET /records/{id}", command="show", toolset="core/get memory://records/{id}")
+    @operation("records.get", "GET /records/{id}", command="show", toolset="core/get/one memory://records/{id}")
     def get(self, id: str, as_of: Moment | None = None, valid_at: Moment | None = None) -> Record:
         """One record by its id, as it is now or as of a moment."""
         found = self._client.runtime.store.records.get(self._client.view(as_of, valid_at), [id])
@@ -120,7 +122,7 @@ class Records(Namespace):
         records = self._client.runtime.store.records
         return records.by_key(view, kind, key) or records.by_key(view, kind, fold(key))
 
-    @operation("records.find", "GET /records", command="list", toolset="core/list")
+    @operation("records.find", "GET /records", command="list", toolset="core/recall/list records/list")
     def find(
         self,
         kind: str | None = None,
@@ -144,7 +146,9 @@ class Records(Namespace):
         view, chosen = asked(self._client, _of_kind(where, kind), everywhere=True)
         return self._client.runtime.store.records.believed(view, chosen, after=after_seq, limit=limit)
 
-    @operation("records.history", "GET /records/{id}/history", command="history", toolset="core/history")
+    @operation(
+        "records.history", "GET /records/{id}/history", command="history", toolset="core/get/history records/history"
+    )
     def history(self, id: str) -> list[Record]:
         """Every version of a record, in the order the store came to believe them."""
         return self._client.runtime.store.records.history(self._client.view(), id)
@@ -154,7 +158,7 @@ class Records(Namespace):
         "PATCH /records/{id}",
         permission=Permission.WRITE,
         command="amend",
-        toolset="core/revise/amend",
+        toolset="core/save/amend records/revise/amend",
     )
     def amend(
         self,
@@ -182,7 +186,11 @@ class Records(Namespace):
         return _written(applied.outcomes[0], applied)
 
     @operation(
-        "records.edit", "PUT /records/{id}", permission=Permission.WRITE, command="edit", toolset="core/revise/edit"
+        "records.edit",
+        "PUT /records/{id}",
+        permission=Permission.WRITE,
+        command="edit",
+        toolset="core/save/edit records/revise/edit",
     )
     def edit(
         self,

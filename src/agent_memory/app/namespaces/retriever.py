@@ -38,7 +38,7 @@ class Retriever(Namespace):
         super().__init__(client)
         self.weights = RetrievalWeights()
 
-    @operation("recall", "POST /recall", command="recall", toolset="core/recall")
+    @operation("recall", "POST /recall", command="recall", toolset="core/recall/search")
     def recall(
         self,
         query: Query,

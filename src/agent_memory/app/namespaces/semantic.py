@@ -46,7 +46,7 @@ class Semantic(Namespace):
         return merged[0]
 
     @operation(
-        "semantic.learn_fact", "POST /facts", permission=Permission.WRITE, command="learn", toolset="core/learn_fact"
+        "semantic.learn_fact", "POST /facts", permission=Permission.WRITE, command="learn", toolset="records/learn_fact"
     )
     def learn_fact(
         self,
@@ -74,7 +74,7 @@ class Semantic(Namespace):
         )
         return self.store_fact(fact)
 
-    @operation("semantic.store_fact", "PUT /facts", permission=Permission.WRITE)
+    @operation("semantic.store_fact", "PUT /facts", permission=Permission.WRITE, toolset="core/save/fact")
     def store_fact(self, fact: Fact) -> Fact:
         """Store a claim. The same claim again is the same fact; a claim about the same subject and predicate
         supersedes the one before, which stays true for its own time."""

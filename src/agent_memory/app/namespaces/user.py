@@ -31,7 +31,7 @@ class User(Namespace):
         "PUT /preferences",
         permission=Permission.WRITE,
         command="prefer",
-        toolset="core/preferences/set",
+        toolset="core/save/preference records/preferences/set",
     )
     def set_preference(self, domain: str, name: str, value: Any, confidence: Unit = 1.0) -> Preference:
         """Remember what the user wants: domain "git", name "merge style", value "rebase"."""
@@ -52,7 +52,7 @@ class User(Namespace):
         "user.preferences",
         "GET /preferences",
         command="preferences",
-        toolset="core/preferences/list memory://preferences",
+        toolset="records/preferences/list memory://preferences",
     )
     def preferences(self, domain: str | None = None, **at: Unpack[Moments]) -> list[Preference]:
         """All preferences, or those of one domain."""

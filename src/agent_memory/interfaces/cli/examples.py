@@ -22,7 +22,7 @@ EXAMPLES: Mapping[str, str] = MappingProxyType(
         "journal": "journal --limit 20",
         "learn": "learn 'Staging runs PostgreSQL 16' --subject staging --predicate runs",
         "list": "list --kind observation --after 'last week'",
-        "mcp": "mcp --user ada --toolset core --toolset knowledge",
+        "mcp": "mcp --user ada --toolsets core,knowledge",
         "prefer": "prefer git 'merge style' rebase",
         "preferences": "preferences --domain git",
         "rebuild": "rebuild",

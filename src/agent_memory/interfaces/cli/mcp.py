@@ -14,20 +14,23 @@ INSTALL = "pip install 'agent-memory[mcp]'"
 
 @whose.anywhere
 @click.command("mcp", short_help="Serve this memory to an agent over MCP (standard input and output)")
-@click.option("--toolset", "toolsets", multiple=True, metavar="NAME", help="which tools (can be given several times)")
+@click.option(
+    "--toolsets", "--toolset", "toolsets", multiple=True, metavar="NAMES", help="which tools, such as core,knowledge"
+)
 @click.option("--compat", is_flag=True, help="the nine tools of the official memory server instead of ours")
 @click.pass_obj
 def command(session: Session, toolsets: tuple[str, ...], compat: bool) -> int:
     """Serve this memory to an agent over MCP, on the standard input and output.
 
     An agent starts this by itself: `docs/guides/mcp.md` has the lines for its configuration. Toolsets are core (the
-    default), conversation, experience, knowledge, upkeep, working, and all. Several agents may share one store.
+    default: six tools), records, conversation, experience, knowledge, upkeep, working, and all. Several agents may
+    share one store.
     """
     from agent_memory.interfaces.cli import exits, output
     from agent_memory.models.errors import PartMissing
 
     if compat and toolsets:
-        raise click.UsageError("--compat has tools of its own: leave out --toolset")
+        raise click.UsageError("--compat has tools of its own: leave out --toolsets")
     try:
         from agent_memory.interfaces.mcp import places, stdio
     except ModuleNotFoundError as error:

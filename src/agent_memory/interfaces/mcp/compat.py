@@ -89,8 +89,8 @@ def renamed(value: Any, names: Mapping[str, str]) -> Any:
         return [renamed(one, names) for one in value]
     if isinstance(value, dict):
         return {
-            names.get(name, name): [names.get(part, part) for part in one]
-            if name == "required"
+            names.get(name, name): [names.get(part, part) if isinstance(part, str) else part for part in one]
+            if name == "required" and isinstance(one, list)
             else renamed(one, names)
             for name, one in value.items()
         }

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import agent_memory.app.namespaces  # noqa: F401 - fills the table
 from agent_memory.app.operations import TABLE, Operation, Permission
 from agent_memory.models.errors import InvalidInput
+from agent_memory.models.model import Model
 
 DEFAULT = "core"
+FORMER = "records"  # what `core` had before it was small: still answered beside it, and not listed
 COMPAT = "compat"
 ALL = "all"
 SCHEME = "memory://"
+VECTORS = frozenset({"embedding", "query_embedding", "vector"})
 _SAME_AGAIN = frozenset({"PUT", "PATCH", "DELETE"})
 
 
@@ -55,6 +59,31 @@ class Tool:
         )
 
 
+@dataclass(frozen=True)
+class Whole:
+    """An argument that is an object, such as `goal`. Over MCP its fields are said side by side."""
+
+    name: str
+    model: type[Model]
+
+    @property
+    def fields(self) -> dict[str, bool]:
+        """Those that a caller fills, and whether they may be left out."""
+        return {
+            name: not one.is_required()
+            for name, one in self.model.model_fields.items()
+            if name not in VECTORS and not (one.json_schema_extra or {}).get("readOnly")  # type: ignore[union-attr]
+        }
+
+
+@functools.cache
+def whole(operation: Operation) -> Whole | None:
+    for name, one in operation.signature.items():
+        if isinstance(one.annotation, type) and issubclass(one.annotation, Model):
+            return Whole(name, one.annotation)
+    return None
+
+
 def places() -> Iterator[Place]:
     for operation in TABLE.values():
         for place in (operation.toolset or "").split():
@@ -70,9 +99,9 @@ def toolsets() -> list[str]:
 
 
 def chosen(names: Iterable[str]) -> frozenset[str]:
-    """The toolsets of these names; `all` is all of our own."""
+    """The toolsets of these names, which commas may part; `all` is all of our own."""
     known = toolsets()
-    asked = frozenset(names) or frozenset({DEFAULT})
+    asked = frozenset(part.strip() for name in names for part in name.split(",")) or frozenset({DEFAULT})
     if wrong := asked - {*known, ALL}:
         raise InvalidInput(
             f"toolset: there is no {min(wrong)!r}", hint=f"one of {', '.join([*known, ALL])}", field="toolset"

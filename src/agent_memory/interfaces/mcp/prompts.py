@@ -111,9 +111,8 @@ def context_for_task(ask: Ask, task: str, max_tokens: str = "4000") -> str:
 def save_what_matters(ask: Ask) -> str:
     """Ask the model to go through the conversation and keep what will be needed later."""
     return (
-        "Go through this conversation and save what will matter in later ones: decisions and why (`add`, kind "
-        "decision), facts (`learn_fact`, with subject and predicate where they can change), how I want things done "
-        "(`preferences`), and what is still to be reached (`goals`). `recall` each first, and do not save what is "
-        "known already. One thing at a time, understandable without this conversation, no secrets. Then list what you "
-        "saved, with its ids."
+        "Go through this conversation and `save` what will matter in later ones: decisions and why, facts (with "
+        "subject and predicate where they can change), how I want things done (preferences), and what is still to be "
+        "reached (goals). `recall` each first, and do not save what is known already. One thing at a time, "
+        "understandable without this conversation, no secrets. Then list what you saved, with its ids."
     )

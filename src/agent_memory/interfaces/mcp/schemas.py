@@ -1,6 +1,6 @@
-"""JSON schemas of tools, from the arguments and answers of their operations: no callables, no vectors, no noise.
+"""JSON schemas of tools, from the arguments of their operations: no callables, no vectors, no noise.
 
-An answer may be cut to its budget of tokens, so its schema demands no field and no length.
+Answers have none: a model reads the answer itself, and would pay for its schema in every conversation.
 """
 
 from __future__ import annotations
@@ -13,18 +13,20 @@ from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema
 
 from agent_memory.app.operations import Operation
-from agent_memory.interfaces.cli.wording import explained
-from agent_memory.interfaces.mcp.places import Tool
+from agent_memory.app.registry import installed_kinds
+from agent_memory.interfaces.mcp.places import VECTORS, Tool, whole
+from agent_memory.interfaces.mcp.wording import about
 from agent_memory.models.recipe import Recipe
 
 Schema = dict[str, Any]
 
 ACTION = "action"
 BUDGET = "max_tokens"
+FARTHEST = 2**53
 LEAST, USUAL, MOST = 300, 2000, 100_000
-VECTORS = frozenset({"embedding", "query_embedding", "vector"})
 _NOISE = frozenset({"title"})
-_DEMANDS = frozenset({"required", "minItems", "minLength", "maxLength", "format", "default", "description"})
+_BOUNDS = frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"})
+_PEDANTIC = frozenset({"format", "additionalProperties", "minLength", "maxLength"})
 
 
 class _Plain(GenerateJsonSchema):
@@ -63,23 +65,56 @@ def arguments(tool: Tool) -> Schema:
 
 
 @functools.cache
-def _arguments(operation: Operation) -> Schema:
-    schema = _writable(plain(operation.arguments.model_json_schema(schema_generator=_Plain)))
-    required = set(schema.get("required", ()))
-    properties: Schema = {}
-    for name, one in schema.get("properties", {}).items():
-        if name in VECTORS:
-            continue
-        if _names_recipe(operation.signature[name].annotation):
-            one = {"type": "string", "default": one.get("default", "default")}
-        properties[name] = {**_without_null(one), "description": explained(operation.name, name)}
-    return {"properties": properties, "required": sorted(required & properties.keys())}
+def moments(operation: Operation) -> frozenset[str]:
+    """The arguments that are moments."""
+    return frozenset(name for name, one in _fields(operation)[0].items() if one.get("format") == "date-time")
 
 
 @functools.cache
-def answer(operation: Operation) -> Schema:
-    """What an operation gives, as far as its type says; any JSON where it does not."""
-    return typing.cast(Schema, _loose(plain(given(operation))))
+def lists(operation: Operation) -> frozenset[str]:
+    """The arguments that are lists."""
+    return frozenset(name for name, one in _fields(operation)[0].items() if one.get("type") == "array")
+
+
+def needed(operation: Operation) -> frozenset[str]:
+    """The arguments that must be given."""
+    return _fields(operation)[1]
+
+
+@functools.cache
+def _fields(operation: Operation) -> tuple[Schema, frozenset[str]]:
+    """What a call says by name, and what it must say. The fields of an object stand among the other arguments."""
+    schema = _writable(plain(operation.arguments.model_json_schema(schema_generator=_Plain)))
+    properties, required = schema.get("properties", {}), set(schema.get("required", ()))
+    if (part := whole(operation)) is not None:
+        inner = properties.pop(part.name)
+        properties |= inner["properties"]
+        required |= set(inner.get("required", ()))
+    found = {name: _without_null(one) for name, one in properties.items() if name not in VECTORS}
+    return found, frozenset(required & found.keys())
+
+
+@functools.cache
+def _arguments(operation: Operation) -> Schema:
+    found, required = _fields(operation)
+    properties = {name: {**_sayable(operation, name, one), **about(operation, name)} for name, one in found.items()}
+    return {"properties": properties, "required": sorted(required)}
+
+
+def _sayable(operation: Operation, name: str, schema: Schema) -> Schema:
+    """For a model: no bounds of 64 bits, no one form of dates, the kinds there are, and a recipe by its name (its two
+    dozen numbers are for programs)."""
+    parameter = operation.signature.get(name)
+    if parameter is not None and Recipe in typing.get_args(parameter.annotation):
+        return {"type": "string", "default": schema.get("default", "default")}
+    if name in ("kind", "kinds"):
+        kinds: Schema = {"type": "string", "enum": list(installed_kinds())}
+        return {**schema, "items": kinds} if name == "kinds" else {**schema, **kinds}
+    return {
+        part: one
+        for part, one in schema.items()
+        if not (part in _BOUNDS and abs(one) >= 2**53) and part not in _PEDANTIC
+    }
 
 
 def given(operation: Operation) -> Schema:
@@ -122,18 +157,6 @@ def _writable(node: Any) -> Any:
     return {name: _writable(one) for name, one in node.items() if not (isinstance(one, dict) and one.get("readOnly"))}
 
 
-def _loose(node: Any) -> Any:
-    if isinstance(node, list):
-        return [_loose(one) for one in node]
-    if not isinstance(node, dict):
-        return node
-    return {
-        name: {field: _loose(one) for field, one in part.items()} if name == "properties" else _loose(part)
-        for name, part in node.items()
-        if name not in _DEMANDS
-    }
-
-
 def _without_null(schema: Schema) -> Schema:
     """An argument that may be left out need not say that it may be null."""
     choices = [one for one in schema.get("anyOf", ()) if one != {"type": "null"}]
@@ -147,12 +170,8 @@ def _either(one: Schema, other: Schema) -> Schema:
     """Two actions may want different things under one name."""
     if one == other:
         return one
-    bare = [{name: part for name, part in each.items() if name != "description"} for each in (one, other)]
+    apart = ("description", "default")
+    bare = [{name: part for name, part in each.items() if name not in apart} for each in (one, other)]
     said = list(dict.fromkeys(each["description"] for each in (one, other) if "description" in each))
     shape = bare[0] if bare[0] == bare[1] else {"anyOf": bare}
-    return {**shape, "description": "; or: ".join(said)}
-
-
-def _names_recipe(annotation: Any) -> bool:
-    """A recipe can be given by its name; its two dozen numbers are for programs."""
-    return Recipe in typing.get_args(annotation)
+    return {**shape, "description": "; or: ".join(said)} if said else shape

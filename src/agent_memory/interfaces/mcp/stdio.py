@@ -19,6 +19,7 @@ import anyio
 from mcp.server.stdio import stdio_server
 
 from agent_memory.app.service import Caller, Service
+from agent_memory.interfaces.mcp.roots import Roots
 from agent_memory.interfaces.mcp.server import Door
 
 PIECE = 65536
@@ -28,7 +29,8 @@ def serve(service: Service, caller: Caller, toolsets: Iterable[str] = ()) -> boo
     """Until the other side closes the input, or Ctrl-C: True if it was that. What was begun is finished, and the store
     is closed."""
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="agent-memory: %(levelname)s %(message)s")
-    server = Door(service, lambda _: caller, toolsets).server()
+    roots = Roots() if service.workplace.own and service.settings.workplace is None else None
+    server = Door(service, lambda _: caller, toolsets, roots).server()
 
     async def run() -> None:
         async with stdio_server() as (read, write):

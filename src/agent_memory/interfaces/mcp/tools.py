@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,10 +10,14 @@ import mcp_types as types
 
 from agent_memory.app.operations import Operation
 from agent_memory.app.service import Caller, Service
-from agent_memory.interfaces.mcp import answers, compat, schemas, wording
+from agent_memory.interfaces.mcp import answers, compat, schemas
+from agent_memory.interfaces.mcp.arguments import NAMES, Heard, named, spoken, understood
 from agent_memory.interfaces.mcp.budget import within, written
-from agent_memory.interfaces.mcp.places import COMPAT, Tool
+from agent_memory.interfaces.mcp.faces import FACES
+from agent_memory.interfaces.mcp.places import COMPAT, Tool, whole
+from agent_memory.interfaces.mcp.wording import WHEN, hinted
 from agent_memory.models.errors import AgentMemoryError, InvalidInput
+from agent_memory.models.model import FIXES
 from agent_memory.ports import spans
 from agent_memory.ports.abandon import Abandoned
 
@@ -24,9 +29,9 @@ def announced(tool: Tool) -> types.Tool:
     return types.Tool(
         name=tool.name,
         title=tool.name.replace("_", " ").capitalize() if ours else tool.name.replace("_", " ").title(),
-        description=wording.described(tool),
-        input_schema=schemas.arguments(tool) if ours else compat.arguments(tool),
-        output_schema=answers.schema(tool) if ours else compat.answer(tool),
+        description=described(tool),
+        input_schema=_taken(tool) if ours else compat.arguments(tool),
+        output_schema=None if ours else compat.answer(tool),
         annotations=types.ToolAnnotations(
             read_only_hint=tool.reads_only,
             destructive_hint=tool.erases,
@@ -36,6 +41,42 @@ def announced(tool: Tool) -> types.Tool:
     )
 
 
+def _taken(tool: Tool) -> dict[str, Any]:
+    return FACES[tool.name].schema() if tool.name in FACES else schemas.arguments(tool)
+
+
+def ordered(tools: Mapping[str, Tool]) -> dict[str, Tool]:
+    """Those that an agent needs most at the top."""
+    first = [name for name in (*FACES, *WHEN) if name in tools]
+    return {name: tools[name] for name in dict.fromkeys([*first, *tools])}
+
+
+def described(tool: Tool) -> str:
+    """What a model reads about a tool."""
+    if tool.toolset == COMPAT:
+        return next(iter(tool.actions.values())).summary.rstrip(".")
+    if tool.name in FACES:
+        return FACES[tool.name].says
+    parts = [WHEN[tool.name]] if tool.name in WHEN else []
+    if tool.grouped:
+        parts += [f"- {action}({_wants(one)}): {one.summary}" for action, one in tool.actions.items()]
+        return "\n".join(parts)
+    (operation,) = tool.actions.values()
+    return "\n\n".join([*parts, operation.summary])
+
+
+def _wants(operation: Operation) -> str:
+    """The arguments of an action: those that may be left out with a question mark."""
+    part = whole(operation)
+    optional = part.fields if part else {}
+    optional |= {
+        name: one.default is not inspect.Parameter.empty
+        for name, one in operation.signature.items()
+        if part is None or name != part.name
+    }
+    return ", ".join(f"{name}?" if may else name for name, may in optional.items())
+
+
 def allowed(tool: Tool, caller: Caller) -> bool:
     """Whether there is anything in it that this caller may do."""
     return any(one.permission in caller.permissions for one in tool.actions.values())
@@ -43,16 +84,18 @@ def allowed(tool: Tool, caller: Caller) -> bool:
 
 def call(service: Service, tool: Tool, caller: Caller, given: Mapping[str, Any]) -> types.CallToolResult:
     """Run it. Whatever goes wrong is an answer that the model can read: a code, what is wrong, and the fix."""
+    heard = Heard(service.clock.now().astimezone())
     try:
         if tool.toolset == COMPAT:
             return compat.call(service, tool, caller, given)
-        operation, arguments, tokens = _asked(tool, dict(given))
-        answer = within(answers.shown(operation, service.call(operation, caller, arguments)), tokens)
+        operation, arguments, tokens = asked(tool, given, heard)
+        answer = answers.shown(operation, service.call(operation, caller, arguments))
+        answer = within({**answer, "moments": heard.moments} if heard.moments else answer, tokens)
         return types.CallToolResult(
             content=[types.TextContent(type="text", text=written(answer))], structured_content=answer
         )
     except AgentMemoryError as error:
-        return failed(error.to_dict()) if tool.toolset != COMPAT else compat.failed(error)
+        return failed(_told(tool, error.to_dict(), heard)) if tool.toolset != COMPAT else compat.failed(error)
     except Abandoned:
         raise
     except Exception as error:  # the door: an agent gets a sentence, the log the rest
@@ -68,20 +111,67 @@ def failed(problem: Mapping[str, str]) -> types.CallToolResult:
     )
 
 
-def _asked(tool: Tool, given: dict[str, Any]) -> tuple[Operation, dict[str, Any], int]:
+def _told(tool: Tool, problem: dict[str, str], heard: Heard) -> dict[str, str]:
+    """In the words of whoever called: the tool and its arguments, not the operation, and tools instead of commands."""
+    message = problem["message"]
+    for operation in tool.actions.values():
+        message = message.removeprefix(f"{operation.name}.")
+    told = {**problem, "message": message}
+    if field := problem.get("field"):
+        told["field"] = heard.names.get(field) or _shown(tool, field)
+        if message.startswith(f"{field}:"):
+            told["message"] = told["field"] + message.removeprefix(field)
+    if "hint" in problem:
+        told["hint"] = hinted(problem["hint"])
+    if problem.get("hint", "").startswith(FIXES["extra_forbidden"]) and tool.name in FACES:
+        told["hint"] = f"{tool.name} takes {', '.join(FACES[tool.name].takes())}"
+    return told
+
+
+def _shown(tool: Tool, field: str) -> str:
+    """What a face calls an argument of the operation behind it."""
+    takes = FACES[tool.name].takes() if tool.name in FACES else {}
+    return field if field in takes else next((name for name in takes if name in NAMES.get(field, ())), field)
+
+
+def asked(tool: Tool, given: Mapping[str, Any], heard: Heard) -> tuple[Operation, dict[str, Any], int]:
     """Which operation, with which arguments, and how many tokens its answer may have."""
-    action = given.pop(schemas.ACTION, None) if tool.grouped else None
+    action, said = _chosen(tool, dict(given), heard)
     if not isinstance(action, str | None) or action not in tool.actions:
         known = ", ".join(str(one) for one in tool.actions)
         raise InvalidInput(f"{schemas.ACTION}: {action!r}", hint=f"one of {known}", field=schemas.ACTION)
     operation = tool.actions[action]
     if not schemas.takes_budget(tool):
         own = operation.signature.get(schemas.BUDGET)
-        asked = given.get(schemas.BUDGET, own and own.default)
-        return operation, given, schemas.USUAL + (asked if type(asked) is int and asked > 0 else 0)
-    tokens = given.pop(schemas.BUDGET, schemas.USUAL)
+        wanted = said.get(schemas.BUDGET, own and own.default)
+        tokens = schemas.USUAL + (wanted if type(wanted) is int and wanted > 0 else 0)
+        return operation, understood(operation, said, heard), tokens
+    tokens = said.pop(schemas.BUDGET, schemas.USUAL)
     if type(tokens) is not int or not schemas.LEAST <= tokens <= schemas.MOST:
         raise InvalidInput(
             f"{schemas.BUDGET}: {tokens!r}", hint=f"use {schemas.LEAST} to {schemas.MOST}", field=schemas.BUDGET
         )
-    return operation, given, tokens
+    return operation, understood(operation, said, heard), tokens
+
+
+def _chosen(tool: Tool, given: dict[str, Any], heard: Heard) -> tuple[Any, dict[str, Any]]:
+    """The action that is named, or the one that a face finds in what is given."""
+    action = given.pop(schemas.ACTION, None) if tool.grouped else None
+    face = FACES.get(tool.name)
+    if face is None:
+        return action, given
+    if isinstance(action, dict):  # what is to be checked, as it is called everywhere else
+        given = {**action, **given}
+        action = None
+    found, said = face.leads(named(spoken(given), _known(tool), heard))
+    return (found, said) if action in (None, found) else (action, given)
+
+
+def _known(tool: Tool) -> list[str]:
+    """The arguments of a face, and of everything behind it."""
+    known = dict.fromkeys(FACES[tool.name].takes())
+    for operation in tool.actions.values():
+        part = whole(operation)
+        own = [name for name in operation.signature if part is None or name != part.name]
+        known |= dict.fromkeys([*own, *(part.fields if part else ())])
+    return [*known, schemas.BUDGET]

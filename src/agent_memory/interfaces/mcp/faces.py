@@ -1,0 +1,208 @@
+"""The core tools as a model meets them: few arguments, flat, and no action to choose. What is given decides which
+operation it is; every other argument of that operation is understood, too, though it costs no words here."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from agent_memory.app.registry import installed_kinds
+from agent_memory.interfaces.mcp.arguments import kind
+from agent_memory.models.errors import InvalidInput
+from agent_memory.models.rules import Action
+
+Given = dict[str, Any]
+Schema = dict[str, Any]
+Chosen = tuple[str | None, Given]
+
+LONGEST_ID = 6  # words
+GENERAL = "general"  # the domain of a preference that names none
+SOURCE = "extraction"  # of a fact that an agent took from a conversation
+_ENDED = frozenset({"completed", "abandoned", "blocked"})
+_TEXT: Schema = {"type": "string"}
+_WHEN = "2026-03-01, yesterday, last tuesday, 2 days ago"
+
+
+@dataclass(frozen=True)
+class Face:
+    """`says` when to use it, `takes` its arguments, of which it `needs` some; `leads` from them to an action."""
+
+    says: str
+    takes: Callable[[], Schema]
+    needs: tuple[str, ...]
+    leads: Callable[[Given], Chosen]
+
+    def schema(self) -> Schema:
+        return {"type": "object", "properties": self.takes(), "required": list(self.needs)}
+
+
+def _said(text: str, **more: Any) -> Schema:
+    return {**_TEXT, "description": text, **more}
+
+
+def _kinds(only: Callable[[str], bool]) -> Schema:
+    return {**_TEXT, "enum": [name for name in installed_kinds() if only(name)]}
+
+
+def _plain(name: str) -> bool:
+    """Whether a text is all that a record of this kind needs."""
+    try:
+        installed_kinds()[name].check({})
+    except InvalidInput:
+        return name == "preference"
+    return True
+
+
+def _recall(given: Given) -> Chosen:
+    return ("search" if "query" in given else "list"), given
+
+
+def _save(given: Given) -> Chosen:
+    """With an id it corrects; otherwise the kind says which operation knows best."""
+    if "id" in given:
+        if not given.keys() & {"text", "payload", "when", "valid_from"}:
+            return ("progress" if given.get("status") in _ENDED else "amend"), given
+        return "edit", {name: value for name, value in given.items() if name != "kind"}
+    sort = kind(given.get("kind", "fact" if given.keys() >= {"subject", "predicate"} else "observation"))
+    rest = {name: value for name, value in given.items() if name != "kind"}
+    if sort == "preference":
+        return "preference", _preference(rest)
+    if sort == "fact":
+        return "fact", {"source": SOURCE, **rest}
+    return ("goal", rest) if sort == "goal" else ("note", {**_note(rest), "kind": sort})
+
+
+def _note(given: Given) -> Given:
+    """What only facts have is said in the text; tags go beside it."""
+    said = dict(given)
+    words = [str(one) for name in ("subject", "predicate") if (one := said.pop(name, None))]
+    text = said.get("text")
+    if isinstance(text, str) and (words := [one for one in words if one.casefold() not in text.casefold()]):
+        said["text"] = f"{' '.join(words)}: {text}"
+    if "tags" in said:
+        payload = said.get("payload")
+        said["payload"] = {**(payload if isinstance(payload, dict) else {}), "tags": said.pop("tags")}
+    return said
+
+
+def _preference(given: Given) -> Given:
+    """Under a subject and a name, if it has them; a sentence alone is a wish that holds."""
+    said = dict(given)
+    domain = said.pop("domain", said.pop("subject", GENERAL))
+    name, text = said.pop("name", said.pop("predicate", None)), said.pop("value", said.pop("text", None))
+    if name is None:
+        name, text = text, True
+    return {**said, "domain": domain, **({} if name is None else {"name": name, "value": text})}
+
+
+def _get(given: Given) -> Chosen:
+    asked = dict(given)
+    if asked.pop("history", False) is True:
+        return "history", {name: value for name, value in asked.items() if name == "id"}
+    return "one", asked
+
+
+def _forget(given: Given) -> Chosen:
+    if "ids" not in given:
+        hint = "`recall` what is meant, make sure with the user, then give the ids of the hits"
+        raise InvalidInput("ids: nothing to forget was named", hint=hint, field="ids")
+    return None, given
+
+
+def _proposal(given: Given) -> Given:
+    """A sentence as a page would have it: advice, or, beside what it is about, a rule that forbids that."""
+    said = dict(given)
+    about = {name.replace("_", " "): said.pop(name) for name in ("command", "path", "commit_message") if name in said}
+    text = " ".join(said["rule"].split())
+    if "**" not in text:
+        id = "-".join(re.findall(r"[a-z0-9]+", text.casefold())[:LONGEST_ID])
+        keys = "".join(f"\n  - {name}: `{value}`" for name, value in about.items())
+        said["rule"] = f"**{id}** ({'deny' if about else 'advise'}) {text}{keys}"
+    return said
+
+
+def _rules(given: Given) -> Chosen:
+    if isinstance(given.get("rule"), str):
+        return "propose", _proposal(given)
+    return ("check" if given.keys() & Action.model_fields.keys() else "prompt"), given
+
+
+FACES: Mapping[str, Face] = MappingProxyType(
+    {
+        "recall": Face(
+            "Search memory. Use it first, whenever earlier conversations, decisions, facts or wishes may matter. Gives "
+            "short hits with ids, best first; relevance below 0.2 rarely fits.",
+            lambda: {
+                "query": _said("a question in plain words; without one, the newest are listed"),
+                "kind": _kinds(lambda name: installed_kinds()[name].searchable),
+                "at": _said("what was true then"),
+                "after": _said(f"{_WHEN} …"),
+                "before": _TEXT,
+                "limit": {"type": "integer", "default": 10},
+            },
+            (),
+            _recall,
+        ),
+        "context": Face(
+            "Use it when a task begins: the rules of the repository, the user's preferences and goals, and what is "
+            "known about the task, as one text.",
+            lambda: {
+                "task": _said("what is to be done"),
+                "max_tokens": {"type": "integer", "default": 4000},
+                "at": _said("as it was then"),
+            },
+            ("task",),
+            lambda given: (None, given),
+        ),
+        "save": Face(
+            "Save what will matter later, one thing at a time, in words that will be understood without this "
+            "conversation. A fact or preference takes the place of the one with the same subject and predicate.",
+            lambda: {
+                "text": _said("who, what and why"),
+                "kind": {**_kinds(_plain), "default": "observation"},
+                "subject": _said("whom or what a fact is about, or a preference, such as git"),
+                "predicate": _said("what is said of it: works from, merge style"),
+                "when": _said("since when it is true, if not now"),
+                "id": _said("correct this record instead"),
+            },
+            ("text",),
+            _save,
+        ),
+        "get": Face(
+            "One record, whole.",
+            lambda: {
+                "id": _TEXT,
+                "history": {"type": "boolean", "description": "all its versions"},
+                "at": _said("as it was true then"),
+                "max_tokens": {"type": "integer", "default": 2000},
+            },
+            ("id",),
+            _get,
+        ),
+        "forget": Face(
+            "Erase for good, with what was derived from it. Only when the user asks for it.",
+            lambda: {"ids": {"type": "array", "items": _TEXT, "description": "what must go"}, "reason": _TEXT},
+            ("ids",),
+            _forget,
+        ),
+        "rules": Face(
+            "What the people of a repository forbid, require and advise. Check a command, a path or a commit message "
+            "before you act; propose a rule that you learned, and a person decides about it; otherwise it gives the "
+            "rules for a task.",
+            lambda: {
+                "action": {**_TEXT, "enum": ["prompt", "check", "propose", "read"]},
+                "task": _TEXT,
+                "command": _said("a shell line to check"),
+                "path": _said("a file to check"),
+                "commit_message": _TEXT,
+                "rule": _said("a rule to propose, in a sentence; beside a command or path it forbids that"),
+            },
+            (),
+            _rules,
+        ),
+    }
+)
+"""By the name of the tool, those that an agent needs most first."""

@@ -1,0 +1,145 @@
+"""Every action of every tool, called through a session with a process of its own: a new one without a call fails."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+from mcp import Client
+from talking import actions, told
+
+Known = dict[str, str]
+Made = Callable[[Known], Mapping[str, Any]]
+
+RULE = "**no-merge** (deny) Never merge.\n  - command: `git merge`"
+ENTITIES = {"entities": [{"name": "Ada", "entityType": "person", "observations": ["likes tea"]}]}
+RELATIONS = {"relations": [{"from": "Ada", "to": "Ada", "relationType": "knows"}]}
+
+CALLS: Mapping[tuple[str, str | None], Made] = {
+    ("add", None): lambda known: {"text": "staging is on 5433"},
+    ("save", None): lambda known: {"text": "the cache is Redis", "kind": "decision"},
+    ("recall", None): lambda known: {"query": "staging"},
+    ("context", None): lambda known: {"task": "connect to staging"},
+    ("learn_fact", None): lambda known: {"claim": "Ada works from Lisbon", "subject": "Ada", "predicate": "works from"},
+    ("get", None): lambda known: {"id": known["add"]},
+    ("list", None): lambda known: {"kind": "observation"},
+    ("history", None): lambda known: {"id": known["add"]},
+    ("revise", "amend"): lambda known: {"id": known["add"], "importance": 0.9},
+    ("revise", "edit"): lambda known: {"id": known["add"], "text": "staging is on 5434"},
+    ("preferences", "set"): lambda known: {"domain": "git", "name": "merge", "value": "rebase"},
+    ("preferences", "list"): lambda known: {"domain": "git"},
+    ("goals", "add"): lambda known: {"description": "ship it", "priority": 5},
+    ("goals", "update"): lambda known: {"id": known["goals"], "status": "completed"},
+    ("goals", "get"): lambda known: {"id": known["goals"]},
+    ("goals", "active"): lambda known: {},
+    ("goals", "children"): lambda known: {"id": known["goals"]},
+    ("receipts", "get"): lambda known: {"receipt_id": known["receipt"]},
+    ("receipts", "find"): lambda known: {"limit": 3},
+    ("receipts", "replay"): lambda known: {"receipt_id": known["receipt"]},
+    ("rules", "prompt"): lambda known: {"task": "deploy"},
+    ("rules", "propose"): lambda known: {"rule": RULE},
+    ("rules", "read"): lambda known: {},
+    ("rules", "check"): lambda known: {"command": "git merge main"},
+    ("turns", "store"): lambda known: {"conversation_id": "c1", "index": 0, "role": "user", "content": "hello"},
+    ("turns", "conversation"): lambda known: {"conversation_id": "c1"},
+    ("turns", "recent"): lambda known: {"hours": 2},
+    ("strategies", "learn"): lambda known: {
+        "description": "look at the log first",
+        "context_pattern": "a failed deployment",
+        "tool_sequence": ["grep"],
+    },
+    ("strategies", "reinforce"): lambda known: {"strategy_id": known["strategies"], "success": True},
+    ("strategies", "find"): lambda known: {"task_description": "a deployment failed"},
+    ("tools", "record"): lambda known: {
+        "conversation_id": "c1",
+        "turn_id": None,
+        "tool_name": "grep",
+        "tool_input": {"pattern": "x"},
+        "tool_output": "nothing",
+        "success": True,
+        "latency_ms": 3,
+    },
+    ("tools", "stats"): lambda known: {},
+    ("reflect", None): lambda known: {"outcome": {"success": True, "task_type": "deployment"}},
+    ("entities", "upsert"): lambda known: {"name": "Ada", "type": "Person"},
+    ("entities", "get"): lambda known: {"id": known["entities"]},
+    ("entities", "graph"): lambda known: {"entity_ids": [known["entities"]]},
+    ("entities", "relate"): lambda known: {
+        "source_id": known["entities"],
+        "target_id": known["goals"],
+        "rel_type": "WORKS_ON",
+    },
+    ("links", "add"): lambda known: {"source_id": known["add"], "target_id": known["goals"], "type": "ABOUT"},
+    ("links", "list"): lambda known: {"id": known["add"]},
+    ("links", "end"): lambda known: {"source_id": known["add"], "target_id": known["goals"], "type": "ABOUT"},
+    ("user", "set_expertise"): lambda known: {"topic": "sqlite", "level": "expert"},
+    ("user", "add_interest"): lambda known: {"topic": "sailing"},
+    ("desk", "set"): lambda known: {"key": "branch", "value": "main"},
+    ("desk", "get"): lambda known: {"key": "branch"},
+    ("desk", "work_on"): lambda known: {"goal_id": known["goals"], "goal_description": "ship it"},
+    ("desk", "think"): lambda known: {"thought": "look at the log"},
+    ("desk", "show"): lambda known: {},
+    ("desk", "delete"): lambda known: {"key": "branch"},
+    ("desk", "clear"): lambda known: {},
+    ("journal", None): lambda known: {"limit": 3},
+    ("recipes", None): lambda known: {},
+    ("stats", None): lambda known: {},
+    ("verify", None): lambda known: {},
+    ("rebuild", None): lambda known: {},
+    ("forget", None): lambda known: {"ids": [known["add"]]},
+    ("create_entities", None): lambda known: ENTITIES,
+    ("create_relations", None): lambda known: RELATIONS,
+    ("add_observations", None): lambda known: {"observations": [{"entityName": "Ada", "contents": ["likes rain"]}]},
+    ("read_graph", None): lambda known: {},
+    ("search_nodes", None): lambda known: {"query": "tea"},
+    ("open_nodes", None): lambda known: {"names": ["Ada"]},
+    ("delete_observations", None): lambda known: {"deletions": [{"entityName": "Ada", "observations": ["likes rain"]}]},
+    ("delete_relations", None): lambda known: RELATIONS,
+    ("delete_entities", None): lambda known: {"entityNames": ["Ada"]},
+}
+"""In the order in which they are called: those that need an id come after those that make it."""
+
+
+def learned(known: Known, tool: str, answer: Any) -> None:
+    """Ids that later calls need."""
+    result = answer.get("result")
+    if isinstance(result, dict) and isinstance(result.get("id"), str):
+        known.setdefault(tool, result["id"])
+    if "receipt_id" in answer:
+        known.setdefault("receipt", answer["receipt_id"])
+
+
+async def call_everything(client: Client) -> dict[tuple[str, str | None], Any]:
+    listed = {(tool.name, action) for tool in (await client.list_tools()).tools for action in actions(tool)}
+    assert listed <= set(CALLS), "a tool or an action without a call"
+    known: Known = {}
+    answers: dict[tuple[str, str | None], Any] = {}
+    for (tool, action), made in CALLS.items():
+        if (tool, action) in listed:
+            given = {**made(known), **({"action": action} if action else {})}
+            result = await client.call_tool(tool, given)
+            assert not result.is_error, (tool, action, result.content)
+            answers[tool, action] = result.structured_content if tool in OFFICIAL else told(result)
+            learned(known, tool, answers[tool, action])
+    return answers
+
+
+OFFICIAL = [tool for tool, _ in CALLS if "_" in tool and tool not in ("learn_fact",)]
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_every_action_of_every_tool_can_be_called(stdio: Any, repo: Any, monkeypatch: Any, mode: str) -> None:
+    repo.write("AGENTS.md", "## Rules\n\n- **no-merge** (deny) Never merge.\n  - command: `git merge`\n")
+    repo.commit("docs: rules")
+    monkeypatch.chdir(repo.root)
+    answers = stdio(call_everything, "--toolset", "all", mode=mode)
+    verdict = answers["rules", "check"]["result"]
+    assert not verdict["allowed"] and verdict["violations"][0]["rule"] == "no-merge"
+    assert answers["goals", "get"]["result"]["status"] == "completed"
+    assert answers["forget", None]["result"]["ids"]
+
+
+def test_every_tool_of_the_official_server_can_be_called(stdio: Any) -> None:
+    answers = stdio(call_everything, "--compat")
+    assert len(answers) == 9
