@@ -140,13 +140,14 @@ def history(versions: list[Record]) -> list[Block]:
 
 
 def recalled(found: Recalled, *, why: bool = False) -> list[Block]:
-    paged = any(hit.page for hit in found)
+    paged, over = any(hit.page for hit in found), any(hit.held_until for hit in found)
     columns = (
         Column("score", right=True, style="green", label=True, order=2),
         Column("relevance", right=True, label=True, order=2),
         Column("kind", style="magenta"),
         Column("when"),
         ID,
+        *([Column("held", Under.ALWAYS)] if over else []),
         *([Column("page", Under.ALWAYS)] if paged else []),
         *([Column("why", Under.ALWAYS)] if why else []),
         TEXT,
@@ -158,6 +159,7 @@ def recalled(found: Recalled, *, why: bool = False) -> list[Block]:
             hit.kind,
             hit.record.valid_from,
             hit.id,
+            *([f"held until {shown(hit.held_until)}" if hit.held_until else ""] if over else []),
             *([str(hit.page or "")] if paged else []),
             *([reasons(hit)] if why else []),
             hit.text,

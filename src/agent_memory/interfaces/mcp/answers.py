@@ -36,6 +36,7 @@ _SHORT: Schema = {
         "text": _TEXT,
         "characters": {"type": "integer", "description": "of the whole text, where this is its beginning"},
         "relevance": _NUMBER,
+        "held_until": {"type": "string", "description": "where it does not hold any more"},
         "version": _COUNT,
         "status": _TEXT,
     },
@@ -62,7 +63,8 @@ def short(record: Record) -> Answer:
 
 
 def _hit(hit: Hit) -> Answer:
-    return {**short(hit.record), "relevance": round(hit.relevance, 3)}
+    held = {"held_until": hit.held_until.isoformat(timespec="seconds")} if hit.held_until else {}
+    return {**short(hit.record), **held, "relevance": round(hit.relevance, 3)}
 
 
 def _recalled(found: Recalled) -> Answer:
