@@ -108,8 +108,8 @@ class Recalled(Model):
     """Hits, best first: iterate, index, or take `.hits`. `pending` texts had no vector yet and were found by
     their words only. `damaged` rows of the store could not be read and were left out: `verify` names them. `space` is
     the embedding space that meaning was compared in; None if it was not. `tokens` were read to embed the question, for
-    so much `money`; None where that is not known. `valid_at` and `as_of` are the moments that were asked for, and `past`
-    the times in the past that the question was understood to name. `reranked` is there where the recipe asks for a
+    so much `money`; None where that is not known. `valid_at` and `as_of` are the moments that were asked for, and
+    `past` the times in the past that the question was understood to name. `reranked` is there where the recipe asks for a
     reranker, and `trace` if it was asked for."""
 
     model_config = ConfigDict(frozen=True)

@@ -69,7 +69,13 @@ def _hit(hit: Hit) -> Answer:
 
 def _recalled(found: Recalled) -> Answer:
     note = f"{NOTE} Damaged rows left out: {found.damaged} (`verify` names them)." if found.damaged else NOTE
-    return {"note": note, "hits": [_hit(hit) for hit in found], "receipt_id": found.receipt_id}
+    return {"note": note, **_looked(found), "hits": [_hit(hit) for hit in found], "receipt_id": found.receipt_id}
+
+
+def _looked(made: Recalled | Context) -> Answer:
+    """The moments that were taken, where a call named one."""
+    moments = {"valid_at": made.valid_at, "as_of": made.as_of}
+    return {name: one.isoformat(timespec="seconds") for name, one in moments.items() if one is not None}
 
 
 def _records(found: list[Record]) -> Answer:
@@ -85,6 +91,7 @@ def _record(found: Record) -> Answer:
 def _context(made: Context) -> Answer:
     return {
         "text": made.text,
+        **_looked(made),
         "total_tokens": made.total_tokens,
         "left_out": len(made.left_out),
         "receipt_id": made.receipt_id,
@@ -96,13 +103,16 @@ def _replay(made: Replay) -> Answer:
     return {"note": NOTE, "replay": plain, "hits": [_hit(hit) for hit in made.recalled]}
 
 
+_LOOKED: Schema = {"valid_at": _TEXT, "as_of": _TEXT}
 _LIST_OF_SHORT: Schema = {"type": "array", "items": _SHORT}
 FORMS: dict[Any, Form] = {
-    Recalled: Form({"note": _TEXT, "hits": _LIST_OF_SHORT, "receipt_id": _TEXT}, _recalled),
+    Recalled: Form({"note": _TEXT, **_LOOKED, "hits": _LIST_OF_SHORT, "receipt_id": _TEXT}, _recalled),
     list[Record]: Form({"note": _TEXT, "records": _LIST_OF_SHORT}, _records),
     Record: Form({"note": _TEXT, "record": {"type": "object"}}, _record),
     Replay: Form({"note": _TEXT, "replay": {"type": "object"}, "hits": _LIST_OF_SHORT}, _replay),
-    Context: Form({"text": _TEXT, "total_tokens": _COUNT, "left_out": _COUNT, "receipt_id": _TEXT}, _context),
+    Context: Form(
+        {"text": _TEXT, **_LOOKED, "total_tokens": _COUNT, "left_out": _COUNT, "receipt_id": _TEXT}, _context
+    ),
 }
 
 
