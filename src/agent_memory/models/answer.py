@@ -10,6 +10,8 @@ from agent_memory.models.model import Model, Moment
 from agent_memory.models.record import Record
 from agent_memory.models.trace import Trace
 
+POOR = 0.2  # chosen by benchmarks/floor.py
+
 
 class When(Model):
     """A period that the question names: its words, and what they mean, half open."""
@@ -71,6 +73,11 @@ class Hit(Model):
     held_until: Moment | None = None
 
     @property
+    def fits(self) -> bool:
+        """Whether it is worth a look. Relevance knows nothing of links: what they lead to may fit all the same."""
+        return self.relevance >= POOR or bool(self.why.entities)
+
+    @property
     def id(self) -> str:
         return self.record.id
 
@@ -109,8 +116,8 @@ class Recalled(Model):
     their words only. `damaged` rows of the store could not be read and were left out: `verify` names them. `space` is
     the embedding space that meaning was compared in; None if it was not. `tokens` were read to embed the question, for
     so much `money`; None where that is not known. `valid_at` and `as_of` are the moments that were asked for, and
-    `past` the times in the past that the question was understood to name. `reranked` is there where the recipe asks for a
-    reranker, and `trace` if it was asked for."""
+    `past` the times in the past that the question was understood to name. `reranked` is there where the recipe asks for
+    a reranker, and `trace` if it was asked for."""
 
     model_config = ConfigDict(frozen=True)
 

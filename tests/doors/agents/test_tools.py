@@ -348,3 +348,18 @@ def test_a_recall_tells_the_moment_it_took_and_until_when_a_hit_held(inside: Any
     ]
     now = told(inside(lambda client: client.call_tool("recall", {"query": "staging port"})))
     assert "valid_at" not in now and "held_until" not in now["hits"][0]
+
+
+def test_a_recall_leaves_out_what_does_not_fit_and_says_so(inside: Any, service: Service) -> None:
+    with AgentMemory("ada") as memory:
+        memory.records.add("staging listens on port 5433", id="port")
+        memory.records.add("the coffee machine is on the second floor", id="coffee")
+
+    def recalled(query: str) -> Any:
+        return told(inside(lambda client: client.call_tool("recall", {"query": query})))
+
+    nothing = recalled("how do I bake sourdough bread?")
+    assert nothing["hits"] == [] and "Nothing fits well. Left out, below relevance 0.2: 2." in nothing["note"]
+    some = recalled("which port does staging listen on?")
+    assert [hit["id"] for hit in some["hits"]] == ["port"]
+    assert "Nothing fits" not in some["note"] and "Left out, below relevance 0.2: 1." in some["note"]

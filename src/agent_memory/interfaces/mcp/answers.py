@@ -13,7 +13,7 @@ from agent_memory.app.operations import Operation
 from agent_memory.interfaces.mcp import schemas
 from agent_memory.interfaces.mcp.budget import MARK
 from agent_memory.interfaces.mcp.places import Tool
-from agent_memory.models.answer import FromPage, Hit, Recalled, Replay
+from agent_memory.models.answer import POOR, FromPage, Hit, Recalled, Replay
 from agent_memory.models.context import Context
 from agent_memory.models.record import Record
 
@@ -68,8 +68,12 @@ def _hit(hit: Hit) -> Answer:
 
 
 def _recalled(found: Recalled) -> Answer:
+    """What does not fit is left out, and counted: a model would make something of it."""
+    fitting = [hit for hit in found if hit.fits]
     note = f"{NOTE} Damaged rows left out: {found.damaged} (`verify` names them)." if found.damaged else NOTE
-    return {"note": note, **_looked(found), "hits": [_hit(hit) for hit in found], "receipt_id": found.receipt_id}
+    if left := len(found) - len(fitting):
+        note += f" {'' if fitting else 'Nothing fits well. '}Left out, below relevance {POOR}: {left}."
+    return {"note": note, **_looked(found), "hits": [_hit(hit) for hit in fitting], "receipt_id": found.receipt_id}
 
 
 def _looked(made: Recalled | Context) -> Answer:
