@@ -353,7 +353,7 @@ def test_a_recall_tells_the_moment_it_took_and_until_when_a_hit_held(inside: Any
 def test_a_recall_leaves_out_what_does_not_fit_and_says_so(inside: Any, service: Service) -> None:
     with AgentMemory("ada") as memory:
         memory.records.add("staging listens on port 5433", id="port")
-        memory.records.add("the coffee machine is on the second floor", id="coffee")
+        memory.records.add("the invoices of March were paid twice", id="invoices")
 
     def recalled(query: str) -> Any:
         return told(inside(lambda client: client.call_tool("recall", {"query": query})))

@@ -81,9 +81,9 @@ class Markdown:
 
 class Xml:
     def item(self, item: Item) -> str:
-        known = (("id", item.id), ("kind", item.kind), ("at", _when(item.at)), ("by", item.by))
-        known += (("held_until", _when(item.until)),)
-        said = "".join(f' {name}="{escaped(value, _QUOTED)}"' for name, value in known if value)
+        known = {"id": item.id, "kind": item.kind, "at": _when(item.at), "by": item.by}
+        known |= {"held_until": _when(item.until)}
+        said = "".join(f' {name}="{escaped(value, _QUOTED)}"' for name, value in known.items() if value)
         return f"<item{said}>{escaped(item.content)}</item>"
 
     def page(self, sections: Sequence[Section]) -> str:
