@@ -359,7 +359,7 @@ def test_a_recall_leaves_out_what_does_not_fit_and_says_so(inside: Any, service:
         return told(inside(lambda client: client.call_tool("recall", {"query": query})))
 
     nothing = recalled("how do I bake sourdough bread?")
-    assert nothing["hits"] == [] and "Nothing fits well. Left out, below relevance 0.2: 2." in nothing["note"]
+    assert nothing["hits"] == [] and "Nothing fits well. Left out, below relevance 0.25: 2." in nothing["note"]
     some = recalled("which port does staging listen on?")
     assert [hit["id"] for hit in some["hits"]] == ["port"]
-    assert "Nothing fits" not in some["note"] and "Left out, below relevance 0.2: 1." in some["note"]
+    assert "Nothing fits" not in some["note"] and "Left out, below relevance 0.25: 1." in some["note"]
