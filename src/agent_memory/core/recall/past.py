@@ -191,7 +191,7 @@ def _fit(window: Window, begins: NDArray[np.int64], ends: NDArray[np.int64], ove
 def _window(period: Period, now: int, past: bool) -> Window | None:
     """What reaches into the present is past only where the question says so."""
     start, end = to_micros(period.start), to_micros(period.end)
-    if start >= now or (end > now and not (past and period.exact)):
+    if start >= now or (end >= now and not (past and period.exact)):
         return None
     zone = period.start.tzinfo
     side: Side = "during"
