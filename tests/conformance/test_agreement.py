@@ -10,6 +10,7 @@ import math
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -76,16 +77,20 @@ def answer(ask: Callable[[], Any]) -> Any:
         return type(error).__name__
 
 
-def gathered(store: Store, view: View, where: Filter, pool: int, until: int | None = None) -> Any:
-    """A pool without handles: (id, scope, version) -> evidence."""
+def gathered(
+    store: Store, view: View, where: Filter, pool: int, until: int | None = None, past: Sequence[int] = ()
+) -> Any:
+    """A pool without handles: (id, scope, version) -> evidence. `past` are moments: what held between two of them."""
     space = store.index.space()
     question = direction(*QUESTIONS[space]) if space else None
     words = tuple(map(term, ("red", "unheard")))
     probe = Probe(view, where, pool, terms=words, vector=question, space=space, key="k1", tell_hidden=True)
-    found = store.index.gather(replace(probe, vectors_until=until, also=(1, 2, 3)))
+    intervals = tuple(pairwise(past))
+    found = store.index.gather(replace(probe, vectors_until=until, also=(1, 2, 3), past=intervals))
     hits = store.index.hydrate(found.handles.tolist())
     assert len(hits) == len(found.handles)
-    columns = (found.valid_from, found.importance, found.similarity, found.lengths, found.exact)
+    columns = [found.valid_from, found.importance, found.similarity, found.lengths, found.exact]
+    columns += [found.valid_to] if found.valid_to is not None else []
     rows = {
         (hit.id, str(hit.scope), hit.version): (
             [None if math.isnan(column[place]) else column[place].item() for column in columns],
@@ -94,6 +99,12 @@ def gathered(store: Store, view: View, where: Filter, pool: int, until: int | No
         for place, hit in enumerate(hits)
     }
     talks = [(hit.conversation_id, hit.id, str(hit.scope)) for hit in hits]
+    numbers = [] if found.records is None else found.records.tolist()
+    same = {
+        number: {(hit.id, str(hit.scope)) for hit, own in zip(hits, numbers, strict=True) if own == number}
+        for number in numbers
+    }
+    assert all(len(one) == 1 for one in same.values()) and len(same) == len(set().union(*same.values()))
     together = {talk: [one for one in talks if one[0] == talk] for talk, _, _ in talks}
     assert [one for run in together.values() for one in run] == talks, "a conversation is torn apart"
     return (
@@ -158,6 +169,7 @@ def seen(store: Store, view: View, where: Filter) -> dict[str, Any]:
             for one in records.journal(view, limit=500, id=id)
         ],
         "pools": [gathered(store, view, where, pool, until) for pool, until in ((0, None), (2, view.seq), (100, None))],
+        "past": gathered(store, view, where, 100, past=(3, 6, 12)),
         "adopted": [store.index.adopted(after) for after in range(0, 100, 10)],
         "accesses": [
             store.receipts.accesses(view, everywhere, until=until) for until in (None, view.now, view.valid_at)

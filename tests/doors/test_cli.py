@@ -42,16 +42,40 @@ def test_recall_finds_it_and_says_why(here: Any, remembered: str) -> None:
     here("add", "The coffee machine is on the second floor")
     plain = here("recall", "which port is staging on?", "--k", "1")
     header, row = (line.split("\t") for line in plain.out.splitlines())
-    assert header == ["score", "relevance", "kind", "when", "id", "text"]
-    assert (row[2], row[4], row[5]) == ("observation", "port", PORT)
+    assert header == ["relevance", "kind", "when", "id", "text"]
+    assert (row[1], row[3], row[4]) == ("observation", "port", PORT)
     why = here("recall", "which port is staging on?", "--k", "1", "--why").out
-    assert re.search(r"\tvectors 0\.\d\d \+ words 0\.\d\d \+ ", why)
+    assert re.search(r"\tscore \d\.\d\d: vectors 0\.\d\d \+ words 0\.\d\d \+ ", why)
     assert "words: port, staging" in why
     assert "similarity 0." in why
     found = here("recall", "which port is staging on?", "--k", "1", "--json").json
     assert found["hits"][0]["record"]["text"] == PORT
     assert set(found["hits"][0]["why"]) == {"channels", "words", "dates", "entities", "similarity", "exact_key"}
     assert datetime.fromisoformat(found["hits"][0]["record"]["recorded_at"]).tzinfo
+
+
+def test_what_does_not_fit_is_grey_and_if_nothing_does_it_says_so(terminal: Any, here: Any, remembered: str) -> None:
+    unfit, fit = "how do I bake sourdough bread?", "which port is staging on?"
+    for columns in ("60", "120"):
+        shown = terminal("recall", unfit, COLUMNS=columns).out
+        assert "nothing fits well" in shown
+        assert re.search(rf"\x1b\[[\d;]*2m[^\n]*{PORT}", shown), "grey"
+        answered = terminal("recall", fit, COLUMNS=columns).out
+        assert "nothing fits well" not in answered and not re.search(rf"\x1b\[2m{PORT}", answered)
+        assert "score" not in answered
+    assert here("recall", unfit).out.splitlines()[1].endswith(PORT), "a pipe gets the hits, and their relevance"
+
+
+def test_a_hit_that_is_over_says_until_when_it_held(here: Any, terminal: Any) -> None:
+    claim = (
+        '{"claim": "%s is on call", "source": "user_stated", "subject": "call", "predicate": "is", "created_at": "%s"}'
+    )
+    here("semantic", "store-fact", claim % ("Ana", "2026-01-01T00:00:00Z"))
+    here("semantic", "store-fact", claim % ("Bo", "2026-02-01T12:00:00Z"))
+    first = here("recall", "who was on call on 10 January 2026?").out.splitlines()[1]
+    assert "held until 2026-02-01" in first and first.endswith("Ana is on call")
+    assert "held until 2026-02-01" in terminal("recall", "who was on call on 10 January 2026?").out
+    assert "held" not in here("recall", "who is on call?").out
 
 
 def test_why_tells_the_period_that_a_date_in_the_question_means(here: Any, terminal: Any) -> None:

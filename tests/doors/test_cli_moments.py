@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from agent_memory.interfaces.cli.moments import parse
+from agent_memory.interfaces.cli.moments import at_its_end, parse
 
 PORT = "Staging listens on port 5433"
 
@@ -71,6 +71,28 @@ def test_the_end_of_a_month_is_kept_inside_it() -> None:
     assert parse("1 year ago", datetime(2028, 2, 29, 8, tzinfo=UTC)) == datetime(2027, 2, 28, 8, tzinfo=UTC)
 
 
+LAST = timedelta(microseconds=1)
+
+
+@pytest.mark.parametrize(
+    ("text", "moment"),
+    [
+        ("last tuesday", datetime(2026, 3, 4, tzinfo=UTC) - LAST),
+        ("last monday", datetime(2026, 3, 10, tzinfo=UTC) - LAST),
+        ("next sunday", datetime(2026, 3, 16, tzinfo=UTC) - LAST),
+        ("yesterday", datetime(2026, 3, 10, tzinfo=UTC) - LAST),
+        ("today", NOW),
+        ("tomorrow", datetime(2026, 3, 12, tzinfo=UTC) - LAST),
+        ("midnight", NOW.replace(hour=0, minute=0)),
+        ("2 days ago", NOW - timedelta(days=2)),
+        ("last week", NOW - timedelta(days=7)),
+        ("2026-03-01T10:00Z", datetime(2026, 3, 1, 10, tzinfo=UTC)),
+    ],
+)
+def test_a_read_looks_at_a_day_in_its_end(text: str, moment: datetime) -> None:
+    assert at_its_end(text, NOW) == moment
+
+
 @pytest.fixture
 def berlin(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3")
@@ -87,6 +109,32 @@ def test_named_days_and_months_are_local_whatever_the_season(berlin: None) -> No
     assert parse("last monday", now).isoformat() == "2026-03-30T00:00:00+02:00"
     assert parse("2026-01", now).isoformat() == "2026-01-01T00:00:00+01:00"
     assert parse("noon", now).isoformat() == "2026-04-01T12:00:00+02:00"
+
+
+def test_the_end_of_a_day_is_that_of_the_local_one(berlin: None) -> None:
+    now = datetime(2026, 4, 1, 12).astimezone()
+    assert at_its_end("2026-03-29", now).isoformat() == "2026-03-29T23:59:59.999999+02:00"  # a day of 23 hours
+    assert at_its_end("last friday", now).isoformat() == "2026-03-27T23:59:59.999999+01:00"
+    assert at_its_end("2026-02", now).isoformat() == "2026-02-28T23:59:59.999999+01:00"
+    assert at_its_end("2026-04", now) == at_its_end("2026-04-01", now) == now
+
+
+def test_a_day_is_a_day_and_the_moment_taken_is_shown(here: Any, process: Any, terminal: Any) -> None:
+    claim = '{"claim": "%s", "source": "user_stated", "subject": "staging", "predicate": "port", "created_at": "%s"}'
+    here("semantic", "store-fact", claim % ("port 1", "2026-01-01T00:00:00Z"))
+    here("semantic", "store-fact", claim % ("port 2", "2026-01-15T09:00:00Z"))
+    asked = ("recall", "port", "--valid-at", "2026-01-15")
+    found = here(*asked, "--json").json
+    assert [hit["record"]["text"] for hit in found["hits"]] == ["port 2"]
+    taken = datetime.fromisoformat(found["valid_at"])
+    assert taken == at_its_end("2026-01-15", datetime.now().astimezone())
+    shown = f"what held at {taken.astimezone().isoformat(timespec='seconds')}"
+    for command in (asked, ("list", "--valid-at", "2026-01-15"), ("context", *asked[1:])):
+        assert shown in process(*command).err
+    assert here("context", *asked[1:], "--json").json["valid_at"] == found["valid_at"]
+    assert shown in " ".join(terminal(*asked).out.split())
+    assert "what was known at" in process("recall", "port", "--as-of", "yesterday").err
+    assert here("recall", "port", "--json").json["valid_at"] is None
 
 
 def test_a_moment_without_a_zone_is_local(process: Any) -> None:

@@ -67,7 +67,7 @@ def test_a_narrow_terminal_gets_a_block_per_record(terminal: Any, width: str) ->
     assert [line for line in listed if line and not line.startswith("  ")][-1].endswith("version 2")
     recalled = lines(terminal("recall", "staging", COLUMNS=width).out)
     assert recalled[0].startswith("db  observation  20")
-    assert any(re.search(r"score \d\.\d\d  relevance \d\.\d\d$", line) for line in recalled)
+    assert any(re.search(r"relevance \d\.\d\d$", line) for line in recalled)
     versions = lines(terminal("history", "db", COLUMNS=width).out)
     assert next(line for line in versions if line.startswith("version ")).startswith("version 1  active")
     texts = [line for line in versions if line.startswith("  ")]

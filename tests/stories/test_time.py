@@ -261,3 +261,18 @@ def test_a_hit_says_into_which_period_of_the_question_it_falls(timed: AgentMemor
     assert all(hit.why.dates == [] for hit in timed.recall(question, recipe="meaning"))
     assert all(hit.why.dates == [] for hit in timed.recall("what was moved?"))
     assert timed.recall(question).space == timed.upkeep.stats()["space"]
+
+
+def test_the_moments_that_were_taken_are_in_the_answer(timed: AgentMemory, clock: object) -> None:
+    from datetime import UTC, datetime
+
+    timed.records.add("staging listens on port 5433")
+    then, known = datetime(2026, 3, 3, 23, 59, tzinfo=UTC), datetime(2026, 3, 4, tzinfo=UTC)
+    for found in (
+        timed.recall("which port?", valid_at=then, as_of=known),
+        timed.assemble_context("which port?", valid_at=then, as_of=known),
+    ):
+        assert (found.valid_at, found.as_of) == (then, known)
+    assert timed.recall("which port?").valid_at is None
+    (when,) = timed.recall("which port was it on last Tuesday?").past
+    assert (when.words, when.start) == ("last Tuesday", datetime(2026, 2, 24, tzinfo=UTC))

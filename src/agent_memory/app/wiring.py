@@ -13,7 +13,7 @@ from agent_memory.app import registry, telemetry
 from agent_memory.app.config import Settings
 from agent_memory.core.govern.book import Book
 from agent_memory.core.recall.entities import calling
-from agent_memory.core.recall.recall import Recalling
+from agent_memory.core.recall.gather import Recalling
 from agent_memory.core.write.commit import Writing
 from agent_memory.core.write.embed import Embedding
 from agent_memory.models.kinds.kind import Kind

@@ -10,6 +10,8 @@ from agent_memory.models.model import Model, Moment
 from agent_memory.models.record import Record
 from agent_memory.models.trace import Trace
 
+POOR = 0.25  # chosen by benchmarks/floor.py
+
 
 class When(Model):
     """A period that the question names: its words, and what they mean, half open."""
@@ -58,7 +60,7 @@ class FromPage(Model):
 class Hit(Model):
     """`score` orders this recall; `relevance` is absolute, 0 to 1, and can be compared between recalls. `repeats` are
     the ids of other records that say the same, where the recipe collapses them. `page` is there where it comes from a
-    page of procedures."""
+    page of procedures. `held_until` is there where it no longer holds: since then it is over."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -68,6 +70,12 @@ class Hit(Model):
     why: Why
     repeats: list[str] = Field(default_factory=list)
     page: FromPage | None = None
+    held_until: Moment | None = None
+
+    @property
+    def fits(self) -> bool:
+        """Whether it is worth a look. Relevance knows nothing of links: what they lead to may fit all the same."""
+        return self.relevance >= POOR or bool(self.why.entities)
 
     @property
     def id(self) -> str:
@@ -107,8 +115,9 @@ class Recalled(Model):
     """Hits, best first: iterate, index, or take `.hits`. `pending` texts had no vector yet and were found by
     their words only. `damaged` rows of the store could not be read and were left out: `verify` names them. `space` is
     the embedding space that meaning was compared in; None if it was not. `tokens` were read to embed the question, for
-    so much `money`; None where that is not known. `reranked` is there where the recipe asks for a reranker, and `trace`
-    if it was asked for."""
+    so much `money`; None where that is not known. `valid_at` and `as_of` are the moments that were asked for, and
+    `past` the times in the past that the question was understood to name. `reranked` is there where the recipe asks for
+    a reranker, and `trace` if it was asked for."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -126,6 +135,9 @@ class Recalled(Model):
     trace: Trace | None = None
     reranked: Reranked | None = None
     damaged: int = 0
+    valid_at: Moment | None = None
+    as_of: Moment | None = None
+    past: list[When] = Field(default_factory=list)
 
     def __iter__(self) -> Iterator[Hit]:  # type: ignore[override]
         return iter(self.hits)

@@ -41,7 +41,8 @@ class MemoryBundle(Model):
                 for turn in self.relevant_turns[:TURNS]
             ],
             "Known Facts": [
-                f"- {_line(fact['claim'])} (confidence: {fact['confidence']:.0%})" for fact in self.facts[:FACTS]
+                f"- {_line(fact['claim'])} (confidence: {fact['confidence']:.0%}){_held(fact)}"
+                for fact in self.facts[:FACTS]
             ],
             "Relevant Entities": [
                 f"- {_line(entity['name'])} ({_line(entity['type'])}): {_line(entity.get('description') or 'N/A')}"
@@ -52,6 +53,11 @@ class MemoryBundle(Model):
             ],
         }
         return "\n\n".join("\n".join([f"## {heading}", *lines]) for heading, lines in sections.items() if lines)
+
+
+def _held(fact: dict[str, Any]) -> str:
+    until = fact.get("held_until")
+    return f", held until {until}" if until else ""
 
 
 def _line(text: str) -> str:

@@ -19,8 +19,8 @@ Reason = Literal["budget", "repeat", "conversation", "relevance"]
 
 class Chunk(Model):
     """One piece of the text. `source` is its tier; `id` the record it came from (none: the desk); `cut` says that
-    only the stretch nearest to the task is shown; `tokens` is what it costs with its date and id. A rule's `id` is its
-    own."""
+    only the stretch nearest to the task is shown; `tokens` is what it costs with its date and id. `held_until`: it does
+    not hold any more, since then. A rule's `id` is its own."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -34,6 +34,7 @@ class Chunk(Model):
     by: str | None = None
     tokens: int = 0
     cut: bool = False
+    held_until: Moment | None = None
 
 
 class LeftOut(Model):
@@ -51,7 +52,8 @@ class LeftOut(Model):
 
 class Context(Model):
     """`text` is ready for a prompt, and `total_tokens` is what the caller's counter says of it: never more than asked
-    for. `rules` stand first, then `preferences`, then the `chunks`. `damaged` rows of the store could not be read."""
+    for. `rules` stand first, then `preferences`, then the `chunks`. `damaged` rows of the store could not be read.
+    `valid_at` and `as_of` are the moments that were asked for."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -68,3 +70,5 @@ class Context(Model):
     untrusted: str | None = None
     """The repository whose pages are only quoted here, since nobody has trusted it."""
     damaged: int = 0
+    valid_at: Moment | None = None
+    as_of: Moment | None = None

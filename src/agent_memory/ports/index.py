@@ -23,11 +23,17 @@ HIDDEN = ("recorded", "valid", *(one.name for one in fields(Filter)))
 """What hides a version, in this order: the two clocks, then the parts of the filter."""
 
 
+NEVER = 2**63 - 1
+"""When a version ends that has no end."""
+
+
 @dataclass(frozen=True)
 class Probe:
     """`terms` are word hashes, `vector` a float unit vector in `space`, `key` a folded natural key.
     `pool` bounds how many candidates similarity and recency may each bring; words bring all their matches, and
     `also` are the handles of those that something else speaks for.
+    `past` are intervals of valid time, half open: versions that are over by the view's `now`, and held in one of them,
+    are candidates as well, unless the view has a `valid_at`.
     `tell_hidden` asks how many versions are not candidates, and why. Vectors are derived, so that all of them answer
     whatever the moment; only a replay leaves out those that came after the journal line `vectors_until`."""
 
@@ -41,6 +47,7 @@ class Probe:
     tell_hidden: bool = False
     vectors_until: int | None = None
     also: tuple[int, ...] = ()
+    past: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -53,6 +60,8 @@ class Pool:
     `pending` contents of this reader have no vectors yet; those that there were came until the journal line `head`, the
     last of the snapshot. `damaged` rows of this reader's scopes cannot be read, and are left out. `hidden`, if it was
     asked for, counts the versions in the reader's scopes that were not visible, by the first of `HIDDEN` that hid them.
+    Where a `past` is asked for, `valid_to` tells until when each holds (`NEVER`: it has no end), and `records` has the
+    same number for all versions of one record.
     """
 
     seq: int
@@ -70,6 +79,8 @@ class Pool:
     hidden: Mapping[str, int] | None = None
     head: int = 0
     damaged: int = 0
+    valid_to: NDArray[np.int64] | None = None
+    records: NDArray[np.int64] | None = None
 
 
 Calling = Mapping[str, Callable[[dict[str, Any]], Sequence[str]]]

@@ -7,6 +7,7 @@ import re
 import sqlite3
 import tomllib
 from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -382,3 +383,38 @@ def test_the_configurations_of_the_guide_start_a_command_that_there_is(here: Any
     for server in servers:
         assert server["command"] == "agent-memory"
         assert here(*server["args"], "--help").code == 0
+
+
+def test_a_recall_tells_the_moment_it_took_and_until_when_a_hit_held(inside: Any, service: Service) -> None:
+    with AgentMemory("ada") as memory:
+        for day, port in ((1, 5432), (15, 5433)):
+            memory.records.add(
+                f"staging listens on port {port}",
+                kind="fact",
+                id="port",
+                payload={"subject": "staging", "predicate": "port"},
+                valid_from=datetime(2026, 1, day, tzinfo=UTC),
+            )
+    at = {"query": "staging port", "valid_at": "2026-01-10T23:59:59Z"}
+    found = told(inside(lambda client: client.call_tool("recall", at)))
+    assert found["valid_at"] == "2026-01-10T23:59:59+00:00"
+    assert [(hit["text"], hit["held_until"]) for hit in found["hits"]] == [
+        ("staging listens on port 5432", "2026-01-15T00:00:00+00:00")
+    ]
+    now = told(inside(lambda client: client.call_tool("recall", {"query": "staging port"})))
+    assert "valid_at" not in now and "held_until" not in now["hits"][0]
+
+
+def test_a_recall_leaves_out_what_does_not_fit_and_says_so(inside: Any, service: Service) -> None:
+    with AgentMemory("ada") as memory:
+        memory.records.add("staging listens on port 5433", id="port")
+        memory.records.add("the invoices of March were paid twice", id="invoices")
+
+    def recalled(query: str) -> Any:
+        return told(inside(lambda client: client.call_tool("recall", {"query": query})))
+
+    nothing = recalled("how do I bake sourdough bread?")
+    assert nothing["hits"] == [] and "Nothing fits well. Left out, below relevance 0.25: 2." in nothing["note"]
+    some = recalled("which port does staging listen on?")
+    assert [hit["id"] for hit in some["hits"]] == ["port"]
+    assert "Nothing fits" not in some["note"] and "Left out, below relevance 0.25: 1." in some["note"]

@@ -76,6 +76,8 @@ class Contexts(Namespace):
                 "counter": counter if isinstance(counter, str) else "function",
                 "milliseconds": round((time.perf_counter() - started) * 1000, 3),
                 "untrusted": untrusted,
+                "valid_at": recalled.valid_at,
+                "as_of": recalled.as_of,
             }
         )
         self._client.runtime.receipts.add(with_context(line, made.shown, _told(made, context, chosen, format)))
@@ -84,7 +86,8 @@ class Contexts(Namespace):
     def _question(self, task: str, tiers: tuple[Tier, ...], at: Moments) -> Question:
         kinds = [kind.name for kind in self._client.runtime.kinds.values() if kind.searchable and kind.tier in tiers]
         view, where = asked(self._client, {"kinds": kinds}, at)
-        return Question(task, view, where, CANDIDATES, chosen_recipe(self._client, CONTEXT))
+        recipe = chosen_recipe(self._client, CONTEXT)
+        return Question(task, view, where, CANDIDATES, recipe, as_of=at.get("as_of"))
 
     def _pages(self, task: str, tiers: tuple[Tier, ...], at: Moments) -> tuple[list[Candidate], str | None]:
         """What the pages say that hold here now, and the repository that is not trusted, if they are of one."""

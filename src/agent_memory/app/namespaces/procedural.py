@@ -114,7 +114,7 @@ class Procedural(Namespace):
     def find_strategies(self, task_description: str, top_k: int = 5, **at: Unpack[Moments]) -> list[Strategy]:
         """Strategies that worked at least once, by likeness to the task and by success."""
         view, chosen = asked(self._client, {"kinds": ["strategy"], "fields": {"worked": True}}, at)
-        found = recall(self._client.runtime.recalling, Question(task_description, view, chosen, 200, DEFAULT))
+        found = recall(self._client.runtime.recalling, Question(task_description, view, chosen, 200, DEFAULT, past=()))
         ranked = [(hit.relevance, Strategy.of(hit.record)) for hit in found]
         ranked.sort(key=lambda pair: -(0.6 * pair[0] + 0.4 * _expected_success(pair[1])))
         return [strategy for _, strategy in ranked[:top_k]]

@@ -59,7 +59,8 @@ class Retriever(Namespace):
         how = chosen_recipe(self._client, recipe)
         if min_relevance is not None:
             how = how.model_copy(update={"min_relevance": min_relevance})
-        return recall(self._client.runtime.recalling, Question(query, view, chosen, top, how, trace=trace))
+        question = Question(query, view, chosen, top, how, trace=trace, as_of=where.get("as_of"))
+        return recall(self._client.runtime.recalling, question)
 
     @operation("remember", "POST /remember", command="remember")
     def remember(
@@ -97,7 +98,7 @@ class Retriever(Namespace):
                 {**turn_shown(hit.record), "score": score, "repeats": len(hit.repeats)} for hit, score in turns
             ],
             facts=[
-                {**shown, "score": score, "repeats": len(hit.repeats)}
+                {**shown, "held_until": _until(hit), "score": score, "repeats": len(hit.repeats)}
                 for shown, (hit, score) in zip(named, facts, strict=True)
             ],
             entities=[_entity(hit, score) for hit, score in entities],
@@ -153,6 +154,10 @@ class Retriever(Namespace):
 def _recency(hit: Hit, now: int) -> float:
     days = max(now - to_micros(hit.record.valid_from), 0) / 86_400_000_000
     return float(2 ** (-days / DEFAULT.half_life_days))
+
+
+def _until(hit: Hit) -> str | None:
+    return hit.held_until.isoformat() if hit.held_until else None
 
 
 def _entity(hit: Hit, score: float) -> dict[str, Any]:

@@ -187,6 +187,7 @@ def _chunk(one: Candidate, price: Priced, cut: bool) -> Chunk:
         version=one.version,
         at=item.at,
         by=item.by,
+        held_until=item.until,
         tokens=price.tokens,
         cut=cut,
     )

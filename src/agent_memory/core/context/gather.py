@@ -28,15 +28,12 @@ WORTH = {Severity.DENY: 1.0, Severity.REQUIRE: 1.0, Severity.WARN: 0.9, Severity
 def hits(found: Sequence[Hit], kinds: Mapping[str, Kind]) -> list[Candidate]:
     """Hits of one recall, best first; their value is their share of the best score."""
     best = max((hit.score for hit in found), default=0.0)
-    return [
-        replace(
-            _candidate(
-                hit.record, kinds, value=max(hit.score / best, 0.0) if best > 0 else 0.0, relevance=hit.relevance
-            ),
-            repeats=tuple(hit.repeats),
-        )
-        for hit in found
-    ]
+    candidates = []
+    for hit in found:
+        value = max(hit.score / best, 0.0) if best > 0 else 0.0
+        one = _candidate(hit.record, kinds, value=value, relevance=hit.relevance)
+        candidates.append(replace(one, item=replace(one.item, until=hit.held_until), repeats=tuple(hit.repeats)))
+    return candidates
 
 
 def with_goals(found: Sequence[Candidate], active: Sequence[Record], kinds: Mapping[str, Kind]) -> list[Candidate]:

@@ -46,6 +46,7 @@ class Item:
     kind: str | None = None
     at: datetime | None = None
     by: str | None = None
+    until: datetime | None = None  # it held until then, and does not any more
 
 
 Section = tuple[str, Sequence[str]]
@@ -64,7 +65,8 @@ class Markdown:
     def item(self, item: Item) -> str:
         if item.tier == RULES:
             return f"- {_line(item.content)}{f' [{_flat(item.by)}]' if item.by else ''}"
-        said = " ".join(part for part in (_when(item.at), item.kind, item.by, item.id) if part) or item.tier
+        held = f"held until {_when(item.until)}" if item.until else ""
+        said = " ".join(part for part in (_when(item.at), held, item.kind, item.by, item.id) if part) or item.tier
         first, *others = item.content.splitlines() or [""]
         return "\n".join([f"[{_flat(said)}] {first}", *(f"  {line}" for line in others)])
 
@@ -79,8 +81,9 @@ class Markdown:
 
 class Xml:
     def item(self, item: Item) -> str:
-        known = (("id", item.id), ("kind", item.kind), ("at", _when(item.at)), ("by", item.by))
-        said = "".join(f' {name}="{escaped(value, _QUOTED)}"' for name, value in known if value)
+        known = {"id": item.id, "kind": item.kind, "at": _when(item.at), "by": item.by}
+        known |= {"held_until": _when(item.until)}
+        said = "".join(f' {name}="{escaped(value, _QUOTED)}"' for name, value in known.items() if value)
         return f"<item{said}>{escaped(item.content)}</item>"
 
     def page(self, sections: Sequence[Section]) -> str:
@@ -90,7 +93,8 @@ class Xml:
 
 class Json:
     def item(self, item: Item) -> str:
-        known = {"id": item.id, "kind": item.kind, "at": _when(item.at), "by": item.by, "text": item.content}
+        known = {"id": item.id, "kind": item.kind, "at": _when(item.at), "by": item.by}
+        known |= {"held_until": _when(item.until), "text": item.content}
         return json.dumps({name: value for name, value in known.items() if value}, ensure_ascii=False)
 
     def page(self, sections: Sequence[Section]) -> str:

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from agent_memory.core.recall.chosen import Chosen
 from agent_memory.core.recall.question import Asked
+from agent_memory.core.recall.receipt import Question
 from agent_memory.core.recall.score import Ranking, bounds
 from agent_memory.models.answer import FromPage, Hit, When, Why
+from agent_memory.models.moment import from_micros
 from agent_memory.models.recipe import Recipe
 from agent_memory.ports.index import Pool
 
 
-def explained(chosen: Chosen, pool: Pool, ranking: Ranking, asked: Asked, recipe: Recipe, entities: list[str]) -> Hit:
+def explained(chosen: Chosen, pool: Pool, ranking: Ranking, question: Question, entities: list[str]) -> Hit:
     """The hit with its reasons; `entities` are the ways over links that led to it."""
-    row = chosen.row
+    row, asked, ended = chosen.row, ranking.evidence.asked, chosen.record.valid_to
     similarity = float(pool.similarity[row])
     added = {name: float(values[row]) for name, values in ranking.channels.items()} | dict(chosen.moves)
     why = Why.trusted(
         channels={name: part for name, value in added.items() if (part := round(value, 4))},
         words=[word for word, count in zip(asked.terms.values(), pool.counts[row].tolist(), strict=False) if count],
-        dates=_dates(int(pool.valid_from[row]), asked, recipe) if asked.periods else [],
+        dates=_dates(int(pool.valid_from[row]), asked, question.recipe) if asked.periods else [],
         entities=entities,
         similarity=None if similarity != similarity else min(round(similarity, 4), 1.0),  # int8 vectors can overshoot
         exact_key=bool(pool.exact[row]),
@@ -28,8 +30,9 @@ def explained(chosen: Chosen, pool: Pool, ranking: Ranking, asked: Asked, recipe
         score=round(chosen.score, 6),
         relevance=round(chosen.relevance, 4),
         why=why,
-        repeats=[other.record.id for other in chosen.repeats],
+        repeats=[other.record.id for other in chosen.repeats if other.record.id != chosen.record.id],
         page=FromPage.of(chosen.record),
+        held_until=ended if ended is not None and ended <= from_micros(question.view.now) else None,
     )
 
 

@@ -16,6 +16,7 @@ from datetime import datetime
 from unicodedata import normalize
 
 from agent_memory.core.recall.dates import Period, periods
+from agent_memory.core.recall.past import Window
 from agent_memory.core.write.marks import NUMBER, QUESTION, TIME, mark_hash
 from agent_memory.core.write.words import STOP_WORDS, query_terms
 
@@ -49,7 +50,7 @@ _SPACES = re.compile(r"\s+")
 @dataclass(frozen=True)
 class Asked:
     """What a question says. `marks` are columns of evidence to gather beside the words; `named` are those of
-    `marks` that stand for a speaker whom the question calls by name."""
+    `marks` that stand for a speaker whom the question calls by name; `past` the times in the past that it asks of."""
 
     text: str
     terms: dict[int, str]
@@ -58,6 +59,7 @@ class Asked:
     wanted: dict[int, str]
     asking: int
     periods: tuple[Period, ...]
+    past: tuple[Window, ...] = ()
 
     @property
     def columns(self) -> tuple[int, ...]:

@@ -4,42 +4,27 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from agent_memory.core.govern.book import Book
-from agent_memory.core.recall.entities import Reached, reach, ways
+from agent_memory.core.recall.entities import reach, ways
 from agent_memory.core.recall.explain import explained
-from agent_memory.core.recall.question import Asked, names, read, spoken
+from agent_memory.core.recall.gather import Recalling, gathered
+from agent_memory.core.recall.question import Asked, names, read
 from agent_memory.core.recall.receipt import Question, receipt_line
 from agent_memory.core.recall.rerank import Judge
 from agent_memory.core.recall.score import rank
 from agent_memory.core.recall.select import select
 from agent_memory.core.recall.trace import traced
-from agent_memory.core.write.embed import Embedding
-from agent_memory.models.answer import Recalled
-from agent_memory.models.errors import InvalidInput, PartMissing
-from agent_memory.models.kinds.kind import fold
+from agent_memory.models.answer import Recalled, When
+from agent_memory.models.errors import InvalidInput
 from agent_memory.models.limits import LONGEST_QUERY, MOST_HITS
 from agent_memory.models.model import clean_text, new_id
-from agent_memory.models.moment import from_micros
+from agent_memory.models.moment import from_micros, maybe_moment
 from agent_memory.models.record import Record, Scope
-from agent_memory.ports.index import Calling, Index, Pool, Probe
+from agent_memory.ports.index import Index
 from agent_memory.ports.receipts import ReceiptLine
-from agent_memory.ports.reranker import Reranker
 from agent_memory.ports.spans import span, tell
 
-CATCH_UP_SECONDS = 0.2
-
-
-@dataclass(frozen=True)
-class Recalling:
-    """What every recall needs."""
-
-    index: Index
-    embedding: Embedding
-    receipts: Book[ReceiptLine]
-    calling: Calling
-    reranker: Reranker | None = None
 
 
 def recall(recalling: Recalling, question: Question) -> Recalled:
@@ -60,17 +45,17 @@ def answer(recalling: Recalling, question: Question) -> tuple[Recalled, ReceiptL
     embedding = recalling.embedding if recalling.embedding.agree(settle=False) else None
     with span("recall.entities"):
         reached = reach(recalling.index, recalling.calling, asked.text, question.view, question.recipe)
-    probe, tokens = _probe(embedding, question, asked, reached)
-    pool = _gathered(recalling, question, probe)
+    found = gathered(recalling, embedding, question, asked, reached)
+    pool, tokens, times = found.pool, found.tokens, found.asked.past
     with span("recall.fuse"):
-        ranking = rank(pool, asked, question.recipe, question.view.now, reached.evidence)
+        ranking = rank(pool, found.asked, question.recipe, question.view.now, reached.evidence)
     judge = Judge(recalling.reranker, question.text, question.reranked)
     hydrating = Hydrating(recalling.index)
     with span("recall.select"):
         best = select(pool, ranking, question.recipe, question.k, hydrating, judge)
     with span("recall.explain"):
         entities = ways(recalling.index, reached, [one.record.seq for one in best])
-        hits = [explained(one, pool, ranking, asked, question.recipe, entities.get(one.record.seq, [])) for one in best]
+        hits = [explained(one, pool, ranking, question, entities.get(one.record.seq, [])) for one in best]
         told = traced(recalling.index, pool, ranking, question, best) if question.trace else None
     recalled = Recalled.trusted(
         query=question.text,
@@ -81,33 +66,20 @@ def answer(recalling: Recalling, question: Question) -> tuple[Recalled, ReceiptL
         candidates=len(pool.handles),
         pending=pool.pending,
         damaged=pool.damaged + hydrating.damaged(),
-        space=probe.space.fingerprint if probe.space else None,
+        space=found.space.fingerprint if found.space else None,
         milliseconds=round((time.perf_counter() - started) * 1000, 3),
         tokens=tokens,
         money=recalling.embedding.money(tokens),
         trace=told and told.trace,
         reranked=judge.told,
+        valid_at=maybe_moment(question.view.valid_at),
+        as_of=question.as_of,
+        past=[When.trusted(words=one.words, start=from_micros(one.start), end=from_micros(one.end)) for one in times],
     )
     tell(hits=len(hits), receipt_id=None if question.again else recalled.receipt_id)
     repeats = (other.record.seq for one in best for other in one.repeats)
-    named = (*(told.named if told else ()), *repeats, *judge.named)
-    return recalled, receipt_line(question, asked, pool, recalled, named)
-
-
-def _gathered(recalling: Recalling, question: Question, probe: Probe) -> Pool:
-    """The evidence; bulk writes leave their vectors to whoever asks first, within bounds."""
-
-    def gather() -> Pool:
-        with span("recall.gather"):
-            pool = recalling.index.gather(probe)
-            tell(seq=pool.seq, searched=pool.documents, candidates=len(pool.handles), pending=pool.pending)
-        return pool
-
-    pool = gather()
-    if not pool.pending or question.again:
-        return pool
-    recalling.embedding.try_to_catch_up(question.view, seconds=CATCH_UP_SECONDS, now=question.view.now)
-    return gather()
+    named = (*(told.named if told else ()), *repeats, *judge.named, *found.events)
+    return recalled, receipt_line(question, replace(asked, past=times), pool, recalled, named)
 
 
 class Hydrating:
@@ -141,29 +113,6 @@ def _checked(question: Question) -> str:
     if len(text) > LONGEST_QUERY:
         raise InvalidInput(f"query: {len(text)} characters; the limit is {LONGEST_QUERY}", field="query")
     return text
-
-
-def _probe(embedding: Embedding | None, question: Question, asked: Asked, reached: Reached) -> tuple[Probe, int | None]:
-    """What to look for, and how many tokens were read to embed it. Without an `embedding` there are no vectors yet."""
-    probe = Probe(
-        view=question.view if reached.seq is None else replace(question.view, seq=reached.seq),
-        where=question.where,
-        pool=question.recipe.pool,
-        terms=asked.columns,
-        key=fold(question.text),
-        tell_hidden=question.trace,
-        vectors_until=question.vectors_until,
-        also=tuple(reached.evidence),
-    )
-    if embedding is None or not question.recipe.vectors or question.vectors_until == 0:
-        return probe, 0
-    if question.meaning is not None:
-        return replace(probe, vector=embedding.direction(question.meaning), space=embedding.space), 0
-    try:
-        rows, tokens = embedding.embed_and_count(spoken(asked.text, question.speakers or frozenset()))
-    except PartMissing:
-        return probe, None  # an embedder out of reach costs the vectors, not the answer
-    return replace(probe, vector=rows.mean(axis=0), space=embedding.space), tokens
 
 
 def _speakers(index: Index, scope: Scope, asked: Asked) -> frozenset[str]:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import astuple, dataclass, fields, replace
+from datetime import datetime
 from typing import Any
 
+from agent_memory.core.recall.past import Window
 from agent_memory.core.recall.question import Asked
 from agent_memory.models.answer import Difference, Recalled, Reranked
 from agent_memory.models.errors import NotFound
@@ -26,7 +29,8 @@ class Question:
     """`meaning` replaces the embedding of the text, for a caller who has a vector already. `speakers` are those whom
     the question was found to name, where that is known; `reranked` what a reranker said when it was asked before.
     `again`: asked only to compare; it leaves no receipt. `trace`: the receipt also tells what was considered and not
-    shown. `vectors_until`: the journal line whose vectors, and those before it, are used; 0 is none."""
+    shown. `vectors_until`: the journal line whose vectors, and those before it, are used; 0 is none. `past`: the times
+    in the past that it was found to ask of, where that is known. `as_of` is the moment behind the view's `seq`."""
 
     text: str
     view: View
@@ -39,6 +43,8 @@ class Question:
     trace: bool = False
     vectors_until: int | None = None
     reranked: Reranked | None = None
+    past: tuple[Window, ...] | None = None
+    as_of: datetime | None = None
 
 
 def receipt_line(
@@ -72,6 +78,8 @@ def receipt_line(
             for hit in recalled.hits
         ],
     }
+    if asked.past:
+        body["past"] = [astuple(one) for one in asked.past]
     if trace := trace_id():
         body["trace_id"] = trace
     if recalled.trace is not None:
@@ -112,6 +120,7 @@ def question_of(body: dict[str, Any], scope: Scope, now: int | None, same_space:
         again=True,
         vectors_until=_vectors_until(body, now, same_space),
         reranked=Reranked(**told) if now is None and (told := body.get("reranked")) else None,
+        past=tuple(Window(*one) for one in body.get("past", ())) if now is None else None,
     )
 
 
@@ -127,14 +136,24 @@ def _vectors_until(body: dict[str, Any], now: int | None, same_space: bool) -> i
 
 def differences(body: dict[str, Any], recalled: Recalled) -> list[Difference]:
     """Where the answer is not what it was: another place, another version, another score."""
-    before = {hit["id"]: (place, hit["version"], hit["score"]) for place, hit in enumerate(body["hits"], 1)}
-    after = {hit.id: (place, hit.record.version, hit.score) for place, hit in enumerate(recalled.hits, 1)}
+    before = _places((hit["id"], hit["version"], hit["score"]) for hit in body["hits"])
+    after = _places((hit.id, hit.record.version, hit.score) for hit in recalled.hits)
     found = []
-    for id in dict.fromkeys([*before, *after]):
-        old, new = before.get(id), after.get(id)
+    for one in dict.fromkeys([*before, *after]):
+        old, new = before.get(one), after.get(one)
         if old and new and old[:2] == new[:2] and abs(old[2] - new[2]) <= SAME_SCORE:
             continue
-        found.append(Difference(id=id, before=old, after=new))
+        found.append(Difference(id=one[0], before=old, after=new))
+    return found
+
+
+def _places(hits: Iterable[tuple[str, int, float]]) -> dict[tuple[str, int], tuple[int, int, float]]:
+    """(id, which of its versions, counted from the best) -> place, version, score."""
+    seen: Counter[str] = Counter()
+    found = {}
+    for place, (id, version, score) in enumerate(hits, 1):
+        seen[id] += 1
+        found[id, seen[id]] = (place, version, score)
     return found
 
 

@@ -7,7 +7,8 @@ cannot tell. Each piece of evidence adds to the odds that the text is what was a
   written, so a name is there in what its bearer said, and a date in what is of that date.
 - A name or a code has no other word for it. Where it is missing, the text is about something else; and where nothing
   in this memory has a code, nothing answers a question about it.
-- Said by another than whom the question names; not of the date it names; a question itself.
+- Said by another than whom the question names; not of the date it names, or another version of the same held then; a
+  question itself.
 
 Statistics begin with those of `USUAL` texts that have nothing to do with the question: they hold in a store of one.
 
@@ -59,11 +60,15 @@ def reasons(evidence: Evidence) -> dict[str, Numbers]:
 
     asked, pool = evidence.asked, evidence.pool
     of_date = evidence.dates >= HOLDS
+    if evidence.held is not None:
+        of_date = np.where(evidence.held < 0, of_date, evidence.held > 0)
     named = [mark for mark in asked.named if pool.frequencies[evidence.column[mark]]]
     dated = {word for period in asked.periods for word in words(period.text)}
     unwritten = {asked.named[mark]: evidence.marked((mark,)) > 0 for mark in named} | dict.fromkeys(dated, of_date)
     names, places, telling = _names(asked, unwritten), _places(evidence, unwritten), evidence.telling(USUAL)
     wrong_date = ~of_date & any(period.exact for period in asked.periods)
+    if evidence.held is not None:
+        wrong_date |= evidence.held == 0
     by_another = (pool.conversations > 0) & (evidence.marked(tuple(named)) == 0) & bool(named)
     return {
         "near": NEAR * _unusual(evidence),

@@ -34,16 +34,19 @@ class Judge:
         self.named: tuple[int, ...] = ()
 
     def reorder(self, head: Sequence[Chosen], recipe: Recipe) -> list[Chosen]:
-        """The head, with those that were scored in the reranker's order, in the places that they had."""
+        """The head, with those that were scored in the reranker's order, in the places that they had. Of several
+        versions of a record the best is scored."""
+        best = list({one.record.id: one for one in reversed(head)}.values())[::-1]
         if self.told is None:
-            with span("recall.rerank", candidates=min(len(head), recipe.rerank)):
-                self.told = self._asked(head[: recipe.rerank], recipe.rerank_seconds)
+            with span("recall.rerank", candidates=min(len(best), recipe.rerank)):
+                self.told = self._asked(best[: recipe.rerank], recipe.rerank_seconds)
         scores = self.told.scores
-        scored = [one for one in head if one.record.id in scores]
+        scored = [one for one in best if one.record.id in scores]
+        rows = {one.row for one in scored}
         self.named = tuple(one.record.seq for one in scored)
         liked = sorted(scored, key=lambda one: -scores[one.record.id])  # of equals the one that ranked first
         dealt = (one.moved("rerank", place.score) for one, place in zip(liked, scored, strict=True))
-        return [next(dealt) if one.record.id in scores else one for one in head]
+        return [next(dealt) if one.row in rows else one for one in head]
 
     def _asked(self, wanted: Sequence[Chosen], seconds: float) -> Reranked:
         if self._reranker is None:

@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from agent_memory.core.recall.dates import Period
+from agent_memory.core.recall.past import preferred, shares
 from agent_memory.core.recall.question import Asked
 from agent_memory.core.recall.relevance import relevance, usual
 from agent_memory.models.moment import to_micros
@@ -86,6 +87,7 @@ class Ranking:
 def rank(pool: Pool, asked: Asked, recipe: Recipe, now: int, reached: Mapping[int, float] = NOTHING) -> Ranking:
     """Score every candidate. `reached` is what links lead to, by handle."""
     evidence = Evidence(pool, asked, recipe, reached)
+    evidence.held = shares(pool, asked.past, now)
     channels = decayed(evidence, now) if recipe.formula == "decay" else fused(evidence, now)
     return Ranking(evidence, channels, summed(channels))
 
@@ -105,9 +107,12 @@ def fused(evidence: Evidence, now: int) -> dict[str, Numbers]:
         importance=lambda: recipe.importance * pool.importance.astype(float),
         key=lambda: recipe.key * pool.exact.astype(float),
     )
-    return channels | measured(
+    channels |= measured(
         conversation=lambda: recipe.conversation * best_of_conversation(pool.conversations, summed(channels))
     )
+    if (held := evidence.held) is not None:
+        channels |= measured(past=lambda: preferred(pool, held, summed(channels)))
+    return channels
 
 
 def decayed(evidence: Evidence, now: int) -> dict[str, Numbers]:
@@ -146,6 +151,7 @@ class Evidence:
         self.column = {mark: place for place, mark in enumerate(asked.columns)}
         self.embedded = np.isfinite(pool.similarity)
         self.similarity = np.where(self.embedded, pool.similarity, 0.0).astype(np.float64)
+        self.held: Numbers | None = None  # what `past.shares` says
 
     def around(self, rows: Sequence[int]) -> tuple[Evidence, NDArray[np.int64]]:
         """The evidence of these rows and of all that stands in their windows, and where they are in it. What is usual
@@ -160,6 +166,7 @@ class Evidence:
         part = replace(self.pool, **{name: getattr(self.pool, name)[near] for name in names})
         narrow = Evidence(part, self.asked, self.recipe, self.reached)
         narrow.usual = self.usual
+        narrow.held = None if self.held is None else self.held[near]
         return narrow, np.searchsorted(near, chosen)
 
     def nearness(self) -> Numbers:

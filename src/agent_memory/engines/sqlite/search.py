@@ -55,10 +55,13 @@ class Search:
             self.damaged += len(shelf.damaged)
         rows = order[self._mask(columns)[order]]
         at = place[rows]
+        told, telling = at, np.ones(len(at), np.int64)  # contents, and how many versions have each of them
+        if probe.past:  # only there may several: before something else held, and after
+            told, spread, telling = np.unique(at, return_inverse=True, return_counts=True)
         back = np.full(contents, -1, np.int64)
-        back[at] = np.arange(len(rows))
-        counts = np.zeros((len(rows), len(probe.terms)), np.uint8, order="F")  # core reads it word by word
-        matching = np.zeros(len(rows), np.bool_)
+        back[told] = np.arange(len(told))
+        counts = np.zeros((len(told), len(probe.terms)), np.uint8, order="F")  # core reads it word by word
+        matching = np.zeros(len(told), np.bool_)
         with span("gather.words", terms=len(found)):
             for term, (places, times) in enumerate(found):
                 here = back[places]
@@ -66,19 +69,23 @@ class Search:
                 here = here[shown]
                 counts[here, term] = times[shown]
                 matching[here] = True
-                self.frequencies[term] += len(here)
+                self.frequencies[term] += telling[here].sum()
         if probe.vector is None or vectors is None or not len(rows):
-            similarity = np.full(len(rows), np.nan, np.float32)
+            similarity = np.full(len(told), np.nan, np.float32)
         else:
             belonging = back[owners]
             if ahead:  # of the snapshot, or of the moment that is replayed
                 belonging[lines > self.until] = -1
             with span("gather.vectors", vectors=len(vectors)):
-                similarity = _similarity(vectors, scales, belonging, probe.vector, len(rows))
+                similarity = _similarity(vectors, scales, belonging, probe.vector, len(told))
+        if probe.past:
+            counts, matching, similarity = counts.T.take(spread, axis=-1).T, matching[spread], similarity[spread]
         self.parts.append(
             {
                 "handles": columns["version"][rows],
                 "valid_from": columns["valid_from"][rows],
+                "valid_to": columns["valid_to"][rows],
+                "records": columns["record"][rows],
                 "importance": columns["importance"][rows],
                 "conversations": columns["conversation"][rows],
                 "positions": columns["position"][rows],
@@ -116,6 +123,8 @@ class Search:
             hidden=self.hidden if self.probe.tell_hidden else None,
             head=self.seq,
             damaged=self.damaged,
+            valid_to=joined["valid_to"] if self.probe.past else None,
+            records=joined["records"] if self.probe.past else None,
         )
 
     def _candidates(self, joined: dict[str, NDArray[Any]]) -> NDArray[np.int64]:
@@ -156,12 +165,15 @@ class Search:
         if view.valid_at is not None:
             mask &= (valid_from <= view.valid_at) & (valid_to > view.valid_at)
         else:
+            over = mask & _held(columns, self.probe.past) & (valid_to <= view.now) if self.probe.past else None
             mask &= valid_to > view.now
             later = mask & (valid_from > view.now)
             if later.any():
                 mask &= ~later
                 coming = later & (valid_from < valid_to)  # what was cut to nothing never comes
                 mask |= _first_to_come(columns, mask, coming)
+            if over is not None:
+                mask |= over
         yield "valid", mask
         if where.kinds is not None:
             mask &= self._among(columns["kind"], where.kinds)
@@ -217,6 +229,15 @@ class Search:
         table[0] = False
         listed: NDArray[np.bool_] = table[column]
         return listed
+
+
+def _held(columns: dict[str, NDArray[Any]], past: tuple[tuple[int, int], ...]) -> NDArray[np.bool_]:
+    """Which versions held at some moment of one of these intervals."""
+    begins, ends = columns["valid_from"], columns["valid_to"]
+    held = np.zeros(len(begins), np.bool_)
+    for start, end in past:
+        held |= np.maximum(begins, start) < np.minimum(ends, end)
+    return held
 
 
 def _first_to_come(
@@ -279,6 +300,8 @@ def _nothing(terms: int) -> dict[str, NDArray[Any]]:
     return {
         "handles": np.empty(0, np.int64),
         "valid_from": np.empty(0, np.int64),
+        "valid_to": np.empty(0, np.int64),
+        "records": np.empty(0, np.int64),
         "importance": np.empty(0, np.float32),
         "conversations": np.empty(0, np.int32),
         "positions": np.empty(0, np.int64),

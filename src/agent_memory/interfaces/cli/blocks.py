@@ -41,11 +41,13 @@ class Column:
 @dataclass(frozen=True)
 class Table:
     """The last column is the text: it gets the room that is left, and is cut at `longest`, if that is said. Where a
-    terminal is too narrow for columns, each row is a small stack of lines instead."""
+    terminal is too narrow for columns, each row is a small stack of lines instead. Rows whose numbers are `faint` are
+    there, but grey."""
 
     columns: tuple[Column, ...]
     rows: list[tuple[object, ...]]
     longest: int | None = None
+    faint: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ import agent_memory.app.namespaces  # noqa: F401 - fills the table
 from agent_memory.app.memory import AgentMemory
 from agent_memory.app.operations import TABLE, Operation
 from agent_memory.interfaces.cli import exits, journal, missing, options, output, progress, shapes, suggest, whose
-from agent_memory.interfaces.cli.blocks import Note
+from agent_memory.interfaces.cli.blocks import Line, Note
 from agent_memory.interfaces.cli.cleaning import cut, one_line
 from agent_memory.interfaces.cli.moments import FORMS, MomentType
 from agent_memory.interfaces.cli.present import is_empty, present
@@ -174,8 +174,17 @@ def _run(operation: Operation, **given: Any) -> int:
     if in_json:
         output.write_json(result)
     else:
+        output.write(_looked(said), stderr=not sys.stdout.isatty())
         output.write(present(operation, result, why=given.get("_why", False), nothing=nothing))
     return exits.PROBLEMS if getattr(result, "ok", True) is False else exits.OK
+
+
+def _looked(said: dict[str, Any]) -> list[Line]:
+    """The moments at which a read looked: words such as "last tuesday" had to be taken for one."""
+    told = {"valid_at": "what held at", "as_of": "what was known at"}
+    return [
+        Line(f"{words} {output.shown(said[name], iso=True)}", "dim") for name, words in told.items() if name in said
+    ]
 
 
 def _check_order(said: dict[str, Any]) -> None:

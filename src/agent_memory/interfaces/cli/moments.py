@@ -1,4 +1,9 @@
-"""Moments as people type them: ISO 8601, or `2 days ago`. A moment without a zone is taken as local time."""
+"""Moments as people type them: ISO 8601, or `2 days ago`. A moment without a zone is taken as local time.
+
+A day is no moment. Where a beginning is asked for (`--after`, `--valid-from`), a day is its start. Where a read looks
+back (`--valid-at`, `--as-of`), it is its end: what was true of that day in the end. The rest of today has not happened:
+today is now.
+"""
 
 from __future__ import annotations
 
@@ -25,6 +30,8 @@ _SPAN = re.compile(
 _SHORT = re.compile(r"(\d{1,6})(min|mo|m|h|d|w|y)")  # 2d is 2 days ago
 _DAY = re.compile(r"(last|next) (mon|tues?|wed(?:nes)?|thu(?:rs?)?|fri|sat(?:ur)?|sun)(?:day)?")
 _MONTH = re.compile(r"\d{4}-\d\d")
+_DATE = re.compile(r"\d{4}-?\d\d-?\d\d")
+_WHOLE = {"today": 0, "yesterday": -1, "tomorrow": 1}
 _SECONDS = {"m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 _MONTHS = {"mo": 1, "y": 12}
 _WORDS = {"now": 0, "yesterday": -1, "tomorrow": 1, "last week": -7, "next week": 7}
@@ -35,7 +42,7 @@ _WEEK = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
 def parse(text: str, now: datetime) -> datetime:
     """An aware moment; `ValueError` for anything else. `yesterday` is this time of yesterday, a named day its start."""
-    said = " ".join(text.casefold().split())
+    said = _folded(text)
     if said in _WORDS:
         return now + timedelta(days=_WORDS[said])
     if said in _HOURS:
@@ -53,6 +60,27 @@ def parse(text: str, now: datetime) -> datetime:
         return _wall(_at(now, 0) + timedelta(days=days), now)
     moment = datetime.fromisoformat(f"{said}-01" if _MONTH.fullmatch(said) else text.strip())
     return moment if moment.tzinfo else moment.astimezone()
+
+
+def at_its_end(text: str, now: datetime) -> datetime:
+    """The same, but a day or a month is its last moment, or `now` while it lasts."""
+    said = _folded(text)
+    if said in _WHOLE:
+        first = _wall(_at(now, 0) + timedelta(days=_WHOLE[said]), now)
+        following = _wall(_at(now, 0) + timedelta(days=_WHOLE[said] + 1), now)
+    elif _MONTH.fullmatch(said):
+        first = parse(text, now)
+        following = _wall(_months(first, 1), now)
+    elif _DAY.fullmatch(said) or _DATE.fullmatch(said):
+        first = parse(text, now)
+        following = _wall(first + timedelta(days=1), now)
+    else:
+        return parse(text, now)
+    return now if first <= now < following else following - timedelta.resolution
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.casefold().split())
 
 
 def _moved(now: datetime, number: int, unit: str) -> datetime:
@@ -80,12 +108,17 @@ def _wall(moment: datetime, now: datetime) -> datetime:
 
 
 class MomentType(ParamType):
+    """`ends`: a day is its end."""
+
     name = "moment"
+
+    def __init__(self, *, ends: bool = False) -> None:
+        self._read = at_its_end if ends else parse
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if isinstance(value, datetime):
             return value
         try:
-            return parse(str(value), datetime.now().astimezone())
+            return self._read(str(value), datetime.now().astimezone())
         except (ValueError, OverflowError, OSError):
             self.fail(f"{value!r} is not a moment: use {FORMS}", param, ctx)

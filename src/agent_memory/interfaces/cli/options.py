@@ -58,6 +58,10 @@ def arguments(context: click.Context, signature: Mapping[str, inspect.Parameter]
     return said
 
 
+LOOKING_BACK = ("valid_at", "as_of")
+"""The moments at which a read looks: a day that is named there is meant to its end."""
+
+
 def bare(annotation: Any) -> tuple[Any, bool]:
     """The type without `Annotated` and `| None`, and whether None was allowed."""
     optional = False
@@ -105,7 +109,7 @@ def _option(words: list[str], given: inspect.Parameter, kind: Any, about: str) -
         return click.Option([switch, given.name], default=None, required=required, help=_help(about, given, kind))
     return click.Option(
         [*words, given.name],
-        type=click.STRING if kind is str else reader(kind),
+        type=click.STRING if kind is str else MomentType(ends=True) if given.name in LOOKING_BACK else reader(kind),
         multiple=get_origin(bare(given.annotation)[0]) is list,
         required=required,
         help=_help(about, given, kind),

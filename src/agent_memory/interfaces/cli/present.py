@@ -140,24 +140,26 @@ def history(versions: list[Record]) -> list[Block]:
 
 
 def recalled(found: Recalled, *, why: bool = False) -> list[Block]:
-    paged = any(hit.page for hit in found)
+    """Relevance is the number that means something by itself; the score, which orders the hits, is one of the reasons.
+    What does not fit is grey, and if nothing does, it says so."""
+    paged, over = any(hit.page for hit in found), any(hit.held_until for hit in found)
     columns = (
-        Column("score", right=True, style="green", label=True, order=2),
-        Column("relevance", right=True, label=True, order=2),
+        Column("relevance", right=True, style="green", label=True, order=2),
         Column("kind", style="magenta"),
         Column("when"),
         ID,
+        *([Column("held", Under.ALWAYS)] if over else []),
         *([Column("page", Under.ALWAYS)] if paged else []),
         *([Column("why", Under.ALWAYS)] if why else []),
         TEXT,
     )
     rows: list[tuple[object, ...]] = [
         (
-            f"{hit.score:.2f}",
             f"{hit.relevance:.2f}",
             hit.kind,
             hit.record.valid_from,
             hit.id,
+            *([f"held until {shown(hit.held_until)}" if hit.held_until else ""] if over else []),
             *([str(hit.page or "")] if paged else []),
             *([reasons(hit)] if why else []),
             hit.text,
@@ -165,7 +167,9 @@ def recalled(found: Recalled, *, why: bool = False) -> list[Block]:
         for hit in found
     ]
     compared = [Note(f"meaning was compared in {found.space}")] if why and found.space else []
-    return [*_cut(Table(columns, rows, LONGEST)), *compared, *_searched(found)]
+    faint = frozenset(number for number, hit in enumerate(found) if not hit.fits)
+    nothing = [Note("nothing fits well; the nearest are:")] if len(faint) == len(rows) else []
+    return [*nothing, *_cut(Table(columns, rows, LONGEST, faint)), *compared, *_searched(found)]
 
 
 def _searched(found: Any) -> list[Block]:
@@ -219,7 +223,7 @@ def reasons(hit: Hit) -> str:
     """What each channel added to the score, the words and dates that matched, how near the meaning is, who says the
     same."""
     why = hit.why
-    parts = [" + ".join(f"{name} {added:.2f}" for name, added in why.channels.items())]
+    parts = [f"score {hit.score:.2f}: " + " + ".join(f"{name} {added:.2f}" for name, added in why.channels.items())]
     if why.words:
         parts.append(f"words: {', '.join(why.words)}")
     if why.dates:

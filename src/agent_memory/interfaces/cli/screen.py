@@ -71,7 +71,10 @@ def _draw_table(block: Table, console: Console) -> None:
     ]
     rows = list(cells(block))
     if width < NARROW or not _fits(block.columns, rows, below, width):
-        return _print([line for row in rows for line in _stack(block.columns, row, console)], console)
+        stacks = [list(_stack(block.columns, row, console)) for row in rows]
+        for line in (line for number in block.faint for line in stacks[number]):
+            line.stylize("dim")
+        return _print([line for stack in stacks for line in stack], console)
     grid = Grid(box=None, pad_edge=False, padding=(0, GAP, 0, 0), header_style="bold underline")
     for column, under in zip(block.columns, below, strict=True):
         if not under:
@@ -85,12 +88,12 @@ def _draw_table(block: Table, console: Console) -> None:
                 ratio=1 if last else None,
                 min_width=min(WRAPPED, _widest(column, rows, block.columns)) if column.wraps else None,
             )
-    for row in rows:
+    for number, row in enumerate(rows):
         beside = [Text(text) for text, under in zip(row, below, strict=True) if not under]
         for text, under in zip(row, below, strict=True):
             if under and text:
                 beside[-1] = Text.assemble(beside[-1], (f"\n{text}", "dim"))
-        grid.add_row(*beside)
+        grid.add_row(*beside, style="dim" if number in block.faint else None)
     return console.print(grid)
 
 

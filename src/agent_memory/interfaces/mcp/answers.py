@@ -11,7 +11,7 @@ from pydantic_core import to_jsonable_python
 
 from agent_memory.app.operations import Operation
 from agent_memory.interfaces.mcp.budget import MARK
-from agent_memory.models.answer import FromPage, Hit, Recalled, Replay
+from agent_memory.models.answer import POOR, FromPage, Hit, Recalled, Replay
 from agent_memory.models.context import Context
 from agent_memory.models.record import Record
 
@@ -36,7 +36,8 @@ def short(record: Record) -> Answer:
 
 
 def _hit(hit: Hit) -> Answer:
-    return {**short(hit.record), "relevance": round(hit.relevance, 3)}
+    held = {"held_until": hit.held_until.isoformat(timespec="seconds")} if hit.held_until else {}
+    return {**short(hit.record), **held, "relevance": round(hit.relevance, 3)}
 
 
 def _noted(damaged: int) -> str:
@@ -47,7 +48,18 @@ def _noted(damaged: int) -> str:
 
 
 def _recalled(found: Recalled) -> Answer:
-    return {"note": _noted(found.damaged), "hits": [_hit(hit) for hit in found], "receipt_id": found.receipt_id}
+    """What does not fit is left out, and counted: a model would make something of it."""
+    fitting = [hit for hit in found if hit.fits]
+    note = _noted(found.damaged)
+    if left := len(found) - len(fitting):
+        note += f" {'' if fitting else 'Nothing fits well. '}Left out, below relevance {POOR}: {left}."
+    return {"note": note, **_looked(found), "hits": [_hit(hit) for hit in fitting], "receipt_id": found.receipt_id}
+
+
+def _looked(made: Recalled | Context) -> Answer:
+    """The moments that were taken, where a call named one."""
+    moments = {"valid_at": made.valid_at, "as_of": made.as_of}
+    return {name: one.isoformat(timespec="seconds") for name, one in moments.items() if one is not None}
 
 
 def _records(found: list[Record]) -> Answer:
@@ -63,6 +75,7 @@ def _record(found: Record) -> Answer:
 def _context(made: Context) -> Answer:
     told = {
         "text": made.text,
+        **_looked(made),
         "total_tokens": made.total_tokens,
         "left_out": len(made.left_out),
         "receipt_id": made.receipt_id,

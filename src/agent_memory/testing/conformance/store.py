@@ -10,6 +10,7 @@ from agent_memory.testing.conformance.links import LinkConformance as _Links
 from agent_memory.testing.conformance.links import LinkWallConformance
 from agent_memory.testing.conformance.moments import RecordedTimeConformance, ValidTimeConformance
 from agent_memory.testing.conformance.names import NameConformance
+from agent_memory.testing.conformance.past import PastConformance
 from agent_memory.testing.conformance.receipts import ReceiptConformance
 from agent_memory.testing.conformance.search import SimilarityConformance, WordsConformance
 from agent_memory.testing.conformance.spaces import SpaceConformance
@@ -40,7 +41,7 @@ class LinkConformance(_Links, LinkWallConformance):
     """The links of the `RecordStore` port."""
 
 
-class SearchConformance(WordsConformance, SimilarityConformance, NameConformance):
+class SearchConformance(WordsConformance, SimilarityConformance, PastConformance, NameConformance):
     """Questions to the `Index` port."""
 
 

@@ -11,7 +11,7 @@ from agent_memory.models.errors import Conflict, SpaceMismatch
 from agent_memory.models.record import Record, Scope
 from agent_memory.ports.changes import Vector
 from agent_memory.ports.embedder import Space
-from agent_memory.ports.index import Called, Calling, Embedded, Pool, Probe, Sampled, Step, Unembedded
+from agent_memory.ports.index import NEVER, Called, Calling, Embedded, Pool, Probe, Sampled, Step, Unembedded
 from agent_memory.ports.records import View
 from agent_memory.testing.memory.read import Reader
 from agent_memory.testing.memory.world import ADOPT, EMBED, OURSELVES, Body, Made, Room, Signature, Version, World
@@ -42,10 +42,10 @@ class MemoryIndex:
             if probe.vector is not None and probe.space != active:
                 raise SpaceMismatch(f"the store holds vectors of {active}, not of {probe.space}")
             reader = Reader(world, probe.view)
-            rows = [_row(world, probe, version) for version in reader.visible(probe.where)]
+            rows = [_row(world, probe, version) for version in reader.visible(probe.where, probe.past)]
             seq = world.seq if probe.view.seq is None else min(world.seq, probe.view.seq)
             pool = _pool(rows, probe, seq, len(_lacking(world, active, probe.view)) if active else 0)
-            hidden = reader.hidden(probe.where) if probe.tell_hidden else None
+            hidden = reader.hidden(probe.where, probe.past) if probe.tell_hidden else None
             return replace(pool, hidden=hidden, head=world.seq)
 
     def occurring(self, scope: Scope, terms: Sequence[int]) -> frozenset[int]:
@@ -210,4 +210,10 @@ def _pool(rows: list[_Row], probe: Probe, seq: int, pending: int) -> Pool:
         documents=len(rows),
         pending=pending,
         frequencies=np.array(holding, np.int64),
+        valid_to=np.array([_end(row) for row in kept], np.int64) if probe.past else None,
+        records=np.array([row.version.record for row in kept], np.int64) if probe.past else None,
     )
+
+
+def _end(row: _Row) -> int:
+    return NEVER if row.version.state.valid_to is None else row.version.state.valid_to

@@ -15,6 +15,8 @@ from agent_memory.ports.index import Calling, Step
 from agent_memory.ports.records import CONFINED, Filter, View
 from agent_memory.testing.memory.world import Edge, Entry, Version, World
 
+Past = tuple[tuple[int, int], ...]
+
 
 class Reader:
     """One world, seen by one reader at one moment."""
@@ -51,23 +53,38 @@ class Reader:
         left = [version for version in believed if _ends_after(version.state, self.view.now)]
         return min(left, key=lambda version: version.state.valid_from, default=None)
 
-    def visible(self, where: Filter) -> list[Version]:
+    def visible(self, where: Filter, past: Past = ()) -> list[Version]:
         versions = [version for entry in self._entries() if (version := self._shown(entry))]
-        return [version for version in versions if self._misfit(version, where) is None]
+        return [one for one in (*versions, *self._over(past)) if self._misfit(one, where) is None]
 
-    def hidden(self, where: Filter) -> Counter[str]:
+    def _over(self, past: Past) -> list[Version]:
+        """The versions that are over, and held in one of these intervals."""
+        seen = {entry.number for entry in self._entries()} if past and self.view.valid_at is None else ()
+        believed = [
+            one for one in self.world.versions.values() if one.record in seen and self._stands(one.seq, one.ended)
+        ]
+        return [
+            one
+            for one in believed
+            if (end := one.state.valid_to) is not None and end <= self.view.now
+            if any(max(one.state.valid_from, start) < min(end, stop) for start, stop in past)
+        ]
+
+    def hidden(self, where: Filter, past: Past = ()) -> Counter[str]:
         """How many versions behind the reader's walls are not visible, by what hides them."""
+        over = [version.seq for version in self._over(past)]
         return Counter(
             reason
             for version in self.world.versions.values()
             if (entry := self.world.entries[version.record]).scope in self.scopes
-            and (reason := self._hiding(entry, version, where))
+            and (reason := self._hiding(entry, version, where, over))
         )
 
-    def _hiding(self, entry: Entry, version: Version, where: Filter) -> str | None:
+    def _hiding(self, entry: Entry, version: Version, where: Filter, over: Collection[int]) -> str | None:
         if not self._stands(version.seq, version.ended):
             return "recorded"
-        return "valid" if self._shown(entry) is not version else self._misfit(version, where)
+        seen = self._shown(entry) is version or version.seq in over
+        return self._misfit(version, where) if seen else "valid"
 
     def get(self, ids: Sequence[str]) -> list[Record]:
         entries = [entry for id in ids if (entry := self._named(id))]

@@ -54,7 +54,7 @@ class Stage:
         text = textwrap.wrap(cut(one_line(hit.text), 2 * room - 10), room)
         why = textwrap.wrap(f"{hit.kind}, {ago} days ago · {reasons(hit)}", room)
         for number, line in enumerate(text):
-            self.say((f"{hit.score:4.2f}  " if number == 0 else "      ", "green"), line)
+            self.say((f"{hit.relevance:4.2f}  " if number == 0 else "      ", "green"), line)
         for line in why:
             self.say((f"      {line}", "dim"))
 

@@ -1,0 +1,126 @@
+"""Questions about the past are answered by what held then, and those about the present as ever. The world and its
+questions are those of `benchmarks/past`; the embedder is the real one."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from agent_memory import AgentMemory
+from agent_memory.models.errors import NotFound
+
+SCRIPT = Path(__file__).parents[2] / "benchmarks" / "past" / "run.py"
+
+
+@pytest.fixture(scope="module")
+def past() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("past_questions", SCRIPT)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture
+def team(past: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[AgentMemory]:
+    monkeypatch.setenv("AGENT_MEMORY_PROCEDURES", "false")
+    with past.told(tmp_path) as memory:
+        yield memory
+
+
+def test_thirty_six_of_forty_questions_about_the_past_are_right(past: ModuleType, team: AgentMemory) -> None:
+    asked = past.WORLD["past"]
+    wrong = [one["question"] for one in asked if not past.right(team.recall(one["question"]), one["right"])]
+    assert len(asked) == 40 and len({one["kind"] for one in asked}) == 10
+    assert len(wrong) <= 4, wrong
+
+
+def test_what_never_changed_is_found_by_questions_about_the_past(past: ModuleType, team: AgentMemory) -> None:
+    for one in past.WORLD["unchanged"]:
+        assert past.right(team.recall(one["question"]), one["right"]), one["question"]
+
+
+def test_questions_about_the_present_are_answered_as_ever(past: ModuleType, team: AgentMemory) -> None:
+    assert len(past.WORLD["present"]) == 20
+    for one in past.WORLD["present"]:
+        found = team.recall(one["question"])
+        assert past.same(found, past.without_past(team, one["question"])), one["question"]
+        assert past.right(found, one["right"]), one["question"]
+        assert all(hit.held_until is None for hit in found)
+
+
+def test_where_nothing_has_ended_a_question_about_the_past_is_answered_as_ever(
+    past: ModuleType, tmp_path: Path
+) -> None:
+    with AgentMemory("team", store=tmp_path / "m.db") as memory:
+        for one in past.WORLD["memories"]:
+            memory.records.add(one["text"], valid_from=datetime.fromisoformat(one["at"]).replace(tzinfo=UTC))
+        for one in past.WORLD["past"]:
+            found, before = memory.recall(one["question"]), past.without_past(memory, one["question"])
+            assert [(hit.id, hit.score, hit.relevance) for hit in found] == [
+                (hit.id, hit.score, hit.relevance) for hit in before
+            ]
+
+
+def test_every_answer_about_the_past_can_be_had_again(past: ModuleType, team: AgentMemory) -> None:
+    receipts = [team.recall(one["question"]).receipt_id for one in past.WORLD["past"]]
+    team.learn_fact("Fay is on call for payments", subject="payments", predicate="on call")
+    team.records.add("The office move was cancelled after all")
+    for receipt in receipts:
+        replay = team.receipts.replay(receipt)
+        assert replay.identical and replay.same_pipeline
+
+
+def rota(memory: AgentMemory) -> None:
+    now = datetime.now(UTC)
+    for days, name in ((9, "Ann"), (1, "Bob")):
+        payload = {"subject": "payments", "predicate": "on call"}
+        memory.records.add(
+            f"{name} is on call", kind="fact", payload=payload, valid_from=now - timedelta(days=days), id="rota"
+        )
+
+
+def test_a_hit_says_until_when_it_held(memory: AgentMemory) -> None:
+    rota(memory)
+    first, second = memory.recall("who was on call five days ago?")
+    assert (first.text, second.text) == ("Ann is on call", "Bob is on call")
+    assert first.held_until == first.record.valid_to == second.record.valid_from and second.held_until is None
+    assert first.relevance > second.relevance and first.score > second.score
+
+
+def test_whoever_says_when_is_not_second_guessed(memory: AgentMemory) -> None:
+    rota(memory)
+    question, now = "who was on call five days ago?", datetime.now(UTC)
+    for when in ({"valid_at": now}, {"as_of": now + timedelta(hours=1)}):
+        assert [hit.text for hit in memory.recall(question, **when)] == ["Bob is on call"]  # type: ignore[arg-type]
+
+
+def test_forgetting_what_told_the_time_takes_the_receipt(memory: AgentMemory) -> None:
+    rota(memory)
+    day = datetime.now(UTC) - timedelta(days=4)
+    move = memory.records.add("The office move was done", valid_from=day).id
+    found = memory.recall("who was on call before the office move?", k=1)
+    assert found[0].text == "Ann is on call"
+    assert memory.receipts.replay(found.receipt_id).identical
+    memory.records.forget([move])
+    with pytest.raises(NotFound):
+        memory.receipts.replay(found.receipt_id)
+
+
+def test_contexts_and_bundles_say_until_when_it_held(memory: AgentMemory) -> None:
+    rota(memory)
+    question = "who was on call five days ago?"
+    until = f"{datetime.now(UTC) - timedelta(days=1):%Y-%m-%d}"
+    for form in ("markdown", "xml", "json"):
+        text = memory.assemble_context(question, 500, format=form).text  # type: ignore[arg-type]
+        line = next(line for line in text.splitlines() if "Ann is on call" in line)
+        assert "held" in line and until in line
+        assert "held" not in next(line for line in text.splitlines() if "Bob is on call" in line)
+    bundle = memory.remember(question)
+    assert [fact["held_until"] is None for fact in bundle.facts] == [False, True]
+    assert f"held until {until}" in bundle.to_context_string()

@@ -1,0 +1,92 @@
+"""Which questions are about the past, and of when."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from agent_memory.core.recall.past import BEGINNING, Window, clause, placed, rest, windows
+from agent_memory.core.recall.question import read
+from agent_memory.models.moment import from_micros, to_micros
+from agent_memory.models.record import Record, Scope
+
+NOW = datetime(2026, 11, 16, 9, tzinfo=UTC)  # a Monday
+AT = to_micros(NOW)
+
+
+def named(text: str) -> list[tuple[str, str]]:
+    return [(one.words, one.side) for one in windows(text, read(text, NOW).periods, AT)]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Who was on call on Tuesday?", [("Tuesday", "during")]),
+        ("Who is on call on Tuesday?", []),
+        ("Which port in March?", [("March", "during")]),
+        ("Which port do we use since March?", []),
+        ("Which port did we use before March 2026?", [("before March 2026", "before")]),
+        ("Which port did we use after 1 June 2026?", [("after 1 June 2026", "after")]),
+        ("Which port did we use to have?", [("use to", "over")]),
+        ("Who was the previous owner?", [("the previous", "over")]),
+        ("Which port was it originally?", [("originally", "after")]),
+        ("What is the port that we used in March?", [("March", "during")]),
+        ("What did we change recently?", []),
+        ("What happens next week?", []),
+        ("Who will be on call on Friday?", []),
+    ],
+)
+def test_the_times_that_a_question_names(text: str, found: list[tuple[str, str]]) -> None:
+    assert named(text) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("Where was our office before the move?", ("the move", "before", False)),
+        ("Before the move, where was our office?", ("the move", "before", False)),
+        ("Where did we deploy when we still used Jenkins?", ("we used Jenkins", "during", True)),
+        ("Who was on call during the outage?", ("the outage", "during", False)),
+        ("Who led the team after Ana left?", ("Ana left", "after", False)),
+        ("When did we move?", None),
+        ("When was the outage?", None),
+        ("What do we check before the release?", None),
+        ("What was it before March?", None),
+        ("Which port did we use before?", None),
+    ],
+)
+def test_a_time_that_is_named_by_what_happened(text: str, said: tuple[str, str, bool] | None) -> None:
+    found = clause(text, read(text, NOW).periods)
+    assert (found and (found.said, found.side, found.still)) == said
+    if found:
+        left = rest(text, (Window(0, 1, found.side, found.words, apart=True),))
+        assert left.casefold().startswith(("where", "who", ", where")) and found.words not in left
+
+
+def event(text: str, begins: datetime, ends: datetime | None = None) -> Record:
+    return Record(
+        id="e", kind="observation", scope=Scope(), text=text, valid_from=begins, valid_to=ends, recorded_at=NOW, seq=1
+    )
+
+
+def test_when_something_was() -> None:
+    before, during = (clause(f"Who was on call {word} the move?", ()) for word in ("before", "during"))
+    assert before and during
+    told = NOW - timedelta(days=10)
+    midnight = told.replace(hour=0)
+    assert placed(before, event("we moved", told), AT) == Window(
+        BEGINNING, to_micros(midnight), "before", "before the move", True
+    )
+    assert from_micros(placed(before, event("we moved on 3 May 2026", told), AT).end) == datetime(
+        2026, 5, 3, tzinfo=UTC
+    )
+    held = placed(during, event("we move", told, told + timedelta(days=2)), AT)
+    assert (from_micros(held.start), from_micros(held.end)) == (told, told + timedelta(days=2))
+
+
+def test_no_string_raises() -> None:
+    for text in ("before", "when", "before " * 3000, "after \x00?", "used to" * 2000, "while 在 before"):
+        periods = read(text, NOW).periods
+        windows(text, periods, AT)
+        clause(text, periods)
