@@ -158,7 +158,7 @@ def test_the_answer_wanted_and_questions_themselves() -> None:
     (wanted,) = question.wanted
     ranking = rank(pool(question, counts=marked(question, wanted, 2)), question, DEFAULT, to_micros(NOW))
     assert ranking.channels["answer"].tolist() == [0, 0, 0.1]
-    ranking = rank(pool(question, counts=marked(question, question.asking, 0)), question, DEFAULT, to_micros(NOW))
+    ranking = rank(pool(question, counts=marked(question, *question.asking, 0)), question, DEFAULT, to_micros(NOW))
     assert ranking.channels["question"].tolist() == [-0.1, 0, 0]
 
 

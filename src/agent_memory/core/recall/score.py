@@ -85,6 +85,7 @@ class Ranking:
 
 def rank(pool: Pool, asked: Asked, recipe: Recipe, now: int, reached: Mapping[int, float] = NOTHING) -> Ranking:
     """Score every candidate. `reached` is what links lead to, by handle."""
+    recipe = recipe.for_prose() if asked.read_as == "prose" else recipe
     evidence = Evidence(pool, asked, recipe, reached)
     channels = decayed(evidence, now) if recipe.formula == "decay" else fused(evidence, now)
     return Ranking(evidence, channels, summed(channels))
@@ -99,7 +100,7 @@ def fused(evidence: Evidence, now: int) -> dict[str, Numbers]:
         speaker=lambda: recipe.speaker * evidence.speaker(),
         date=lambda: recipe.date * evidence.dates,
         answer=lambda: recipe.answer * evidence.marked(tuple(evidence.asked.wanted)),
-        question=lambda: -recipe.question * evidence.marked((evidence.asked.asking,)),
+        question=lambda: -recipe.question * evidence.marked(evidence.asked.asking),
         entities=lambda: recipe.entities * evidence.linked(),
         recency=lambda: recipe.recency * evidence.recency(now),
         importance=lambda: recipe.importance * pool.importance.astype(float),
