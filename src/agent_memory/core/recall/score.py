@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 CHANNEL = "recall.channel."
 K1, B = 1.2, 0.75
 OWN = 2.0  # how much a text's own words count; a neighbour's count `near_words` times that
+OWN_IN_PROSE = 1.0  # a turn says a word once; a document that answers prose is about what it says again
 VAGUE = 0.5  # what a vague period ("recently") counts of an exact one
 DAY = 86_400_000_000
 NOTHING: Mapping[int, float] = MappingProxyType({})
@@ -191,10 +192,11 @@ class Evidence:
         """BM25 over a window: a text's own words, and those of its neighbours by their distance."""
         import numpy as np
 
-        windows = [(here, there, OWN * given) for here, there, given in self.windows(self.recipe.near_words)]
+        weight = OWN_IN_PROSE if self.asked.read_as == "prose" else OWN
+        windows = [(here, there, weight * given) for here, there, given in self.windows(self.recipe.near_words)]
 
         def windowed(values: NDArray[np.float32]) -> NDArray[np.float32]:
-            total = OWN * values
+            total = weight * values
             for here, there, given in windows:
                 total[here] += given * values[there]
             return total

@@ -1,13 +1,13 @@
-"""What a query is: a question to a memory, or prose that somebody pasted: an alert, a ticket, a paragraph, a claim.
+"""What a query is: a question to a memory, or prose: an alert or a ticket that somebody pasted, a paragraph, a claim.
 
-A question to a memory of conversations is about who said what and when. Prose is not: it names days and people in
-passing, its question marks ask somebody else, and what answers it is a document. So prose is a text that does not ask,
-and
+A question to a memory of conversations is about who said what and when. Prose names days and people in passing, its
+question marks ask somebody else, and what answers it is a document. Prose is
 
-- runs over `PARAGRAPH` words and more than a question, without speaking of what was said before ("you told me"); or
-- is a sentence of `SENTENCE` words, in nobody's name, about no day and nobody who speaks here: a claim.
+- a paragraph: `PARAGRAPH` words or more, unless it is one long question, or speaks of what was said ("you told me");
+- a claim: a sentence of `SENTENCE` words or more that does not ask, in nobody's name ("I", "you"), about no day and
+  nobody who speaks in this memory.
 
-Everything else is a question, a few key words among it: where the two cannot be told apart, nothing changes.
+Everything else is a question, a few key words included: where the two cannot be told apart, nothing changes.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _ASKS = re.compile(
     re.IGNORECASE,
 )
 _MARK = re.compile(r"[?\u061f]")
-_ANOTHER_SENTENCE = re.compile(r"[.!?\u061f]\W*\s\W*\w")
-_IN_PERSON = re.compile(r"\b(?:I|me|my|mine|we|our|ours|us|you|your|yours)\b", re.IGNORECASE)
+_ANOTHER_SENTENCE = re.compile(r"[.!?\u061f]\s+\w")
+_IN_PERSON = re.compile(r"\b(?:I|[Mm](?:e|y|ine)|[Ww]e|us|[Oo]urs?|[Yy]ou(?:rs?)?)\b")  # US is a country
 _WAS_SAID = re.compile(
     r"\b(?:I|we|you) (?:just |already |once )?(?:said|told|talked|spoke|discussed|mentioned|agreed|decided|promised"
     r"|suggested|recommended|explained|gave me)\b|\byou (?:still )?remember\b|\b(?:our|my) (?:last |earlier )?"
