@@ -27,6 +27,7 @@ HERE = Path(__file__).resolve().parent
 EVAL = Path(os.environ.get("AGENT_MEMORY_EVAL", HERE.parent.parent / "shared" / "benchmarks"))
 WITHOUT: dict[str, dict[str, Any]] = {
     "default": {},
+    "every query read as a question": {"reads": "question"},
     "no windows for words": {"near_words": ()},
     "no windows for vectors": {"near_vectors": ()},
     "no speaker": {"speaker": 0.0},

@@ -43,13 +43,17 @@ class Adapter:
         self._memory: AgentMemory | None = None
 
     def reset(self) -> None:
-        if self._memory and self._folder:
-            self._memory.close()
-            self._folder.cleanup()
+        self.close()
         self._folder = tempfile.TemporaryDirectory(prefix="agent-memory-")
         store = str(Path(self._folder.name) / "memory.db")
         self._memory = AgentMemory("reader", store=f"sqlite:///{store}", clock=self._clock)
         self._lengths: dict[str, int] = {}
+
+    def close(self) -> None:
+        if self._memory and self._folder:
+            self._memory.close()
+            self._folder.cleanup()
+            self._memory = None
 
     def add(self, items: list[dict[str, Any]]) -> None:
         assert self._memory

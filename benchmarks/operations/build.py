@@ -33,14 +33,17 @@ WRITTEN = re.compile(r"- (?:\{(?P<key>\w+)\} )?(?:(?P<date>\d{4}-\d\d-\d\d(?:T[\
 
 
 class Source:
-    def __init__(self, name: str) -> None:
-        self.name = name
+    """`first`: which half of each category's questions begins, odd or even."""
+
+    def __init__(self, file: Path, first: int = 0) -> None:
+        self.name = name = file.stem
+        self._first = first
         self.items: list[dict] = []
         self.questions: list[dict] = []
         self._keys: dict[str, str] = {}
         self._settings = {"now": "", "speakers": "plain", "sessions": "yes"}
         self._session, self._start, self._turn = 0, "", 0
-        for number, line in enumerate((HERE / "sources" / f"{name}.txt").read_text("utf-8").splitlines(), 1):
+        for number, line in enumerate(file.read_text("utf-8").splitlines(), 1):
             try:
                 self._read(line)
             except (ValueError, KeyError, IndexError) as error:
@@ -103,7 +106,7 @@ class Source:
         seen: Counter[str] = Counter()
         queries, qrels = [], {}
         for question in self.questions:
-            place = seen[question["category"]] + SOURCES.index(self.name) + len(question["category"])
+            place = seen[question["category"]] + self._first + len(question["category"])
             seen[question["category"]] += 1
             if place % 2 != (which == "test"):
                 continue
@@ -124,7 +127,7 @@ def review(source: Source) -> None:
 
 
 def main() -> None:
-    sources = [Source(name) for name in SOURCES]
+    sources = [Source(HERE / "sources" / f"{name}.txt", place) for place, name in enumerate(SOURCES)]
     if "--review" in sys.argv:
         for source in sources:
             review(source)

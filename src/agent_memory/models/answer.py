@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Literal
 
 from pydantic import ConfigDict, Field
 
@@ -11,6 +12,7 @@ from agent_memory.models.record import Record
 from agent_memory.models.trace import Trace
 
 POOR = 0.25  # chosen by benchmarks/floor.py
+Shape = Literal["question", "prose"]
 
 
 class When(Model):
@@ -26,7 +28,8 @@ class When(Model):
 class Why(Model):
     """`channels` is what each one added to the score (`recency` is what time has left of it); `words` are those of the
     question that the text has, and `dates` the periods of the question that it falls into, give or take the slack;
-    `entities` tell how it is related to what the question names."""
+    `entities` tell how it is related to what the question names. `read_as`: where a query was read as prose,
+    speaker, date, answer, question and recency add nothing."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -36,6 +39,7 @@ class Why(Model):
     entities: list[str] = Field(default_factory=list)
     similarity: float | None = None
     exact_key: bool = False
+    read_as: Shape = "question"
 
 
 class FromPage(Model):

@@ -32,6 +32,10 @@ class Recipe(Model):
     | recency | fades by half every `half_life_days` |
     | key | the question is the natural key of the record |
 
+    `reads`: whether a query is a question to a memory of conversations, or prose (a pasted alert, a claim); `auto`
+    tells by its text. In prose speaker, date, answer, question and recency add nothing, and words count `prose_words`
+    times as much. For `fused` only.
+
     `decay`: similarity, recency (e^(-time_weight x days)) and importance (x 0.95 a day), added as they are. E4.
 
     `per_conversation` and `min_relevance` bound what is shown; 0 bounds nothing. `pool` bounds the candidates that
@@ -60,6 +64,8 @@ class Recipe(Model):
     recency: float = Field(default=0.01, ge=0, le=10)
     importance: float = Field(default=0.0, ge=0, le=10)
     key: float = Field(default=1.0, ge=0, le=10)
+    reads: Literal["auto", "question", "prose"] = "auto"
+    prose_words: float = Field(default=1.5, ge=0, le=10)
     near_vectors: tuple[Share, ...] = (0.25,)
     near_words: tuple[Share, ...] = (0.5, 0.25)
     also_named: float = Field(default=0.6, ge=0, le=1)
@@ -82,6 +88,12 @@ class Recipe(Model):
     def reads_head(self) -> bool:
         """Whether hits are selected by their texts, too."""
         return self.collapse or self.diversity > 0 or self.rerank > 0
+
+    def for_prose(self) -> Recipe:
+        """The same for a query that is no question: between documents, the newer one is not the likelier."""
+        if self.formula != "fused":
+            return self
+        return self.model_copy(update={"words": self.words * self.prose_words, "recency": 0.0})
 
     def in_fused_order(self) -> Recipe:
         """The same without a word about which of the ranked are shown in which order."""

@@ -50,7 +50,7 @@ def having(question: Asked, rows: int, *places: tuple[int, str]) -> np.ndarray:
     """Counts in which these rows have these words, or marks."""
     columns = list(question.columns)
     hashes = {word: hash for hash, word in question.terms.items()}
-    hashes |= {f"by {word}": mark for mark, word in question.named.items()} | {"?": question.asking}
+    hashes |= {f"by {word}": mark for mark, word in question.named.items()} | {"?": question.asking[0]}
     counts = np.zeros((rows, len(columns)), np.uint8)
     for row, name in places:
         counts[row, columns.index(hashes[name])] = 1

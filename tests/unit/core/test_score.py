@@ -111,6 +111,17 @@ def test_an_exact_key_wins_and_is_fully_relevant() -> None:
     assert ranking.rows[0] == 2 and ranking.relevance[2] == 1.0
 
 
+def test_prose_is_the_plain_sum_of_words_and_vectors() -> None:
+    """BM25 as it is written down, a share of its best; vectors from worst to best; both at the same weight."""
+    prose = asked().as_prose()
+    gathered = pool(prose, similarity=np.array([0.9, 0.4, 0.1], np.float32))
+    counts = gathered.counts.astype(np.float64)
+    norm = K1 * (1 - B + B * gathered.lengths / gathered.lengths.mean())[:, None]
+    bm25 = (counts * (K1 + 1) / (counts + norm)) @ inverse_frequencies(3, gathered.frequencies)
+    ranking = rank(gathered, prose, DEFAULT.model_copy(update={"conversation": 0.0}), to_micros(NOW))
+    assert ranking.scores == pytest.approx(0.6 * bm25 / bm25.max() + 0.6 * np.array([1.0, 0.375, 0.0]), abs=1e-6)
+
+
 def test_words_of_neighbours_count_by_their_distance() -> None:
     question = asked("lamp")
     column = np.zeros((6, len(question.columns)), np.uint8)
@@ -158,7 +169,7 @@ def test_the_answer_wanted_and_questions_themselves() -> None:
     (wanted,) = question.wanted
     ranking = rank(pool(question, counts=marked(question, wanted, 2)), question, DEFAULT, to_micros(NOW))
     assert ranking.channels["answer"].tolist() == [0, 0, 0.1]
-    ranking = rank(pool(question, counts=marked(question, question.asking, 0)), question, DEFAULT, to_micros(NOW))
+    ranking = rank(pool(question, counts=marked(question, *question.asking, 0)), question, DEFAULT, to_micros(NOW))
     assert ranking.channels["question"].tolist() == [-0.1, 0, 0]
 
 

@@ -24,6 +24,7 @@ def explained(chosen: Chosen, pool: Pool, ranking: Ranking, question: Question, 
         entities=entities,
         similarity=None if similarity != similarity else min(round(similarity, 4), 1.0),  # int8 vectors can overshoot
         exact_key=bool(pool.exact[row]),
+        read_as=asked.read_as,
     )
     return Hit.trusted(
         record=chosen.record,

@@ -11,7 +11,7 @@ Everything here is a rule with a reason that holds for any memory of conversatio
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from unicodedata import normalize
 
@@ -19,6 +19,7 @@ from agent_memory.core.recall.dates import Period, periods
 from agent_memory.core.recall.past import Window
 from agent_memory.core.write.marks import NUMBER, QUESTION, TIME, mark_hash
 from agent_memory.core.write.words import STOP_WORDS, query_terms
+from agent_memory.models.answer import Shape
 
 USER, ASSISTANT = "user", "assistant"
 
@@ -50,20 +51,26 @@ _SPACES = re.compile(r"\s+")
 @dataclass(frozen=True)
 class Asked:
     """What a question says. `marks` are columns of evidence to gather beside the words; `named` are those of
-    `marks` that stand for a speaker whom the question calls by name; `past` the times in the past that it asks of."""
+    `marks` that stand for a speaker whom the question calls by name, `asking` that of texts that ask themselves, and
+    `past` are the times in the past that it asks of."""
 
     text: str
     terms: dict[int, str]
     named: dict[int, str]
     sides: dict[int, str]
     wanted: dict[int, str]
-    asking: int
+    asking: tuple[int, ...]
     periods: tuple[Period, ...]
     past: tuple[Window, ...] = ()
+    read_as: Shape = "question"
+
+    def as_prose(self) -> Asked:
+        """The words alone: prose names people and days in passing, and asks nobody."""
+        return replace(self, named={}, sides={}, wanted={}, asking=(), periods=(), past=(), read_as="prose")
 
     @property
     def columns(self) -> tuple[int, ...]:
-        return (*self.terms, *self.named, *self.sides, *self.wanted, self.asking)
+        return (*self.terms, *self.named, *self.sides, *self.wanted, *self.asking)
 
 
 def read(text: str, now: datetime) -> Asked:
@@ -83,7 +90,7 @@ def read(text: str, now: datetime) -> Asked:
         wanted[_mark(NUMBER)] = NUMBER
     named = {mark: word for mark, word in named.items() if mark not in sides}
     named_time = tuple(periods(text, now)) if _NAMES_TIME.search(text) else ()
-    return Asked(text, terms, named, sides, wanted, _mark(QUESTION), named_time)
+    return Asked(text, terms, named, sides, wanted, (_mark(QUESTION),), named_time)
 
 
 def names(text: str) -> list[str]:

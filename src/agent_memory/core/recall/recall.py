@@ -14,6 +14,7 @@ from agent_memory.core.recall.receipt import Question, receipt_line
 from agent_memory.core.recall.rerank import Judge
 from agent_memory.core.recall.score import rank
 from agent_memory.core.recall.select import select
+from agent_memory.core.recall.shape import shape
 from agent_memory.core.recall.trace import traced
 from agent_memory.models.answer import Recalled, When
 from agent_memory.models.errors import InvalidInput
@@ -39,9 +40,7 @@ def answer(recalling: Recalling, question: Question) -> tuple[Recalled, ReceiptL
     """The answer, and the receipt that it should leave."""
     started = time.perf_counter()
     with span("recall.read"):
-        asked = read(_checked(question), from_micros(question.view.now))
-        if question.speakers is None:
-            question = replace(question, speakers=_speakers(recalling.index, question.view.scope, asked))
+        question, asked = _read(recalling.index, question)
     embedding = recalling.embedding if recalling.embedding.agree(settle=False) else None
     with span("recall.entities"):
         reached = reach(recalling.index, recalling.calling, asked.text, question.view, question.recipe)
@@ -99,6 +98,19 @@ class Hydrating:
     def damaged(self) -> int:
         """How many of those cannot be read; the others were forgotten meanwhile."""
         return self._index.damaged(self._missing) if self._missing else 0
+
+
+def _read(index: Index, question: Question) -> tuple[Question, Asked]:
+    """What it asks for, and the question with what was found on the way: whom it names, how it is to be read."""
+    asked = read(_checked(question), from_micros(question.view.now))
+    if question.speakers is None:
+        question = replace(question, speakers=_speakers(index, question.view.scope, asked))
+    if question.read_as is None:
+        given = question.recipe.reads
+        question = replace(question, read_as=shape(asked, question.speakers or ()) if given == "auto" else given)
+    if question.read_as == "prose":
+        return replace(question, speakers=frozenset()), asked.as_prose()
+    return question, asked
 
 
 def _checked(question: Question) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 from agent_memory.core.recall.past import Window
 from agent_memory.core.recall.question import Asked
-from agent_memory.models.answer import Difference, Recalled, Reranked
+from agent_memory.models.answer import Difference, Recalled, Reranked, Shape
 from agent_memory.models.errors import NotFound
 from agent_memory.models.recipe import Recipe
 from agent_memory.models.record import Scope, Status
@@ -20,7 +20,7 @@ from agent_memory.ports.receipts import ReceiptLine
 from agent_memory.ports.records import Filter, View
 from agent_memory.ports.spans import trace_id
 
-PIPELINE = "recall-4"  # changes whenever the same question on the same rows would be answered differently
+PIPELINE = "recall-5"  # changes whenever the same question on the same rows would be answered differently
 SAME_SCORE = 1e-6
 
 
@@ -28,6 +28,7 @@ SAME_SCORE = 1e-6
 class Question:
     """`meaning` replaces the embedding of the text, for a caller who has a vector already. `speakers` are those whom
     the question was found to name, where that is known; `reranked` what a reranker said when it was asked before.
+    `read_as` is how it was read, where that is known.
     `again`: asked only to compare; it leaves no receipt. `trace`: the receipt also tells what was considered and not
     shown. `vectors_until`: the journal line whose vectors, and those before it, are used; 0 is none. `past`: the times
     in the past that it was found to ask of, where that is known. `as_of` is the moment behind the view's `seq`."""
@@ -39,6 +40,7 @@ class Question:
     recipe: Recipe
     meaning: Sequence[float] | None = None
     speakers: frozenset[str] | None = None
+    read_as: Shape | None = None
     again: bool = False
     trace: bool = False
     vectors_until: int | None = None
@@ -63,6 +65,7 @@ def receipt_line(
         "valid_at": question.view.valid_at,
         "meaning": None if question.meaning is None else list(question.meaning),
         "speakers": sorted(question.speakers or ()),
+        "read_as": question.read_as,
         "seq": recalled.seq,
         "head": pool.head,
         "searched": recalled.searched,
@@ -117,6 +120,7 @@ def question_of(body: dict[str, Any], scope: Scope, now: int | None, same_space:
         Recipe(**body["recipe"]),
         body["meaning"],
         frozenset(body["speakers"]),
+        body.get("read_as", "question") if now is None else None,  # the first receipts knew nothing else
         again=True,
         vectors_until=_vectors_until(body, now, same_space),
         reranked=Reranked(**told) if now is None and (told := body.get("reranked")) else None,

@@ -77,7 +77,7 @@ def reasons(evidence: Evidence) -> dict[str, Numbers]:
         "unseen": np.full(len(of_date), UNSEEN * _unseen(evidence, unwritten)),
         "speaker": OTHER_SPEAKER * by_another.astype(np.float64),
         "date": OTHER_DATE * wrong_date.astype(np.float64),
-        "question": ASKS * evidence.marked((asked.asking,)),
+        "question": ASKS * evidence.marked(asked.asking),
     }
 
 

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 CHANNEL = "recall.channel."
 K1, B = 1.2, 0.75
 OWN = 2.0  # how much a text's own words count; a neighbour's count `near_words` times that
+OWN_IN_PROSE = 1.0  # a turn says a word once; a document that answers prose is about what it says again
 VAGUE = 0.5  # what a vague period ("recently") counts of an exact one
 DAY = 86_400_000_000
 NOTHING: Mapping[int, float] = MappingProxyType({})
@@ -86,6 +87,7 @@ class Ranking:
 
 def rank(pool: Pool, asked: Asked, recipe: Recipe, now: int, reached: Mapping[int, float] = NOTHING) -> Ranking:
     """Score every candidate. `reached` is what links lead to, by handle."""
+    recipe = recipe.for_prose() if asked.read_as == "prose" else recipe
     evidence = Evidence(pool, asked, recipe, reached)
     evidence.held = shares(pool, asked.past, now)
     channels = decayed(evidence, now) if recipe.formula == "decay" else fused(evidence, now)
@@ -101,7 +103,7 @@ def fused(evidence: Evidence, now: int) -> dict[str, Numbers]:
         speaker=lambda: recipe.speaker * evidence.speaker(),
         date=lambda: recipe.date * evidence.dates,
         answer=lambda: recipe.answer * evidence.marked(tuple(evidence.asked.wanted)),
-        question=lambda: -recipe.question * evidence.marked((evidence.asked.asking,)),
+        question=lambda: -recipe.question * evidence.marked(evidence.asked.asking),
         entities=lambda: recipe.entities * evidence.linked(),
         recency=lambda: recipe.recency * evidence.recency(now),
         importance=lambda: recipe.importance * pool.importance.astype(float),
@@ -197,10 +199,11 @@ class Evidence:
         """BM25 over a window: a text's own words, and those of its neighbours by their distance."""
         import numpy as np
 
-        windows = [(here, there, OWN * given) for here, there, given in self.windows(self.recipe.near_words)]
+        weight = OWN_IN_PROSE if self.asked.read_as == "prose" else OWN
+        windows = [(here, there, weight * given) for here, there, given in self.windows(self.recipe.near_words)]
 
         def windowed(values: NDArray[np.float32]) -> NDArray[np.float32]:
-            total = OWN * values
+            total = weight * values
             for here, there, given in windows:
                 total[here] += given * values[there]
             return total

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from agent_memory.core.recall.question import read
 from agent_memory.core.recall.score import rank
+from agent_memory.core.recall.shape import shape
 from agent_memory.core.write.words import terms
 from agent_memory.models.moment import from_micros
 from agent_memory.models.recipe import DEFAULT
@@ -26,6 +27,8 @@ def fitness(task: str, texts: Sequence[str], near: NDArray[np.float32] | None, n
     import numpy as np
 
     asked = read(task, from_micros(now))
+    if shape(asked, ()) == "prose":
+        asked = asked.as_prose()
     rows, lengths = [], []
     for text in texts:
         found = terms(text)

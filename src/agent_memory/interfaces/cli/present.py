@@ -235,6 +235,8 @@ def reasons(hit: Hit) -> str:
         parts.append(f"similarity {why.similarity:.2f}")
     if why.exact_key:
         parts.append("exact key")
+    if why.read_as != "question":
+        parts.append(f"read as {why.read_as}")
     if hit.repeats:
         parts.append(f"{len(hit.repeats)} more say the same")
     return " · ".join(parts)
