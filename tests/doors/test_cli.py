@@ -184,6 +184,7 @@ def test_a_working_set_outlives_a_command(here: Any) -> None:
 
 
 def test_users_tenants_and_stores_are_walls(here: Any, remembered: str, tmp_path: Path) -> None:
+    assert here("--store", f"sqlite:///{tmp_path}/other.db", "--user", "bob", "add", "his").code == 0
     for words in (["--user", "bob"], ["--tenant", "other"], ["--store", f"sqlite:///{tmp_path}/other.db"]):
         assert here(*words, "list", "--json").json == []
     assert here("--agent", "builder", "add", "mine", "--id", "mine").code == 0

@@ -137,11 +137,12 @@ def test_what_begins_in_the_future_is_not_said_to_hold_now(here: Any, terminal: 
 
 
 def test_an_empty_answer_says_who_was_asked_and_where(terminal: Any, here: Any, store: Any) -> None:
+    here("keys", "create", "somebody")
     first = " ".join(lines(terminal("list").out))
     assert f"nothing found for user 'default' in sqlite:///{store}" in " ".join(first.split())
     assert "--user" not in first
     here("add", "somebody's secret", "--user", "bob")
-    for words in (["list"], ["recall", "secret"], ["preferences"], ["remember", "secret"], ["journal"]):
+    for words in (["list"], ["recall", "secret"], ["preferences"], ["remember", "--query", "secret"], ["journal"]):
         out = " ".join(" ".join(lines(terminal(*words).out)).split())
         assert "nothing found for user 'default'" in out, words
         assert "--user NAME" in out
@@ -208,7 +209,7 @@ def test_a_forgotten_id_says_when_and_why(here: Any, words: list[str]) -> None:
     assert "forgotten" not in here(command, "gone", *options, "--user", "bob").err, "nobody else's business"
 
 
-def test_an_unknown_id_is_no_circle_of_hints(here: Any) -> None:
+def test_an_unknown_id_is_no_circle_of_hints(here: Any, remembered: str) -> None:
     for command in ("show", "history"):
         ran = here(command, "nosuch")
         assert ran.code == 3

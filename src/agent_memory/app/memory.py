@@ -98,11 +98,15 @@ class AgentMemory:
         return made
 
     @classmethod
-    def unopened(cls, settings: config.Settings, scope: Scope, talk: str | None = None) -> AgentMemory:
-        """A client that opens its store when something is asked of it. What is about files alone needs none."""
-        client = remote.RemoteClient if remote.is_remote(settings.store_url) else LateClient
+    def unopened(
+        cls, settings: config.Settings, scope: Scope, talk: str | None = None, *, create: bool = True
+    ) -> AgentMemory:
+        """A client that opens its store when something is asked of it. What is about files alone needs none. Without
+        `create`, a store that is not there yet stays so, and asking it is an error."""
+        caller = Caller(scope, conversation(talk))
+        away = remote.is_remote(settings.store_url)
         made = cls.__new__(cls)
-        made._attach(client(Caller(scope, conversation(talk)), settings))
+        made._attach(remote.RemoteClient(caller, settings) if away else LateClient(caller, settings, create=create))
         return made
 
     def _attach(self, client: Client) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from agent_memory.app.config import Settings
 from agent_memory.core.context.tokens import Counter, estimate
-from agent_memory.models.errors import InvalidInput, PartMissing
+from agent_memory.models.errors import InvalidInput, PartMissing, StoreError
 from agent_memory.models.kinds import BUILT_IN
 from agent_memory.models.kinds.kind import Kind
 from agent_memory.ports.embedder import Embedder
@@ -57,6 +57,16 @@ def locate(store: str) -> str:
     if not re.fullmatch(r"[a-z][a-z0-9+.-]*", scheme):
         raise _unusable(store, "is neither a URL nor a path")
     return store
+
+
+def check_there(url: str) -> None:
+    """`StoreError` where a read would have to create the file first. What other engines do is their own affair."""
+    if url.startswith("sqlite://") and not (path := sqlite_path(url)).exists():
+        raise StoreError(
+            f"there is no store at {path}",
+            hint="`agent-memory add` creates one; if you expected one, check --store, AGENT_MEMORY_STORE and "
+            "AGENT_MEMORY_HOME",
+        )
 
 
 def open_store(url: str) -> Store:

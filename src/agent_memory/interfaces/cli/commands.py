@@ -16,8 +16,8 @@ import click
 
 import agent_memory.app.namespaces  # noqa: F401 - fills the table
 from agent_memory.app.memory import AgentMemory
-from agent_memory.app.operations import TABLE, Operation
-from agent_memory.interfaces.cli import exits, journal, missing, options, output, progress, shapes, suggest, whose
+from agent_memory.app.operations import TABLE, Operation, Permission
+from agent_memory.interfaces.cli import PROGRAM, exits, journal, missing, options, output, progress, shapes, suggest, whose
 from agent_memory.interfaces.cli.blocks import Note
 from agent_memory.interfaces.cli.cleaning import cut, one_line
 from agent_memory.interfaces.cli.moments import FORMS, MomentType
@@ -96,6 +96,8 @@ class Command(click.Command):
 
 def _too_many(context: click.Context, rest: list[str], given: list[str]) -> click.UsageError:
     """Somebody forgot quotes, most likely."""
+    if context.info_name == "remember":
+        return _two_meanings(context, " ".join(rest))
     takes = [param for param in context.command.params if isinstance(param, click.Argument)]
     names = " ".join(str(param.name).upper() + ("..." if param.nargs == -1 else "") for param in takes)
     extra = " ".join(repr(one_line(word)) for word in rest)
@@ -110,6 +112,17 @@ def _too_many(context: click.Context, rest: list[str], given: list[str]) -> clic
     else:
         hint = f"quote what has several words: {context.command_path} {names}"
     error.hint = hint  # type: ignore[attr-defined]
+    return error
+
+
+def _two_meanings(context: click.Context, text: str) -> click.UsageError:
+    """Nobody can tell whether `remember TEXT` is to store it or to look it up, and a pipe cannot be asked."""
+    said = shlex.quote(cut(one_line(text), 200))
+    error = click.UsageError("`remember` could mean to store this or to look it up; nothing was done", context)
+    error.hint = (  # type: ignore[attr-defined]
+        f"to store it: {PROGRAM} add {said}; to look it up: {PROGRAM} recall {said}; "
+        f"a bundle for a prompt: {PROGRAM} remember --query {said}"
+    )
     return error
 
 
@@ -158,7 +171,7 @@ def _run(operation: Operation, **given: Any) -> int:
     _check_order(said)
     in_json = session.json or given["_json"]
     nothing = Note("nothing")
-    with session.memory(late=operation.here) as memory:
+    with session.memory(creates=_creates(operation)) as memory:
         try:
             if operation.name in QUESTIONS and not given["_yes"]:
                 QUESTIONS[operation.name](memory, said)
@@ -176,6 +189,14 @@ def _run(operation: Operation, **given: Any) -> int:
     else:
         output.write(present(operation, result, why=given.get("_why", False), nothing=nothing))
     return exits.PROBLEMS if getattr(result, "ok", True) is False else exits.OK
+
+
+def _creates(operation: Operation) -> bool:
+    """Whether something new can come of it. Reads, proofs, and changes of what must be there already do not need a
+    store that is made for them."""
+    stores = operation.permission not in (Permission.READ, Permission.OPERATOR) and not operation.erases
+    method, _, path = operation.route.partition(" ")
+    return stores and (method == "POST" and "{" not in path or method == "PUT" and not path.startswith("/records/{"))
 
 
 def _check_order(said: dict[str, Any]) -> None:

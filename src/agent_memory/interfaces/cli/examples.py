@@ -29,7 +29,7 @@ EXAMPLES: Mapping[str, str] = MappingProxyType(
         "receipt": "receipt RECEIPT",
         "recipes": "recipes",
         "recall": "recall 'which port is staging on?' -k 3 --why",
-        "remember": "remember 'deploy to staging'",
+        "remember": "remember --query 'deploy to staging'",
         "replay": "replay RECEIPT --now",
         "serve": "serve --port 8005",
         "show": "show staging-port --as-of now",

@@ -30,7 +30,7 @@ def command(session: Session, file: str, skip_bad: bool, _json: bool) -> int:
         data = sys.stdin.buffer.read() if file == "-" else Path(file).expanduser().read_bytes()
     except OSError as error:
         raise InvalidInput(f"{file}: cannot be read: {error.strerror}", hint="check the path", field="file") from error
-    with session.memory() as memory, progress.shown(in_json=session.json or _json):
+    with session.memory(creates=True) as memory, progress.shown(in_json=session.json or _json):
         taken = memory.graph.load(data.decode("utf-8", errors="replace"), skip_bad)
     if session.json or _json:
         output.write_json(taken)

@@ -40,7 +40,7 @@ def command(session: Session, file: str, restore_forgotten: bool, _json: bool) -
     try:
         with (
             nullcontext(sys.stdin.buffer) if file == "-" else Path(file).expanduser().open("rb") as source,
-            session.memory() as memory,
+            session.memory(creates=True) as memory,
             progress.shown(in_json=in_json),
         ):
             taken = _read(memory, source, restore_forgotten)

@@ -93,6 +93,7 @@ HELP: Mapping[str, str] = MappingProxyType(
         "rules.prompt task": "what is to be done: skills and examples that fit it are shown  [default: all]",
         "rules.propose confidence": "how certain you are of it, 0 to 1",
         "rules.log limit": "at most so many commits",
+        "remember query": "what is to be done or answered; without it, `add` stores and `recall` looks up",
         "records.add conversation_id": "the conversation that it belongs to",
         "records.add id": "an id of your own; the same id again is a new version",
         "records.add key": "natural key: the same key is the same thing, and gets a new version",
@@ -133,6 +134,9 @@ POSITIONAL = frozenset(
     }
 )
 """What may be left out, and stands without its name all the same."""
+
+NAMED = frozenset({"remember query"})
+"""What must be named: `remember TEXT` sounds as if it stored the text."""
 
 
 def explained(operation: str, name: str) -> str:
