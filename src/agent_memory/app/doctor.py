@@ -28,6 +28,7 @@ from agent_memory.engines.sqlite.connection import OLDEST_SQLITE
 from agent_memory.models.errors import AgentMemoryError
 from agent_memory.models.moment import from_micros, to_micros
 from agent_memory.models.record import Scope
+from agent_memory.models.size import sized
 from agent_memory.ports.embedder import Embedder, Space
 
 OLDEST_PYTHON = (3, 11)
@@ -222,7 +223,7 @@ def check_file(path: Path) -> Check:
             return Check("store", State.FAIL, f"{path} is no regular file", "choose another path")
         if not os.access(path, os.R_OK):
             return Check("store", State.FAIL, f"{path} cannot be read", "run as its owner, or correct its permissions")
-        return Check("store", State.OK, f"{path}, {_bytes(path.stat().st_size)}")
+        return Check("store", State.OK, f"{path}, {sized(path.stat().st_size)}")
     folder = nearest(path.parent)
     if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
         return Check("store", State.FAIL, f"{path} cannot be created in {folder}", "choose another path")
@@ -255,7 +256,7 @@ def check_permissions(path: Path) -> Check:
 def check_free_space(path: Path) -> Check:
     free = shutil.disk_usage(nearest(path)).free
     state = State.FAIL if free < NO_SPACE else State.WARN if free < LITTLE_SPACE else State.OK
-    return Check("disk", state, f"{_bytes(free)} free", "" if state is State.OK else "free some space")
+    return Check("disk", state, f"{sized(free)} free", "" if state is State.OK else "free some space")
 
 
 def check_file_system(path: Path, mounts: Path = MOUNTS) -> Check:
@@ -333,8 +334,8 @@ def check_log(path: Path) -> Check:
     if header[18:] != b"\2\2":
         return Check("log", State.WARN, "no write-ahead log", "the next command turns it on")
     if size > LONG_LOG:
-        return Check("log", State.WARN, f"{_bytes(size)} wait in it", "end readers that stay open for long")
-    return Check("log", State.OK, f"write-ahead, {_bytes(size)}")
+        return Check("log", State.WARN, f"{sized(size)} wait in it", "end readers that stay open for long")
+    return Check("log", State.OK, f"write-ahead, {sized(size)}")
 
 
 def check_clock(connection: sqlite3.Connection) -> Check:
@@ -380,11 +381,3 @@ def _vectors(connection: sqlite3.Connection, space: Space | None) -> Iterator[Ch
 def _pragma(connection: sqlite3.Connection, name: str) -> int:
     value: int = connection.execute(f"pragma {name}").fetchone()[0]
     return value
-
-
-def _bytes(size: float) -> str:
-    for unit in ("bytes", "kB", "MB"):
-        if size < 1024:
-            return f"{size:.0f} {unit}"
-        size /= 1024
-    return f"{size:.1f} GB"

@@ -8,7 +8,7 @@ from typing import Any, TypedDict, Unpack
 from agent_memory.app.namespaces.asking import Where, asked
 from agent_memory.app.operations import TABLE, Namespace, Permission, operation
 from agent_memory.core.write.commit import How, Revision, commit, commit_after_reading, connect, once
-from agent_memory.core.write.forget import forget
+from agent_memory.core.write.forget import forget, sweep
 from agent_memory.core.write.normalise import unit_interval
 from agent_memory.models.draft import Draft
 from agent_memory.models.errors import Changed, InvalidInput, NotFound
@@ -19,6 +19,7 @@ from agent_memory.models.record import JournalLine, Link, Linked, Record, Status
 from agent_memory.ports.changes import Amend, Applied, Connect, Disconnect, Effect, Expect, Outcome
 
 MOST_LISTED = 10_000
+MOST_NAMED = 100
 
 
 class Fields(TypedDict, total=False):
@@ -63,6 +64,17 @@ class Forgotten(Model):
     ids: list[str]
     seq: int
     scrubbed: bool
+
+
+class Swept(Model):
+    """`count` records fit, by kind in `kinds`; with `dry_run` they are all still there. Otherwise they went, and so did
+    `derived` others that were derived from them alone; `scrubbed` as in `Forgotten`."""
+
+    count: int
+    kinds: dict[str, int]
+    derived: int = 0
+    dry_run: bool
+    scrubbed: bool = True
 
 
 class Records(Namespace):
@@ -114,6 +126,16 @@ class Records(Namespace):
                 field="id",
             )
         return found[0]
+
+    @operation("records.resolve", "GET /ids/{prefix}")
+    def resolve(self, prefix: str, limit: int = 10) -> list[Record]:
+        """Records whose id begins with these characters, in the order of their ids: each as it was last believed,
+        whether or not it still holds."""
+        if not prefix or not 1 <= limit <= MOST_NAMED:
+            field, said = ("limit", f"{limit}; use 1 to {MOST_NAMED}") if prefix else ("prefix", "is empty")
+            raise InvalidInput(f"{field}: {said}", field=field)
+        records, view = self._client.runtime.store.records, self._client.view()
+        return [records.history(view, id)[-1] for id in records.beginning(view, prefix, limit=limit)]
 
     @operation("records.lookup", "GET /keys/{kind}")
     def lookup(self, kind: str, key: str, as_of: Moment | None = None, valid_at: Moment | None = None) -> Record | None:
@@ -250,6 +272,43 @@ class Records(Namespace):
         client.runtime.receipts.flush()
         applied = forget(client.runtime.store.records, ids, client.author(reason), client.now())
         return Forgotten(ids=list(applied.erased), seq=applied.seq, scrubbed=applied.scrubbed)
+
+    @operation("records.forget_where", "POST /forget", permission=Permission.WRITE, erases=True)
+    def forget_where(
+        self,
+        conversation_id: Name | None = None,
+        kinds: list[Name] | None = None,
+        repository: Name | None = None,
+        dry_run: bool = False,
+        reason: str | None = None,
+    ) -> Swept:
+        """Erase every record of this user's own in a conversation, of some kinds or of a repository, whatever its
+        status: everything that is given must hold. With `dry_run` they are only counted.
+
+        Many go in slices of some hundred, each erased for good: if it is interrupted, those that are left fit still.
+        """
+        where: Where = {}
+        for name, value in (("conversation_id", conversation_id), ("kinds", kinds), ("repository", repository)):
+            if value:
+                where[name] = value  # type: ignore[literal-required]
+        if not where:
+            raise InvalidInput(
+                "nothing says which records to forget",
+                hint="name a conversation_id, kinds or a repository",
+                field="conversation_id",
+            )
+        client = self._client
+        view, chosen = asked(client, where, everywhere=True)
+        client.runtime.receipts.flush()
+        found = sweep(
+            client.runtime.store.records,
+            view,
+            replace(chosen, statuses=tuple(Status)),
+            None if dry_run else client.author(reason),
+        )
+        return Swept(
+            count=found.count, kinds=found.kinds, derived=found.derived, dry_run=dry_run, scrubbed=found.scrubbed
+        )
 
     @operation("records.link", "POST /links", permission=Permission.WRITE, toolset="knowledge/links/add")
     def link(self, link: Link, reason: str | None = None) -> str:

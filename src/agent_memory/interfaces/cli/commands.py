@@ -15,14 +15,27 @@ from typing import Any, get_type_hints
 import click
 
 import agent_memory.app.namespaces  # noqa: F401 - fills the table
+from agent_memory.app import trust
 from agent_memory.app.memory import AgentMemory
 from agent_memory.app.operations import TABLE, Operation, Permission
-from agent_memory.interfaces.cli import PROGRAM, exits, journal, missing, options, output, progress, shapes, suggest, whose
+from agent_memory.interfaces.cli import (
+    PROGRAM,
+    exits,
+    ids,
+    journal,
+    missing,
+    options,
+    output,
+    progress,
+    shapes,
+    suggest,
+    whose,
+)
 from agent_memory.interfaces.cli.blocks import Note
 from agent_memory.interfaces.cli.cleaning import cut, one_line
 from agent_memory.interfaces.cli.moments import FORMS, MomentType
 from agent_memory.interfaces.cli.present import is_empty, present
-from agent_memory.interfaces.cli.root import QUICK
+from agent_memory.interfaces.cli.root import OWN, QUICK
 from agent_memory.interfaces.cli.session import Session
 from agent_memory.models.answer import Recalled
 from agent_memory.models.errors import InvalidInput, NotFound
@@ -40,7 +53,8 @@ def dashed(name: str) -> str:
 def top() -> dict[str, Operation]:
     """Commands without a namespace: short names, and operations whose name has no dot."""
     found = {dashed(name): operation for name, operation in TABLE.items() if "." not in name}
-    found |= {operation.command: operation for operation in TABLE.values() if operation.command}
+    short = {operation.command: operation for operation in TABLE.values() if operation.command}
+    found |= {name: operation for name, operation in short.items() if name not in OWN}
     return dict(sorted(found.items()))
 
 
@@ -155,6 +169,8 @@ def _flags(operation: Operation) -> list[click.Parameter]:
     flags: list[click.Parameter] = [click.Option(["--json", "_json"], is_flag=True, help=JSON_HELP)]
     if _gives(operation) is Recalled:
         flags.append(click.Option(["--why", "_why"], is_flag=True, help="say for each hit why it was found"))
+    if operation.name in PLACED:
+        flags.append(click.Option(["--global", "_global"], is_flag=True, help="of no repository, wherever you are"))
     if operation.name in QUESTIONS:
         flags.append(click.Option(["--yes", "_yes"], is_flag=True, help="do not ask"))
     return flags
@@ -167,12 +183,15 @@ def _gives(operation: Operation) -> Any:
 def _run(operation: Operation, **given: Any) -> int:
     context = click.get_current_context()
     session: Session = context.obj
-    said = options.arguments(context, operation.signature)
+    said = {**TYPED.get(operation.name, {}), **options.arguments(context, operation.signature)}
     _check_order(said)
+    if operation.name in PLACED and "repository" not in said and not given["_global"] and (here := trust.in_git()):
+        said["repository"] = here
     in_json = session.json or given["_json"]
     nothing = Note("nothing")
     with session.memory(creates=_creates(operation)) as memory:
         try:
+            said = ids.resolved(memory, operation.name, said)
             if operation.name in QUESTIONS and not given["_yes"]:
                 QUESTIONS[operation.name](memory, said)
             ask = ASKED.get(operation.name)
@@ -196,7 +215,8 @@ def _creates(operation: Operation) -> bool:
     store that is made for them."""
     stores = operation.permission not in (Permission.READ, Permission.OPERATOR) and not operation.erases
     method, _, path = operation.route.partition(" ")
-    return stores and (method == "POST" and "{" not in path or method == "PUT" and not path.startswith("/records/{"))
+    of_old = "{" in path if method == "POST" else path.startswith("/records/{")
+    return stores and method in ("POST", "PUT") and not of_old
 
 
 def _check_order(said: dict[str, Any]) -> None:
@@ -210,17 +230,24 @@ def _check_order(said: dict[str, Any]) -> None:
 
 
 def _erasing(memory: AgentMemory, said: dict[str, Any]) -> None:
-    """Show what would go, and ask."""
+    if said.get("dry_run"):
+        return
     if sys.stdin is None or not sys.stdin.isatty():
         raise click.UsageError("this erases for ever, and nobody is here to ask: pass --yes")
-    for id in said["ids"]:
-        last = memory.records.history(id)[-1]
-        click.echo(f"  {last.kind}  {cut(one_line(last.text), 100)}", err=True)
-    click.confirm(f"Erase {len(said['ids'])} for ever, and what was derived from it alone?", abort=True, err=True)
+    click.confirm("Erase it for ever, and what was derived from it alone?", abort=True, err=True)
 
 
-QUESTIONS: dict[str, Callable[[AgentMemory, dict[str, Any]], None]] = {"records.forget": _erasing}
-"""Operations that are confirmed at a terminal."""
+QUESTIONS: dict[str, Callable[[AgentMemory, dict[str, Any]], None]] = {
+    "records.forget": _erasing,
+    "records.forget_where": _erasing,
+}
+"""Operations that are confirmed at a terminal. `forget` shows what would go before it asks."""
+
+PLACED = frozenset({"records.add"})
+"""Operations whose `repository` is, where nobody names one, that of the working directory."""
+
+TYPED: dict[str, dict[str, Any]] = {"semantic.learn_fact": {"source": "user_stated"}}
+"""What an argument is where somebody types the command, and leaves it out."""
 
 ASKED: dict[str, Callable[[AgentMemory, dict[str, Any]], Any]] = {"records.journal": journal.latest}
 """Operations whose default suits a program and not a person."""

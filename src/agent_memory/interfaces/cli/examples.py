@@ -15,6 +15,7 @@ EXAMPLES: Mapping[str, str] = MappingProxyType(
         "edit": "edit staging-port --text 'Staging listens on port 5434' --reason 'it moved'",
         "export": "export memories.ndjson",
         "guard": "guard -- git status",
+        "records forget-where": "records forget-where --conversation-id old --dry-run",
         "forget": "forget staging-port --reason 'no longer ours to keep' --yes",
         "history": "history staging-port",
         "import": "import memories.ndjson",

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import click
 
-from agent_memory.interfaces.cli import shapes
+from agent_memory.interfaces.cli import completing, shapes
 from agent_memory.interfaces.cli.moments import MomentType, ParamType
 from agent_memory.interfaces.cli.wording import ALIASES, NAMED, POSITIONAL, explained
 from agent_memory.models.kinds.kind import typed_value
@@ -43,6 +43,7 @@ def parameters(signature: Mapping[str, inspect.Parameter], operation: str = "") 
         made.append(argument or _option(words, given, single, explained(operation, name)))
         if named:  # that it is missing is said by `arguments`, after what was said without its name
             made[-1].required = False
+        completing.teach(made[-1], operation)
     return made
 
 

@@ -9,11 +9,11 @@ from typing import Any, get_type_hints
 
 from pydantic import BaseModel
 
-from agent_memory.app.namespaces.records import Forgotten, Written
+from agent_memory.app.namespaces.records import Forgotten, Swept, Written
 from agent_memory.app.namespaces.rules import Begun, Linted
 from agent_memory.app.namespaces.upkeep import Verification
 from agent_memory.app.operations import Operation
-from agent_memory.interfaces.cli import PROGRAM, tracing
+from agent_memory.interfaces.cli import PROGRAM, erasures, tracing
 from agent_memory.interfaces.cli.blocks import Block, Card, Column, Interval, Line, Note, Table, Under, Verbatim
 from agent_memory.interfaces.cli.cleaning import one_line
 from agent_memory.interfaces.cli.output import shown
@@ -32,8 +32,9 @@ from agent_memory.models.rules import (
     RuleRevision,
     TrustedRepository,
 )
+from agent_memory.models.size import sized
 
-ID = Column("id", Under.NARROW, "cyan", whole=True, order=0)
+ID = Column("id", Under.NARROW, "cyan", whole=True, order=0, short=True)
 TEXT = Column("text")
 TEXTS = ("content", "text", "claim", "description", "thought", "entity")  # fields that read best as the last column
 LONGEST = 300  # characters of a text, where there are several; `show` prints all of one
@@ -240,12 +241,6 @@ def written(one: Written) -> list[Block]:
     return [Line(f"{one.effect} {one.id} (version {one.version})", "green")]
 
 
-def forgotten(one: Forgotten) -> list[Block]:
-    said = f"forgotten: {', '.join(one.ids)}"
-    late = "" if one.scrubbed else "; another process is reading: its log on the disk follows when it is done"
-    return [Line(said + late, "green" if one.scrubbed else "yellow")]
-
-
 def verification(one: Verification) -> list[Block]:
     counted = ", ".join(f"{number} {what}" for what, number in one.checked.items())
     blocks: list[Block] = [Line(f"problem: {problem}", "red") for problem in one.problems]
@@ -264,7 +259,7 @@ def journal(lines: list[JournalLine]) -> list[Block]:
         Column("at"),
         Column("operation", style="magenta"),
         Column("actor"),
-        Column("record", style="cyan", whole=True),
+        Column("record", style="cyan", whole=True, short=True),
         Column("reason"),
     )
     rows: list[tuple[object, ...]] = [
@@ -304,7 +299,7 @@ def listed(result: list[Any]) -> list[Block]:
 
 def _column(name: str, values: list[Any]) -> Column:
     if name == "id":
-        return replace(ID, under=Under.NEVER)
+        return replace(ID, under=Under.NEVER, short=False)
     if name.endswith("_id"):
         return Column(name, whole=True, label=True)
     return Column(name, wraps=any(len(shown(value)) > SHORT for value in values), label=True)
@@ -312,12 +307,18 @@ def _column(name: str, values: list[Any]) -> Column:
 
 def mapping(fields: Mapping[str, Any]) -> list[Block]:
     """Values first; lists and mappings inside it follow, each under its name."""
-    flat = [(name, value) for name, value in fields.items() if not _nested(value)]
+    flat = [(name, _measured(name, value)) for name, value in fields.items() if not _nested(value)]
     blocks: list[Block] = [Card(flat)] if flat else []
     for name, value in fields.items():
         if _nested(value):
             blocks += [Line(f"\n{name}", "bold"), *(mapping(value) if isinstance(value, dict) else listed(value))]
     return blocks or [NOTHING]
+
+
+def _measured(name: str, value: Any) -> Any:
+    """Sizes as people read them, whatever they are called."""
+    sizes = isinstance(value, int) and (name.startswith("bytes_") or name.endswith("_bytes"))
+    return sized(value) if sizes else value
 
 
 def _nested(value: Any) -> bool:
@@ -342,7 +343,8 @@ OPERATIONS: Mapping[str, Callable[[Any], list[Block]]] = {
 PRESENTERS: Mapping[type, Callable[[Any], list[Block]]] = {
     Record: record,
     Written: written,
-    Forgotten: forgotten,
+    Forgotten: erasures.forgotten,
+    Swept: erasures.swept,
     Verification: verification,
     MemoryBundle: bundle,
     Context: context,
