@@ -23,6 +23,7 @@ OWN = MappingProxyType(
         "import-mcp": "agent_memory.interfaces.cli.importing",
         "mcp": "agent_memory.interfaces.cli.mcp",
         "serve": "agent_memory.interfaces.cli.serve",
+        "try": "agent_memory.interfaces.cli.trying",
     }
 )
 """Commands that are no operation: each is the `command` of a module of ours."""
