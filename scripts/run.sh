@@ -15,7 +15,7 @@ server=
 trap 'rm -rf "$folder"' EXIT
 trap '[ -z "$server" ] || kill "$server" 2>/dev/null || :' INT TERM
 "$program" demo --keep "$folder/story.db"
-echo "In another terminal:  curl -s 'localhost:$port/memory/retrieve?q=why+did+the+deploys+time+out&k=2'"
+echo "In another terminal:  curl -s 'localhost:$port/memory/retrieve?q=what+runs+on+staging&k=3'"
 "$program" --store "$folder/story.db" --user mira serve --port "$port" --grpc-port "$grpc_port" &
 server=$!
 while ! wait "$server" && kill -0 "$server" 2>/dev/null; do :; done # a signal ends `wait`, and not the server at once

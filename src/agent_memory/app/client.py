@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from datetime import datetime
 from typing import Any
 
-from agent_memory.app import wiring
+from agent_memory.app import telemetry, wiring
 from agent_memory.app.caller import Caller
 from agent_memory.app.config import Settings
 from agent_memory.app.operations import Namespace, Operation, Permission
@@ -137,6 +137,7 @@ class LateClient(Client):
         self._opening = threading.Lock()
         self._opened: Runtime | None = None
         self._create = create
+        telemetry.begin(settings)  # what is asked of it is told, also that there is no store
 
     @property
     def runtime(self) -> Runtime:  # type: ignore[override]

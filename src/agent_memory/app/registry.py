@@ -59,11 +59,16 @@ def locate(store: str) -> str:
     return store
 
 
+def is_there(url: str) -> bool:
+    """Whether a located store can be read without creating it first. What other engines do is their own affair."""
+    return not url.startswith("sqlite://") or sqlite_path(url).exists()
+
+
 def check_there(url: str) -> None:
-    """`StoreError` where a read would have to create the file first. What other engines do is their own affair."""
-    if url.startswith("sqlite://") and not (path := sqlite_path(url)).exists():
+    """`StoreError` if it is not."""
+    if not is_there(url):
         raise StoreError(
-            f"there is no store at {path}",
+            f"there is no store at {sqlite_path(url)}",
             hint="`agent-memory add` creates one; if you expected one, check --store, AGENT_MEMORY_STORE and "
             "AGENT_MEMORY_HOME",
         )

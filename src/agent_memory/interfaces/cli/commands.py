@@ -29,6 +29,7 @@ from agent_memory.interfaces.cli import (
     progress,
     shapes,
     suggest,
+    vectors,
     whose,
 )
 from agent_memory.interfaces.cli.blocks import Note
@@ -189,7 +190,7 @@ def _run(operation: Operation, **given: Any) -> int:
         said["repository"] = here
     in_json = session.json or given["_json"]
     nothing = Note("nothing")
-    with session.memory(creates=_creates(operation)) as memory:
+    with session.memory(creates=_creates(operation), files=operation.here) as memory:
         try:
             said = ids.resolved(memory, operation.name, said)
             if operation.name in QUESTIONS and not given["_yes"]:
@@ -207,12 +208,16 @@ def _run(operation: Operation, **given: Any) -> int:
         output.write_json(result)
     else:
         output.write(present(operation, result, why=given.get("_why", False), nothing=nothing))
+        if isinstance(result, Recalled) and result.pending and not sys.stdout.isatty():  # where no remark tells it
+            output.write_error("note:", vectors.searched_without(result.pending), "dim")
     return exits.PROBLEMS if getattr(result, "ok", True) is False else exits.OK
 
 
 def _creates(operation: Operation) -> bool:
     """Whether something new can come of it. Reads, proofs, and changes of what must be there already do not need a
     store that is made for them."""
+    if operation.here:
+        return operation.permission is Permission.WRITE
     stores = operation.permission not in (Permission.READ, Permission.OPERATOR) and not operation.erases
     method, _, path = operation.route.partition(" ")
     of_old = "{" in path if method == "POST" else path.startswith("/records/{")

@@ -13,7 +13,7 @@ from agent_memory.app.namespaces.records import Forgotten, Swept, Written
 from agent_memory.app.namespaces.rules import Begun, Linted
 from agent_memory.app.namespaces.upkeep import Verification
 from agent_memory.app.operations import Operation
-from agent_memory.interfaces.cli import PROGRAM, erasures, tracing
+from agent_memory.interfaces.cli import PROGRAM, erasures, tracing, vectors
 from agent_memory.interfaces.cli.blocks import Block, Card, Column, Interval, Line, Note, Table, Under, Verbatim
 from agent_memory.interfaces.cli.cleaning import one_line
 from agent_memory.interfaces.cli.output import shown
@@ -174,7 +174,7 @@ def _searched(found: Any) -> list[Block]:
         return []
     said = f"{len(found)} of {found.searched} memories, {found.milliseconds:.0f} ms, receipt {found.receipt_id}"
     if found.pending:
-        said += f"; {found.pending} had no vector yet and were searched by their words only"
+        said += f"; {vectors.searched_without(found.pending)}"
     said += _damaged(found.damaged)
     if found.reranked:
         one = found.reranked

@@ -41,12 +41,16 @@ class Session:
         return config.settled(found)
 
     @contextmanager
-    def memory(self, *, creates: bool = False) -> Iterator[AgentMemory]:
+    def memory(self, *, creates: bool = False, files: bool = False) -> Iterator[AgentMemory]:
         """The client of this run. Its working set is left as it is: the next command may want it. Its store is opened
-        when something is asked of it: what is about files needs none, and only what `creates` makes a new one."""
+        when something is asked of it, and only what `creates` makes a new one. What is about `files` works without
+        one: where there is none, an empty one stands in that is gone with the process."""
+        from agent_memory.app import registry
         from agent_memory.app.memory import AgentMemory
 
         settings = self.settings()
+        if files and not creates and not registry.is_there(registry.locate(settings.store_url)):
+            settings = settings.model_copy(update={"store": "memory://"})
         memory = AgentMemory.unopened(settings, self._scope(settings), self.conversation, create=creates)
         try:
             yield memory

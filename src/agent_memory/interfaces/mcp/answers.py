@@ -67,6 +67,8 @@ def _hit(hit: Hit) -> Answer:
 
 def _recalled(found: Recalled) -> Answer:
     note = f"{NOTE} Damaged rows left out: {found.damaged} (`verify` names them)." if found.damaged else NOTE
+    if found.pending:
+        note += f" {found.pending} memories had no vector yet and were searched by their words only."
     return {"note": note, "hits": [_hit(hit) for hit in found], "receipt_id": found.receipt_id}
 
 
