@@ -150,11 +150,15 @@ def test_verify_expects_the_head_that_was_noted(here: Any, remembered: str) -> N
     assert here("verify", "--expect", "nonsense").code == 2
 
 
-def test_a_recall_says_what_it_left_out(here: Any, remembered: str, store: Path) -> None:
+def test_a_recall_says_what_it_left_out(here: Any, terminal: Any, remembered: str, store: Path) -> None:
     with closing(sqlite3.connect(store)) as connection, connection:
         connection.execute("update vectors set data = x'00'")
     for command in ("recall", "context"):
         assert here(command, "staging", "--json").json["damaged"] == 1
+    assert here("remember", "--query", "staging", "--json").json["damaged"] == 1
+    for words in (["recall", "staging"], ["context", "staging"], ["remember", "--query", "staging"]):
+        said = " ".join(terminal(*words, COLUMNS="300").out.split())
+        assert "damaged rows left out: 1 (`agent-memory verify` names them)" in said, words
     assert here("rebuild", "--vectors").code == 0
     assert here("recall", "staging", "--json").json["damaged"] == 0 and here("verify").code == 0
 

@@ -92,10 +92,12 @@ def open_store(url: str) -> Store:
         instead = f"connect an agent to {url.rstrip('/')}/mcp instead; " if scheme != "unix" else ""
         raise InvalidInput(
             f"store: {url} is a server, and this needs a store on this machine",
-            hint=f"{instead}a store here is sqlite:///path",
+            hint=f"{instead}a store here is the path of a file",
             field="store",
         )
-    raise PartMissing(f"store: no engine for {scheme}://", hint="use sqlite:///path, or install the engine's package")
+    raise PartMissing(
+        f"store: no engine for {scheme}://", hint="use the path of a file, or install the engine's package"
+    )
 
 
 def open_embedder(settings: Settings) -> Embedder:
@@ -177,5 +179,5 @@ def sqlite_path(store: str) -> Path:
         raise _unusable(store, f"names no file: {error}") from error
 
 
-def _unusable(store: str, why: str, hint: str = "for example sqlite:///path/to/memory.db") -> InvalidInput:
+def _unusable(store: str, why: str, hint: str = "for example /path/to/memory.db") -> InvalidInput:
     return InvalidInput(f"store: {store!r} {why}", hint=hint, field="store")

@@ -58,7 +58,7 @@ def present(operation: Operation, result: Any, *, why: bool = False, nothing: No
     if result is None and gives in (None, type(None)):
         return [Note("done")]
     if is_empty(result):
-        return [nothing, *_searched(result)]
+        return [nothing, *(_left_out(result.damaged) if isinstance(result, MemoryBundle) else _searched(result))]
     if operation.name in OPERATIONS:
         return OPERATIONS[operation.name](result)
     if isinstance(result, Recalled):
@@ -175,7 +175,7 @@ def _searched(found: Any) -> list[Block]:
     said = f"{len(found)} of {found.searched} memories, {found.milliseconds:.0f} ms, receipt {found.receipt_id}"
     if found.pending:
         said += f"; {vectors.searched_without(found.pending)}"
-    said += _damaged(found.damaged)
+    said += f"; {_damaged(found.damaged)}" if found.damaged else ""
     if found.reranked:
         one = found.reranked
         said += f"; {len(one.scores)} of {one.candidates} reranked{f' by {one.by}' if one.by else ''}"
@@ -184,7 +184,11 @@ def _searched(found: Any) -> list[Block]:
 
 
 def _damaged(rows: int) -> str:
-    return f"; damaged rows left out: {rows} (`{PROGRAM} verify` names them)" if rows else ""
+    return f"damaged rows left out: {rows} (`{PROGRAM} verify` names them)"
+
+
+def _left_out(rows: int) -> list[Block]:
+    return [Note(_damaged(rows))] if rows else []
 
 
 def receipt(body: dict[str, Any]) -> list[Block]:
@@ -269,7 +273,7 @@ def journal(lines: list[JournalLine]) -> list[Block]:
 
 
 def bundle(one: MemoryBundle) -> list[Block]:
-    return [Line(one.to_context_string())]
+    return [Line(one.to_context_string()), *_left_out(one.damaged)]
 
 
 def context(one: Context) -> list[Block]:
@@ -277,8 +281,8 @@ def context(one: Context) -> list[Block]:
     left = f", {len(one.left_out)} left out ({', '.join(f'{why} {n}' for why, n in sorted(reasons.items()))})"
     counted = f"{one.total_tokens} of {one.max_tokens} tokens by {one.counter}"
     said = f"{counted}: {len(one.rules) + len(one.preferences) + len(one.chunks)} shown{left if one.left_out else ''}"
-    remark = Note(f"{said}, receipt {one.receipt_id}{_damaged(one.damaged)}")
-    return [Verbatim(one.text), remark, *trusting.hint(one.untrusted)]
+    remark = Note(f"{said}, receipt {one.receipt_id}")
+    return [Verbatim(one.text), remark, *_left_out(one.damaged), *trusting.hint(one.untrusted)]
 
 
 def listed(result: list[Any]) -> list[Block]:
