@@ -79,3 +79,12 @@ def test_help_is_as_wide_as_the_terminal(terminal: Any, words: list[str]) -> Non
         widths[width] = max(map(len, told))
         assert widths[width] <= width
     assert widths[60] < widths[100] < widths[160]
+
+
+def test_a_recall_prefers_where_you_are_a_little(here: Any, clone: Path) -> None:
+    here("add", "Deploys run from main", "--id", "here")
+    here("add", "Deploys run from main", "--id", "elsewhere", "--repository", "other")
+    first = [
+        here("recall", "deploys", *words, "--json").json["hits"][0]["record"]["id"] for words in ([], ["--global"])
+    ]
+    assert first == ["here", "elsewhere"], "of equals the newer comes first, unless one is from here"

@@ -27,7 +27,7 @@ from agent_memory.app.namespaces import (
     Vectors,
     Working,
 )
-from agent_memory.app.namespaces.asking import Moments, Where
+from agent_memory.app.namespaces.asking import Moments, Sought
 from agent_memory.app.namespaces.contexts import Bounds
 from agent_memory.app.namespaces.embedder import Embedder as TextEmbedder
 from agent_memory.app.operations import Operation
@@ -191,7 +191,7 @@ class AgentMemory:
         recipe: Recipe | str = "default",
         min_relevance: float | None = None,
         trace: bool = False,
-        **where: Unpack[Where],
+        **where: Unpack[Sought],
     ) -> Recalled:
         """Search memory; every hit says why it was found."""
         return self.retriever.recall(query, k, recipe, min_relevance, trace, **where)

@@ -5,7 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Unpack
 
 from agent_memory.app.config import read_recipes
-from agent_memory.app.namespaces.asking import Moments, Where, asked, chosen_recipe, facts_shown, own_user, turn_shown
+from agent_memory.app.namespaces.asking import (
+    Moments,
+    Sought,
+    Where,
+    asked,
+    chosen_recipe,
+    facts_shown,
+    own_user,
+    turn_shown,
+)
 from agent_memory.app.namespaces.goals import Goals
 from agent_memory.app.namespaces.user import User
 from agent_memory.app.operations import Namespace, Operation, operation
@@ -44,12 +53,13 @@ class Retriever(Namespace):
         recipe: Recipe | str = "default",
         min_relevance: float | None = None,
         trace: bool = False,
-        **where: Unpack[Where],
+        **where: Unpack[Sought],
     ) -> Recalled:
         """Search memory by meaning, words, speaker, dates, links, recency and exact key; every hit says why.
 
         `recipe` is a name (see `recipes`) or a `Recipe` of your own. `min_relevance` leaves out what fits less (0 to 1;
         0.4 is a good start, 0.2 a careful one): better nothing than something that does not fit.
+        `near_repository` is the repository that the caller works in: what belongs to it counts a little more.
         With `trace`, the answer and its receipt also tell what each channel put first, and what was left out and why.
         """
         view, chosen = asked(self._client, where, searchable=True)
@@ -59,7 +69,8 @@ class Retriever(Namespace):
             if not 0 <= min_relevance <= 1:
                 raise InvalidInput(f"min_relevance: {min_relevance}; use 0 to 1", field="min_relevance")
             how = how.model_copy(update={"min_relevance": min_relevance})
-        return recall(self._client.runtime.recalling, Question(query, view, chosen, top, how, trace=trace))
+        question = Question(query, view, chosen, top, how, trace=trace, near=where.get("near_repository"))
+        return recall(self._client.runtime.recalling, question)
 
     @operation("remember", "POST /remember", command="remember")
     def remember(

@@ -64,7 +64,8 @@ def answer(recalling: Recalling, question: Question) -> tuple[Recalled, ReceiptL
     probe, tokens = _probe(embedding, question, asked, reached)
     pool = _gathered(recalling, question, probe)
     with span("recall.fuse"):
-        ranking = rank(pool, asked, question.recipe, question.view.now, reached.evidence)
+        near = _near(recalling.index, question, pool)
+        ranking = rank(pool, asked, question.recipe, question.view.now, reached.evidence, near)
     judge = Judge(recalling.reranker, question.text, question.reranked)
     hydrating = Hydrating(recalling.index)
     with span("recall.select"):
@@ -109,6 +110,14 @@ def _gathered(recalling: Recalling, question: Question, probe: Probe) -> Pool:
         return pool
     recalling.embedding.try_to_catch_up(question.view, seconds=CATCH_UP_SECONDS, now=question.view.now)
     return gather()
+
+
+def _near(index: Index, question: Question, pool: Pool) -> frozenset[int]:
+    """The versions of the repository that the caller works in, as of the same moment."""
+    if question.near is None or not question.recipe.repository or question.where.repository is not None:
+        return frozenset()
+    view, where = replace(question.view, seq=pool.seq), replace(question.where, repository=question.near)
+    return frozenset(index.gather(Probe(view, where, question.recipe.pool)).handles.tolist())
 
 
 class Hydrating:

@@ -26,7 +26,8 @@ class Question:
     """`meaning` replaces the embedding of the text, for a caller who has a vector already. `speakers` are those whom
     the question was found to name, where that is known; `reranked` what a reranker said when it was asked before.
     `again`: asked only to compare; it leaves no receipt. `trace`: the receipt also tells what was considered and not
-    shown. `vectors_until`: the journal line whose vectors, and those before it, are used; 0 is none."""
+    shown. `vectors_until`: the journal line whose vectors, and those before it, are used; 0 is none. `near`: the
+    repository that the caller works in."""
 
     text: str
     view: View
@@ -39,6 +40,7 @@ class Question:
     trace: bool = False
     vectors_until: int | None = None
     reranked: Reranked | None = None
+    near: str | None = None
 
 
 def receipt_line(
@@ -72,6 +74,8 @@ def receipt_line(
             for hit in recalled.hits
         ],
     }
+    if question.near is not None:
+        body["near"] = question.near
     if trace := trace_id():
         body["trace_id"] = trace
     if recalled.trace is not None:
@@ -112,6 +116,7 @@ def question_of(body: dict[str, Any], scope: Scope, now: int | None, same_space:
         again=True,
         vectors_until=_vectors_until(body, now, same_space),
         reranked=Reranked(**told) if now is None and (told := body.get("reranked")) else None,
+        near=body.get("near"),
     )
 
 

@@ -186,8 +186,8 @@ def _run(operation: Operation, **given: Any) -> int:
     session: Session = context.obj
     said = {**TYPED.get(operation.name, {}), **options.arguments(context, operation.signature)}
     _check_order(said)
-    if operation.name in PLACED and "repository" not in said and not given["_global"] and (here := trust.in_git()):
-        said["repository"] = here
+    if operation.name in PLACED and not given["_global"] and not {"repository", PLACED[operation.name]} & said.keys():
+        said |= {PLACED[operation.name]: here} if (here := trust.in_git()) else {}
     in_json = session.json or given["_json"]
     nothing = Note("nothing")
     with session.memory(creates=_creates(operation), files=operation.here) as memory:
@@ -248,8 +248,8 @@ QUESTIONS: dict[str, Callable[[AgentMemory, dict[str, Any]], None]] = {
 }
 """Operations that are confirmed at a terminal. `forget` shows what would go before it asks."""
 
-PLACED = frozenset({"records.add"})
-"""Operations whose `repository` is, where nobody names one, that of the working directory."""
+PLACED = {"records.add": "repository", "recall": "near_repository"}
+"""Operations with the argument that is, where nobody says otherwise, the repository of the working directory."""
 
 TYPED: dict[str, dict[str, Any]] = {"semantic.learn_fact": {"source": "user_stated"}}
 """What an argument is where somebody types the command, and leaves it out."""

@@ -60,6 +60,7 @@ HELP: Mapping[str, str] = MappingProxyType(
         "reason": "why, for the journal",
         "recipe": "which channels count how much: a name that `recipes` lists, or a recipe of your own",
         "repository": "only of this repository, its pages included",
+        "near_repository": "what belongs to this one counts a little more  [default: that of the working directory]",
         "by": "what to add up by",
         "since": "only from then on  [default: the last seven days]",
         "slower_than": "only those that took so many milliseconds or more",
