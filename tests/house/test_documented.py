@@ -36,8 +36,9 @@ def test_examples_in_the_docs_run(code: str, home: Path, tmp_path: Path) -> None
 
 
 README = (ROOT / "README.md").read_text("utf-8")
-FIRST = re.findall(r"^```python\n(.*?)^```", README, re.S | re.M)
-TYPED = [block.splitlines() for block in re.findall(r"^```\n(.*?)^```", README, re.S | re.M)]
+BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", README, re.S | re.M)
+FIRST = [code for language, code in BLOCKS if language == "python"]
+TYPED = [block.splitlines() for language, block in BLOCKS if not language]
 
 
 @pytest.mark.parametrize("code", FIRST)

@@ -95,7 +95,6 @@ HELP: Mapping[str, str] = MappingProxyType(
         "rules.propose confidence": "how certain you are of it, 0 to 1",
         "rules.log limit": "at most so many commits",
         "semantic.learn_fact source": "who says so  [default: user_stated]",
-        "records.resolve prefix": "how the id begins",
         "records.forget_where conversation_id": "all of this conversation",
         "records.forget_where kinds": "all of this kind (can be given several times)",
         "records.forget_where repository": "all of this repository",
