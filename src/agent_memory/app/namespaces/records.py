@@ -6,9 +6,10 @@ from dataclasses import replace
 from typing import Any, TypedDict, Unpack
 
 from agent_memory.app.namespaces.asking import Where, asked
-from agent_memory.app.operations import TABLE, Namespace, Permission, operation
+from agent_memory.app.namespaces.sweeping import Sweeping
+from agent_memory.app.operations import TABLE, Permission, operation
 from agent_memory.core.write.commit import How, Revision, commit, commit_after_reading, connect, once
-from agent_memory.core.write.forget import forget, sweep
+from agent_memory.core.write.forget import forget
 from agent_memory.core.write.normalise import unit_interval
 from agent_memory.models.draft import Draft
 from agent_memory.models.errors import Changed, InvalidInput, NotFound
@@ -66,18 +67,7 @@ class Forgotten(Model):
     scrubbed: bool
 
 
-class Swept(Model):
-    """`count` records fit, by kind in `kinds`; with `dry_run` they are all still there. Otherwise they went, and so did
-    `derived` others that were derived from them alone; `scrubbed` as in `Forgotten`."""
-
-    count: int
-    kinds: dict[str, int]
-    derived: int = 0
-    dry_run: bool
-    scrubbed: bool = True
-
-
-class Records(Namespace):
+class Records(Sweeping):
     """Write, read, list, relate and forget records of every kind."""
 
     @operation("records.add", "POST /records", permission=Permission.WRITE, command="add", toolset="core/add")
@@ -272,43 +262,6 @@ class Records(Namespace):
         client.runtime.receipts.flush()
         applied = forget(client.runtime.store.records, ids, client.author(reason), client.now())
         return Forgotten(ids=list(applied.erased), seq=applied.seq, scrubbed=applied.scrubbed)
-
-    @operation("records.forget_where", "POST /forget", permission=Permission.WRITE, erases=True)
-    def forget_where(
-        self,
-        conversation_id: Name | None = None,
-        kinds: list[Name] | None = None,
-        repository: Name | None = None,
-        dry_run: bool = False,
-        reason: str | None = None,
-    ) -> Swept:
-        """Erase every record of this user's own in a conversation, of some kinds or of a repository, whatever its
-        status: everything that is given must hold. With `dry_run` they are only counted.
-
-        Many go in slices of some hundred, each erased for good: if it is interrupted, those that are left fit still.
-        """
-        where: Where = {}
-        for name, value in (("conversation_id", conversation_id), ("kinds", kinds), ("repository", repository)):
-            if value:
-                where[name] = value  # type: ignore[literal-required]
-        if not where:
-            raise InvalidInput(
-                "nothing says which records to forget",
-                hint="name a conversation_id, kinds or a repository",
-                field="conversation_id",
-            )
-        client = self._client
-        view, chosen = asked(client, where, everywhere=True)
-        client.runtime.receipts.flush()
-        found = sweep(
-            client.runtime.store.records,
-            view,
-            replace(chosen, statuses=tuple(Status)),
-            None if dry_run else client.author(reason),
-        )
-        return Swept(
-            count=found.count, kinds=found.kinds, derived=found.derived, dry_run=dry_run, scrubbed=found.scrubbed
-        )
 
     @operation("records.link", "POST /links", permission=Permission.WRITE, toolset="knowledge/links/add")
     def link(self, link: Link, reason: str | None = None) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from agent_memory.app.namespaces.records import Forgotten, Swept
+from agent_memory.app.namespaces.records import Forgotten
+from agent_memory.app.namespaces.sweeping import Swept
 from agent_memory.interfaces.cli.blocks import Block, Line
 
 

@@ -69,7 +69,7 @@ def _sweep(memory: AgentMemory, where: dict[str, Any], given: dict[str, Any]) ->
 
 
 def _named(memory: AgentMemory, ids: list[str], given: dict[str, Any]) -> Any:
-    from agent_memory.app.namespaces.records import Swept
+    from agent_memory.app.namespaces.sweeping import Swept
     from agent_memory.interfaces.cli import missing
     from agent_memory.interfaces.cli.cleaning import cut, one_line
     from agent_memory.models.errors import NotFound

@@ -9,8 +9,9 @@ from typing import Any, get_type_hints
 
 from pydantic import BaseModel
 
-from agent_memory.app.namespaces.records import Forgotten, Swept, Written
+from agent_memory.app.namespaces.records import Forgotten, Written
 from agent_memory.app.namespaces.rules import Begun, Linted
+from agent_memory.app.namespaces.sweeping import Swept
 from agent_memory.app.namespaces.upkeep import Verification
 from agent_memory.app.operations import Operation
 from agent_memory.interfaces.cli import PROGRAM, erasures, tracing, vectors
