@@ -177,7 +177,7 @@ def test_preferences_goals_and_the_rest(here: Any) -> None:
     learned = here("procedural", "learn-strategy", "restart it", "when stuck", "stop", "start", "--json").json
     assert learned["tool_sequence"] == ["stop", "start"]
     assert "rebase" in here("whoami").out
-    assert "## Active Goals" not in here("remember", "shipping").out
+    assert "## Active Goals" not in here("remember", "--query", "shipping").out
 
 
 @pytest.mark.requirement("C5", "P15")

@@ -52,7 +52,7 @@ def resolved(memory: AgentMemory, operation: str, said: dict[str, Any]) -> dict[
     """The same arguments, with the ids that were meant."""
     meant = dict(said)
     for name, value in said.items():
-        if f"{operation} {name}" in REFERENCES:
+        if value is not None and f"{operation} {name}" in REFERENCES:
             many = isinstance(value, list)
             meant[name] = [_meant(memory, one, name) for one in value] if many else _meant(memory, value, name)
     return meant
