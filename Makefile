@@ -4,12 +4,11 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 BIN := .venv/bin
 
 PORT ?= 8005
-GRPC_PORT ?= $(shell expr $(PORT) + 1)
 
 .PHONY: run demo test check soak foreign lowest bench docs lock build sbom clean
 
-run: demo
-	@exec $(BIN)/agent-memory serve --port $(PORT) --grpc-port $(GRPC_PORT)
+run: .venv/ready
+	@exec sh scripts/run.sh "$(BIN)/agent-memory" "$(PORT)" "$(GRPC_PORT)"
 
 demo: .venv/ready
 	@$(BIN)/agent-memory demo

@@ -178,7 +178,7 @@ def test_a_meter_fills_again() -> None:
         unlimited.take("a", 0.0)
 
 
-def test_an_unknown_key_is_called_a_key(here: Any) -> None:
+def test_an_unknown_key_is_called_a_key(here: Any, remembered: str) -> None:
     ran = here("keys", "revoke", "nope")
     assert ran.code == 3 and "no key 'nope'" in ran.err and "keys list" in ran.err
 

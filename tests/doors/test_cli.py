@@ -174,11 +174,15 @@ def test_verify_expects_the_head_that_was_noted(here: Any, remembered: str) -> N
     assert here("verify", "--expect", "nonsense").code == 2
 
 
-def test_a_recall_says_what_it_left_out(here: Any, remembered: str, store: Path) -> None:
+def test_a_recall_says_what_it_left_out(here: Any, terminal: Any, remembered: str, store: Path) -> None:
     with closing(sqlite3.connect(store)) as connection, connection:
         connection.execute("update vectors set data = x'00'")
     for command in ("recall", "context"):
         assert here(command, "staging", "--json").json["damaged"] == 1
+    assert here("remember", "--query", "staging", "--json").json["damaged"] == 1
+    for words in (["recall", "staging"], ["context", "staging"], ["remember", "--query", "staging"]):
+        said = " ".join(terminal(*words, COLUMNS="300").out.split())
+        assert "damaged rows left out: 1 (`agent-memory verify` names them)" in said, words
     assert here("rebuild", "--vectors").code == 0
     assert here("recall", "staging", "--json").json["damaged"] == 0 and here("verify").code == 0
 
@@ -197,7 +201,7 @@ def test_preferences_goals_and_the_rest(here: Any) -> None:
     learned = here("procedural", "learn-strategy", "restart it", "when stuck", "stop", "start", "--json").json
     assert learned["tool_sequence"] == ["stop", "start"]
     assert "rebase" in here("whoami").out
-    assert "## Active Goals" not in here("remember", "shipping").out
+    assert "## Active Goals" not in here("remember", "--query", "shipping").out
 
 
 @pytest.mark.requirement("C5", "P15")
@@ -208,6 +212,7 @@ def test_a_working_set_outlives_a_command(here: Any) -> None:
 
 
 def test_users_tenants_and_stores_are_walls(here: Any, remembered: str, tmp_path: Path) -> None:
+    assert here("--store", f"sqlite:///{tmp_path}/other.db", "--user", "bob", "add", "his").code == 0
     for words in (["--user", "bob"], ["--tenant", "other"], ["--store", f"sqlite:///{tmp_path}/other.db"]):
         assert here(*words, "list", "--json").json == []
     assert here("--agent", "builder", "add", "mine", "--id", "mine").code == 0

@@ -60,7 +60,7 @@ PORT = "Staging listens on port 5433"
         (["demo", "--keep", "/"], 2, "exists already"),
     ],
 )
-def test_bad_input_is_one_line_and_a_status(here: Any, words: list[str], code: int, said: str) -> None:
+def test_bad_input_is_one_line_and_a_status(here: Any, remembered: str, words: list[str], code: int, said: str) -> None:
     ran = here(*words)
     assert (ran.code, ran.out) == (code, "")
     first, *hints = ran.err.splitlines()

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import agent_memory
+from agent_memory import AgentMemory
 
 LIGHT = """
 import sys
@@ -31,6 +32,7 @@ assert not heavy, heavy
     ],
 )
 def test_a_command_loads_only_what_it_needs(words: list[str], heavy: set[str], tmp_path: Path) -> None:
+    AgentMemory("default").close()
     code = LIGHT.format(words=words, heavy=heavy)
     ran = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
     assert ran.returncode == 0, ran.stderr

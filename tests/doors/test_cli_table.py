@@ -63,6 +63,7 @@ def test_other_examples_run_too_and_help_shows_each(here: Any, tmp_path: Path, m
     monkeypatch.chdir(tmp_path / "repo")
     author = ["-c", "user.name=A", "-c", "user.email=a@example.org"]
     subprocess.run(["git", *author, "commit", "--quiet", "--allow-empty", "--message", "begin"], check=True)
+    here("add", "something to find")
     others = [name for name in EXAMPLES if " " in name]
     for name in (*others, "rules propose", "rules reject"):
         words = shlex.split(EXAMPLES[name])

@@ -14,6 +14,7 @@ import pytest
 from agent_memory import AgentMemory
 from agent_memory.app.doctor import State, check_file_system, check_free_space, examine, has_reset_bug
 from agent_memory.app.mounts import file_system
+from agent_memory.engines.sqlite import scrub
 from agent_memory.testing.wire import FakeReranker
 
 
@@ -258,3 +259,25 @@ def test_a_last_line_whose_time_is_damaged(here: Any, filled: Path, at: Any) -> 
     with closing(sqlite3.connect(filled)) as connection, connection:
         connection.execute("update journal set at = ?", (at,))
     assert "clock" in look(here)[1]
+
+
+def test_what_was_forgotten_and_may_be_on_the_disk(
+    here: Any, store: Path, serving: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Until a write after the reader has gone pays the debt; of a server its own word is taken."""
+    monkeypatch.setattr(scrub, "PATIENCE_SECONDS", 0.1)
+    here("add", "a secret", "--id", "secret")
+    _, found, _ = look(here)
+    assert found["erasures"] == "ok"
+    with closing(sqlite3.connect(store, isolation_level=None)) as reader:
+        reader.execute("begin")
+        reader.execute("select count(*) from versions").fetchone()
+        assert here("forget", "secret", "--yes", "--json").json["scrubbed"] is False
+        code, found, named = look(here)
+        assert (code, found["erasures"]) == (0, "warn")
+        assert "may still be in the file" in named["erasures"]["detail"]
+        assert "next write" in named["erasures"]["fix"] and "agent-memory rebuild" in named["erasures"]["fix"]
+        with serving() as url:
+            assert look(here, "--store", url)[1]["erasures"] == "warn"
+    here("add", "a later write")
+    assert look(here)[1]["erasures"] == "ok"

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from agent_memory import AgentMemory
+
 KEY = "am_the_users_own_key"
 
 
@@ -109,6 +111,7 @@ def test_a_folder_that_the_user_trusts_has_a_say(process: Any, clone: Path, tmp_
 
 
 def test_json_stays_json(process: Any, clone: Path) -> None:
+    AgentMemory("default").close()
     (clone / ".env").write_text("AGENT_MEMORY_STORE=http://127.0.0.1:9\nAGENT_MEMORY_STOER=1\n")
     ran = process("list", "--json")
     assert (ran.code, ran.json, ran.err) == (0, [], "")

@@ -11,7 +11,7 @@ import pytest
 
 from agent_memory import AgentMemory
 
-MANY = 2000
+MANY = 600
 
 
 @pytest.fixture
@@ -54,9 +54,10 @@ def impatient(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("impatient")
 def test_long_work_shows_a_bar_at_a_terminal_and_takes_it_away(terminal: Any, lines: Path, graph: Path) -> None:
     for words, what in (
-        (["import", str(lines)], "importing"),
+        (["import", str(lines), "--later"], "importing"),
+        (["import", str(lines)], "vectors"),
         (["verify"], "contents"),
-        (["import-mcp", str(graph)], "writing"),
+        (["import-mcp", str(graph), "--later"], "writing"),
     ):
         ran = terminal(*words)
         assert ran.code == 0 and what in ran.out and "%" in ran.out and "\x1b[2K" in ran.out, words
@@ -73,9 +74,17 @@ def test_a_pipe_and_json_get_the_answer_alone(process: Any, terminal: Any, lines
     assert (ran.out, ran.err) == (f"read {MANY} lines: {MANY} created, 0 updated, 0 unchanged\n", "")
     told = process("import", str(lines), "--json")
     assert (
-        told.json == {"lines": MANY, "created": 0, "updated": 0, "unchanged": MANY, "forgotten": 0} and told.err == ""
+        told.json
+        == {"lines": MANY, "created": 0, "updated": 0, "unchanged": MANY, "forgotten": 0, "pending_vectors": 0}
+        and told.err == ""
     )
     assert process("verify").err == ""
+    later = process("import", str(lines), "--later", "--store", "other.db")
+    assert later.code == 0 and later.err == (
+        f"note: {MANY} memories wait for their vectors and are found by their words until then; "
+        "`agent-memory upkeep catch-up` makes them\n"
+    )
+    assert json.loads(process("upkeep", "catch-up", "--store", "other.db", "--json").out)["vectors"] == MANY
     seen = terminal("import", str(lines), "--json").out
     assert "importing" not in seen and json.loads(seen)["unchanged"] == MANY
 

@@ -194,7 +194,7 @@ def test_the_command_line_speaks_to_a_server(serving: Serving, here: Any, monkey
         gone = here("--user", "ada", "show", id)
         assert gone.code == 3 and "was forgotten on" in gone.err and "a mistake" in gone.err
         assert here("--user", "ada", "show", "nobody").code == 3
-        remembered = here("--user", "ada", "remember", "deploy", "--weights", '{"episodic": 0}', "--json")
+        remembered = here("--user", "ada", "remember", "--query", "deploy", "--weights", '{"episodic": 0}', "--json")
         assert remembered.code == 0 and remembered.json["relevant_turns"] == []
         told = here("doctor")
         assert told.code == 0 and "answers in" in told.out and "embedder" not in told.out

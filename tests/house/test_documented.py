@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import sys
+import urllib.request
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from patience import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -27,6 +33,44 @@ DONE = (
 def test_examples_in_the_docs_run(code: str, home: Path, tmp_path: Path) -> None:
     ran = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env={**os.environ}, capture_output=True, text=True)
     assert ran.returncode == 0, f"{code}\n{ran.stderr}"
+
+
+README = (ROOT / "README.md").read_text("utf-8")
+BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", README, re.S | re.M)
+FIRST = [code for language, code in BLOCKS if language == "python"]
+TYPED = [block.splitlines() for language, block in BLOCKS if not language]
+
+
+@pytest.mark.parametrize("code", FIRST)
+def test_every_block_of_the_readme_shows_something(code: str, home: Path, tmp_path: Path) -> None:
+    ran = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    assert ran.stdout.strip(), code
+
+
+def test_the_commands_of_the_readme_show_something_as_they_stand(home: Path, tmp_path: Path) -> None:
+    """In their order, in one home; what serves or is started by others is tried elsewhere."""
+    block = next(lines for lines in TYPED if lines[0].startswith("agent-memory add"))
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    for line in block:
+        ran = subprocess.run(
+            ["sh", "-c", line], cwd=tmp_path, env={**os.environ, "PATH": path}, capture_output=True, text=True
+        )
+        assert (ran.returncode, bool(ran.stdout.strip()), ran.stderr) == (0, True, ""), line
+
+
+def test_what_the_readme_asks_of_a_server_is_answered(serving: Callable[..., Any], home: Path) -> None:
+    """With the words of its `curl` lines. The first of them asks `make run`, which says the same line itself."""
+    asked = [line.replace("localhost:8005", "AT") for lines in TYPED for line in lines if line.startswith("curl ")]
+    first, stores, finds = (shlex.split(line) for line in asked)
+    assert first[2].removeprefix("AT") in (ROOT / "scripts" / "run.sh").read_text("utf-8")
+    with serving() as url:
+        for words in (stores, finds):
+            data = words[words.index("-d") + 1].encode() if "-d" in words else None
+            at = next(word for word in words if word.startswith("AT")).replace("AT", url)
+            request = urllib.request.Request(at, data, {"Content-Type": "application/json"})
+            with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
+                found = answer.read().decode()
+        assert "Staging is on port 5433" in found
 
 
 @pytest.mark.parametrize(

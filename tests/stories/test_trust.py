@@ -91,7 +91,7 @@ def test_a_recall_in_a_strangers_clone_stores_nothing_and_shows_nothing_elsewher
     with AgentMemory("default") as memory:
         before = last_line(memory)
     say("recall", "how do I deploy?", folder=clone.root)
-    say("remember", "how do I deploy?", folder=clone.root)
+    say("remember", "--query", "how do I deploy?", folder=clone.root)
     shown = say("context", "deploy the service", folder=clone.root)
     assert "## Rules" not in [line for line in shown.stdout.splitlines() if not line.startswith(" ")]
     assert f"not trusted: {NAME}, AGENTS.md" in shown.stdout

@@ -3,11 +3,12 @@
 from pathlib import Path
 from typing import Any, Self, Unpack
 
-from agent_memory.app.namespaces.asking import Moments, Where
+from agent_memory.app.namespaces.asking import Moments, Sought, Where
 from agent_memory.app.namespaces.contexts import Bounds
 from agent_memory.app.namespaces.receipts import Access
 from agent_memory.app.namespaces.records import Condition, Fields, Forgotten, Written
 from agent_memory.app.namespaces.rules import Begun, Linted
+from agent_memory.app.namespaces.sweeping import Swept
 from agent_memory.app.namespaces.upkeep import Verification
 from agent_memory.app.namespaces.vectors import VectorMatch
 from agent_memory.models.access import ApiKey, Denial, NewKey, Permission
@@ -40,6 +41,7 @@ from agent_memory.models.limits import (
     Hits,
     Many,
     Milliseconds,
+    Named,
     Priority,
     Query,
     RecordText,
@@ -209,6 +211,14 @@ class AsyncRecords:
         **where: Unpack[Where],
     ) -> list[Record]: ...
     async def forget(self, ids: list[str], reason: str | None = ..., if_version: int | None = ...) -> Forgotten: ...
+    async def forget_where(
+        self,
+        conversation_id: Name | None = ...,
+        kinds: list[Name] | None = ...,
+        repository: Name | None = ...,
+        dry_run: bool = ...,
+        reason: str | None = ...,
+    ) -> Swept: ...
     async def get(self, id: str, as_of: Moment | None = ..., valid_at: Moment | None = ...) -> Record: ...
     async def history(self, id: str) -> list[Record]: ...
     async def journal(self, id: str | None = ..., after: int = ..., limit: Many = ...) -> list[JournalLine]: ...
@@ -217,6 +227,7 @@ class AsyncRecords:
     async def lookup(
         self, kind: str, key: str, as_of: Moment | None = ..., valid_at: Moment | None = ...
     ) -> Record | None: ...
+    async def resolve(self, prefix: Name, limit: Named = ...) -> list[Record]: ...
     async def unlink(self, source_id: str, target_id: str, type: str, reason: str | None = ...) -> str: ...
     async def versions(
         self, kind: str | None = ..., after_seq: int = ..., limit: Many = ..., **where: Unpack[Where]
@@ -230,7 +241,7 @@ class AsyncRetriever:
         recipe: Recipe | str = ...,
         min_relevance: Unit | None = ...,
         trace: bool = ...,
-        **where: Unpack[Where],
+        **where: Unpack[Sought],
     ) -> Recalled: ...
     async def recipes(self) -> list[Listed]: ...
     async def remember(
@@ -407,7 +418,7 @@ class AsyncAgentMemory:
         recipe: Recipe | str = ...,
         min_relevance: float | None = ...,
         trace: bool = ...,
-        **where: Unpack[Where],
+        **where: Unpack[Sought],
     ) -> Recalled: ...
     async def record_tool_usage(
         self,

@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from datetime import datetime
 from typing import Any
 
-from agent_memory.app import wiring
+from agent_memory.app import telemetry, wiring
 from agent_memory.app.caller import Caller
 from agent_memory.app.config import Settings
 from agent_memory.app.operations import Namespace, Operation, Permission
@@ -124,9 +124,9 @@ class Client:
 
 
 class LateClient(Client):
-    """Its store is opened by the first thing that is asked of it."""
+    """Its store is opened by the first thing that is asked of it; without `create`, only if it is there."""
 
-    def __init__(self, caller: Caller, settings: Settings) -> None:
+    def __init__(self, caller: Caller, settings: Settings, *, create: bool = True) -> None:
         self.settings = settings
         self.caller = caller
         self.scope = caller.scope
@@ -136,12 +136,14 @@ class LateClient(Client):
         self._left = threading.Lock()
         self._opening = threading.Lock()
         self._opened: Runtime | None = None
+        self._create = create
+        telemetry.begin(settings)  # what is asked of it is told, also that there is no store
 
     @property
     def runtime(self) -> Runtime:  # type: ignore[override]
         with self._opening:
             if self._opened is None:
-                self._opened = wiring.borrow(self.settings)
+                self._opened = wiring.borrow(self.settings, create=self._create)
             return self._opened
 
     def end(self, *, clear: bool) -> None:

@@ -33,7 +33,7 @@ class Settings(Model):
 
     home: Path = Field(default_factory=lambda: data_folder(os.environ), description="folder of the default store")
     store: str | None = Field(
-        default=None, description="URL of the store, or of a server; default: a SQLite file in `home`"
+        default=None, description="path of the store, or URL of it or of a server; default: a SQLite file in `home`"
     )
     api_key: SecretStr | None = Field(default=None, description="key of this client at a server (a store at http://…)")
     ca_file: Path | None = Field(

@@ -11,23 +11,20 @@ import stat
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from enum import StrEnum
+from datetime import datetime
 from pathlib import Path
-from urllib.parse import quote
 
 from agent_memory.app import config, registry, telemetry, trust
+from agent_memory.app.check import Check, State
+from agent_memory.app.contents import check_erasures, contents
 from agent_memory.app.memory import AgentMemory
 from agent_memory.app.mounts import MOUNTS, file_system, nearest, on_network
 from agent_memory.app.remote import is_remote
 from agent_memory.app.variables import Heard
-from agent_memory.engines.sqlite import schema
 from agent_memory.engines.sqlite.connection import OLDEST_SQLITE
 from agent_memory.models.errors import AgentMemoryError
-from agent_memory.models.moment import from_micros, to_micros
 from agent_memory.models.record import Scope
+from agent_memory.models.size import sized
 from agent_memory.ports.embedder import Embedder, Space
 
 OLDEST_PYTHON = (3, 11)
@@ -37,25 +34,6 @@ RERANK_SECONDS = 10.0
 RESET_FIXED = (((3, 44, 6), (3, 45, 0)), ((3, 50, 7), (3, 51, 0)))  # older branches that got the cure, too
 RESET_BUG = "it has the WAL-reset bug: two processes that write at the same instant can, very rarely, damage the store"
 RESET_FIX = "use a Python with SQLite 3.51.3 or newer (3.50.7 and 3.44.6 are mended, too), and keep exports until then"
-CLOCK_SLACK = timedelta(minutes=1)
-LAST_MOMENT = to_micros(datetime.max.replace(tzinfo=UTC))
-LONG_LOG = 256 * MEGABYTE
-
-
-class State(StrEnum):
-    OK = "ok"
-    WARN = "warn"
-    FAIL = "fail"
-
-
-@dataclass(frozen=True)
-class Check:
-    """One answer. `fix` says what to do when it is not ok."""
-
-    name: str
-    state: State
-    detail: str
-    fix: str = ""
 
 
 def examine(store: str | None = None) -> list[Check]:
@@ -72,7 +50,7 @@ def examine(store: str | None = None) -> list[Check]:
         ]
     if is_remote(settings.store_url):
         checks.append(Check("settings", State.OK, f"server {settings.store_url}, user {settings.user}"))
-        return [*checks, check_server(settings), check_telemetry(settings)]
+        return [*checks, *check_server(settings), check_telemetry(settings)]
     checks.append(Check("settings", State.OK, f"embedder {settings.embedding_provider}, user {settings.user}"))
     space: Space | None = None
     try:
@@ -164,18 +142,21 @@ def check_reranker(settings: config.Settings) -> Check:
     return Check("reranker", State.OK, f"{reranker.name}: {(time.perf_counter() - started) * 1000:.0f} ms")
 
 
-def check_server(settings: config.Settings) -> Check:
+def check_server(settings: config.Settings) -> Iterator[Check]:
     """Ask it something, and time the answer; its store and its embedder are for a doctor over there."""
     try:
         memory = AgentMemory.unopened(settings, Scope(tenant=settings.tenant, user=settings.user))
         memory.upkeep.stats()
         started = time.perf_counter()
-        records = memory.upkeep.stats()["records"]
+        stats = memory.upkeep.stats()
         spent = (time.perf_counter() - started) * 1000
         memory.close(clear=False)
     except AgentMemoryError as error:
-        return Check("server", State.FAIL, error.message, error.hint or "check --store and AGENT_MEMORY_API_KEY")
-    return Check("server", State.OK, f"answers in {spent:.0f} ms; {records} records of {settings.user}")
+        yield Check("server", State.FAIL, error.message, error.hint or "check --store and AGENT_MEMORY_API_KEY")
+        return
+    yield Check("server", State.OK, f"answers in {spent:.0f} ms; {stats['records']} records of {settings.user}")
+    owed = stats.get("scrub_owed_since")
+    yield check_erasures(owed and datetime.fromisoformat(owed))
 
 
 def check_telemetry(settings: config.Settings | None = None) -> Check:
@@ -200,13 +181,13 @@ def _store(url: str, space: Space | None) -> Iterator[Check]:
         path = registry.sqlite_path(url).absolute()
         found = check_file(path)
     except (AgentMemoryError, OSError) as error:
-        yield Check("store", State.FAIL, str(error), "use --store sqlite:///path/to/memory.db")
+        yield Check("store", State.FAIL, str(error), "use --store /path/to/memory.db")
         return
     yield found
     yield check_free_space(path)
     yield check_file_system(path)
     if found.state is State.OK:
-        inside = list(_contents(path, space))
+        inside = list(contents(path, space))
         yield from inside
         if inside[0].name != "database":  # it is ours
             yield check_permissions(path)
@@ -222,7 +203,7 @@ def check_file(path: Path) -> Check:
             return Check("store", State.FAIL, f"{path} is not a regular file", "choose another path")
         if not os.access(path, os.R_OK):
             return Check("store", State.FAIL, f"{path} cannot be read", "run as its owner, or change its permissions")
-        return Check("store", State.OK, f"{path}, {_bytes(path.stat().st_size)}")
+        return Check("store", State.OK, f"{path}, {sized(path.stat().st_size)}")
     folder = nearest(path.parent)
     if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
         return Check("store", State.FAIL, f"{path} cannot be created in {folder}", "choose another path")
@@ -259,7 +240,7 @@ def check_permissions(path: Path) -> Check:
 def check_free_space(path: Path) -> Check:
     free = shutil.disk_usage(nearest(path)).free
     state = State.FAIL if free < NO_SPACE else State.WARN if free < LITTLE_SPACE else State.OK
-    return Check("disk", state, f"{_bytes(free)} free", "" if state is State.OK else "free some space")
+    return Check("disk", state, f"{sized(free)} free", "" if state is State.OK else "free some space")
 
 
 def check_file_system(path: Path, mounts: Path = MOUNTS) -> Check:
@@ -275,120 +256,3 @@ def check_file_system(path: Path, mounts: Path = MOUNTS) -> Check:
             "keep the store on a local disk, or let one process at a time use it",
         )
     return Check("file system", State.OK, kind)
-
-
-def _contents(path: Path, space: Space | None) -> Iterator[Check]:
-    """What is inside, read without writing a byte."""
-    try:
-        with _looking(path) as connection:
-            version = check_schema(connection)
-            yield version
-            if version.name != "database":
-                yield check_integrity(connection)
-                yield check_log(path)
-                yield check_clock(connection)
-            if version.state is State.OK:
-                yield from _vectors(connection, space)
-    except (sqlite3.Error, OSError) as error:
-        yield Check("database", State.FAIL, str(error), "is it a SQLite file? choose another path, or restore a backup")
-
-
-@contextmanager
-def _looking(path: Path) -> Iterator[sqlite3.Connection]:
-    """Read-only. While nobody has the store open it cannot change, and SQLite need not put its log beside it."""
-    how = "mode=ro" if Path(f"{path}-wal").exists() else "mode=ro&immutable=1"
-    connection = sqlite3.connect(f"file:{quote(str(path))}?{how}", uri=True, timeout=5.0)
-    try:
-        yield connection
-    finally:
-        connection.close()
-
-
-def check_schema(connection: sqlite3.Connection) -> Check:
-    newest = max(schema.migrations())
-    version, application = (_pragma(connection, name) for name in ("user_version", "application_id"))
-    empty = connection.execute("select count(*) from sqlite_schema").fetchone()[0] == 0
-    if application != schema.APPLICATION_ID and not empty:
-        return Check("database", State.FAIL, "the file belongs to another program", "choose another path")
-    if version > newest:
-        detail = f"version {version}, this agent-memory knows {newest}"
-        return Check("schema", State.FAIL, detail, "upgrade agent-memory")
-    if empty:
-        return Check("schema", State.WARN, "an empty file", "the first `agent-memory add` fills it")
-    if version < newest:
-        return Check("schema", State.OK, f"version {version}: the next command upgrades it to {newest}")
-    return Check("schema", State.OK, f"version {version}")
-
-
-def check_integrity(connection: sqlite3.Connection) -> Check:
-    said = "\n".join(str(row[0]) for row in connection.execute("pragma quick_check(3)"))
-    found = [line for line in said.splitlines() if line and not line.startswith("***")]
-    if found == ["ok"]:
-        return Check("integrity", State.OK, "SQLite's quick check; `agent-memory verify` proves the rest")
-    return Check("integrity", State.FAIL, "; ".join(found), "restore a backup")
-
-
-def check_log(path: Path) -> Check:
-    """Whether the file is written through a log, as its header says, and how much waits in it."""
-    with path.open("rb") as file:
-        header = file.read(20)
-    log = Path(f"{path}-wal")
-    size = log.stat().st_size if log.exists() else 0
-    if header[18:] != b"\2\2":
-        return Check("log", State.WARN, "no write-ahead log", "the next command turns it on")
-    if size > LONG_LOG:
-        return Check("log", State.WARN, f"{_bytes(size)} wait in it", "close readers that stay open for a long time")
-    return Check("log", State.OK, f"write-ahead, {_bytes(size)}")
-
-
-def check_clock(connection: sqlite3.Connection) -> Check:
-    """Recorded time never goes backwards: one line from a clock that was ahead dates all that follow."""
-    found = connection.execute(
-        "select at from journal where typeof(at) = 'integer' order by seq desc limit 1"
-    ).fetchone()
-    now = datetime.now(UTC)
-    if found is None or found[0] <= to_micros(now + CLOCK_SLACK):
-        return Check("clock", State.OK, "the journal's last line is not in the future")
-    last = from_micros(min(found[0], LAST_MOMENT))
-    return Check(
-        "clock",
-        State.WARN,
-        f"the last line of the journal is dated {last:%Y-%m-%d %H:%M} UTC, and it is {now:%Y-%m-%d %H:%M} UTC",
-        "set this machine's clock; if it is right, it was ahead once, and what is written until then carries that date",
-    )
-
-
-def _vectors(connection: sqlite3.Connection, space: Space | None) -> Iterator[Check]:
-    row = connection.execute("select space, model, version, dimension from spaces where active").fetchone()
-    if row is None:
-        yield Check("space", State.OK, "no vectors yet")
-        return
-    number, *described = row
-    stored = Space(*described)
-    if space is not None and stored != space:
-        yield Check(
-            "space",
-            State.FAIL,
-            f"the store holds {stored.fingerprint}, the embedder makes {space.fingerprint}",
-            "configure the embedder that the store was built with, or run `agent-memory rebuild --vectors`",
-        )
-    else:
-        yield Check("space", State.OK, stored.fingerprint)
-    pending: int = connection.execute("select count(*) from pending where space = ?", (number,)).fetchone()[0]
-    if pending:
-        yield Check("vectors", State.WARN, f"{pending} texts wait for theirs", "`agent-memory rebuild` makes them")
-    else:
-        yield Check("vectors", State.OK, "none pending")
-
-
-def _pragma(connection: sqlite3.Connection, name: str) -> int:
-    value: int = connection.execute(f"pragma {name}").fetchone()[0]
-    return value
-
-
-def _bytes(size: float) -> str:
-    for unit in ("bytes", "kB", "MB"):
-        if size < 1024:
-            return f"{size:.0f} {unit}"
-        size /= 1024
-    return f"{size:.1f} GB"

@@ -27,7 +27,7 @@ from agent_memory.app.namespaces import (
     Vectors,
     Working,
 )
-from agent_memory.app.namespaces.asking import Moments, Where
+from agent_memory.app.namespaces.asking import Moments, Sought
 from agent_memory.app.namespaces.contexts import Bounds
 from agent_memory.app.namespaces.embedder import Embedder as TextEmbedder
 from agent_memory.app.operations import Operation
@@ -98,11 +98,15 @@ class AgentMemory:
         return made
 
     @classmethod
-    def unopened(cls, settings: config.Settings, scope: Scope, talk: str | None = None) -> AgentMemory:
-        """A client that opens its store when something is asked of it. What is about files alone needs none."""
-        client = remote.RemoteClient if remote.is_remote(settings.store_url) else LateClient
+    def unopened(
+        cls, settings: config.Settings, scope: Scope, talk: str | None = None, *, create: bool = True
+    ) -> AgentMemory:
+        """A client that opens its store when something is asked of it. What is about files alone needs none. Without
+        `create`, a store that is not there yet stays so, and asking it is an error."""
+        caller = Caller(scope, conversation(talk))
+        away = remote.is_remote(settings.store_url)
         made = cls.__new__(cls)
-        made._attach(client(Caller(scope, conversation(talk)), settings))
+        made._attach(remote.RemoteClient(caller, settings) if away else LateClient(caller, settings, create=create))
         return made
 
     def _attach(self, client: Client) -> None:
@@ -187,7 +191,7 @@ class AgentMemory:
         recipe: Recipe | str = "default",
         min_relevance: float | None = None,
         trace: bool = False,
-        **where: Unpack[Where],
+        **where: Unpack[Sought],
     ) -> Recalled:
         """Search memory; every hit says why it was found."""
         return self.retriever.recall(query, k, recipe, min_relevance, trace, **where)

@@ -35,8 +35,8 @@ class Operation:
     command line, where there is one. `toolset` is where MCP has it: `upkeep/stats` is the tool `stats` of the toolset
     `upkeep`, `records/goals/add` the action `add` of the tool `goals`, `memory://stats` a resource; blanks part them.
     `erases`: it takes something away, and nothing that a caller can do brings it back. `here`: it is about files of
-    whoever calls, and runs in their own process also when the store is a server. `of_one`: a second route, for a single one of
-    its `ids`."""
+    whoever calls, and runs in their own process also when the store is a server. `of_one`: a second route, for a
+    single one of its `ids`."""
 
     name: str
     function: Callable[..., Any]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from agent_memory.app.config import Settings
 from agent_memory.core.context.tokens import Counter, estimate
-from agent_memory.models.errors import InvalidInput, PartMissing
+from agent_memory.models.errors import InvalidInput, PartMissing, StoreError
 from agent_memory.models.kinds import BUILT_IN
 from agent_memory.models.kinds.kind import Kind
 from agent_memory.ports.embedder import Embedder
@@ -59,6 +59,21 @@ def locate(store: str) -> str:
     return store
 
 
+def is_there(url: str) -> bool:
+    """Whether a located store can be read without creating it first. What other engines do is their own affair."""
+    return not url.startswith("sqlite://") or sqlite_path(url).exists()
+
+
+def check_there(url: str) -> None:
+    """`StoreError` if it is not."""
+    if not is_there(url):
+        raise StoreError(
+            f"there is no store at {sqlite_path(url)}",
+            hint="`agent-memory add` creates one; if you expected one, check --store, AGENT_MEMORY_STORE and "
+            "AGENT_MEMORY_HOME",
+        )
+
+
 def open_store(url: str) -> Store:
     """`sqlite:///path`, `memory://` (gone with the process), or a scheme that another package registers."""
     scheme, _, _ = url.partition("://")
@@ -77,10 +92,12 @@ def open_store(url: str) -> Store:
         instead = f"connect an agent to {url.rstrip('/')}/mcp instead; " if scheme != "unix" else ""
         raise InvalidInput(
             f"store: {url} is a server, and this needs a store on this machine",
-            hint=f"{instead}a store here is sqlite:///path",
+            hint=f"{instead}a store here is the path of a file",
             field="store",
         )
-    raise PartMissing(f"store: no engine for {scheme}://", hint="use sqlite:///path, or install the engine's package")
+    raise PartMissing(
+        f"store: no engine for {scheme}://", hint="use the path of a file, or install the engine's package"
+    )
 
 
 def open_embedder(settings: Settings) -> Embedder:
@@ -162,5 +179,5 @@ def sqlite_path(store: str) -> Path:
         raise _unusable(store, f"does not name a file: {error}") from error
 
 
-def _unusable(store: str, why: str, hint: str = "for example sqlite:///path/to/memory.db") -> InvalidInput:
+def _unusable(store: str, why: str, hint: str = "for example /path/to/memory.db") -> InvalidInput:
     return InvalidInput(f"store: {store!r} {why}", hint=hint, field="store")

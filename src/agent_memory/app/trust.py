@@ -70,6 +70,17 @@ def book(folder: Path, at: str | None = None, own: bool = True, *, checked: bool
     return known.book(folder, at, None if here.trusted else Untrusted(here.name, checked))
 
 
+def in_git() -> str | None:
+    """What the git repository of the working directory is called; None outside of one."""
+    from agent_memory.engines.git import clone
+
+    try:
+        found = clone.clone(Path.cwd())
+    except (AgentMemoryError, OSError):
+        return None
+    return clone.name(found) if found else None
+
+
 def here() -> Repository | None:
     """The repository of the working directory, if it has pages."""
     try:

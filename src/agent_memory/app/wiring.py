@@ -113,10 +113,15 @@ _lock = threading.RLock()
 _watching = False
 
 
-def borrow(settings: Settings, embedder: Embedder | None = None, reranker: Reranker | None = None) -> Runtime:
+def borrow(
+    settings: Settings, embedder: Embedder | None = None, reranker: Reranker | None = None, *, create: bool = True
+) -> Runtime:
     """The runtime for these settings: one per store, embedder and reranker, so that clients share caches and
-    connections. What a client brings along serves only those that bring the same."""
+    connections. What a client brings along serves only those that bring the same. Without `create`, a store that is
+    not there yet is an error."""
     url = registry.locate(settings.store_url)
+    if not create:
+        registry.check_there(url)
     telemetry.begin(settings)
     watch_forks()
     with _lock:

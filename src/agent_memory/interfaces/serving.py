@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent_memory.app.service import Service
 from agent_memory.interfaces.loopback import is_local, listening
+from agent_memory.interfaces.parts import needing
 from agent_memory.interfaces.sockets import listening_at
 from agent_memory.interfaces.tls import Tls
 from agent_memory.models.errors import AgentMemoryError, InvalidInput, PartMissing
@@ -57,20 +58,23 @@ def serve(service: Service, listen: Listen, announce: Announce) -> None:
         held.callback(service.close)  # a second time there is nothing to close
         check(service, listen.host)
         threading.Thread(target=_warm, args=(service,), daemon=True).start()
-        uvicorn = _part("uvicorn", "server")
+        with needing("server"):
+            import uvicorn
+
+            heads = import_module(HEADS).Heads
         opened = _opened(listen, held)
         app, found = compose(service, listen)
         where = _where(listen, found, opened[-1])
         config = uvicorn.Config(
             app,
-            http=import_module(HEADS).Heads,
+            http=heads,
             log_level="warning",
             access_log=False,  # what is asked for stands in the address
             server_header=False,
             timeout_graceful_shutdown=GRACE_SECONDS,
             lifespan="on",
-            ssl_certfile=listen.tls and listen.tls.certificate,
-            ssl_keyfile=listen.tls and listen.tls.key,
+            ssl_certfile=listen.tls.certificate if listen.tls else None,
+            ssl_keyfile=listen.tls.key if listen.tls else None,
         )
         server = _server(uvicorn, config, app, lambda: announce(where))
         asyncio.run(server.serve(sockets=opened))
@@ -114,8 +118,8 @@ def check(service: Service, host: str) -> None:
 
 def compose(service: Service, listen: Listen) -> tuple[FastAPI, dict[str, str]]:
     """The application with all that is installed, and where each part of it is."""
-    _part("fastapi", "server")
-    from agent_memory.interfaces.rest.app import create_app
+    with needing("server"):
+        from agent_memory.interfaces.rest.app import create_app
 
     app = create_app(service, listen.hosts)
     found = {"rest": "/v1", "docs": "/docs"}
@@ -159,13 +163,6 @@ def _ours(module: str) -> Any:
         return import_module(module)
     except ImportError as error:
         raise _Absent(module) from error
-
-
-def _part(package: str, extra: str) -> Any:
-    try:
-        return import_module(package)
-    except ImportError as error:
-        raise PartMissing(f"{package} is not installed", hint=f"pip install 'agent-memory[{extra}]'") from error
 
 
 def _server(uvicorn: ModuleType, config: uvicorn.Config, app: FastAPI, started: Callable[[], None]) -> uvicorn.Server:

@@ -25,7 +25,8 @@ class RetrievalWeights(Model):
 
 
 class MemoryBundle(Model):
-    """Plain dicts, grouped; `to_context_string()` renders the groups that hold something."""
+    """Plain dicts, grouped; `to_context_string()` renders the groups that hold something. `damaged` rows could not be
+    read, and are left out."""
 
     relevant_turns: list[dict[str, Any]] = Field(default_factory=list)
     entities: list[dict[str, Any]] = Field(default_factory=list)
@@ -33,6 +34,7 @@ class MemoryBundle(Model):
     strategies: list[dict[str, Any]] = Field(default_factory=list)
     active_goals: list[dict[str, Any]] = Field(default_factory=list)
     user_context: dict[str, Any] = Field(default_factory=dict)
+    damaged: int = 0
 
     def to_context_string(self) -> str:
         sections = {

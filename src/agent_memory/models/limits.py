@@ -20,6 +20,8 @@ Bundled = Annotated[int, Field(ge=1, le=200)]
 Many = Annotated[int, Field(ge=1, le=10_000)]
 Few = Annotated[int, Field(ge=1, le=1000)]
 """Of a list whose lines have to be put together: receipts, commits."""
+Named = Annotated[int, Field(ge=1, le=100)]
+"""Of ids that begin alike."""
 Denials = Annotated[int, Field(ge=1, le=MOST_DENIALS)]
 Tokens = Annotated[int, Field(ge=1, le=1_000_000)]
 PerConversation = Annotated[int, Field(ge=0)]

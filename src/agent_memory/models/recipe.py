@@ -29,6 +29,7 @@ class Recipe(Model):
     | question | taken off a text that is a question itself: it asks, and seldom answers |
     | entities | linked with what the question names, within `depth` links; relations of more than `fan` count less |
     | conversation | a share of the best score in the same conversation |
+    | repository | a little more for what belongs to the repository that the caller works in |
     | recency | fades by half every `half_life_days` |
     | key | the question is the natural key of the record |
 
@@ -61,6 +62,7 @@ class Recipe(Model):
     question: float = Field(default=0.1, ge=0, le=10)
     entities: float = Field(default=0.4, ge=0, le=10)
     conversation: float = Field(default=0.3, ge=0, le=10)
+    repository: float = Field(default=0.05, ge=0, le=10)
     recency: float = Field(default=0.01, ge=0, le=10)
     importance: float = Field(default=0.0, ge=0, le=10)
     key: float = Field(default=1.0, ge=0, le=10)
@@ -110,7 +112,8 @@ MEANING = Recipe(
     name="meaning",
     vectors=1.0,
     **dict.fromkeys(
-        ("words", "speaker", "date", "answer", "question", "entities", "conversation", "recency", "key"), 0.0
+        ("words", "speaker", "date", "answer", "question", "entities", "conversation", "repository", "recency", "key"),
+        0.0,
     ),
     near_vectors=(),
     near_words=(),

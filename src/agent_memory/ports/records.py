@@ -90,6 +90,11 @@ class RecordStore(Protocol):
         """Every version that this store ever believed, in the order it came to."""
         ...
 
+    def beginning(self, view: View, prefix: str, *, limit: int) -> list[str]:
+        """Ids that begin with these characters, in their order: of every record that this reader may know of, whether
+        or not it holds now. It reads no more than the ids that begin so."""
+        ...
+
     def believed(self, view: View, where: Filter, *, after: int, limit: int) -> list[Linked]:
         """Every version that is believed, whether or not it holds now (at `valid_at`, if that is given), in the order
         the store came to them, with the links that start at its record; `after` is the `seq` of the last one."""

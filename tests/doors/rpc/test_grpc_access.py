@@ -87,4 +87,4 @@ except PartMissing as error:
     print(error)
 """
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE)
-    assert "grpcio is not installed" in ran.stdout and "agent-memory[grpc]" in ran.stdout, ran.stderr
+    assert "grpcio is not installed" in ran.stdout and "agent-memory[server,grpc]" in ran.stdout, ran.stderr

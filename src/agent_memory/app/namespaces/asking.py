@@ -39,6 +39,12 @@ class Where(Moments, total=False):
     fields: dict[str, Any]
 
 
+class Sought(Where, total=False):
+    """The same for a recall. What belongs to `near_repository` counts a little more; nothing is left out for it."""
+
+    near_repository: Name
+
+
 def asked(
     client: Client, where: Where, at: Moments | None = None, *, searchable: bool = False, everywhere: bool = False
 ) -> tuple[View, Filter]:

@@ -6,13 +6,14 @@ from dataclasses import replace
 from typing import Any, TypedDict, Unpack
 
 from agent_memory.app.namespaces.asking import Where, asked
-from agent_memory.app.operations import TABLE, Namespace, Permission, operation
+from agent_memory.app.namespaces.sweeping import Sweeping
+from agent_memory.app.operations import TABLE, Permission, operation
 from agent_memory.core.write.commit import How, Revision, commit, commit_after_reading, connect, once
 from agent_memory.core.write.forget import forget
 from agent_memory.models.draft import Draft
 from agent_memory.models.errors import Changed, InvalidInput, NotFound
 from agent_memory.models.kinds.kind import fold
-from agent_memory.models.limits import Many, RecordText
+from agent_memory.models.limits import Many, Named, RecordText
 from agent_memory.models.model import Model, Moment, Name, Unit
 from agent_memory.models.moment import from_micros, to_micros
 from agent_memory.models.record import JournalLine, Link, Linked, Record, Status
@@ -63,7 +64,7 @@ class Forgotten(Model):
     scrubbed: bool
 
 
-class Records(Namespace):
+class Records(Sweeping):
     """Write, read, list, relate and forget records of every kind."""
 
     @operation(
@@ -114,6 +115,13 @@ class Records(Namespace):
                 field="id",
             )
         return found[0]
+
+    @operation("records.resolve", "GET /ids/{prefix}")
+    def resolve(self, prefix: Name, limit: Named = 10) -> list[Record]:
+        """Records whose id begins with these characters, in the order of their ids: each as it was last believed,
+        whether or not it still holds."""
+        records, view = self._client.runtime.store.records, self._client.view()
+        return [records.history(view, id)[-1] for id in records.beginning(view, prefix, limit=limit)]
 
     @operation("records.lookup", "GET /keys/{kind}")
     def lookup(self, kind: str, key: str, as_of: Moment | None = None, valid_at: Moment | None = None) -> Record | None:

@@ -5,7 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Unpack
 
 from agent_memory.app.config import read_recipes
-from agent_memory.app.namespaces.asking import Moments, Where, asked, chosen_recipe, facts_shown, own_user, turn_shown
+from agent_memory.app.namespaces.asking import (
+    Moments,
+    Sought,
+    Where,
+    asked,
+    chosen_recipe,
+    facts_shown,
+    own_user,
+    turn_shown,
+)
 from agent_memory.app.namespaces.goals import Goals
 from agent_memory.app.namespaces.user import User
 from agent_memory.app.operations import Namespace, Operation, operation
@@ -46,12 +55,13 @@ class Retriever(Namespace):
         recipe: Recipe | str = "default",
         min_relevance: Unit | None = None,
         trace: bool = False,
-        **where: Unpack[Where],
+        **where: Unpack[Sought],
     ) -> Recalled:
         """Search memory by meaning, words, speaker, dates, links, recency and exact key; every hit says why.
 
         `recipe` is a name (see `recipes`) or a `Recipe` of your own. `min_relevance` leaves out what fits less (0 to 1;
         0.4 is a good start, 0.2 a careful one): better nothing than something that does not fit.
+        `near_repository` is the repository that the caller works in: what belongs to it counts a little more.
         With `trace`, the answer and its receipt also tell what each channel put first, and what was left out and why.
         """
         view, chosen = asked(self._client, where, searchable=True)
@@ -59,7 +69,9 @@ class Retriever(Namespace):
         how = chosen_recipe(self._client, recipe)
         if min_relevance is not None:
             how = how.model_copy(update={"min_relevance": min_relevance})
-        question = Question(query, view, chosen, top, how, trace=trace, as_of=where.get("as_of"))
+        question = Question(
+            query, view, chosen, top, how, trace=trace, as_of=where.get("as_of"), near=where.get("near_repository")
+        )
         return recall(self._client.runtime.recalling, question)
 
     @operation("remember", "POST /remember", command="remember")
@@ -86,11 +98,18 @@ class Retriever(Namespace):
             window["valid_at"] = valid_at
         if time_window_hours is not None:
             window["time_window_hours"] = time_window_hours
-        turns = self._group("turn", query, top_k, window, scale) if include_episodic else []
-        facts = self._group("fact", query, top_k, window, scale) if include_semantic else []
-        entities = self._group("entity", query, top_k, window, scale) if include_semantic else []
+        damaged = [0]  # every group meets the same rows
+
+        def group(kind: str, where: Where) -> list[tuple[Hit, float]]:
+            hits, left_out = self._group(kind, query, top_k, where, scale)
+            damaged.append(left_out)
+            return hits
+
+        turns = group("turn", window) if include_episodic else []
+        facts = group("fact", window) if include_semantic else []
+        entities = group("entity", window) if include_semantic else []
         worked: Where = {**window, "fields": {"worked": True}}
-        strategies = self._group("strategy", query, top_k, worked, scale) if include_procedural else []
+        strategies = group("strategy", worked) if include_procedural else []
         view = self._client.view(**at)
         named = facts_shown(self._client, view, [hit.record for hit, _ in facts])
         return MemoryBundle(
@@ -108,6 +127,7 @@ class Retriever(Namespace):
                 for goal in Goals(self._client).active(**at)
             ],
             user_context=User(self._client).context(**at),
+            damaged=max(damaged),
         )
 
     def retrieve(self, query: str, user_id: str | None = None, top_k: int = 10, **how: Any) -> MemoryBundle:
@@ -137,18 +157,19 @@ class Retriever(Namespace):
                 f"weights: {error.message}", hint=f"use finite numbers for {names}", field="weights"
             ) from None
 
-    def _group(self, kind: str, query: str, k: int, window: Where, scale: RetrievalWeights) -> list[tuple[Hit, float]]:
-        """Hits of one kind with their score in the bundle: the group's weight times the evidence, plus recency."""
+    def _group(
+        self, kind: str, query: str, k: int, window: Where, scale: RetrievalWeights
+    ) -> tuple[list[tuple[Hit, float]], int]:
+        """Hits of one kind with their score in the bundle: the group's weight times the evidence, plus recency; and how
+        many rows could not be read."""
         weight, recency = getattr(scale, GROUPS[kind]), scale.recency
         if not weight:
-            return []
+            return [], 0
         where: Where = {**window, "kinds": [kind]}
         now = self._client.now()
-        found = [
-            (hit, round(weight * hit.score + recency * _recency(hit, now), 6))
-            for hit in self.recall(query, k, BUNDLE, **where)
-        ]
-        return sorted(found, key=lambda pair: -pair[1])
+        recalled = self.recall(query, k, BUNDLE, **where)
+        found = [(hit, round(weight * hit.score + recency * _recency(hit, now), 6)) for hit in recalled]
+        return sorted(found, key=lambda pair: -pair[1]), recalled.damaged
 
 
 def _recency(hit: Hit, now: int) -> float:

@@ -87,6 +87,8 @@ def _past(question: Question, asked: Asked) -> tuple[tuple[Window, ...], Clause 
     second-guessed."""
     if question.past is not None:
         return question.past, None
+    if asked.read_as == "prose":
+        return (), None
     view, recipe = question.view, question.recipe
     if view.seq is not None or view.valid_at is not None or recipe.formula == "decay" or not recipe.date:
         return (), None

@@ -22,10 +22,9 @@ from agent_memory.models.limits import LONGEST_QUERY, MOST_HITS
 from agent_memory.models.model import clean_text, new_id
 from agent_memory.models.moment import from_micros, maybe_moment
 from agent_memory.models.record import Record, Scope
-from agent_memory.ports.index import Index
+from agent_memory.ports.index import Index, Pool, Probe
 from agent_memory.ports.receipts import ReceiptLine
 from agent_memory.ports.spans import span, tell
-
 
 
 def recall(recalling: Recalling, question: Question) -> Recalled:
@@ -47,7 +46,8 @@ def answer(recalling: Recalling, question: Question) -> tuple[Recalled, ReceiptL
     found = gathered(recalling, embedding, question, asked, reached)
     pool, tokens, times = found.pool, found.tokens, found.asked.past
     with span("recall.fuse"):
-        ranking = rank(pool, found.asked, question.recipe, question.view.now, reached.evidence)
+        near = _near(recalling.index, question, pool)
+        ranking = rank(pool, found.asked, question.recipe, question.view.now, reached.evidence, near)
     judge = Judge(recalling.reranker, question.text, question.reranked)
     hydrating = Hydrating(recalling.index)
     with span("recall.select"):
@@ -79,6 +79,14 @@ def answer(recalling: Recalling, question: Question) -> tuple[Recalled, ReceiptL
     repeats = (other.record.seq for one in best for other in one.repeats)
     named = (*(told.named if told else ()), *repeats, *judge.named, *found.events)
     return recalled, receipt_line(question, replace(asked, past=times), pool, recalled, named)
+
+
+def _near(index: Index, question: Question, pool: Pool) -> frozenset[int]:
+    """The versions of the repository that the caller works in, as of the same moment."""
+    if question.near is None or not question.recipe.repository or question.where.repository is not None:
+        return frozenset()
+    view, where = replace(question.view, seq=pool.seq), replace(question.where, repository=question.near)
+    return frozenset(index.gather(Probe(view, where, question.recipe.pool)).handles.tolist())
 
 
 class Hydrating:

@@ -31,7 +31,8 @@ class Question:
     `read_as` is how it was read, where that is known.
     `again`: asked only to compare; it leaves no receipt. `trace`: the receipt also tells what was considered and not
     shown. `vectors_until`: the journal line whose vectors, and those before it, are used; 0 is none. `past`: the times
-    in the past that it was found to ask of, where that is known. `as_of` is the moment behind the view's `seq`."""
+    in the past that it was found to ask of, where that is known. `as_of` is the moment behind the view's `seq`. `near`:
+    the repository that the caller works in."""
 
     text: str
     view: View
@@ -47,6 +48,7 @@ class Question:
     reranked: Reranked | None = None
     past: tuple[Window, ...] | None = None
     as_of: datetime | None = None
+    near: str | None = None
 
 
 def receipt_line(
@@ -83,6 +85,8 @@ def receipt_line(
     }
     if asked.past:
         body["past"] = [astuple(one) for one in asked.past]
+    if question.near is not None:
+        body["near"] = question.near
     if trace := trace_id():
         body["trace_id"] = trace
     if recalled.trace is not None:
@@ -125,6 +129,7 @@ def question_of(body: dict[str, Any], scope: Scope, now: int | None, same_space:
         vectors_until=_vectors_until(body, now, same_space),
         reranked=Reranked(**told) if now is None and (told := body.get("reranked")) else None,
         past=tuple(Window(*one) for one in body.get("past", ())) if now is None else None,
+        near=body.get("near"),
     )
 
 

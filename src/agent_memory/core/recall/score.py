@@ -6,7 +6,7 @@ only the head is put in order; and how well a candidate fits is told for those t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import cached_property
@@ -85,10 +85,18 @@ class Ranking:
         return rows[np.lexsort((-self.evidence.pool.handles[rows], -self.scores[rows]))]
 
 
-def rank(pool: Pool, asked: Asked, recipe: Recipe, now: int, reached: Mapping[int, float] = NOTHING) -> Ranking:
-    """Score every candidate. `reached` is what links lead to, by handle."""
+def rank(
+    pool: Pool,
+    asked: Asked,
+    recipe: Recipe,
+    now: int,
+    reached: Mapping[int, float] = NOTHING,
+    near: Set[int] = frozenset(),
+) -> Ranking:
+    """Score every candidate. `reached` is what links lead to, `near` what belongs to the caller's repository, by
+    handle."""
     recipe = recipe.for_prose() if asked.read_as == "prose" else recipe
-    evidence = Evidence(pool, asked, recipe, reached)
+    evidence = Evidence(pool, asked, recipe, reached, near)
     evidence.held = shares(pool, asked.past, now)
     channels = decayed(evidence, now) if recipe.formula == "decay" else fused(evidence, now)
     return Ranking(evidence, channels, summed(channels))
@@ -112,6 +120,8 @@ def fused(evidence: Evidence, now: int) -> dict[str, Numbers]:
     channels |= measured(
         conversation=lambda: recipe.conversation * best_of_conversation(pool.conversations, summed(channels))
     )
+    if evidence.near:
+        channels |= measured(repository=lambda: recipe.repository * evidence.here())
     if (held := evidence.held) is not None:
         channels |= measured(past=lambda: preferred(pool, held, summed(channels)))
     return channels
@@ -143,13 +153,21 @@ def measured(**channels: Callable[[], Numbers]) -> dict[str, Numbers]:
 class Evidence:
     """A pool, split into the words of a question and the marks it asks for, as a recipe reads it."""
 
-    def __init__(self, pool: Pool, asked: Asked, recipe: Recipe, reached: Mapping[int, float] = NOTHING) -> None:
+    def __init__(
+        self,
+        pool: Pool,
+        asked: Asked,
+        recipe: Recipe,
+        reached: Mapping[int, float] = NOTHING,
+        near: Set[int] = frozenset(),
+    ) -> None:
         import numpy as np
 
         self.pool = pool
         self.asked = asked
         self.recipe = recipe
         self.reached = reached
+        self.near = near
         self.column = {mark: place for place, mark in enumerate(asked.columns)}
         self.embedded = np.isfinite(pool.similarity)
         self.similarity = np.where(self.embedded, pool.similarity, 0.0).astype(np.float64)
@@ -264,6 +282,12 @@ class Evidence:
             rows = np.flatnonzero(np.isin(self.pool.handles, list(self.reached)))
             near[rows] = [self.reached[handle] for handle in self.pool.handles[rows].tolist()]
         return near
+
+    def here(self) -> Numbers:
+        """1 for what belongs to the caller's repository."""
+        import numpy as np
+
+        return np.isin(self.pool.handles, list(self.near)).astype(np.float64)
 
     def recency(self, now: int) -> Numbers:
         import numpy as np

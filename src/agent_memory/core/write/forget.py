@@ -1,11 +1,17 @@
-"""Forgetting: the records that were named, and whatever was derived from them alone."""
+"""Forgetting: the records that were named or that fit, and whatever was derived from them alone."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 
+from agent_memory.models.record import Record
 from agent_memory.ports.changes import Applied, Author, Erase
-from agent_memory.ports.records import RecordStore
+from agent_memory.ports.progress import tell
+from agent_memory.ports.records import Filter, RecordStore, View
+
+SLICE = 500  # records that go in one transaction
 
 
 def forget(records: RecordStore, ids: Sequence[str], author: Author, now: int, version: int | None = None) -> Applied:
@@ -16,3 +22,42 @@ def forget(records: RecordStore, ids: Sequence[str], author: Author, now: int, v
     only by forgetting that record.
     """
     return records.apply([Erase(id, True, version) for id in dict.fromkeys(ids)], author=author, now=now)
+
+
+@dataclass
+class Sweep:
+    """How many fitted, and how many more went with them."""
+
+    kinds: dict[str, int] = field(default_factory=dict)
+    derived: int = 0
+    scrubbed: bool = True
+
+    @property
+    def count(self) -> int:
+        return sum(self.kinds.values())
+
+
+def sweep(records: RecordStore, view: View, where: Filter, author: Author | None) -> Sweep:
+    """Count what fits among the reader's own, and with an `author` erase it. What he only shares with others stays.
+
+    What fits is counted before anything goes: something that is derived from another one that fits counts as itself.
+    """
+    kinds = {one.id: one.kind for one in _fitting(records, view, where)}
+    done = Sweep(dict(sorted(Counter(kinds.values()).items())))
+    left, gone = list(kinds), set[str]()
+    while author is not None and left:
+        tell("forgetting", len(kinds) - len(left), len(kinds))
+        applied = forget(records, left[:SLICE], author, view.now)
+        gone.update(applied.erased)
+        done.scrubbed = applied.scrubbed
+        left = [id for id in left[SLICE:] if id not in gone]
+    tell("forgetting", len(kinds), len(kinds))
+    done.derived = len(gone - kinds.keys())
+    return done
+
+
+def _fitting(records: RecordStore, view: View, where: Filter) -> Iterator[Record]:
+    after = 0
+    while page := records.believed(view, where, after=after, limit=SLICE):
+        yield from (one for one in page if one.scope.user == view.scope.user)
+        after = page[-1].seq

@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 import json
 import sqlite3
+import sys
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from typing import Any
@@ -102,6 +103,16 @@ class Reader:
         sql = f"{SQL['version_columns']} where {OF_RECORD} and v.version <= :seq order by v.version"
         rows = self.connection.execute(sql, {"record": record, **self.moment}).fetchall()
         return [self.record(row) for row in rows]
+
+    def beginning(self, prefix: str, limit: int) -> list[str]:
+        """A range of the index of ids: nothing that a name can hold sorts after the last character there is."""
+        scopes = ",".join(map(str, self.scopes))
+        rows = self.connection.execute(
+            f"select distinct id from versions where id >= ? and id < ? and scope in ({scopes}) and version <= ? "
+            "order by id limit ?",
+            (prefix, prefix + chr(sys.maxunicode), self.moment["seq"], limit),
+        )
+        return [id for (id,) in rows]
 
     def believed(self, where: Filter, after: int, limit: int) -> list[Linked]:
         conditions, values = self._conditions(where)

@@ -60,6 +60,10 @@ class SqliteRecords:
         with self._connections.reading() as connection:
             return Reader(connection, self._interning, view).history(id)
 
+    def beginning(self, view: View, prefix: str, *, limit: int) -> list[str]:
+        with self._connections.reading() as connection:
+            return Reader(connection, self._interning, view).beginning(prefix, limit)
+
     def believed(self, view: View, where: Filter, *, after: int, limit: int) -> list[Linked]:
         with self._connections.reading() as connection:
             return Reader(connection, self._interning, view).believed(where, after, limit)

@@ -26,7 +26,8 @@ class Interval:
 @dataclass(frozen=True)
 class Column:
     """In a stack, the first line of a row is its columns by `order`; `label` says whether with their names. What is
-    `whole` is never wrapped; what `wraps` may be, and is cut like the text."""
+    `whole` is never wrapped; what `wraps` may be, and is cut like the text. Ids that are `short` are abbreviated at a
+    terminal."""
 
     name: str
     under: Under = Under.NEVER
@@ -36,6 +37,7 @@ class Column:
     whole: bool = False
     label: bool = False
     order: int = 1
+    short: bool = False
 
 
 @dataclass(frozen=True)

@@ -15,14 +15,28 @@ from typing import Any, get_type_hints
 import click
 
 import agent_memory.app.namespaces  # noqa: F401 - fills the table
+from agent_memory.app import trust
 from agent_memory.app.memory import AgentMemory
-from agent_memory.app.operations import TABLE, Operation
-from agent_memory.interfaces.cli import exits, journal, missing, options, output, progress, shapes, suggest, whose
+from agent_memory.app.operations import TABLE, Operation, Permission
+from agent_memory.interfaces.cli import (
+    PROGRAM,
+    exits,
+    ids,
+    journal,
+    missing,
+    options,
+    output,
+    progress,
+    shapes,
+    suggest,
+    vectors,
+    whose,
+)
 from agent_memory.interfaces.cli.blocks import Line, Note
 from agent_memory.interfaces.cli.cleaning import cut, one_line
 from agent_memory.interfaces.cli.moments import FORMS, MomentType
 from agent_memory.interfaces.cli.present import is_empty, present
-from agent_memory.interfaces.cli.root import QUICK
+from agent_memory.interfaces.cli.root import OWN, QUICK
 from agent_memory.interfaces.cli.session import Session
 from agent_memory.models.answer import Recalled
 from agent_memory.models.errors import InvalidInput, NotFound
@@ -40,7 +54,8 @@ def dashed(name: str) -> str:
 def top() -> dict[str, Operation]:
     """Commands without a namespace: short names, and operations whose name has no dot."""
     found = {dashed(name): operation for name, operation in TABLE.items() if "." not in name}
-    found |= {operation.command: operation for operation in TABLE.values() if operation.command}
+    short = {operation.command: operation for operation in TABLE.values() if operation.command}
+    found |= {name: operation for name, operation in short.items() if name not in OWN}
     return dict(sorted(found.items()))
 
 
@@ -96,6 +111,8 @@ class Command(click.Command):
 
 def _too_many(context: click.Context, rest: list[str], given: list[str]) -> click.UsageError:
     """Somebody forgot quotes, most likely."""
+    if context.info_name == "remember":
+        return _two_meanings(context, " ".join(rest))
     takes = [param for param in context.command.params if isinstance(param, click.Argument)]
     names = " ".join(str(param.name).upper() + ("..." if param.nargs == -1 else "") for param in takes)
     extra = " ".join(repr(one_line(word)) for word in rest)
@@ -110,6 +127,17 @@ def _too_many(context: click.Context, rest: list[str], given: list[str]) -> clic
     else:
         hint = f"quote what has several words: {context.command_path} {names}"
     error.hint = hint  # type: ignore[attr-defined]
+    return error
+
+
+def _two_meanings(context: click.Context, text: str) -> click.UsageError:
+    """Nobody can tell whether `remember TEXT` is to store it or to look it up, and a pipe cannot be asked."""
+    said = shlex.quote(cut(one_line(text), 200))
+    error = click.UsageError("`remember` could mean to store this or to look it up; nothing was done", context)
+    error.hint = (  # type: ignore[attr-defined]
+        f"to store it: {PROGRAM} add {said}; to look it up: {PROGRAM} recall {said}; "
+        f"a bundle for a prompt: {PROGRAM} remember --query {said}"
+    )
     return error
 
 
@@ -142,6 +170,8 @@ def _flags(operation: Operation) -> list[click.Parameter]:
     flags: list[click.Parameter] = [click.Option(["--json", "_json"], is_flag=True, help=JSON_HELP)]
     if _gives(operation) is Recalled:
         flags.append(click.Option(["--why", "_why"], is_flag=True, help="say for each hit why it was found"))
+    if operation.name in PLACED:
+        flags.append(click.Option(["--global", "_global"], is_flag=True, help="of no repository, wherever you are"))
     if operation.name in QUESTIONS:
         flags.append(click.Option(["--yes", "_yes"], is_flag=True, help="do not ask"))
     return flags
@@ -154,12 +184,15 @@ def _gives(operation: Operation) -> Any:
 def _run(operation: Operation, **given: Any) -> int:
     context = click.get_current_context()
     session: Session = context.obj
-    said = options.arguments(context, operation.signature)
+    said = {**TYPED.get(operation.name, {}), **options.arguments(context, operation.signature)}
     _check_order(said)
+    if operation.name in PLACED and not given["_global"] and not {"repository", PLACED[operation.name]} & said.keys():
+        said |= {PLACED[operation.name]: here} if (here := trust.in_git()) else {}
     in_json = session.json or given["_json"]
     nothing = Note("nothing")
-    with session.memory(late=operation.here) as memory:
+    with session.memory(creates=_creates(operation), files=operation.here) as memory:
         try:
+            said = ids.resolved(memory, operation.name, said)
             if operation.name in QUESTIONS and not given["_yes"]:
                 QUESTIONS[operation.name](memory, said)
             ask = ASKED.get(operation.name)
@@ -176,6 +209,8 @@ def _run(operation: Operation, **given: Any) -> int:
     else:
         output.write(_looked(said), stderr=not sys.stdout.isatty())
         output.write(present(operation, result, why=given.get("_why", False), nothing=nothing))
+        if isinstance(result, Recalled) and result.pending and not sys.stdout.isatty():  # where no remark tells it
+            output.write_error("note:", vectors.searched_without(result.pending), "dim")
     return exits.PROBLEMS if getattr(result, "ok", True) is False else exits.OK
 
 
@@ -185,6 +220,17 @@ def _looked(said: dict[str, Any]) -> list[Line]:
     return [
         Line(f"{words} {output.shown(said[name], iso=True)}", "dim") for name, words in told.items() if name in said
     ]
+
+
+def _creates(operation: Operation) -> bool:
+    """Whether something new can come of it. Reads, proofs, and changes of what must be there already do not need a
+    store that is made for them."""
+    if operation.here:
+        return operation.permission is Permission.WRITE
+    stores = operation.permission not in (Permission.READ, Permission.OPERATOR) and not operation.erases
+    method, _, path = operation.route.partition(" ")
+    of_old = "{" in path if method == "POST" else path.startswith("/records/{")
+    return stores and method in ("POST", "PUT") and not of_old
 
 
 def _check_order(said: dict[str, Any]) -> None:
@@ -198,17 +244,24 @@ def _check_order(said: dict[str, Any]) -> None:
 
 
 def _erasing(memory: AgentMemory, said: dict[str, Any]) -> None:
-    """Show what would go, and ask."""
+    if said.get("dry_run"):
+        return
     if sys.stdin is None or not sys.stdin.isatty():
         raise click.UsageError("this erases for ever, and nobody is here to ask: pass --yes")
-    for id in said["ids"]:
-        last = memory.records.history(id)[-1]
-        click.echo(f"  {last.kind}  {cut(one_line(last.text), 100)}", err=True)
-    click.confirm(f"Erase {len(said['ids'])} for ever, and what was derived from it alone?", abort=True, err=True)
+    click.confirm("Erase it for ever, and what was derived from it alone?", abort=True, err=True)
 
 
-QUESTIONS: dict[str, Callable[[AgentMemory, dict[str, Any]], None]] = {"records.forget": _erasing}
-"""Operations that are confirmed at a terminal."""
+QUESTIONS: dict[str, Callable[[AgentMemory, dict[str, Any]], None]] = {
+    "records.forget": _erasing,
+    "records.forget_where": _erasing,
+}
+"""Operations that are confirmed at a terminal. `forget` shows what would go before it asks."""
+
+PLACED = {"records.add": "repository", "recall": "near_repository"}
+"""Operations with the argument that is, where nobody says otherwise, the repository of the working directory."""
+
+TYPED: dict[str, dict[str, Any]] = {"semantic.learn_fact": {"source": "user_stated"}}
+"""What an argument is where somebody types the command, and leaves it out."""
 
 ASKED: dict[str, Callable[[AgentMemory, dict[str, Any]], Any]] = {"records.journal": journal.latest}
 """Operations whose default suits a program and not a person."""

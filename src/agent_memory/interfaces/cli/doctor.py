@@ -19,7 +19,8 @@ def command(session: Session, _json: bool) -> int:
 
     Nothing is changed and no store is created. Exits with 1 if anything fails; warnings do not count.
     """
-    from agent_memory.app.doctor import State, examine
+    from agent_memory.app.check import State
+    from agent_memory.app.doctor import examine
     from agent_memory.interfaces.cli import exits, output
     from agent_memory.interfaces.cli.blocks import Block, Line
 

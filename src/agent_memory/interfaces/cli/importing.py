@@ -15,14 +15,15 @@ from agent_memory.interfaces.cli.session import Session
 @click.command("import-mcp", short_help="Take over the memory file of the official MCP memory server")
 @click.argument("file", metavar="FILE")
 @click.option("--skip-bad", is_flag=True, help="leave out lines that cannot be read, and take over the rest")
+@click.option("--later", is_flag=True, help="leave the vectors for later: what comes in is found by its words first")
 @click.option("--json", "_json", is_flag=True, help="answer in JSON")
 @click.pass_obj
-def command(session: Session, file: str, skip_bad: bool, _json: bool) -> int:
+def command(session: Session, file: str, skip_bad: bool, later: bool, _json: bool) -> int:
     """Take over the memory file of the official MCP memory server: all of it, or nothing.
 
     Doing it twice changes nothing. Lines that cannot be read are named by number. `-` reads the standard input.
     """
-    from agent_memory.interfaces.cli import exits, output, progress
+    from agent_memory.interfaces.cli import exits, output, progress, vectors
     from agent_memory.interfaces.cli.blocks import Block, Line
     from agent_memory.models.errors import InvalidInput
 
@@ -30,8 +31,9 @@ def command(session: Session, file: str, skip_bad: bool, _json: bool) -> int:
         data = sys.stdin.buffer.read() if file == "-" else Path(file).expanduser().read_bytes()
     except OSError as error:
         raise InvalidInput(f"{file}: cannot be read: {error.strerror}", hint="check the path", field="file") from error
-    with session.memory() as memory, progress.shown(in_json=session.json or _json):
+    with session.memory(creates=True) as memory, progress.shown(in_json=session.json or _json):
         taken = memory.graph.load(data.decode("utf-8", errors="replace"), skip_bad)
+        left, waiting = vectors.finished(memory, later=later)
     if session.json or _json:
         output.write_json(taken)
         return exits.OK
@@ -39,4 +41,6 @@ def command(session: Session, file: str, skip_bad: bool, _json: bool) -> int:
     lines: list[Block] = [Line(f"took over {counts}; {taken.known} were known")]
     lines += [Line(f"left out {one}", "yellow") for one in taken.bad]
     output.write(lines)
+    if left:
+        output.write_error("note:", waiting, "yellow")
     return exits.OK

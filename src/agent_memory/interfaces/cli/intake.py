@@ -24,15 +24,17 @@ if TYPE_CHECKING:
 @click.command("import", short_help="Take in records, one JSON object a line")
 @click.argument("file", metavar="FILE")
 @click.option("--restore-forgotten", is_flag=True, help="store what was forgotten, too")
+@click.option("--later", is_flag=True, help="leave the vectors for later: what comes in is found by its words first")
 @click.option("--json", "_json", is_flag=True, help="answer in JSON")
 @click.pass_obj
-def command(session: Session, file: str, restore_forgotten: bool, _json: bool) -> int:
+def command(session: Session, file: str, restore_forgotten: bool, later: bool, _json: bool) -> int:
     """Take in records, one JSON object a line: what `agent-memory export` wrote, or what `add` takes.
 
     The same lines again change nothing. At the first line that is refused it ends; those before it are in the store.
-    What was forgotten is passed over, unless you ask to restore it. `-` reads the standard input.
+    What was forgotten is passed over, unless you ask to restore it. `-` reads the standard input. Vectors are made at
+    the end; stopping there (Ctrl-C) loses nothing.
     """
-    from agent_memory.interfaces.cli import exits, output, progress
+    from agent_memory.interfaces.cli import exits, output, progress, vectors
     from agent_memory.interfaces.cli.blocks import Line
     from agent_memory.models.errors import InvalidInput
 
@@ -40,19 +42,22 @@ def command(session: Session, file: str, restore_forgotten: bool, _json: bool) -
     try:
         with (
             nullcontext(sys.stdin.buffer) if file == "-" else Path(file).expanduser().open("rb") as source,
-            session.memory() as memory,
+            session.memory(creates=True) as memory,
             progress.shown(in_json=in_json),
         ):
             taken = _read(memory, source, restore_forgotten)
+            left, waiting = vectors.finished(memory, later=later)
     except OSError as error:
         raise InvalidInput(f"{file}: cannot be read: {error.strerror}", hint="check the path", field="file") from error
     if in_json:
-        output.write_json({"lines": taken.lines, **taken.effects})
+        output.write_json({"lines": taken.lines, **taken.effects, "pending_vectors": left})
     else:
         forgotten = taken.effects["forgotten"]
         counts = ", ".join(f"{count} {name}" for name, count in taken.effects.items() if name != "forgotten")
         passed = f"; {forgotten} forgotten before, passed over (--restore-forgotten stores them)" if forgotten else ""
         output.write([Line(f"read {taken.lines} lines: {counts}{passed}")])
+        if left:
+            output.write_error("note:", waiting, "yellow")
     return exits.OK
 
 

@@ -9,8 +9,6 @@ import click
 from agent_memory.interfaces.cli import whose
 from agent_memory.interfaces.cli.session import Session
 
-INSTALL = "pip install 'agent-memory[mcp]'"
-
 
 @whose.anywhere
 @click.command("mcp", short_help="Serve this memory to an agent over MCP (standard input and output)")
@@ -27,16 +25,12 @@ def command(session: Session, toolsets: tuple[str, ...], compat: bool) -> int:
     share one store.
     """
     from agent_memory.interfaces.cli import exits, output
-    from agent_memory.models.errors import PartMissing
+    from agent_memory.interfaces.parts import needing
 
     if compat and toolsets:
         raise click.UsageError("--compat has tools of its own: leave out --toolsets")
-    try:
+    with needing("mcp"):
         from agent_memory.interfaces.mcp import places, stdio
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] in ("mcp", "mcp_types"):
-            raise PartMissing("the package `mcp` is not installed", hint=INSTALL) from error
-        raise
     names = places.chosen([places.COMPAT] if compat else toolsets)
     service, caller = session.service()
     if sys.stdin is not None and sys.stdin.isatty():

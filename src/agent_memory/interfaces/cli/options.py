@@ -14,9 +14,9 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import click
 
-from agent_memory.interfaces.cli import shapes
+from agent_memory.interfaces.cli import completing, shapes
 from agent_memory.interfaces.cli.moments import MomentType, ParamType
-from agent_memory.interfaces.cli.wording import ALIASES, POSITIONAL, explained
+from agent_memory.interfaces.cli.wording import ALIASES, NAMED, POSITIONAL, explained
 from agent_memory.models.kinds.kind import typed_value
 
 MOST_BYTES = 64 * 1024 * 1024  # that are read from a pipe
@@ -36,10 +36,14 @@ def parameters(signature: Mapping[str, inspect.Parameter], operation: str = "") 
             made.append(click.Argument([name], nargs=1 if item is None else -1, required=False))
             continue
         many = any(one.nargs == -1 for one in made)
-        argument = None if item is str and many else _argument(name, given, kind, item)
+        named = f"{operation} {name}" in NAMED
+        argument = None if named or (item is str and many) else _argument(name, given, kind, item)
         words = [_dashed(name), *(alias for alias in ALIASES.get(name, ()) if alias not in taken)]
         single = kind if item is None else item
         made.append(argument or _option(words, given, single, explained(operation, name)))
+        if named:  # that it is missing is said by `arguments`, after what was said without its name
+            made[-1].required = False
+        completing.teach(made[-1], operation)
     return made
 
 

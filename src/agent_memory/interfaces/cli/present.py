@@ -11,9 +11,10 @@ from pydantic import BaseModel
 
 from agent_memory.app.namespaces.records import Forgotten, Written
 from agent_memory.app.namespaces.rules import Begun, Linted
+from agent_memory.app.namespaces.sweeping import Swept
 from agent_memory.app.namespaces.upkeep import Verification
 from agent_memory.app.operations import Operation
-from agent_memory.interfaces.cli import PROGRAM, tracing
+from agent_memory.interfaces.cli import PROGRAM, erasures, tracing, vectors
 from agent_memory.interfaces.cli.blocks import Block, Card, Column, Interval, Line, Note, Table, Under, Verbatim
 from agent_memory.interfaces.cli.cleaning import one_line
 from agent_memory.interfaces.cli.output import shown
@@ -32,8 +33,9 @@ from agent_memory.models.rules import (
     RuleRevision,
     TrustedRepository,
 )
+from agent_memory.models.size import sized
 
-ID = Column("id", Under.NARROW, "cyan", whole=True, order=0)
+ID = Column("id", Under.NARROW, "cyan", whole=True, order=0, short=True)
 TEXT = Column("text")
 TEXTS = ("content", "text", "claim", "description", "thought", "entity")  # fields that read best as the last column
 LONGEST = 300  # characters of a text, where there are several; `show` prints all of one
@@ -57,7 +59,7 @@ def present(operation: Operation, result: Any, *, why: bool = False, nothing: No
     if result is None and gives in (None, type(None)):
         return [Note("done")]
     if is_empty(result):
-        return [nothing, *_searched(result)]
+        return [nothing, *(_left_out(result.damaged) if isinstance(result, MemoryBundle) else _searched(result))]
     if operation.name in OPERATIONS:
         return OPERATIONS[operation.name](result)
     if isinstance(result, Recalled):
@@ -177,8 +179,8 @@ def _searched(found: Any) -> list[Block]:
         return []
     said = f"{len(found)} of {found.searched} memories, {found.milliseconds:.0f} ms, receipt {found.receipt_id}"
     if found.pending:
-        said += f"; {found.pending} had no vector yet and were searched by their words only"
-    said += _damaged(found.damaged)
+        said += f"; {vectors.searched_without(found.pending)}"
+    said += f"; {_damaged(found.damaged)}" if found.damaged else ""
     if found.reranked:
         one = found.reranked
         said += f"; {len(one.scores)} of {one.candidates} reranked{f' by {one.by}' if one.by else ''}"
@@ -187,7 +189,11 @@ def _searched(found: Any) -> list[Block]:
 
 
 def _damaged(rows: int) -> str:
-    return f"; damaged rows left out: {rows} (`{PROGRAM} verify` names them)" if rows else ""
+    return f"damaged rows left out: {rows} (`{PROGRAM} verify` names them)"
+
+
+def _left_out(rows: int) -> list[Block]:
+    return [Note(_damaged(rows))] if rows else []
 
 
 def receipt(body: dict[str, Any]) -> list[Block]:
@@ -246,12 +252,6 @@ def written(one: Written) -> list[Block]:
     return [Line(f"{one.effect} {one.id} (version {one.version})", "green")]
 
 
-def forgotten(one: Forgotten) -> list[Block]:
-    said = f"forgotten: {', '.join(one.ids)}"
-    late = "" if one.scrubbed else "; another process is reading: its log on the disk follows when it is done"
-    return [Line(said + late, "green" if one.scrubbed else "yellow")]
-
-
 def verification(one: Verification) -> list[Block]:
     counted = ", ".join(f"{number} {what}" for what, number in one.checked.items())
     blocks: list[Block] = [Line(f"problem: {problem}", "red") for problem in one.problems]
@@ -270,7 +270,7 @@ def journal(lines: list[JournalLine]) -> list[Block]:
         Column("at"),
         Column("operation", style="magenta"),
         Column("actor"),
-        Column("record", style="cyan", whole=True),
+        Column("record", style="cyan", whole=True, short=True),
         Column("reason"),
     )
     rows: list[tuple[object, ...]] = [
@@ -280,7 +280,7 @@ def journal(lines: list[JournalLine]) -> list[Block]:
 
 
 def bundle(one: MemoryBundle) -> list[Block]:
-    return [Line(one.to_context_string())]
+    return [Line(one.to_context_string()), *_left_out(one.damaged)]
 
 
 def context(one: Context) -> list[Block]:
@@ -288,8 +288,8 @@ def context(one: Context) -> list[Block]:
     left = f", {len(one.left_out)} left out ({', '.join(f'{why} {n}' for why, n in sorted(reasons.items()))})"
     counted = f"{one.total_tokens} of {one.max_tokens} tokens by {one.counter}"
     said = f"{counted}: {len(one.rules) + len(one.preferences) + len(one.chunks)} shown{left if one.left_out else ''}"
-    remark = Note(f"{said}, receipt {one.receipt_id}{_damaged(one.damaged)}")
-    return [Verbatim(one.text), remark, *trusting.hint(one.untrusted)]
+    remark = Note(f"{said}, receipt {one.receipt_id}")
+    return [Verbatim(one.text), remark, *_left_out(one.damaged), *trusting.hint(one.untrusted)]
 
 
 def listed(result: list[Any]) -> list[Block]:
@@ -310,7 +310,7 @@ def listed(result: list[Any]) -> list[Block]:
 
 def _column(name: str, values: list[Any]) -> Column:
     if name == "id":
-        return replace(ID, under=Under.NEVER)
+        return replace(ID, under=Under.NEVER, short=False)
     if name.endswith("_id"):
         return Column(name, whole=True, label=True)
     return Column(name, wraps=any(len(shown(value)) > SHORT for value in values), label=True)
@@ -318,12 +318,18 @@ def _column(name: str, values: list[Any]) -> Column:
 
 def mapping(fields: Mapping[str, Any]) -> list[Block]:
     """Values first; lists and mappings inside it follow, each under its name."""
-    flat = [(name, value) for name, value in fields.items() if not _nested(value)]
+    flat = [(name, _measured(name, value)) for name, value in fields.items() if not _nested(value)]
     blocks: list[Block] = [Card(flat)] if flat else []
     for name, value in fields.items():
         if _nested(value):
             blocks += [Line(f"\n{name}", "bold"), *(mapping(value) if isinstance(value, dict) else listed(value))]
     return blocks or [NOTHING]
+
+
+def _measured(name: str, value: Any) -> Any:
+    """Sizes as people read them, whatever they are called."""
+    sizes = isinstance(value, int) and (name.startswith("bytes_") or name.endswith("_bytes"))
+    return sized(value) if sizes else value
 
 
 def _nested(value: Any) -> bool:
@@ -348,7 +354,8 @@ OPERATIONS: Mapping[str, Callable[[Any], list[Block]]] = {
 PRESENTERS: Mapping[type, Callable[[Any], list[Block]]] = {
     Record: record,
     Written: written,
-    Forgotten: forgotten,
+    Forgotten: erasures.forgotten,
+    Swept: erasures.swept,
     Verification: verification,
     MemoryBundle: bundle,
     Context: context,

@@ -32,6 +32,8 @@ terminal that is narrow gets a small block of lines for each row instead of colu
   everything.
 - Texts that come out of the memory are data: control characters, escape sequences and what is invisible are spelled
   out, never sent to the terminal. `--json`, and `export` at a terminal, keep them as JSON escapes.
+- The id of a record may be abbreviated to its first characters (four at least); `@last` is what you wrote last.
+- Reading never creates a store: only what stores something does.
 - `-` in place of a text or a JSON value reads it from the standard input; `add` does so by itself in a pipe:
   `git log -1 --format=%B | agent-memory add --kind decision`.
 - A text that begins with a dash comes after `--`: `agent-memory add -- '-v is too noisy'`.
@@ -49,8 +51,8 @@ terminal that is narrow gets a small block of lines for each row instead of colu
 COMPLETION = """\
 ## Completion
 
-The shell asks `agent-memory` itself for completions of commands and options. To try it in this shell only (bash, or
-zsh with `zsh_source`):
+The shell asks `agent-memory` itself for completions of commands, options, ids and kinds. To try it in this shell only
+(bash, or zsh with `zsh_source`):
 
 ```
 eval "$(_AGENT_MEMORY_COMPLETE=bash_source agent-memory)"

@@ -16,12 +16,14 @@ OWN = MappingProxyType(
     {
         "demo": "agent_memory.interfaces.cli.demo",
         "doctor": "agent_memory.interfaces.cli.doctor",
+        "forget": "agent_memory.interfaces.cli.forgetting",
         "export": "agent_memory.interfaces.cli.exporting",
         "guard": "agent_memory.interfaces.cli.guard",
         "import": "agent_memory.interfaces.cli.intake",
         "import-mcp": "agent_memory.interfaces.cli.importing",
         "mcp": "agent_memory.interfaces.cli.mcp",
         "serve": "agent_memory.interfaces.cli.serve",
+        "try": "agent_memory.interfaces.cli.trying",
     }
 )
 """Commands that are no operation: each is the `command` of a module of ours."""
@@ -38,6 +40,21 @@ QUICK = MappingProxyType(
 )
 """Commands of a namespace that stand in the way of something, and so must not take long: each is the `command` of a
 module of ours, which is loaded without the table of operations."""
+
+
+GROUPS = MappingProxyType(
+    {
+        "Start here": ("try", "demo", "add", "recall", "list", "show", "context"),
+        "Write and correct": ("learn", "prefer", "edit", "amend", "forget"),
+        "Look closer": ("history", "journal", "preferences", "whoami", "remember", "recipes", "receipt", "replay"),
+        "For agents and programs": ("mcp", "serve", "guard"),
+        "Move and keep": ("export", "import", "import-mcp", "stats", "doctor", "verify", "rebuild"),
+    }
+)
+"""How the help of the whole is arranged. What is in no group comes after them."""
+WIDEST = 10_000  # columns of help: as many as the terminal has
+MARGINS = 6  # before a name, and between it and what it is for
+LEAST = 40  # columns that a command has for what it is for
 
 
 class Quick(suggest.Group):
@@ -94,17 +111,24 @@ class Root(suggest.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         from agent_memory.interfaces.cli import commands
 
-        sections = {
-            "Commands": sorted([*commands.top(), *OWN]),
-            "Every operation, by namespace (agent-memory NAMESPACE --help)": list(commands.namespaces()),
-        }
+        short = sorted([*commands.top(), *OWN])
+        grouped = {name for names in GROUPS.values() for name in names}
+        sections = {title: [name for name in names if name in short] for title, names in GROUPS.items()}
+        sections["More"] = [name for name in short if name not in grouped]
+        sections["Every operation, by namespace"] = list(commands.namespaces())
+        widest = max(len(name) for names in sections.values() for name in names)
         for title, names in sections.items():
-            found = [(name, self.get_command(ctx, name)) for name in names]
-            with formatter.section(title):
-                formatter.write_dl([(name, one.get_short_help_str(70)) for name, one in found if one is not None])
+            found = [(f"{name:<{widest}}", self.get_command(ctx, name)) for name in names]
+            if found:
+                room = max(formatter.width - widest - MARGINS, LEAST)
+                with formatter.section(title):
+                    formatter.write_dl([(name, one.get_short_help_str(room)) for name, one in found if one is not None])
 
 
-@click.group(cls=Root, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": WIDEST}
+
+
+@click.group(cls=Root, invoke_without_command=True, context_settings=SETTINGS)
 @whose.before
 @click.option("--json", is_flag=True, help="Answer in JSON, also about errors. Every command has it too.")
 @click.option("--debug", is_flag=True, envvar="AGENT_MEMORY_DEBUG", help="Show where an unexpected error happened.")

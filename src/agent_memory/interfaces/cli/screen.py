@@ -12,6 +12,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from agent_memory.interfaces.cli.blocks import Block, Card, Column, Line, Note, Table, Under, Verbatim
+from agent_memory.interfaces.cli.ids import abbreviated
 from agent_memory.interfaces.cli.output import cells, shown
 from agent_memory.models.visible import visible
 
@@ -70,6 +71,10 @@ def _draw_table(block: Table, console: Console) -> None:
         column.under is Under.ALWAYS or (column.under is Under.NARROW and width < WIDE) for column in block.columns
     ]
     rows = list(cells(block))
+    for place, column in enumerate(block.columns):
+        if column.short:
+            for row, id in zip(rows, abbreviated([row[place] for row in rows]), strict=True):
+                row[place] = id
     if width < NARROW or not _fits(block.columns, rows, below, width):
         stacks = [list(_stack(block.columns, row, console)) for row in rows]
         for line in (line for number in block.faint for line in stacks[number]):

@@ -16,6 +16,8 @@ IN_THE_CLEAR = (
     "keys and memories travel unencrypted: give --tls-cert and --tls-key, or put a proxy that has them in front"
 )
 
+NO_GRPC = "gRPC is not installed, and so not served: pip install 'agent-memory[server,grpc]'"
+
 
 @whose.anywhere
 @click.command("serve", short_help="Answer programs and agents over HTTP until Ctrl-C")
@@ -61,10 +63,14 @@ def command(session: Session, /, **given: Any) -> int:
             field="socket",
         )
 
+    context = click.get_current_context()
+
+    def named(option: str) -> bool:
+        return context.get_parameter_source(option) is not ParameterSource.DEFAULT
+
     def port(name: str) -> int | None:
         """Beside a socket only a port that somebody names is opened."""
-        named = click.get_current_context().get_parameter_source(name) is not ParameterSource.DEFAULT
-        return given[name] if named or not at else None
+        return given[name] if named(name) or not at else None
 
     settings = session.settings()
     listen = serving.Listen(
@@ -80,6 +86,8 @@ def command(session: Session, /, **given: Any) -> int:
     def announce(where: dict[str, str]) -> None:
         if listen.tls is None and not is_local(listen.host):
             output.write_error("warning:", IN_THE_CLEAR, "yellow")
+        if "grpc" not in where and listen.grpc_port is not None and named("grpc_port"):
+            output.write_error("warning:", NO_GRPC, "yellow")
         if session.json or given["_json"]:
             output.write_json(where)
         else:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from agent_memory.app.config import Settings
     from agent_memory.app.memory import AgentMemory
     from agent_memory.app.service import Caller, Service
+    from agent_memory.models.record import Scope
 
 
 @dataclass
@@ -40,45 +41,34 @@ class Session:
         return config.settled(found)
 
     @contextmanager
-    def memory(self, *, late: bool = False) -> Iterator[AgentMemory]:
-        """The client of this run. Its working set is left as it is: the next command may want it. `late`: its store is
-        opened when something is asked of it, and what is about files needs none."""
+    def memory(self, *, creates: bool = False, files: bool = False) -> Iterator[AgentMemory]:
+        """The client of this run. Its working set is left as it is: the next command may want it. Its store is opened
+        when something is asked of it, and only what `creates` makes a new one. What is about `files` works without
+        one: where there is none, an empty one stands in that is gone with the process."""
+        from agent_memory.app import registry
         from agent_memory.app.memory import AgentMemory
-        from agent_memory.models.record import SHARED, Scope
 
         settings = self.settings()
-        user = settings.user
-        if late:
-            scope = Scope(tenant=settings.tenant, user=user, agent=self.agent or SHARED)
-            memory = AgentMemory.unopened(settings, scope, self.conversation)
-        else:
-            memory = self._opened(user)
+        if files and not creates and not registry.is_there(registry.locate(settings.store_url)):
+            settings = settings.model_copy(update={"store": "memory://"})
+        memory = AgentMemory.unopened(settings, self._scope(settings), self.conversation, create=creates)
         try:
             yield memory
         finally:
             memory.close(clear=False)
 
-    def _opened(self, user: str) -> AgentMemory:
-        from agent_memory.app.memory import AgentMemory
-        from agent_memory.models.record import SHARED
+    def _scope(self, settings: Settings) -> Scope:
+        """Whoever writes `--user '*'` asks for what all users share."""
+        from agent_memory.models.record import SHARED, Scope
 
-        return AgentMemory(
-            user,
-            self.conversation,
-            store=self.store,
-            tenant=self.tenant,
-            agent=self.agent or SHARED,
-            shared=user == SHARED,  # whoever writes --user '*' asks for it
-        )
+        return Scope(tenant=settings.tenant, user=settings.user, agent=self.agent or SHARED)
 
     def service(self) -> tuple[Service, Caller]:
         """An open store for a door that stays, and whoever started it as its caller: no key is asked of somebody who
         can open the file."""
         from agent_memory.app.client import conversation
         from agent_memory.app.service import Caller, Service
-        from agent_memory.models.record import SHARED, Scope
 
         settings = self.settings()
-        scope = Scope(tenant=settings.tenant, user=settings.user, agent=self.agent or SHARED)
-        caller = Caller(scope, conversation(self.conversation))
+        caller = Caller(self._scope(settings), conversation(self.conversation))
         return Service(settings, own=True), caller

@@ -60,6 +60,7 @@ HELP: Mapping[str, str] = MappingProxyType(
         "reason": "why, for the journal",
         "recipe": "which channels count how much: a name that `recipes` lists, or a recipe of your own",
         "repository": "only of this repository, its pages included",
+        "near_repository": "what belongs to this one counts a little more  [default: that of the working directory]",
         "by": "what to add up by",
         "since": "only from then on  [default: the last seven days]",
         "slower_than": "only those that took so many milliseconds or more",
@@ -93,11 +94,17 @@ HELP: Mapping[str, str] = MappingProxyType(
         "rules.prompt task": "what is to be done: skills and examples that fit it are shown  [default: all]",
         "rules.propose confidence": "how certain you are of it, 0 to 1",
         "rules.log limit": "at most so many commits",
+        "semantic.learn_fact source": "who says so  [default: user_stated]",
+        "records.forget_where conversation_id": "all of this conversation",
+        "records.forget_where kinds": "all of this kind (can be given several times)",
+        "records.forget_where repository": "all of this repository",
+        "records.forget_where dry_run": "only count what would go",
+        "remember query": "what is to be done or answered; without it, `add` stores and `recall` looks up",
         "records.add conversation_id": "the conversation that it belongs to",
         "records.add id": "an id of your own; the same id again is a new version",
         "records.add key": "natural key: the same key is the same thing, and gets a new version",
         "records.add kind": "the type of memory: observation, fact, preference, decision …",
-        "records.add repository": "the repository that it belongs to",
+        "records.add repository": "the repository that it belongs to  [default: that of the working directory]",
         "records.add status": "its standing  [default: active]",
         "records.add valid_from": "when it begins to be true  [default: now]",
         "records.add valid_to": "when it stops being true  [default: never]",
@@ -133,6 +140,9 @@ POSITIONAL = frozenset(
     }
 )
 """What may be left out, and stands without its name all the same."""
+
+NAMED = frozenset({"remember query"})
+"""What must be named: `remember TEXT` sounds as if it stored the text."""
 
 
 def explained(operation: str, name: str) -> str:

@@ -31,7 +31,9 @@ def start(service: Service, host: str = "127.0.0.1", port: int = PORT, tls: Tls 
         from agent_memory.interfaces.grpc.door import Door
     except ImportError as error:
         package = _PARTS.get((error.name or "").partition(".")[0], "protobuf")
-        raise PartMissing(f"gRPC: {package} is not installed", hint="pip install 'agent-memory[grpc]'") from error
+        raise PartMissing(
+            f"gRPC: {package} is not installed", hint="pip install 'agent-memory[server,grpc]'"
+        ) from error
     if port:
         listening(host, port, "--grpc-port").close()  # gRPC itself would say it badly, and on the standard error
     return Door(service, f"[{host}]:{port}" if ":" in host else f"{host}:{port}", tls)

@@ -51,6 +51,8 @@ def _recalled(found: Recalled) -> Answer:
     """What does not fit is left out, and counted: a model would make something of it."""
     fitting = [hit for hit in found if hit.fits]
     note = _noted(found.damaged)
+    if found.pending:
+        note += f" {found.pending} memories had no vector yet and were searched by their words only."
     if left := len(found) - len(fitting):
         note += f" {'' if fitting else 'Nothing fits well. '}Left out, below relevance {POOR}: {left}."
     return {"note": note, **_looked(found), "hits": [_hit(hit) for hit in fitting], "receipt_id": found.receipt_id}

@@ -62,7 +62,7 @@ class Roots:
 
 
 def _folder(uri: str) -> Path | None:
-    """Its links followed; None where it is no folder of this machine."""
+    """Its links followed; None where it is not a folder of this machine."""
     try:
         parts = urlsplit(uri)
         found = os.path.realpath(url2pathname(parts.path))

@@ -48,6 +48,18 @@ class FindConformance:
         assert ids(store.records.find(view(), Filter(), limit=3)) == ["0", "1", "2"]
         assert ids(store.records.find(view(), Filter(), limit=2, oldest_first=True)) == ["5", "4"]
 
+    def test_ids_are_found_by_how_they_begin(self, store: Store) -> None:
+        for id in ("abc", "abd", "ab", "b", "ab%", "AB", "ab\U0010ffef"):
+            write(store, put("x", id=id))
+        write(store, put("y", id="abc"), Amend("abd", Status.ARCHIVED))
+        write(store, put("past", id="abe", valid_from=NOW - 2 * DAY, valid_to=NOW - DAY))
+        every = store.records.beginning(view(), "ab", limit=100)
+        assert every == ["ab", "ab%", "abc", "abd", "abe", "ab\U0010ffef"]
+        assert store.records.beginning(view(), "ab", limit=2) == ["ab", "ab%"]
+        assert store.records.beginning(view(), "abc", limit=2) == ["abc"]
+        assert store.records.beginning(view(), "zz", limit=2) == []
+        assert store.records.beginning(view(seq=1), "ab", limit=9) == ["abc"]
+
     def test_pages_make_up_the_whole_list(self, store: Store) -> None:
         for number, scope in enumerate((ALICES_BOT, ALICE, BOT, SHARED) * 4):
             # Every moment is shared by two records of different scopes and kinds.

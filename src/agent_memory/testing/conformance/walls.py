@@ -74,6 +74,13 @@ class WallConformance:
                     store.records.history(view(reader), name(scope))
 
     @pytest.mark.parametrize("reader", SEES, ids=name)
+    def test_ids_by_how_they_begin(self, store: Store, reader: Scope) -> None:
+        everybody(store)
+        begins = {name(scope)[:1] for scope in SEES}
+        found = {id for start in begins for id in store.records.beginning(view(reader), start, limit=100)}
+        assert found == {f"{name(scope)}{end}" for scope in SEES[reader] for end in ("", "-other")}
+
+    @pytest.mark.parametrize("reader", SEES, ids=name)
     def test_by_key_gives_the_narrowest(self, store: Store, reader: Scope) -> None:
         everybody(store)
         found = store.records.by_key(view(reader), "note", "k")

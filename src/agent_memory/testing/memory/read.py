@@ -124,6 +124,9 @@ class Reader:
         versions = [one for one in self.world.versions.values() if one.record == entry.number and one.seq <= self.seq]
         return [self.record(version) for version in sorted(versions, key=lambda one: one.seq)]
 
+    def beginning(self, prefix: str, limit: int) -> list[str]:
+        return sorted({entry.id for entry in self._entries() if entry.id.startswith(prefix)})[:limit]
+
     def believed(self, where: Filter, after: int, limit: int) -> list[Linked]:
         seen = {entry.number for entry in self._entries()}
         at = self.view.valid_at

@@ -70,6 +70,10 @@ class MemoryRecords:
         with self._room.reading() as world:
             return Reader(world, view).history(id)
 
+    def beginning(self, view: View, prefix: str, *, limit: int) -> list[str]:
+        with self._room.reading() as world:
+            return Reader(world, view).beginning(prefix, limit)
+
     def believed(self, view: View, where: Filter, *, after: int, limit: int) -> list[Linked]:
         with self._room.reading() as world:
             return Reader(world, view).believed(where, after, limit)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from agent_memory.interfaces.cli.demo.asking import Performance
+    from agent_memory.interfaces.cli.demo.telling import Telling
 
 USER = "mira"
 
@@ -40,7 +41,7 @@ def command(session: Session, keep: Path | None, _json: bool) -> None:
     if keep is not None and keep.exists():
         raise click.BadParameter(f"{keep} exists already: name a new file", param_hint="--keep")
     present = datetime.now(UTC)
-    with _place(keep) as store:
+    with place(keep) as store:
         done = _performed(store, present, quiet=session.json or _json)
     if session.json or _json:
         output.write_json(done)
@@ -53,7 +54,8 @@ def command(session: Session, keep: Path | None, _json: bool) -> None:
 
 
 @contextmanager
-def _place(keep: Path | None) -> Iterator[Path]:
+def place(keep: Path | None) -> Iterator[Path]:
+    """The file that was named, or one that is gone afterwards."""
     if keep is not None:
         yield keep
         return
@@ -63,18 +65,27 @@ def _place(keep: Path | None) -> Iterator[Path]:
         yield Path(folder) / "demo.db"
 
 
-def _performed(store: Path, present: datetime, *, quiet: bool) -> Performance:
-    """With the local embedder, whatever is configured: a demo sends nothing anywhere."""
+@contextmanager
+def story(store: Path, present: datetime | None = None) -> Iterator[Telling]:
+    """The story, to be told to this store: with the local embedder, whatever is configured, so that nothing is sent."""
+    from datetime import UTC, datetime
+
     from agent_memory.app import config, registry
     from agent_memory.app.memory import AgentMemory
-    from agent_memory.interfaces.cli.demo.asking import perform
     from agent_memory.interfaces.cli.demo.telling import StoryClock, Telling
 
     warnings.simplefilter("ignore", config.SettingsWarning)  # they change nothing here
-    clock = StoryClock(present)
+    clock = StoryClock(present or datetime.now(UTC))
     embedder = registry.open_embedder(config.load(embedding_provider="local"))
     with AgentMemory(USER, store=f"sqlite:///{store}", embedder=embedder, clock=clock) as memory:
-        steps = perform(Telling(memory, clock), store)
+        yield Telling(memory, clock)
+
+
+def _performed(store: Path, present: datetime, *, quiet: bool) -> Performance:
+    from agent_memory.interfaces.cli.demo.asking import perform
+
+    with story(store, present) as told:
+        steps = perform(told, store)
         return _watched(steps) if not quiet else list(steps)[-1]
 
 

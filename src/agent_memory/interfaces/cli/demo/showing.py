@@ -121,11 +121,11 @@ def next_steps(stage: Stage, kept: str | None, user: str) -> None:
         there = f"{program} --user {user} --store {shlex.quote(kept)}"
         stage.command(f"{there} recall 'what broke the deploys?' --why", "ask it yourself")
         stage.command(f"{there} list --kind fact --as-of 'last week'", "what it knew then")
-        stage.command(f"{there} remember 'the production upgrade'", "what an agent would be told")
+        stage.command(f"{there} context 'the production upgrade'", "what an agent would be told")
     else:
         stage.command(f"{program} add 'Staging listens on port 5433'", "start your own")
         stage.command(f"{program} recall 'which port is staging on?' --why", "ask it, and see why")
-        stage.command(f"{program} demo --keep demo.db", "or keep this story and ask it yourself")
+        stage.command(f"{program} try", "or play with this story: a shell with a store of its own")
     stage.console.print()
 
 

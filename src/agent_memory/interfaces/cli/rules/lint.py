@@ -30,7 +30,7 @@ def command(session: Session, /, paths: tuple[str, ...], fix: bool, form: str, f
     PATHS are files or folders; by default it is what is found here. Exits with 1 if there is an error; warnings do not
     count. What each code means is in the guide "Procedures".
     """
-    with session.memory(late=True) as memory:
+    with session.memory(files=True) as memory:
         result = (memory.rules.fix if fix else memory.rules.lint)(list(paths) or None, folder)
     if form == "json" or session.json or _json:
         output.write_json(result)

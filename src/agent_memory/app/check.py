@@ -1,0 +1,22 @@
+"""One answer of the doctor."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class State(StrEnum):
+    OK = "ok"
+    WARN = "warn"
+    FAIL = "fail"
+
+
+@dataclass(frozen=True)
+class Check:
+    """One answer. `fix` says what to do when it is not ok."""
+
+    name: str
+    state: State
+    detail: str
+    fix: str = ""

@@ -1,0 +1,147 @@
+"""What is inside a SQLite store, looked at by the doctor without writing a byte."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from urllib.parse import quote
+
+from agent_memory.app.check import Check, State
+from agent_memory.engines.sqlite import schema, scrub
+from agent_memory.models.moment import from_micros, to_micros
+from agent_memory.models.size import sized
+from agent_memory.ports.embedder import Space
+
+CLOCK_SLACK = timedelta(minutes=1)
+LAST_MOMENT = to_micros(datetime.max.replace(tzinfo=UTC))
+LONG_LOG = 256 << 20  # bytes
+
+
+def contents(path: Path, space: Space | None) -> Iterator[Check]:
+    """What is inside, read without writing a byte."""
+    try:
+        with _looking(path) as connection:
+            version = check_schema(connection)
+            yield version
+            if version.name != "database":
+                yield check_integrity(connection)
+                yield check_log(path)
+                yield check_clock(connection)
+                yield check_erasures(_owed_since(connection))
+            if version.state is State.OK:
+                yield from _vectors(connection, space)
+    except (sqlite3.Error, OSError) as error:
+        yield Check("database", State.FAIL, str(error), "is it a SQLite file? choose another path, or restore a backup")
+
+
+@contextmanager
+def _looking(path: Path) -> Iterator[sqlite3.Connection]:
+    """Read-only. While nobody has the store open it cannot change, and SQLite need not put its log beside it."""
+    how = "mode=ro" if Path(f"{path}-wal").exists() else "mode=ro&immutable=1"
+    connection = sqlite3.connect(f"file:{quote(str(path))}?{how}", uri=True, timeout=5.0)
+    try:
+        yield connection
+    finally:
+        connection.close()
+
+
+def check_schema(connection: sqlite3.Connection) -> Check:
+    newest = max(schema.migrations())
+    version, application = (_pragma(connection, name) for name in ("user_version", "application_id"))
+    empty = connection.execute("select count(*) from sqlite_schema").fetchone()[0] == 0
+    if application != schema.APPLICATION_ID and not empty:
+        return Check("database", State.FAIL, "the file belongs to another program", "choose another path")
+    if version > newest:
+        detail = f"version {version}, this agent-memory knows {newest}"
+        return Check("schema", State.FAIL, detail, "upgrade agent-memory")
+    if empty:
+        return Check("schema", State.WARN, "an empty file", "the first `agent-memory add` fills it")
+    if version < newest:
+        return Check("schema", State.OK, f"version {version}: the next command upgrades it to {newest}")
+    return Check("schema", State.OK, f"version {version}")
+
+
+def check_integrity(connection: sqlite3.Connection) -> Check:
+    said = "\n".join(str(row[0]) for row in connection.execute("pragma quick_check(3)"))
+    found = [line for line in said.splitlines() if line and not line.startswith("***")]
+    if found == ["ok"]:
+        return Check("integrity", State.OK, "SQLite's quick check; `agent-memory verify` proves the rest")
+    return Check("integrity", State.FAIL, "; ".join(found), "restore a backup")
+
+
+def check_log(path: Path) -> Check:
+    """Whether the file is written through a log, as its header says, and how much waits in it."""
+    with path.open("rb") as file:
+        header = file.read(20)
+    log = Path(f"{path}-wal")
+    size = log.stat().st_size if log.exists() else 0
+    if header[18:] != b"\2\2":
+        return Check("log", State.WARN, "no write-ahead log", "the next command turns it on")
+    if size > LONG_LOG:
+        return Check("log", State.WARN, f"{sized(size)} wait in it", "close readers that stay open for a long time")
+    return Check("log", State.OK, f"write-ahead, {sized(size)}")
+
+
+def check_clock(connection: sqlite3.Connection) -> Check:
+    """Recorded time never goes backwards: one line from a clock that was ahead dates all that follow."""
+    found = connection.execute(
+        "select at from journal where typeof(at) = 'integer' order by seq desc limit 1"
+    ).fetchone()
+    now = datetime.now(UTC)
+    if found is None or found[0] <= to_micros(now + CLOCK_SLACK):
+        return Check("clock", State.OK, "the journal's last line is not in the future")
+    last = from_micros(min(found[0], LAST_MOMENT))
+    return Check(
+        "clock",
+        State.WARN,
+        f"the last line of the journal is dated {last:%Y-%m-%d %H:%M} UTC, and it is {now:%Y-%m-%d %H:%M} UTC",
+        "set this machine's clock; if it is right, it was ahead once, and what is written until then carries that date",
+    )
+
+
+def check_erasures(since: datetime | None) -> Check:
+    """Whether the disk still holds something that was forgotten `since` then."""
+    if since is None:
+        return Check("erasures", State.OK, "nothing that was forgotten is left on the disk")
+    return Check(
+        "erasures",
+        State.WARN,
+        f"what was forgotten on {since:%Y-%m-%d %H:%M} UTC or later may still be in the file or its log",
+        "end what reads the store for long; then the next write overwrites it, or `agent-memory rebuild` at once",
+    )
+
+
+def _vectors(connection: sqlite3.Connection, space: Space | None) -> Iterator[Check]:
+    row = connection.execute("select space, model, version, dimension from spaces where active").fetchone()
+    if row is None:
+        yield Check("space", State.OK, "no vectors yet")
+        return
+    number, *described = row
+    stored = Space(*described)
+    if space is not None and stored != space:
+        yield Check(
+            "space",
+            State.FAIL,
+            f"the store holds {stored.fingerprint}, the embedder makes {space.fingerprint}",
+            "configure the embedder that the store was built with, or run `agent-memory rebuild --vectors`",
+        )
+    else:
+        yield Check("space", State.OK, stored.fingerprint)
+    pending: int = connection.execute("select count(*) from pending where space = ?", (number,)).fetchone()[0]
+    if pending:
+        yield Check("vectors", State.WARN, f"{pending} texts wait for theirs", "`agent-memory rebuild` makes them")
+    else:
+        yield Check("vectors", State.OK, "none pending")
+
+
+def _owed_since(connection: sqlite3.Connection) -> datetime | None:
+    row = connection.execute("select at from journal where seq = ?", (scrub.owed(connection),)).fetchone()
+    return row and from_micros(min(row[0], LAST_MOMENT))
+
+
+def _pragma(connection: sqlite3.Connection, name: str) -> int:
+    value: int = connection.execute(f"pragma {name}").fetchone()[0]
+    return value

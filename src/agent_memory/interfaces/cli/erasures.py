@@ -1,0 +1,31 @@
+"""How it looks that something was forgotten, or would be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from agent_memory.app.namespaces.records import Forgotten
+from agent_memory.app.namespaces.sweeping import Swept
+from agent_memory.interfaces.cli.blocks import Block, Line
+
+
+def forgotten(one: Forgotten) -> list[Block]:
+    return _scrubbed(f"forgotten: {', '.join(one.ids)}", done=one.scrubbed)
+
+
+def swept(one: Swept) -> list[Block]:
+    if one.dry_run:
+        kinds = f": {by_kind(one.kinds)}; nothing was erased" if one.count else ""
+        return [Line(f"{one.count} would be forgotten{kinds}", "yellow" if one.count else "")]
+    with_them = f", and {one.derived} that were derived from them alone" if one.derived else ""
+    kinds = f" ({by_kind(one.kinds)})" if one.count else ""
+    return _scrubbed(f"forgotten: {one.count}{kinds}{with_them}", done=one.scrubbed)
+
+
+def by_kind(kinds: Mapping[str, int]) -> str:
+    return ", ".join(f"{number} {kind}" for kind, number in kinds.items())
+
+
+def _scrubbed(said: str, *, done: bool) -> list[Block]:
+    late = "" if done else "; another process is reading: its log on the disk follows when it is done"
+    return [Line(said + late, "green" if done else "yellow")]

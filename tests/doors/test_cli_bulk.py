@@ -1,0 +1,106 @@
+"""`forget` of many at once: by conversation, kind and repository, counted before and after."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent_memory import AgentMemory
+from agent_memory.core.write.forget import SLICE
+
+Ask = Callable[..., Any]
+
+
+@pytest.fixture(params=["file", "server"])
+def ask(request: pytest.FixtureRequest, here: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ask]:
+    with AgentMemory("default", "talk") as memory:
+        memory.records.add("a turn of it", conversation_id="talk", id="turn")
+        memory.records.add("archived", conversation_id="talk", status="archived", id="archived")
+        memory.records.add(
+            "over",
+            conversation_id="talk",
+            valid_to="2020-01-01T00:00:00Z",
+            valid_from="2019-01-01T00:00:00Z",
+            id="over",
+        )
+        memory.records.add("a plan", kind="plan", conversation_id="talk", repository="shop", id="plan")
+        memory.records.add("elsewhere", conversation_id="other", repository="shop", id="else")
+    with AgentMemory("*", shared=True) as memory:
+        memory.records.add("everybody's", conversation_id="talk", id="shared")
+    with AgentMemory("bob") as memory:
+        memory.records.add("bob's", conversation_id="talk", id="bobs")
+    if request.param == "file":
+        yield here
+        return
+    with request.getfixturevalue("serving")() as url:
+        monkeypatch.setenv("AGENT_MEMORY_STORE", url)
+        yield here
+
+
+def left() -> set[str]:
+    found = set()
+    for user in ("default", "bob"):
+        with AgentMemory(user) as memory:
+            found |= {one.id for status in ("active", "archived") for one in memory.records.versions(status=status)}
+    return found
+
+
+def test_a_conversation_goes_with_all_that_it_ever_held(ask: Ask) -> None:
+    everything = left()
+    dry = ask("forget", "--conversation-id", "talk", "--dry-run")
+    assert (dry.code, dry.out) == (0, "4 would be forgotten: 3 observation, 1 plan; nothing was erased\n")
+    assert ask("forget", "--conversation-id", "talk", "--dry-run", "--json").json["kinds"] == {
+        "observation": 3,
+        "plan": 1,
+    }
+    refused = ask("forget", "--conversation-id", "talk")
+    assert (refused.code, "--yes" in refused.err, "--dry-run" in refused.err) == (2, True, True)
+    assert left() == everything
+    assert ask("forget", "--conversation-id", "talk", "--yes").out == "forgotten: 4 (3 observation, 1 plan)\n"
+    assert left() == {"else", "shared", "bobs"}
+    assert ask("forget", "--conversation-id", "talk", "--yes").out == "forgotten: 0\n"
+    assert ask("verify").code == 0
+
+
+def test_everything_that_is_given_must_hold(ask: Ask) -> None:
+    assert ask("forget", "--repository", "shop", "--kind", "plan", "--yes", "--json").json["count"] == 1
+    assert ask("forget", "--repository", "shop", "--yes", "--json").json["count"] == 1
+    assert ask("forget", "--kind", "observation", "--yes", "--json").json["count"] == 3
+    assert left() == {"shared", "bobs"}
+
+
+def test_neither_nothing_nor_both_can_be_named(ask: Ask) -> None:
+    for words in ([], ["turn", "--kind", "plan"]):
+        ran = ask("forget", *words, "--yes")
+        assert (ran.code, "--conversation-id, --kind or --repository" in ran.err) == (2, True)
+    assert ask("records", "forget-where", "--yes").code == 2
+    assert ask("forget", "--kind", "nosuch", "--yes").code == 3
+    assert len(left()) == 7
+
+
+def test_a_terminal_is_shown_the_count_and_asked(terminal: Any, ask: Ask) -> None:
+    no = terminal("forget", "--conversation-id", "talk", typed="n\n")
+    assert (no.code, "Erase 4 for ever (3 observation, 1 plan)" in no.out) == (130, True)
+    assert len(left()) == 7
+    assert terminal("forget", "--conversation-id", "talk", typed="y\n").code == 0
+    assert len(left()) == 3
+    assert ask("forget", "else", "--dry-run").out == "1 would be forgotten: 1 observation; nothing was erased\n"
+
+
+def test_what_was_derived_counts_once_and_slices_add_up(here: Any, tmp_path: Path) -> None:
+    with AgentMemory("default") as memory:
+        many = [{"text": f"line {n}", "id": f"n{n:04}", "conversation_id": "long"} for n in range(SLICE + 3)]
+        memory.records.add_many(many)
+        source = {"source_id": "inside", "target_id": "n0001", "type": "DERIVED_FROM"}
+        memory.records.add("of the same", id="inside", conversation_id="long", links=[source])
+        memory.records.add("a summary", id="outside", kind="summary", links=[{**source, "source_id": "outside"}])
+        found = memory.records.forget_where(conversation_id="long", dry_run=True)
+        assert (found.count, found.derived) == (SLICE + 4, 0)
+        done = memory.records.forget_where(conversation_id="long", reason="asked to")
+        assert (done.count, done.derived, done.dry_run) == (SLICE + 4, 1, False)
+        assert memory.upkeep.stats()["records"] == 0
+        assert memory.upkeep.verify().ok
+        assert {line.reason for line in memory.records.journal(limit=1000) if line.operation == "erase"} == {"asked to"}

@@ -1,0 +1,124 @@
+"""Ids as people type them: the first characters, `@last`, and what the shell completes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from agent_memory import AgentMemory
+from agent_memory.models.model import new_id
+
+Ask = Callable[..., Any]
+
+
+@pytest.fixture(params=["file", "server"])
+def ask(request: pytest.FixtureRequest, here: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ask]:
+    """The command line, of a file and of a server."""
+    if request.param == "file":
+        yield here
+        return
+    with request.getfixturevalue("serving")() as url:
+        monkeypatch.setenv("AGENT_MEMORY_STORE", url)
+        yield here
+
+
+def test_the_first_characters_stand_for_an_id(ask: Ask) -> None:
+    id = ask("add", "Staging listens on port 5433", "--json").json["id"]
+    ask("add", "mine", "--id", "staging-port")
+    for words in (["show", id[:8], "--json"], ["show", id, "--json"]):
+        assert ask(*words).json["id"] == id
+    assert ask("show", "stag", "--json").json["id"] == "staging-port"
+    assert ask("amend", id[:10], "--importance", "0.9", "--json").json["id"] == id
+    assert ask("history", id[:8], "--json").json[0]["id"] == id
+    assert {line["record_id"] for line in ask("journal", "--id", id[:8], "--json").json} == {id}
+    assert ask("forget", id[:8], "--yes", "--json").json["ids"] == [id]
+    assert ask("show", id[:8]).code == 3
+
+
+def test_several_that_begin_alike_are_named_and_nothing_is_done(ask: Ask) -> None:
+    ask("add", "The first port", "--id", "port-one")
+    ask("add", "The second port", "--id", "port-two")
+    for words in (["show", "port"], ["forget", "port", "--yes"], ["forget", "port-one", "port", "--yes"]):
+        ran = ask(*words)
+        assert ran.code == 2
+        assert "'port' could be port-one (observation: The first port) or port-two (observation: The second" in ran.err
+    assert len(ask("list", "--json").json) == 2
+    ask("add", "just port", "--id", "port")
+    assert ask("show", "port", "--json").json["text"] == "just port", "what is whole is no beginning"
+    assert ask("show", "por").code == 3, "three characters are too few to guess from"
+
+
+def test_what_others_have_is_never_found_by_its_beginning(ask: Ask) -> None:
+    ask("add", "secret", "--id", "bobs-port", "--user", "bob")
+    ask("add", "secret", "--id", "bobs-other", "--tenant", "other")
+    ran = ask("show", "bobs")
+    assert (ran.code, "no record 'bobs'" in ran.err) == (3, True)
+    ask("add", "mine", "--id", "bobs-and-mine")
+    assert ask("show", "bobs", "--json").json["id"] == "bobs-and-mine"
+
+
+def test_last_is_what_you_wrote_last(ask: Ask) -> None:
+    assert ask("add", "one", "--id", "one").code == 0
+    ask("add", "two", "--id", "two")
+    ask("add", "his", "--id", "his", "--user", "bob")
+    assert ask("show", "@last", "--json").json["id"] == "two"
+    ask("amend", "one", "--importance", "0.9")
+    assert ask("show", "@last", "--json").json["id"] == "one"
+    assert ask("forget", "@last", "--yes", "--json").json["ids"] == ["one"]
+    assert ask("show", "@last", "--json").json["id"] == "two"
+    none = ask("show", "@last", "--user", "nobody")
+    assert (none.code, "wrote nothing" in none.err) == (3, True)
+
+
+def test_a_new_id_is_taken_as_it_is(here: Any) -> None:
+    here("add", "one", "--id", "port-one")
+    assert here("add", "two", "--id", "port", "--json").json["id"] == "port"
+
+
+def test_a_terminal_shows_as_many_characters_as_it_takes(terminal: Any, here: Any) -> None:
+    first, alike = new_id(), new_id()
+    alike = first[:12] + alike[12:] if alike[12:] != first[12:] else alike
+    with AgentMemory("default") as memory:
+        memory.records.add("alone")
+    (alone,) = (one["id"] for one in here("list", "--json").json)
+    for words in (["list"], ["recall", "alone"], ["journal"]):
+        out = terminal(*words).out
+        assert alone[:8] in out and alone[:9] not in out, words
+    assert alone in here("list").out, "a pipe gets it whole"
+    with AgentMemory("default") as memory:
+        for id in (first, alike):
+            memory.records.add("alike", id=id)
+    out = terminal("list").out
+    for id in (first, alike):
+        shown = next(id[:size] for size in range(26, 0, -1) if id[:size] in out)
+        assert len(shown) > 12 and here("show", shown, "--json").json["id"] == id
+
+
+def completed(process: Any, line: str, **environment: str) -> list[str]:
+    words = line.split(" ")
+    asked = {"COMP_WORDS": line, "COMP_CWORD": str(len(words) - 1), "_AGENT_MEMORY_COMPLETE": "bash_complete"}
+    return [one.removeprefix("plain,") for one in process(**asked, **environment).out.split()]
+
+
+def test_the_shell_completes_ids_and_kinds(process: Any, here: Any, home: Any) -> None:
+    assert completed(process, "agent-memory show ") == [], "nothing is created, and nothing is said"
+    assert not home.exists()
+    here("add", "one", "--id", "port-one")
+    here("add", "two", "--id", "port-two")
+    here("add", "his", "--id", "port-of-bob", "--user", "bob")
+    assert completed(process, "agent-memory show po") == ["port-one", "port-two"]
+    assert completed(process, "agent-memory forget port-one port-t") == ["port-two"]
+    assert sorted(completed(process, "agent-memory history ")) == ["port-one", "port-two"]
+    assert completed(process, "agent-memory --user bob show po") == ["port-of-bob"]
+    assert completed(process, "agent-memory show @") == ["@last"]
+    assert completed(process, "agent-memory list --kind pre") == ["preference"]
+    assert completed(process, "agent-memory add x --kind obs") == ["observation"]
+    assert "fact" in completed(process, "agent-memory forget --kind ")
+
+
+def test_a_server_completes_ids(process: Any, here: Any, serving: Any) -> None:
+    here("add", "one", "--id", "port-one")
+    with serving() as url:
+        assert completed(process, "agent-memory show po", AGENT_MEMORY_STORE=url) == ["port-one"]

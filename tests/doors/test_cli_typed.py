@@ -1,0 +1,90 @@
+"""What the command line knows of whoever types: their repository, that a fact is theirs, how wide their screen is."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent_memory.interfaces.cli.root import GROUPS, OWN
+
+
+@pytest.fixture
+def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "shop"
+    subprocess.run(["git", "init", "--quiet", str(folder)], check=True)
+    origin = ["git", "-C", str(folder), "remote", "add", "origin", "https://ada:pw@git.example/acme/shop.git"]
+    subprocess.run(origin, check=True)
+    (folder / "deep" / "inside").mkdir(parents=True)
+    monkeypatch.chdir(folder / "deep" / "inside")
+    return folder
+
+
+def test_a_memory_belongs_to_the_repository_that_you_are_in(here: Any, clone: Path, tmp_path: Path) -> None:
+    here("add", "of the shop", "--id", "placed")
+    here("add", "of nowhere", "--id", "global", "--global")
+    here("add", "of another", "--id", "named", "--repository", "other")
+    assert here("show", "placed", "--json").json["repository"] == "git.example/acme/shop"
+    assert here("show", "global", "--json").json["repository"] is None
+    assert here("show", "named", "--json").json["repository"] == "other"
+    assert [one["id"] for one in here("list", "--repository", "git.example/acme/shop", "--json").json] == ["placed"]
+
+
+def test_outside_of_git_it_belongs_to_none(here: Any) -> None:
+    here("add", "of nowhere", "--id", "one")
+    assert here("show", "one", "--json").json["repository"] is None
+
+
+def test_a_server_is_told_the_repository_of_whoever_types(here: Any, serving: Any, clone: Path) -> None:
+    with serving() as url:
+        here("add", "of the shop", "--id", "placed", "--store", url)
+        assert here("show", "placed", "--json", "--store", url).json["repository"] == "git.example/acme/shop"
+
+
+def test_a_fact_that_is_typed_was_stated_by_the_user(here: Any) -> None:
+    id = here("learn", "Staging runs PostgreSQL 16", "--json").json["id"]
+    assert here("show", id, "--json").json["source"] == "user_stated"
+    id = here("learn", "Staging runs PostgreSQL 17", "--source", "inferred", "--json").json["id"]
+    assert here("show", id, "--json").json["source"] == "inferred"
+    assert "[default: user_stated]" in " ".join(here("learn", "--help").out.split())
+
+
+def test_sizes_are_for_people_and_numbers_for_programs(here: Any, remembered: str) -> None:
+    shown = here("stats").out
+    assert re.search(r"^bytes_on_disk: \d+ kB$", shown, re.M) and re.search(r"^resident_bytes: \d+ MB$", shown, re.M)
+    assert re.search(r"^float32_bytes: \d+ (bytes|kB)$", shown, re.M)
+    assert isinstance(here("stats", "--json").json["bytes_on_disk"], int)
+
+
+def test_help_begins_with_what_to_begin_with(here: Any) -> None:
+    out = here("--help").out
+    titles = [title for title in GROUPS if f"\n{title}:\n" in out]
+    assert titles == list(GROUPS) and titles[0] == "Start here"
+    from agent_memory.interfaces.cli import commands
+
+    grouped = [name for names in GROUPS.values() for name in names]
+    assert sorted(grouped) == sorted([*commands.top(), *OWN]), "every short command is in one group"
+    assert "\nMore:\n" not in out
+
+
+@pytest.mark.parametrize("words", [["--help"], ["recall", "--help"], ["rules", "--help"], ["forget", "--help"]])
+def test_help_is_as_wide_as_the_terminal(terminal: Any, words: list[str]) -> None:
+    widths = {}
+    for width in (60, 100, 160):
+        lines = terminal(*words, COLUMNS=str(width)).out.splitlines()
+        told = [line for line in lines if not line.startswith("    agent-memory ")]  # a line to copy is not broken
+        widths[width] = max(map(len, told))
+        assert widths[width] <= width
+    assert widths[60] < widths[100] < widths[160]
+
+
+def test_a_recall_prefers_where_you_are_a_little(here: Any, clone: Path) -> None:
+    here("add", "Deploys run from main", "--id", "here")
+    here("add", "Deploys run from main", "--id", "elsewhere", "--repository", "other")
+    first = [
+        here("recall", "deploys", *words, "--json").json["hits"][0]["record"]["id"] for words in ([], ["--global"])
+    ]
+    assert first == ["here", "elsewhere"], "of equals the newer comes first, unless one is from here"
