@@ -57,6 +57,7 @@ def described(home: object, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         headers = [*said, (b"authorization", key)]
         await app({**scope, "client": ("127.0.0.1", 50000), "headers": headers}, receive, send)
 
+    app.openapi()  # made before it is asked for: schemathesis does not wait long
     yield openapi.from_asgi("/openapi.json", from_here)
     service.close()
 
