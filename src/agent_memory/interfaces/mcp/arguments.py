@@ -12,7 +12,7 @@ from typing import Any
 
 from agent_memory.app.operations import Operation
 from agent_memory.app.registry import installed_kinds
-from agent_memory.interfaces.cli.moments import FORMS, parse
+from agent_memory.interfaces.cli.moments import FORMS, at_its_end, parse
 from agent_memory.interfaces.mcp import schemas
 from agent_memory.interfaces.mcp.places import whole
 from agent_memory.models.errors import InvalidInput
@@ -70,7 +70,7 @@ KINDS: Mapping[str, str] = MappingProxyType(
     }
 )
 UNTIL = frozenset({"until", "to", "end", "end_date", "to_date"})
-_ENDS = frozenset({"as_of", "valid_at", "valid_to"})
+_LOOKING_BACK = frozenset({"as_of", "valid_at"})
 _LEADING = re.compile(r"^(?:on|since|from|after|before|until|as of|at) (?:the )?")
 _WEEKDAY = re.compile(r"(?:mon|tues?|wed(?:nes)?|thu(?:rs?)?|fri|sat(?:ur)?|sun)(?:day)?")
 _DAY = re.compile(rf"today|yesterday|tomorrow|\d{{4}}-\d\d-\d\d|(?:last|next) {_WEEKDAY.pattern}")
@@ -147,8 +147,9 @@ def _moment(name: str, text: str, heard: Heard) -> str:
     said = _LEADING.sub("", " ".join(text.casefold().split()))
     said = f"last {said}" if _WEEKDAY.fullmatch(said) else _PARTS.get(said, said)
     try:
-        found = parse(said if said != text.casefold().strip() else text, heard.now)
-        if _DAY.fullmatch(said):
+        read = at_its_end if name in _LOOKING_BACK else parse
+        found = read(said if said != text.casefold().strip() else text, heard.now)
+        if name not in _LOOKING_BACK and _DAY.fullmatch(said):
             found = _of_day(found, name, heard)
     except (ValueError, OverflowError, OSError):
         raise InvalidInput(f"{name}: {text[:80]!r} is not a time", hint=f"use {FORMS}", field=name) from None
@@ -163,7 +164,4 @@ def _of_day(moment: datetime, name: str, heard: Heard) -> datetime:
     end = start + timedelta(days=1)
     if heard.names.get(name) in UNTIL:
         return end
-    if name not in _ENDS:
-        return start
-    today = start <= heard.now < end and name != "valid_to"
-    return heard.now if today else end - timedelta(microseconds=1)
+    return end - timedelta.resolution if name == "valid_to" else start

@@ -134,7 +134,7 @@ FACES: Mapping[str, Face] = MappingProxyType(
     {
         "recall": Face(
             "Search memory. Use it first, whenever earlier conversations, decisions, facts or wishes may matter. Gives "
-            "short hits with ids, best first; relevance below 0.2 rarely fits.",
+            "short hits with ids, best first, and leaves out what does not fit.",
             lambda: {
                 "query": _said("a question in plain words; without one, the newest are listed"),
                 "kind": _kinds(lambda name: installed_kinds()[name].searchable),
