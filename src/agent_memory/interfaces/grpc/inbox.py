@@ -1,4 +1,4 @@
-"""How much of what callers sent is held at once. How long a message is, gRPC knows only when it is there: the large ones
+"""How much of what callers sent is held at once. How long a message is, gRPC knows only when it is there: large ones
 share a room, and whoever finds none is told to come again. Who is slow to send takes nothing from others.
 """
 
