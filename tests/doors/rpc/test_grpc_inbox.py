@@ -32,8 +32,8 @@ class Sender:
         await self.sent.wait()
         yield self._body
 
-    async def call(self, inbox: Inbox, key: str | None = None) -> int:
-        async with inbox.message(self._messages(), key) as raw:
+    async def call(self, inbox: Inbox) -> int:
+        async with inbox.message(self._messages()) as raw:
             await self.answered.wait()
             return len(raw)
 
@@ -46,25 +46,6 @@ async def turns() -> None:
     """Until whoever can go on has gone on."""
     for _ in range(20):
         await asyncio.sleep(0)
-
-
-def test_so_many_messages_arrive_at_once_and_others_wait_their_turn() -> None:
-    async def told() -> None:
-        inbox, senders = Inbox(arriving=3, of_one=2), [Sender() for _ in range(6)]
-        keys = ["a", "a", "a", "b", "b", None]
-        running = [asyncio.ensure_future(one.call(inbox, key)) for one, key in zip(senders, keys, strict=True)]
-        await turns()
-        assert [one.asked.is_set() for one in senders] == [True, True, False, True, False, False], (
-            "two of one, three of all"
-        )
-        senders[0].sent.set()  # there, and not yet answered: it arrives no more
-        await turns()
-        assert sum(one.asked.is_set() for one in senders) == 4
-        for one in senders:
-            one.go()
-        assert await asyncio.gather(*running) == [1] * 6
-
-    asyncio.run(told())
 
 
 def test_large_messages_share_a_room_and_small_ones_need_none() -> None:
@@ -97,7 +78,7 @@ def test_large_messages_share_a_room_and_small_ones_need_none() -> None:
 def test_whoever_fails_leaves_the_place_too() -> None:
     async def told() -> None:
         large = 2 * SMALL_BYTES
-        inbox = Inbox(arriving=1, of_one=1, held=large)
+        inbox = Inbox(held=large)
         for _ in range(3):
             sender = Sender(b"x" * large)
             sender.sent.set()

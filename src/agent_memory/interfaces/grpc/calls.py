@@ -90,7 +90,7 @@ class _Route:
         async with _telling(context):
             claim = claimed(context)
             caller = await self.desk.run(self._identified, claim)
-            async with self.desk.inbox.message(messages, claim.token) as raw:
+            async with self.desk.inbox.message(messages) as raw:
                 return await self.desk.run(self._answered, caller, raw, carried(context))
         raise AssertionError("a call that failed was aborted")
 
@@ -117,7 +117,7 @@ class _Route:
             with self.desk.slot():
                 claim = claimed(context)
                 session = await self.desk.run(self._session, claim, carried(context))
-                async with self.desk.inbox.message(messages, claim.token) as raw:
+                async with self.desk.inbox.message(messages) as raw:
                     pages = self.method.stream.run(session, self._read(raw))
                 with self.desk.service.news.followed() if self.method.name == FOLLOWED else nullcontext() as follower:
                     while (page := await self.desk.run(self._page, pages)) is not None:
