@@ -40,6 +40,13 @@ FIXES = {
     "timezone_aware": "give it a time zone, for example datetime.now(timezone.utc)",
 }
 
+PLAINER = (
+    (re.compile(r"should be greater than or equal to (\S+)"), r"should be \1 or more"),
+    (re.compile(r"should be less than or equal to (\S+)"), r"should be at most \1"),
+    (re.compile(r"should be greater than (\S+)"), r"should be more than \1"),
+)
+"""Bounds as people say them."""
+
 
 def new_id() -> str:
     """26 characters: 48 bits of milliseconds, then 80 random bits; later ids sort later."""
@@ -205,7 +212,10 @@ def wrong(report: list[tuple[tuple[int | str, ...], str, str]]) -> tuple[str, st
     if len(named) > MOST_NAMED:
         named[MOST_NAMED:] = ["…"]
     fixes = [FIXES.get(sort, ""), f"{len(others)} more: {', '.join(named)}" if named else ""]
-    return ".".join(map(str, where)), said.removeprefix("Value error, "), "; ".join(filter(None, fixes))
+    said = said.removeprefix("Value error, ").removeprefix("Input ")
+    for theirs, ours in PLAINER:
+        said = theirs.sub(ours, said)
+    return ".".join(map(str, where)), said, "; ".join(filter(None, fixes))
 
 
 def now_utc() -> datetime:
