@@ -50,7 +50,15 @@ def test_recall_finds_it_and_says_why(here: Any, remembered: str) -> None:
     assert "similarity 0." in why
     found = here("recall", "which port is staging on?", "--k", "1", "--json").json
     assert found["hits"][0]["record"]["text"] == PORT
-    assert set(found["hits"][0]["why"]) == {"channels", "words", "dates", "entities", "similarity", "exact_key"}
+    assert set(found["hits"][0]["why"]) == {
+        "channels",
+        "words",
+        "dates",
+        "entities",
+        "similarity",
+        "exact_key",
+        "read_as",
+    }
     assert datetime.fromisoformat(found["hits"][0]["record"]["recorded_at"]).tzinfo
 
 

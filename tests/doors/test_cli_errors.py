@@ -21,7 +21,7 @@ PORT = "Staging listens on port 5433"
     [
         (["add", "x", "--kind", "nosuch"], 3, "there is no kind 'nosuch'"),
         (["add", "x", "--importance", "nan"], 2, "importance"),
-        (["add", "x", "--importance", "7"], 2, "outside 0 to 1"),
+        (["add", "x", "--importance", "7"], 2, "should be at most 1"),
         (["add", "x", "--importance", "much"], 2, "not a valid float"),
         (["add", "x", "--valid-from", "someday"], 2, "'someday' is not a moment"),
         (["add", "x", "--valid-from", "999999 weeks ago"], 2, "is not a moment"),
@@ -32,7 +32,7 @@ PORT = "Staging listens on port 5433"
         (["add", ""], 2, "text: is empty"),
         (["add", "a\udcffb"], 2, "lone surrogate"),
         (["add", "x", "--nosuch", "1"], 2, "--nosuch"),
-        (["list", "--limit", "0"], 2, "limit: 0"),
+        (["list", "--limit", "0"], 2, "limit: should be 1 or more"),
         (["recall"], 2, "QUERY"),
         (["recall", "x", "--as-of", "2026-13-45"], 2, "is not a moment"),
         (["show", "nosuch"], 3, "no record 'nosuch'"),

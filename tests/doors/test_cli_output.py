@@ -32,7 +32,7 @@ def test_text_comes_from_a_pipe(process: Any, here: Any) -> None:
     }
     assert process("add").code == 2
     ran = process("add", input=b"\xff\xfe")
-    assert (ran.code, "no UTF-8" in ran.err) == (2, True)
+    assert (ran.code, "not UTF-8" in ran.err) == (2, True)
     many = json.dumps([{"text": "one"}, {"text": "two", "kind": "decision"}])
     assert process("records", "add-many", "-", input=many).out.count("created") == 2
 

@@ -169,8 +169,8 @@ def test_heads_that_say_nothing(wire: Wire) -> None:
         b"NONSENSE\r\n\r\n",
         b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",  # TLS at a port that has none
         b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
-        b"GET / HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n\r\n",
-        b"GET / HTTP/9.9\r\nHost: localhost\r\n\r\n",
+        b"GET /v1/nowhere HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n\r\n",
+        b"GET /healthz/nowhere HTTP/9.9\r\nHost: localhost\r\n\r\n",
         b"POST /v1/records HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\n\r\n{}",
         b"POST /v1/records HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}}",
         b"GET /v1/records HTTP/1.1\r\nHost: localhost\r\nX-Memory-User: a\x00b\r\n\r\n",

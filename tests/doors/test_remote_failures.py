@@ -94,7 +94,7 @@ def test_somebody_else_who_answers_is_told_apart() -> None:
         (404, b"<html>", StoreError, "status 404 .*is it an agent-memory server"),
         (404, b'{"code": "no_such_path", "detail": "Not Found"}', StoreError, "leave out what follows, such as /v1"),
         (500, b"Internal Server Error", StoreError, "status 500 .*its log"),
-        (200, b"<html>", StoreError, "cannot be read .*same on both sides"),
+        (200, b"<html>", StoreError, "cannot be read .*same version of agent-memory"),
         (200, b'[{"from": "the future"}]', StoreError, "cannot be read"),
         (307, b"", StoreError, "status 307"),
         (418, b'{"code": "new", "detail": "no tea", "hint": "coffee"}', InvalidInput, r"no tea \(coffee\)"),

@@ -140,4 +140,4 @@ def test_no_preference_makes_git_run_anything(upstream: Any, tmp_path: Path) -> 
     assert applied["config"] == {"user.name": "Ada"} and len(applied["skipped"]) == 7
     settings = upstream.git("config", "--local", "--list")
     assert "canary" not in settings and "sshcommand" not in settings.lower()
-    assert "no git repository" in say("rules", "apply", os.fspath(tmp_path), fails=True)
+    assert "not in a git repository" in say("rules", "apply", os.fspath(tmp_path), fails=True)

@@ -24,7 +24,7 @@ def test_an_old_store_that_cannot_be_written_says_so(memory: AgentMemory, monkey
     scripts = schema.migrations()
     monkeypatch.setattr(schema, "migrations", lambda: {**scripts, max(scripts) + 1: "create table more (x);"})
     monkeypatch.setattr(os, "access", lambda *_: False)
-    with pytest.raises(StoreError, match="read-only, and its schema is of version"):
+    with pytest.raises(StoreError, match="read-only, and its schema has version"):
         AgentMemory(user_id="ada")
 
 

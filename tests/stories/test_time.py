@@ -147,6 +147,7 @@ UNTIMED = {
     "rules.log": "is about files, whose versions git keeps",
     "rules.prompt": "is about files, whose versions git keeps",
     "rules.read": "is about files, whose versions git keeps",
+    "records.resolve": "names records, whenever they held",
     "upkeep.stats": "counts what is there",
     "vectors.query": "has no versions",
 }

@@ -112,7 +112,7 @@ def _read(line: bytes) -> dict[str, Any] | None:
     try:
         found = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise InvalidInput(f"no JSON: {error}", hint="one JSON object a line") from None
+        raise InvalidInput(f"not JSON: {error}", hint="one JSON object a line") from None
     if not isinstance(found, dict):
         raise InvalidInput("not a JSON object", hint='such as {"text": "…"}')
     if JOIN in str(found.get("key")):

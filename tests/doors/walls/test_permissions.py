@@ -118,7 +118,9 @@ def test_every_operation_asks_for_its_permission(
         if operation.name not in ENDING or permission is not Permission.ADMIN:
             told += way.call(own, operation, arguments)
         seq, said = head(store), way.bare(other, operation)
-        assert ("unauthenticated" if key is None else "not of the tenant") in said, f"{operation.name}: {said[:500]}"
+        assert ("unauthenticated" if key is None else "does not belong to the tenant") in said, (
+            f"{operation.name}: {said[:500]}"
+        )
         told += said + way.call(other, operation, arguments)
         assert head(store) == seq, f"{operation.name} of another tenant wrote"
         assert not any(secret in told for secret in foreign), f"{operation.name} told: {told[:2000]}"

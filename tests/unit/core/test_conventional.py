@@ -45,7 +45,7 @@ BAD = [
     ("feat(): x", "the scope `()`"),
     ("feat( a): x", "the scope"),
     ("feat (a): x", "has no type"),
-    ("1feat: x", "is no noun"),
+    ("1feat: x", "is not a noun"),
     ("feat: x\nbody at once", "the second line must be empty"),
     ("feat: x\n\nBreaking change: y", "must be in capitals"),
     ("feat: x\n\nBREAKING CHANGE y: z\n\nBREAKING CHANGE:", "needs a colon, a space and what breaks"),

@@ -80,7 +80,7 @@ class User(Namespace):
 
     @operation("user.context", "GET /user", command="whoami", toolset="memory://user")
     def context(self, **at: Unpack[Moments]) -> dict[str, Any]:
-        """Everything about the user in one dict: user, preferences, expertise, interests.
+        """Everything about the user at once: name, preferences, expertise, interests.
 
         The user's `name` is the preference `user` / `name`, where there is one; `last_active` is the time of the newest
         memory.

@@ -95,7 +95,7 @@ def call(service: Service, tool: Tool, caller: Caller, given: Mapping[str, Any])
             content=[types.TextContent(type="text", text=written(answer))], structured_content=answer
         )
     except AgentMemoryError as error:
-        return failed(_told(tool, error.to_dict(), heard)) if tool.toolset != COMPAT else compat.failed(error)
+        return failed(_told(tool, error.to_dict(), heard, given)) if tool.toolset != COMPAT else compat.failed(error)
     except Abandoned:
         raise
     except Exception as error:  # the door: an agent gets a sentence, the log the rest
@@ -111,14 +111,14 @@ def failed(problem: Mapping[str, str]) -> types.CallToolResult:
     )
 
 
-def _told(tool: Tool, problem: dict[str, str], heard: Heard) -> dict[str, str]:
+def _told(tool: Tool, problem: dict[str, str], heard: Heard, given: Mapping[str, Any]) -> dict[str, str]:
     """In the words of whoever called: the tool and its arguments, not the operation, and tools instead of commands."""
     message = problem["message"]
     for operation in tool.actions.values():
         message = message.removeprefix(f"{operation.name}.")
     told = {**problem, "message": message}
     if field := problem.get("field"):
-        told["field"] = heard.names.get(field) or _shown(tool, field)
+        told["field"] = heard.names.get(field) or (field if field in given else _shown(tool, field))
         if message.startswith(f"{field}:"):
             told["message"] = told["field"] + message.removeprefix(field)
     if "hint" in problem:

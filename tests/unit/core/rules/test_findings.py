@@ -222,9 +222,9 @@ def test_broken_front_matter_is_a_finding_and_the_page_works(front: str) -> None
         "- " * 100_000,
         "".join(f"{'  ' * depth}- x\n" for depth in range(600)),
         "#",
-        "# Rules\n" + "- **a** (deny) x\n" * 15_000,
-        "# Rules\n" + "- x\n" * 15_000,
-        "# Skills\n" + "- x\n" * 15_000,
+        "# Rules\n" + "- **a** (deny) x\n" * 5_000,
+        "# Rules\n" + "- x\n" * 5_000,
+        "# Skills\n" + "- x\n" * 5_000,
         "# Rules\n\n- " + "*_" * 200_000,
         "# Rules\n\n- " + "`" * 200_000 + "\n- " + "[" * 200_000,
         "# Rules\n\n- **a** (deny) x\n  - command: " + "`a` " * 4_000,
@@ -249,7 +249,7 @@ def test_broken_front_matter_is_a_finding_and_the_page_works(front: str) -> None
 )
 def test_a_hostile_page_is_read_in_bounded_time(text: str) -> None:
     page = read(OWN, text)
-    assert len(page.findings) <= 40_000
+    assert len(page.findings) <= 13_500
     assert growth(lambda page: read(OWN, page), text) < 10
 
 

@@ -58,7 +58,7 @@ def parsed(text: str | bytes, what: str) -> Any:
         whole = said.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
         return found if said == whole else json.loads(whole)
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"{what} no JSON ({error})") from None
+        raise ValueError(f"{what} not JSON ({error})") from None
 
 
 def form_of(told: Mapping[str, Any]) -> str:
