@@ -238,8 +238,8 @@ class Graph(Namespace):
     def load(self, text: str, skip_bad: bool = False) -> Imported:
         """Take over the JSONL file of the official MCP memory server, all of it or nothing. Twice is the same as once.
 
-        Entities that are known by name and type get the observations that are new. Lines that are no entity and no
-        relation are named by number, and nothing is written unless `skip_bad`.
+        Entities that are known by name and type get the observations that are new. Lines that are neither an entity nor
+        a relation are named by number, and nothing is written unless `skip_bad`.
         """
         nodes, edges, wrong = parsed(text)
         if wrong and not skip_bad:

@@ -61,7 +61,7 @@ def hinted(hint: str) -> str:
     return _COMMAND.sub(lambda found: DOING.get(found[1]) or f"{found[0]} (ask the user to run it)", hint)
 
 
-_FOR_A_SHELL = re.compile(r" *(?:\(can be given several times\)|\[default: [^]]*\])")
+_FOR_A_SHELL = re.compile(r" *(?:\(repeatable\)|\[default: [^]]*\])")
 _ABOUT: Mapping[str, str] = MappingProxyType(
     {
         "records.forget ids": "the ids of what must go",
