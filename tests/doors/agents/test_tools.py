@@ -82,7 +82,8 @@ def test_words_are_for_a_model_and_not_for_a_shell(inside: Any) -> None:
     kinds = set(installed_kinds())
     for tool in inside(Client.list_tools, "all").tools:
         said = json.dumps([tool.description, tool.input_schema], ensure_ascii=False)
-        assert not re.search(r"several times|repeatable|\[default|AGENT_MEMORY|`agent-memory|date-time|insight …", said), tool.name
+        shell = r"several times|repeatable|\[default|AGENT_MEMORY|`agent-memory|date-time|insight …"
+        assert not re.search(shell, said), tool.name
         assert all(abs(int(number)) < 2**53 for number in re.findall(r"-?\d{15,}", said)), tool.name
         for name, one in tool.input_schema["properties"].items():
             assert one.get("description") != name.replace("_", " "), (tool.name, name)
