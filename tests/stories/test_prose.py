@@ -47,6 +47,14 @@ def test_an_alert_finds_the_runbook_before_the_chat_of_its_day(mixed: AgentMemor
     assert found[0].relevance > asked.hits[[hit.id for hit in asked].index("runbook")].relevance
 
 
+def test_what_fits_prose_need_not_repeat_it(mixed: AgentMemory) -> None:
+    mixed.records.add("Ana likes green tea", id="tea")
+    fits = {hit.id: hit for hit in mixed.recall(ALERT)}
+    assert fits["runbook"].fits and fits["runbook"].relevance > 2 * fits["tea"].relevance
+    assert not fits["tea"].fits
+    assert "inodes" in mixed.assemble_context(ALERT, max_tokens=500).text
+
+
 def test_words_count_as_much_as_meaning_unless_the_recipe_says_otherwise(mixed: AgentMemory) -> None:
     def best(**changes: object) -> dict[str, float]:
         hits = mixed.recall(ALERT, recipe=DEFAULT.model_copy(update=changes))

@@ -33,7 +33,7 @@ LITTLE_SPACE, NO_SPACE = 1024 * MEGABYTE, 50 * MEGABYTE
 RERANK_SECONDS = 10.0
 RESET_FIXED = (((3, 44, 6), (3, 45, 0)), ((3, 50, 7), (3, 51, 0)))  # older branches that got the cure, too
 RESET_BUG = "it has the WAL-reset bug: two processes that write at the same instant can, very rarely, damage the store"
-RESET_FIX = "use a Python with SQLite 3.51.3 or newer (3.50.7 and 3.44.6 are mended, too), and keep exports until then"
+RESET_FIX = "use a Python with SQLite 3.51.3 or newer (3.50.7 and 3.44.6 are fixed, too), and keep exports until then"
 
 
 def examine(store: str | None = None) -> list[Check]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from agent_memory.core.write.graphdraft import ABOUT, MENTIONED
@@ -40,6 +40,24 @@ class Look:
     def links(self, ids: Sequence[str]) -> list[Link]:
         return self.records.links(self.view, ids) if ids else []
 
+    def relations(self, names: Sequence[str]) -> dict[Edge, list[Link]]:
+        """The relations between entities of these names, created or mentioned."""
+        records = [*self.named(names), *self.named(names, mentioned=True)]
+        called = {record.id: record.payload["name"] for record in records}
+        found: dict[Edge, list[Link]] = {}
+        for link in self.links(list(called)):
+            if link.source_id in called and link.target_id in called:
+                edge = Edge(source=called[link.source_id], target=called[link.target_id], relation_type=link.type)
+                found.setdefault(edge, []).append(link)
+        return found
+
+    def left_alone(self, mentioned: Sequence[Record], gone: Collection[tuple[str, str, str]]) -> list[str]:
+        """Those of the mentioned that no relation names any more when these are gone."""
+        named = {
+            end for link in self.links([one.id for one in mentioned]) if link.ends not in gone for end in link.ends[:2]
+        }
+        return [one.id for one in mentioned if one.id not in named]
+
     def observations(self, ids: Sequence[str]) -> dict[str, list[Record]]:
         """The facts about each of these entities, in the order in which they were told."""
         about = [link for link in self.links(ids) if link.type == ABOUT and link.target_id in set(ids)]
@@ -50,8 +68,11 @@ class Look:
                 told.setdefault(link.target_id, {})[link.source_id] = facts[link.source_id]
         return {id: sorted(several.values(), key=lambda fact: fact.seq) for id, several in told.items()}
 
-    def around(self, entities: Sequence[Record], mentioned: Sequence[Record] = ()) -> KnowledgeGraph:
-        """These entities, and the relations that start or end at one of them, or at one of those `mentioned`."""
+    def around(self, entities: Sequence[Record], mentioned: Sequence[Record] | None = None) -> KnowledgeGraph:
+        """These entities, and the relations that start or end at one of them, or at one of those `mentioned`: those of
+        the same names, unless they are given."""
+        if mentioned is None:
+            mentioned = self.named([record.payload["name"] for record in entities], mentioned=True)
         ids = [record.id for record in entities]
         links = self.links([*ids, *(record.id for record in mentioned)])
         ends = {end for link in links for end in (link.source_id, link.target_id)}
@@ -66,20 +87,23 @@ class Look:
                 )
                 for record in entities
             ],
-            relations=[
-                Edge(source=names[link.source_id], target=names[link.target_id], relation_type=link.type)
-                for link in links
-                if link.source_id in names and link.target_id in names
-            ],
+            relations=list(
+                dict.fromkeys(
+                    Edge(source=names[link.source_id], target=names[link.target_id], relation_type=link.type)
+                    for link in links
+                    if link.source_id in names and link.target_id in names
+                )
+            ),
         )
 
     def _standing(self, ids: Iterable[str], kind: str) -> dict[str, Record]:
         found = self.records.get(self.view, sorted(set(ids)))
-        return {one.id: one for one in found if one.kind == kind and _stands(one)}
+        stands = [one for one in found if one.status == Status.ACTIVE or is_mention(one)]
+        return {one.id: one for one in stands if one.kind == kind}
 
 
 _MENTIONED = Filter(kinds=("entity",), statuses=(Status.ARCHIVED,), fields=(("type", MENTIONED),))
 
 
-def _stands(record: Record) -> bool:
-    return record.status == Status.ACTIVE or (record.status, record.payload.get("type")) == (Status.ARCHIVED, MENTIONED)
+def is_mention(record: Record) -> bool:
+    return (record.status, record.payload.get("type")) == (Status.ARCHIVED, MENTIONED)

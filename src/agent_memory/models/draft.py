@@ -36,7 +36,7 @@ class Draft:
 
     @classmethod
     def of(cls, record: Record) -> Draft:
-        """The same again, for a correction. Its key is left to its kind."""
+        """The same again, but for its key, which its kind makes anew."""
         standing = ("conversation_id", "repository", "status", "importance", "confidence", "source")
         return cls(
             kind=record.kind,

@@ -53,6 +53,11 @@ class Link(Model):
     weight: Unit = 1.0
     properties: dict[str, Any] = Field(default_factory=dict)
 
+    @property
+    def ends(self) -> tuple[str, str, str]:
+        """Which link it is: its source, its target and its type."""
+        return self.source_id, self.target_id, self.type
+
 
 class Record(Model):
     """One version of one memory, as a reader sees it.

@@ -12,7 +12,8 @@ from hypothesis import strategies as some
 from mcp import Client
 
 from agent_memory import AgentMemory
-from agent_memory.models.errors import InvalidInput, NotFound
+from agent_memory.models import Entity
+from agent_memory.models.errors import Conflict, InvalidInput, NotFound
 from agent_memory.models.graph import Edge, Node, Observing, Unobserving
 
 NINE = (
@@ -171,6 +172,65 @@ def test_an_entity_that_only_a_relation_names_is_shown_by_nothing_else(memory: A
     memory.graph.create_relations([Edge(source="Eve", target="Ada", relation_type="watches")])
     memory.graph.delete_entities(["Eve", "Bob"])
     assert memory.graph.read().relations == [] and memory.upkeep.verify().ok
+
+
+def test_what_is_only_mentioned_goes_with_its_last_relation(memory: AgentMemory) -> None:
+    def kept() -> list[str]:
+        return [one.text for one in memory.records.find(kind="entity", status="archived")]
+
+    secret = Edge(source="Ada", target="Secret Person", relation_type="knows")
+    other = Edge(source="Eve", target="Secret Person", relation_type="knows")
+    memory.graph.create_entities([Node(name=name, entity_type="person", observations=[]) for name in ("Ada", "Eve")])
+    memory.graph.create_relations([secret, other])
+    memory.graph.delete_relations([secret])
+    assert kept() == ["Secret Person"]
+    memory.graph.delete_entities(["Eve"])
+    assert kept() == []
+    memory.graph.create_relations([secret])
+    assert memory.graph.delete_entities(["Secret Person"]).message == "Entities deleted successfully"
+    assert kept() == [] and memory.graph.read().relations == []
+
+
+def test_an_entity_that_others_make_takes_over_the_relations_of_its_mention(memory: AgentMemory) -> None:
+    knows = Edge(source="Ada", target="Bob", relation_type="knows")
+    memory.graph.create_relations([knows])
+    memory.upsert_entity(Entity(name="Bob", type="person"))
+    assert memory.graph.open(["Bob"]).relations == [knows]
+    assert memory.graph.create_relations([knows]).relations == []
+    assert memory.graph.load(json.dumps({"type": "relation", **WORKS, "to": "Bob"})).relations == 1
+    assert memory.graph.delete_relations([knows]).message == "Relations deleted successfully"
+    assert [one.relation_type for one in memory.graph.read().relations] == ["works_at"]
+
+
+def test_archived_and_mentioned_again_and_again(memory: AgentMemory) -> None:
+    node = Node(name="Ada", entity_type="person", observations=[])
+    knows = Edge(source="Eve", target="Ada", relation_type="knows")
+    for _ in range(3):
+        assert memory.graph.create_entities([node]).entities == [node]
+        for one in memory.records.find(kind="entity"):
+            memory.records.amend(one.id, status="archived")
+        memory.graph.create_relations([knows])
+    assert memory.graph.create_entities([node]).entities == [node]
+    assert memory.graph.open(["Ada"]).relations == [knows]
+
+
+def test_nobody_is_kept_from_deleting_by_what_all_users_share(home: Path) -> None:
+    with AgentMemory("*", shared=True) as everybody:
+        everybody.graph.create_relations([Edge(source="Foo", target="Bar", relation_type="near")])
+    with AgentMemory("bob") as memory:
+        memory.graph.create_entities([Node(name="Foo", entity_type="thing", observations=[])])
+        assert memory.graph.delete_entities(["Foo"]).message == "Entities deleted successfully"
+
+
+def test_an_entity_with_another_spelling_can_be_corrected(memory: AgentMemory) -> None:
+    memory.graph.create_entities([Node(name=name, entity_type="person", observations=[]) for name in ("Ab", "ab")])
+    small = memory.records.find(kind="entity", fields={"name": "ab"})[0]
+    memory.records.edit(small.id, payload={"description": "small"})
+    assert memory.records.get(small.id).key == small.key
+    with pytest.raises(Conflict):
+        first = memory.records.find(kind="entity", fields={"name": "Ab"})[0]
+        memory.upsert_entity(Entity(name="Taken", type="person"))
+        memory.records.edit(first.id, payload={"name": "Taken"})
 
 
 def test_observations_go_in_one_change(memory: AgentMemory, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,13 +14,14 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Unpack
 
-from agent_memory.app.look import Look
+from agent_memory.app.look import Look, is_mention
 from agent_memory.app.namespaces.asking import Moments
 from agent_memory.app.operations import Namespace, Permission, operation
 from agent_memory.core.write.commit import How, commit, connect, until_settled
 from agent_memory.core.write.forget import forget
 from agent_memory.core.write.graphdraft import ABOUT, mention, mention_key, observation, spelled_key
 from agent_memory.core.write.graphfile import called, merged, parsed
+from agent_memory.core.write.normalise import again
 from agent_memory.models.draft import Draft
 from agent_memory.models.errors import InvalidInput, NotFound
 from agent_memory.models.graph import (
@@ -85,14 +86,13 @@ class Graph(Namespace):
 
         def attempt(known: dict[str, str]) -> Edges:
             drafts, expect, ids = self._mentions(names, known)
-            wanted = {_ends(_link(one, ids)): one for one in relations}
-            there = {_ends(link) for link in self._look().links(list(known.values()))}
-            new = {ends: one for ends, one in wanted.items() if ends not in there}
+            there = self._look().relations(names)
+            new = [one for one in dict.fromkeys(relations) if one not in there]
             if new:
                 client = self._client
-                how = How(embed=False, expect=expect, changes=[connect(_link(one, ids)) for one in new.values()])
+                how = How(embed=False, expect=expect, changes=[connect(_link(one, ids)) for one in new])
                 commit(client.runtime.writing, drafts, client.author(), client.now(), how)
-            return Edges(relations=list(new.values()))
+            return Edges(relations=new)
 
         return until_settled(attempt, lambda: self._known(names))
 
@@ -131,15 +131,18 @@ class Graph(Namespace):
         """Delete multiple entities and their associated relations from the knowledge graph.
 
         They are forgotten for real, with the observations about them alone."""
-        found = self._look().named(entity_names)
-        gone = {record.id for record in [*found, *self._look().named(entity_names, mentioned=True)]}
-        facts = [fact for several in self._look().observations(list(gone)).values() for fact in several]
+        look, user = self._look(), self._client.scope.user
+        found = look.named(entity_names)
+        mentioned = [one for one in look.named(entity_names, mentioned=True) if one.scope.user == user]
+        gone = {record.id for record in [*found, *mentioned]}
+        gone |= set(self._unnamed([link for link in look.links(list(gone)) if link.type != ABOUT]))
+        facts = [fact for several in look.observations(list(gone)).values() for fact in several]
         alone = [fact.id for fact in facts if gone.issuperset(fact.payload.get("entity_ids", ()))]
         if gone:
             client = self._client
             client.runtime.receipts.flush()
             forget(client.runtime.store.records, [*gone, *alone], client.author(), client.now())
-        known = {record.payload["name"] for record in found}
+        known = {record.payload["name"] for record in [*found, *mentioned]}
         absent = [name for name in entity_names if name not in known]
         if not absent:
             return Deleted(success=True, message="Entities deleted successfully")
@@ -192,17 +195,19 @@ class Graph(Namespace):
     def delete_relations(self, relations: list[Edge]) -> Deleted:
         """Delete multiple relations from the knowledge graph.
 
-        They end; that they were stays in the journal."""
-        ids = self._known(_names(relations))
-        asked = {(ids.get(one.source), ids.get(one.target), one.relation_type) for one in relations}
-        ends = [link for link in self._look().links(list(ids.values())) if _ends(link) in asked]
+        They end; that they were stays in the journal. What only they mentioned is forgotten."""
+        known = self._look().relations(_names(relations))
+        found = [one for one in relations if one in known]
+        ends = [link for one in dict.fromkeys(found) for link in known[one]]
         if ends:
             client = self._client
-            changes = [Disconnect(*_ends(link)) for link in ends]
+            client.runtime.receipts.flush()
+            changes: list[Change] = [Disconnect(*link.ends) for link in ends]
+            changes += [Erase(id) for id in self._unnamed(ends)]
             client.runtime.store.records.apply(changes, author=client.author(), now=client.now())
-        if len(ends) == len(relations):
+        if len(found) == len(relations):
             return Deleted(success=True, message="Relations deleted successfully")
-        count = f"Deleted {len(ends)} of {len(relations)} relations."
+        count = f"Deleted {len(found)} of {len(relations)} relations."
         return Deleted(success=True, message=f"{count} The rest matched nothing.")
 
     @operation("graph.read", "GET /graph", toolset="compat/read_graph memory://knowledge-graph")
@@ -262,7 +267,8 @@ class Graph(Namespace):
         ends = _names(edges)
         mentions, expected, ids = self._mentions(ends, made | self._known(ends))
         client = self._client
-        changes = [connect(_link(one, ids)) for one in edges]
+        there = self._look().relations(ends)
+        changes = [connect(_link(one, ids)) for one in edges if one not in there]
         how = How(embed=False, expect=[*expect, *expected], changes=changes)
         applied = commit(client.runtime.writing, [*drafts, *mentions], client.author("import"), client.now(), how)
         kinds = [part for draft in drafts for part in (draft.kind, *("about" for _ in draft.links))]
@@ -274,7 +280,7 @@ class Graph(Namespace):
             entities=len(new),
             observations=fresh["fact"],
             relations=fresh["relation"],
-            known=len(old) + told - fresh["fact"] - fresh["relation"],
+            known=len(old) + len(edges) - len(changes) + told - fresh["fact"] - fresh["relation"],
             bad=[],
         )
 
@@ -303,7 +309,7 @@ class Graph(Namespace):
         if key in taken or stands or (old and mentioned):
             key = spelled_key(node)
             old = own(key=key)
-        return key, mentioned or old
+        return key, old or mentioned
 
     def _mentions(
         self, names: Sequence[str], known: dict[str, str]
@@ -324,11 +330,19 @@ class Graph(Namespace):
             if old is None:
                 changes.append(Erase(id, with_derived=True))
                 continue
-            drafts.append(replace(Draft.of(old), payload={**old.payload, "entity_ids": others}))
+            drafts.append(replace(again(old, client.runtime.kinds), payload={**old.payload, "entity_ids": others}))
             expect.append(Expect(old.version, id=id))
             changes += [Disconnect(id, entity, ABOUT) for entity in gone[id]]
         for author, (drafts, expect, changes) in writes.items():
             commit(client.runtime.writing, drafts, author, client.now(), How(expect=expect, changes=changes))
+
+    def _unnamed(self, gone: Sequence[Link]) -> list[str]:
+        """What this user's relations mention, and nothing any more when these are gone."""
+        ends = {end for link in gone for end in (link.source_id, link.target_id)}
+        look = self._look()
+        records = self._client.runtime.store.records.get(look.view, sorted(ends))
+        mentioned = [one for one in records if is_mention(one) and one.scope.user == self._client.scope.user]
+        return look.left_alone(mentioned, {link.ends for link in gone})
 
     def _look(self, **at: Unpack[Moments]) -> Look:
         return Look(self._client.runtime.store.records, self._client.view(at.get("as_of"), at.get("valid_at")))
@@ -352,10 +366,6 @@ def _over(record: Record, now: datetime) -> bool:
 
 def _link(edge: Edge, ids: Mapping[str, str]) -> Link:
     return Link(source_id=ids[edge.source], target_id=ids[edge.target], type=edge.relation_type)
-
-
-def _ends(link: Link) -> tuple[str, str, str]:
-    return link.source_id, link.target_id, link.type
 
 
 def _names(edges: Iterable[Edge]) -> list[str]:

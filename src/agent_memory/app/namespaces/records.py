@@ -10,6 +10,7 @@ from agent_memory.app.namespaces.sweeping import Sweeping
 from agent_memory.app.operations import TABLE, Permission, operation
 from agent_memory.core.write.commit import How, Revision, commit, commit_after_reading, connect, once
 from agent_memory.core.write.forget import forget
+from agent_memory.core.write.normalise import again
 from agent_memory.models.draft import Draft
 from agent_memory.models.errors import Changed, InvalidInput, NotFound
 from agent_memory.models.kinds.kind import fold
@@ -109,11 +110,8 @@ class Records(Sweeping):
         """One record by its id, as it is now or as of a moment."""
         found = self._client.runtime.store.records.get(self._client.view(as_of, valid_at), [id])
         if not found:
-            raise NotFound(
-                f"no record {id!r} that held at that moment",
-                hint="`agent-memory history ID` shows all versions",
-                field="id",
-            )
+            moment = " that held at that moment" if as_of or valid_at else ""
+            raise NotFound(f"no record {id!r}{moment}", hint="`agent-memory history ID` shows all versions", field="id")
         return found[0]
 
     @operation("records.resolve", "GET /ids/{prefix}")
@@ -226,7 +224,7 @@ class Records(Sweeping):
                     field="if_version",
                 )
             draft = replace(
-                Draft.of(old),
+                again(old, client.runtime.kinds),
                 text=old.text if text is None else text,
                 payload={**old.payload, **(payload or {})},
                 valid_from=valid_from or old.valid_from,

@@ -10,6 +10,8 @@ cannot tell. Each piece of evidence adds to the odds that the text is what was a
 - Said by another than whom the question names; not of the date it names, or another version of the same held then; a
   question itself.
 
+Prose says much that no answer repeats: it may have a few of its words, and its names and codes need not be there.
+
 Statistics begin with those of `USUAL` texts that have nothing to do with the question: they hold in a store of one.
 
 The weights were learned on the dev half of our own operations evaluation (benchmarks/abstention.py), and rounded.
@@ -38,6 +40,7 @@ NO_EVIDENCE = -1.25
 NEAR, WORDS, NAMES, UNSEEN, OTHER_SPEAKER, OTHER_DATE, ASKS = 0.45, 2.85, -1.0, -1.75, -0.5, -0.75, -1.2
 USUAL, MEAN, SPREAD = 100, 0.12, 0.10  # cosines of a question with texts that have nothing to do with it
 SHORTEST = 3  # characters of a code; "5" is a number
+MOST_IN_PROSE = 8  # telling words of a paragraph that a text about it can be asked to have
 HOLDS = 0.25  # from here on, a text is of the date that the question names
 
 _CODE = re.compile(r"[\d_@]|\w\w\.\w\w")
@@ -70,11 +73,12 @@ def reasons(evidence: Evidence) -> dict[str, Numbers]:
     if evidence.held is not None:
         wrong_date |= evidence.held == 0
     by_another = (pool.conversations > 0) & (evidence.marked(tuple(named)) == 0) & bool(named)
+    prose = asked.read_as == "prose"
     return {
         "near": NEAR * _unusual(evidence),
-        "words": WORDS * _covered(places, telling),
-        "names": NAMES * (1 - _covered(places, telling * names)) * bool(names.any()),
-        "unseen": np.full(len(of_date), UNSEEN * _unseen(evidence, unwritten)),
+        "words": WORDS * np.minimum(_covered(places, telling, MOST_IN_PROSE if prose else None), 1.0),
+        "names": NAMES * (1 - _covered(places, telling * names)) * bool(names.any() and not prose),
+        "unseen": np.full(len(of_date), UNSEEN * (not prose and _unseen(evidence, unwritten))),
         "speaker": OTHER_SPEAKER * by_another.astype(np.float64),
         "date": OTHER_DATE * wrong_date.astype(np.float64),
         "question": ASKS * evidence.marked(asked.asking),
@@ -140,11 +144,12 @@ def _places(evidence: Evidence, unwritten: dict[str, Flags]) -> list[tuple[float
     return places
 
 
-def _covered(places: list[tuple[float, Sets]], weights: Numbers) -> Numbers:
-    """The share of the words' weight that is there: a table of what each byte of words weighs, looked up."""
+def _covered(places: list[tuple[float, Sets]], weights: Numbers, most: int | None = None) -> Numbers:
+    """The share of the words' weight that is there: a table of what each byte of words weighs, looked up. With `most`,
+    of the weight of that many words."""
     import numpy as np
 
-    total, width = float(weights.sum()), places[0][1].shape[1]
+    total, width = float(np.sort(weights)[::-1][:most].sum()), places[0][1].shape[1]
     padded = np.zeros(8 * width)
     padded[: len(weights)] = weights / total if total > 0 else 0.0
     bits = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little")

@@ -13,7 +13,7 @@ from typing import TypeVar
 from agent_memory.core.write.embed import Embedding
 from agent_memory.core.write.normalise import SALT_BYTES, normalise, unit_interval
 from agent_memory.models.draft import Draft
-from agent_memory.models.errors import Conflict, InvalidInput
+from agent_memory.models.errors import Changed, InvalidInput
 from agent_memory.models.kinds.conversation import turn_key
 from agent_memory.models.kinds.kind import Kind, canonical_json
 from agent_memory.models.model import clean_name
@@ -90,15 +90,15 @@ def commit_after_reading(writing: Writing, read: Callable[[], Revision], now: in
 
 
 def until_settled(attempt: Callable[[R], T], read: Callable[[], R]) -> T:
-    """Try again after a conflict, with what `read` gives then, a little later each time, so that many writers of one
-    thing all get their turn."""
+    """Try again when something changed meanwhile, with what `read` gives then, a little later each time, so that many
+    writers of one thing all get their turn."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     wait = 0.001
     while True:
         present = read()
         try:
             return attempt(present)
-        except Conflict:
+        except Changed:
             if time.monotonic() > deadline:
                 raise
         time.sleep(random.uniform(0, wait))  # noqa: S311

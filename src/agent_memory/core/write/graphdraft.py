@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from agent_memory.core.write.commit import SELF
+from agent_memory.core.write.normalise import OBSERVED
 from agent_memory.models.draft import Draft
 from agent_memory.models.graph import Node
 from agent_memory.models.kinds.kind import fold
@@ -24,7 +25,7 @@ def observation(entity_id: str, text: str) -> Draft:
         kind="fact",
         text=text,
         payload={"entity_ids": [entity_id]},
-        key=f"graph {entity_id} {_digest(text)}",
+        key=f"{OBSERVED}{entity_id} {_digest(text)}",
         source="extraction",
         confidence=0.8,
         links=(Link(source_id=SELF, target_id=entity_id, type=ABOUT),),

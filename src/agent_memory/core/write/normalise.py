@@ -6,6 +6,7 @@ import json
 import math
 import secrets
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -17,11 +18,12 @@ from agent_memory.models.kinds.conversation import turn_key
 from agent_memory.models.kinds.kind import Kind, canonical_json, checked_key
 from agent_memory.models.model import aware_utc, clean_name, clean_text, new_id
 from agent_memory.models.moment import to_micros
-from agent_memory.models.record import LONGEST_TEXT, Status
+from agent_memory.models.record import LONGEST_TEXT, Record, Status
 from agent_memory.ports.changes import Content, Derived, Put, State
 from agent_memory.ports.records import Deriver
 
 SALT_BYTES = 16
+OBSERVED = "graph "  # how the keys of observations begin; the rest is made from their text
 T = TypeVar("T")
 
 
@@ -61,6 +63,16 @@ def normalise(draft: Draft, kinds: Mapping[str, Kind], now: int) -> Put:
         succeeds=kind.succeeds,
         dated=draft.dated,
     )
+
+
+def again(record: Record, kinds: Mapping[str, Kind]) -> Draft:
+    """The same again, for a correction. A key that a caller gave stays; one that is made from what a record says
+    follows that."""
+    draft, kind = Draft.of(record), kinds.get(record.kind)
+    if record.key is None or kind is None or record.key == natural_key(kind, draft, draft.payload):
+        return draft
+    made = "\x1f" in record.key or (record.kind == "fact" and record.key.startswith(OBSERVED))
+    return draft if made else replace(draft, key=record.key)
 
 
 def natural_key(kind: Kind, draft: Draft, payload: dict[str, Any]) -> str | None:

@@ -116,7 +116,7 @@ def _too_many(context: click.Context, rest: list[str], given: list[str]) -> clic
     takes = [param for param in context.command.params if isinstance(param, click.Argument)]
     names = " ".join(str(param.name).upper() + ("..." if param.nargs == -1 else "") for param in takes)
     extra = " ".join(repr(one_line(word)) for word in rest)
-    error = click.UsageError(f"{context.info_name} takes {names or 'no arguments'}: {extra} is too much", context)
+    error = click.UsageError(f"{context.info_name} takes {names or 'no arguments'}: unexpected {extra}", context)
     texts = [param for param in takes if not str(param.name).endswith("id")]
     if not texts:
         return error
@@ -247,7 +247,7 @@ def _erasing(memory: AgentMemory, said: dict[str, Any]) -> None:
     if said.get("dry_run"):
         return
     if sys.stdin is None or not sys.stdin.isatty():
-        raise click.UsageError("this erases for ever, and nobody is here to ask: pass --yes")
+        raise click.UsageError("this erases permanently, and there is no terminal to ask at: pass --yes")
     click.confirm("Erase it for ever, and what was derived from it alone?", abort=True, err=True)
 
 

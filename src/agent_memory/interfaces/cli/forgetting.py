@@ -41,7 +41,9 @@ def command(session: Session, /, **given: Any) -> int:
     if bool(where) is bool(given["ids"]):
         raise click.UsageError("name ids, or say which by --conversation-id, --kind or --repository")
     if not given["yes"] and not given["dry_run"] and (sys.stdin is None or not sys.stdin.isatty()):
-        raise click.UsageError("this erases for ever, and nobody is here to ask: pass --yes, or look with --dry-run")
+        raise click.UsageError(
+            "this erases permanently, and there is no terminal to ask at: pass --yes, or look with --dry-run"
+        )
     with session.memory() as memory:
         if where:
             result = _sweep(memory, {**where, "kinds": list(given["kinds"]) or None}, given)

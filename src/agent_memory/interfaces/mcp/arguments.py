@@ -75,7 +75,7 @@ _LEADING = re.compile(r"^(?:on|since|from|after|before|until|as of|at) (?:the )?
 _WEEKDAY = re.compile(r"(?:mon|tues?|wed(?:nes)?|thu(?:rs?)?|fri|sat(?:ur)?|sun)(?:day)?")
 _DAY = re.compile(rf"today|yesterday|tomorrow|\d{{4}}-\d\d-\d\d|(?:last|next) {_WEEKDAY.pattern}")
 _PARTS = {"this morning": "today", "tonight": "today", "last night": "yesterday", "the other day": "2 days ago"}
-_PARTS |= {"this week": "7 days ago", "past week": "7 days ago", "this month": "1 month ago", "recently": "7 days ago"}
+_PARTS |= {"past week": "7 days ago", "past month": "1 month ago", "recently": "7 days ago"}
 
 
 @dataclass
@@ -146,6 +146,9 @@ def _moment(name: str, text: str, heard: Heard) -> str:
     it is what held at its end, or now."""
     said = _LEADING.sub("", " ".join(text.casefold().split()))
     said = f"last {said}" if _WEEKDAY.fullmatch(said) else _PARTS.get(said, said)
+    if said in ("this week", "this month"):
+        back = heard.now.weekday() if said == "this week" else heard.now.day - 1
+        said = f"{heard.now - timedelta(days=back):%Y-%m-%d}"
     try:
         read = at_its_end if name in _LOOKING_BACK else parse
         found = read(said if said != text.casefold().strip() else text, heard.now)
