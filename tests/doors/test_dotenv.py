@@ -104,7 +104,7 @@ def test_a_folder_that_the_user_trusts_has_a_say(process: Any, clone: Path, tmp_
     elsewhere = tmp_path / "elsewhere.db"
     (clone / ".env").write_text(f"AGENT_MEMORY_STORE=sqlite:///{elsewhere}\n")
     assert "AGENT_MEMORY_STORE ignored" in process("add", "one").err and not elsewhere.exists()
-    process("rules", "trust")
+    assert "its .env counts now, and sets AGENT_MEMORY_STORE:" in process("rules", "trust").out
     ran = process("add", "two")
     assert ran.code == 0 and "ignored" not in ran.err and elsewhere.exists()
     assert [one["text"] for one in process("list", "--json").json] == ["two"]

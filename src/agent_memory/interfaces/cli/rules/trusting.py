@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from agent_memory.app.trust import HOW
+from agent_memory.app.variables import read_dotenv
 from agent_memory.interfaces.cli import PROGRAM
 from agent_memory.interfaces.cli.blocks import Block, Line, Note
 from agent_memory.interfaces.cli.cleaning import one_line
@@ -20,10 +23,17 @@ def hint(untrusted: str | None) -> list[Block]:
 
 def newly(one: TrustedRepository) -> list[Block]:
     origin = f", cloned from {one_line(one.origin)}" if one.origin else ""
-    return [
+    told: list[Block] = [
         Line(f"trusted {one_line(one.path)}{origin}", "green"),
         Note(f"its pages are rules now; `{PROGRAM} rules follow` lets recall find them, too"),
     ]
+    said, _ = read_dotenv(Path(one.path) / ".env")
+    if names := sorted(one_line(name) for name in said if name.startswith("AGENT_MEMORY_")):
+        said_now = (
+            f"its .env counts now, and sets {', '.join(names)}: `{PROGRAM} doctor` shows where settings come from"
+        )
+        told.append(Line(said_now, "yellow"))
+    return told
 
 
 def followed(one: FollowedPages) -> list[Block]:
