@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from agent_memory import AgentMemory
 from agent_memory.core.govern import book
 from agent_memory.engines.sqlite import connection as engine
 from agent_memory.models.errors import StoreError, StoreFull
+from patience import PATIENCE
 
 
 @contextmanager
@@ -78,6 +79,30 @@ def test_receipts_wait_until_they_can_be_written(home: Path, monkeypatch: pytest
             memory._client.runtime.receipts.flush()
         for receipt in receipts:
             memory.receipts.get(receipt)
+
+
+def test_a_flush_waits_for_the_one_that_writes_already() -> None:
+    """What another thread has taken can be read only once it is written."""
+    began, go_on, kept = threading.Event(), threading.Event(), list[str]()
+
+    def keep(lines: Sequence[str]) -> None:
+        began.set()
+        assert go_on.wait(PATIENCE)
+        kept.extend(lines)
+
+    lines = book.Book(keep)
+    lines.add("one")
+    first = threading.Thread(target=lines.flush)
+    first.start()
+    assert began.wait(PATIENCE)
+    second = threading.Thread(target=lambda: (lines.flush(), kept.append("read")))
+    second.start()
+    second.join(0.2)
+    assert second.is_alive(), "it would look before the line is there"
+    go_on.set()
+    first.join(PATIENCE)
+    second.join(PATIENCE)
+    assert kept == ["one", "read"]
 
 
 def test_what_waits_is_bounded_and_its_loss_is_told(

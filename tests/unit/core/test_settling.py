@@ -13,10 +13,21 @@ def test_what_changed_meanwhile_is_read_again() -> None:
 
     def write(version: int) -> int:
         if version < 3:
-            raise Conflict("somebody was faster")
+            raise Changed("somebody was faster")
         return version
 
     assert until_settled(write, lambda: next(versions)) == 3
+
+
+def test_what_will_conflict_for_ever_is_refused_at_once() -> None:
+    reads: list[int] = []
+
+    def write(_: None) -> None:
+        raise Conflict("another record has this key")
+
+    with pytest.raises(Conflict):
+        until_settled(write, lambda: reads.append(1))
+    assert reads == [1]
 
 
 def test_what_the_reading_refuses_is_refused_at_once() -> None:

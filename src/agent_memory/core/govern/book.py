@@ -27,6 +27,7 @@ class Book(Generic[Line]):
         self._trouble = ""
         self._closed = False
         self._lock = threading.Lock()
+        self._writing = threading.Lock()  # what one thread has taken, another cannot read before it is written
 
     def add(self, line: Line) -> None:
         with self._lock:
@@ -38,16 +39,18 @@ class Book(Generic[Line]):
                 self._soon(0.0)
 
     def flush(self) -> None:
-        """Write what waits, now; what cannot be written stays, unless this is closed."""
-        lines = self._taken()
-        if not lines or (error := self._write(lines)) is None:
-            return
-        with self._lock:
-            self._lines = [*lines, *self._lines]
-            lost = len(self._lines) - (0 if self._closed else MOST_LINES)
-            del self._lines[: max(0, lost)]
-            if self._lines and self._timer is None:
-                self._soon(FLUSH_SECONDS)
+        """Write what waits, now, and wait for who writes already; what cannot be written stays, unless this is
+        closed."""
+        with self._writing:
+            lines = self._taken()
+            if not lines or (error := self._write(lines)) is None:
+                return
+            with self._lock:
+                self._lines = [*lines, *self._lines]
+                lost = len(self._lines) - (0 if self._closed else MOST_LINES)
+                del self._lines[: max(0, lost)]
+                if self._lines and self._timer is None:
+                    self._soon(FLUSH_SECONDS)
         if lost > 0:
             _log.warning("%d lines were not kept: %s", lost, error)
 
@@ -58,7 +61,7 @@ class Book(Generic[Line]):
 
     def after_fork(self) -> None:
         """In a child: the parent writes what waits; its timer does not run here, and its lock may be held."""
-        self._lock = threading.Lock()
+        self._lock, self._writing = threading.Lock(), threading.Lock()
         self._lines, self._timer = [], None
 
     def _soon(self, seconds: float) -> None:
