@@ -100,6 +100,46 @@ def test_whoever_says_when_is_not_second_guessed(memory: AgentMemory) -> None:
         assert [hit.text for hit in memory.recall(question, **when)] == ["Bob is on call"]  # type: ignore[arg-type]
 
 
+@pytest.fixture
+def changed(memory: AgentMemory) -> AgentMemory:
+    now = datetime.now(UTC)
+    told = [
+        ("deploy", 400, "We deploy the service with Jenkins"),
+        ("owner", 398, "The hosted cluster is owned by team Red"),
+        ("approvals", 350, "The checklist asks for two approvals"),
+        ("move", 200, "The move to the new office in Berlin"),
+        ("release", 190, "The release of version 2 was in May"),
+        ("approvals", 31, "The checklist asks for one approval"),
+        ("deploy", 30, "We deploy the service with GitHub Actions"),
+        ("owner", 10, "The hosted cluster is owned by team Green"),
+    ]
+    for id, days, text in told:
+        payload = {"subject": id, "predicate": id}
+        memory.records.add(text, kind="fact", payload=payload, valid_from=now - timedelta(days=days), id=id)
+    return memory
+
+
+@pytest.mark.parametrize(
+    ("question", "right"),
+    [
+        ("Which tool is used to deploy the service?", "GitHub Actions"),
+        ("How many approvals do we need before the release?", "one approval"),
+        ("Who owns the hosted cluster after the move?", "Green"),
+    ],
+)
+def test_a_present_question_that_looks_like_the_past_gets_what_holds(
+    changed: AgentMemory, question: str, right: str
+) -> None:
+    found = changed.recall(question)
+    assert found.past == [] and all(hit.held_until is None for hit in found)
+    assert right in next(hit.text for hit in found if hit.id in ("deploy", "approvals", "owner"))
+
+
+def test_a_task_is_of_the_present(changed: AgentMemory) -> None:
+    text = changed.assemble_context("Deploy our service after it passed review", 500).text
+    assert "GitHub Actions" in text and "Jenkins" not in text
+
+
 def test_forgetting_what_told_the_time_takes_the_receipt(memory: AgentMemory) -> None:
     rota(memory)
     day = datetime.now(UTC) - timedelta(days=4)
