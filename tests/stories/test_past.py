@@ -135,6 +135,14 @@ def test_a_present_question_that_looks_like_the_past_gets_what_holds(
     assert right in next(hit.text for hit in found if hit.id in ("deploy", "approvals", "owner"))
 
 
+@pytest.mark.parametrize(
+    "words", ["previous owner of the hosted cluster in the team", "owner of the hosted cluster before the move"]
+)
+def test_what_is_over_needs_no_sentence(changed: AgentMemory, words: str) -> None:
+    first = changed.recall(words)[0]
+    assert first.text == "The hosted cluster is owned by team Red" and first.held_until is not None
+
+
 def test_a_task_is_of_the_present(changed: AgentMemory) -> None:
     text = changed.assemble_context("Deploy our service after it passed review", 500).text
     assert "GitHub Actions" in text and "Jenkins" not in text
