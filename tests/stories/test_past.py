@@ -12,7 +12,10 @@ from types import ModuleType
 import pytest
 
 from agent_memory import AgentMemory
+from agent_memory.core.write.embed import Embedding
 from agent_memory.models.errors import NotFound
+from agent_memory.models.recipe import Recipe
+from agent_memory.ports.records import View
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "past" / "run.py"
 
@@ -158,6 +161,34 @@ def test_forgetting_what_told_the_time_takes_the_receipt(memory: AgentMemory) ->
     memory.records.forget([move])
     with pytest.raises(NotFound):
         memory.receipts.replay(found.receipt_id)
+
+
+def test_a_recall_makes_missing_vectors_once(changed: AgentMemory, monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[float] = []
+
+    def too_slow(self: Embedding, view: View, *, seconds: float, now: int) -> None:
+        tried.append(seconds)
+
+    monkeypatch.setattr(Embedding, "try_to_catch_up", too_slow)
+    changed.records.add_many([{"text": "a note"}])
+    found = changed.recall("who owned the hosted cluster before the move?")
+    assert found[0].text == "The hosted cluster is owned by team Red" and found.pending == 1
+    assert len(tried) == 1, "though it looks three times"
+
+
+def test_an_answer_without_anything_that_is_over_can_be_had_again(memory: AgentMemory) -> None:
+    now = datetime.now(UTC)
+    for days, word in ((500, "old"), (499, "new")):
+        for number in range(20):
+            payload = {"subject": f"q{number}", "predicate": "p"}
+            text, day = f"zeta quux {word} {chr(97 + number)}", now - timedelta(days=days)
+            memory.records.add(text, kind="fact", payload=payload, valid_from=day, id=f"q{number}")
+    for number in range(40):
+        memory.records.add(f"The office move number {number} decided server {number % 7} of Hamburg")
+    found = memory.recall("Where was server 5 during the office move?", 5, Recipe(pool=5))
+    assert found.past == [] and all(hit.held_until is None for hit in found)
+    replay = memory.receipts.replay(found.receipt_id)
+    assert replay.identical and replay.recalled.searched == found.searched
 
 
 def test_contexts_and_bundles_say_until_when_it_held(memory: AgentMemory) -> None:
