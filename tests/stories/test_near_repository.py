@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from agent_memory import AgentMemory
+from agent_memory.models.recipe import Recipe
 
 SHOP, BLOG = "git.example/acme/shop", "git.example/acme/blog"
 
@@ -37,3 +38,9 @@ def test_a_replay_remembers_where_it_was_asked(placed: AgentMemory) -> None:
     found = placed.recall("where do deploys run from?", near_repository=BLOG)
     replayed = placed.receipts.replay(found.receipt_id)
     assert replayed.identical and replayed.recalled[0].id == "blog"
+
+
+def test_every_candidate_from_here_counts_not_only_the_newest(placed: AgentMemory) -> None:
+    placed.records.add_many([{"text": f"note on gear {number}", "repository": SHOP} for number in range(20)])
+    found = placed.recall("where do deploys run from?", near_repository=SHOP, recipe=Recipe(pool=5))
+    assert found[0].id == "shop" and found[0].why.channels["repository"] == 0.05

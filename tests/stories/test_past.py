@@ -12,7 +12,10 @@ from types import ModuleType
 import pytest
 
 from agent_memory import AgentMemory
+from agent_memory.core.write.embed import Embedding
 from agent_memory.models.errors import NotFound
+from agent_memory.models.recipe import Recipe
+from agent_memory.ports.records import View
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "past" / "run.py"
 
@@ -100,6 +103,54 @@ def test_whoever_says_when_is_not_second_guessed(memory: AgentMemory) -> None:
         assert [hit.text for hit in memory.recall(question, **when)] == ["Bob is on call"]  # type: ignore[arg-type]
 
 
+@pytest.fixture
+def changed(memory: AgentMemory) -> AgentMemory:
+    now = datetime.now(UTC)
+    told = [
+        ("deploy", 400, "We deploy the service with Jenkins"),
+        ("owner", 398, "The hosted cluster is owned by team Red"),
+        ("approvals", 350, "The checklist asks for two approvals"),
+        ("move", 200, "The move to the new office in Berlin"),
+        ("release", 190, "The release of version 2 was in May"),
+        ("approvals", 31, "The checklist asks for one approval"),
+        ("deploy", 30, "We deploy the service with GitHub Actions"),
+        ("owner", 10, "The hosted cluster is owned by team Green"),
+    ]
+    for id, days, text in told:
+        payload = {"subject": id, "predicate": id}
+        memory.records.add(text, kind="fact", payload=payload, valid_from=now - timedelta(days=days), id=id)
+    return memory
+
+
+@pytest.mark.parametrize(
+    ("question", "right"),
+    [
+        ("Which tool is used to deploy the service?", "GitHub Actions"),
+        ("How many approvals do we need before the release?", "one approval"),
+        ("Who owns the hosted cluster after the move?", "Green"),
+    ],
+)
+def test_a_present_question_that_looks_like_the_past_gets_what_holds(
+    changed: AgentMemory, question: str, right: str
+) -> None:
+    found = changed.recall(question)
+    assert found.past == [] and all(hit.held_until is None for hit in found)
+    assert right in next(hit.text for hit in found if hit.id in ("deploy", "approvals", "owner"))
+
+
+@pytest.mark.parametrize(
+    "words", ["previous owner of the hosted cluster in the team", "owner of the hosted cluster before the move"]
+)
+def test_what_is_over_needs_no_sentence(changed: AgentMemory, words: str) -> None:
+    first = changed.recall(words)[0]
+    assert first.text == "The hosted cluster is owned by team Red" and first.held_until is not None
+
+
+def test_a_task_is_of_the_present(changed: AgentMemory) -> None:
+    text = changed.assemble_context("Deploy our service after it passed review", 500).text
+    assert "GitHub Actions" in text and "Jenkins" not in text
+
+
 def test_forgetting_what_told_the_time_takes_the_receipt(memory: AgentMemory) -> None:
     rota(memory)
     day = datetime.now(UTC) - timedelta(days=4)
@@ -110,6 +161,34 @@ def test_forgetting_what_told_the_time_takes_the_receipt(memory: AgentMemory) ->
     memory.records.forget([move])
     with pytest.raises(NotFound):
         memory.receipts.replay(found.receipt_id)
+
+
+def test_a_recall_makes_missing_vectors_once(changed: AgentMemory, monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[float] = []
+
+    def too_slow(self: Embedding, view: View, *, seconds: float, now: int) -> None:
+        tried.append(seconds)
+
+    monkeypatch.setattr(Embedding, "try_to_catch_up", too_slow)
+    changed.records.add_many([{"text": "a note"}])
+    found = changed.recall("who owned the hosted cluster before the move?")
+    assert found[0].text == "The hosted cluster is owned by team Red" and found.pending == 1
+    assert len(tried) == 1, "though it looks three times"
+
+
+def test_an_answer_without_anything_that_is_over_can_be_had_again(memory: AgentMemory) -> None:
+    now = datetime.now(UTC)
+    for days, word in ((500, "old"), (499, "new")):
+        for number in range(20):
+            payload = {"subject": f"q{number}", "predicate": "p"}
+            text, day = f"zeta quux {word} {chr(97 + number)}", now - timedelta(days=days)
+            memory.records.add(text, kind="fact", payload=payload, valid_from=day, id=f"q{number}")
+    for number in range(40):
+        memory.records.add(f"The office move number {number} decided server {number % 7} of Hamburg")
+    found = memory.recall("Where was server 5 during the office move?", 5, Recipe(pool=5))
+    assert found.past == [] and all(hit.held_until is None for hit in found)
+    replay = memory.receipts.replay(found.receipt_id)
+    assert replay.identical and replay.recalled.searched == found.searched
 
 
 def test_contexts_and_bundles_say_until_when_it_held(memory: AgentMemory) -> None:

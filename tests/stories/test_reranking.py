@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from agent_memory import AgentMemory
+from agent_memory.core.recall.chosen import Chosen
+from agent_memory.core.recall.rerank import Judge
 from agent_memory.engines.http.reranker import HttpReranker
+from agent_memory.models.answer import Reranked
 from agent_memory.models.errors import NotFound
 from agent_memory.models.recipe import DEFAULT, Recipe
+from agent_memory.models.record import Record, Scope
 from agent_memory.testing.wire import FakeReranker
 from patience import FOREVER, silent
 
 RERANK = Recipe(name="judged", rerank=4)
+NOW = datetime(2026, 11, 16, tzinfo=UTC)
 QUESTION = "which port does staging listen on?"
 
 
@@ -62,6 +68,18 @@ def test_the_head_is_in_the_rerankers_order_and_the_rest_as_it_was() -> None:
         assert found.reranked.by == "longest@1" and found.reranked.candidates == 4
         assert set(found.reranked.scores) == set(ids(plain)[:4]) and found.reranked.trouble is None
         assert ids(memory.recall(QUESTION, 2, RERANK)) == ids(found)[:2]
+
+
+def test_a_record_with_several_versions_ranks_where_its_best_does() -> None:
+    def chosen(row: int, id: str, score: float) -> Chosen:
+        record = Record(id=id, kind="fact", scope=Scope(), text=id, valid_from=NOW, recorded_at=NOW, seq=9 - row)
+        return Chosen(row, record, score, score)
+
+    head = [chosen(0, "a", 1.0), chosen(1, "b", 0.99), chosen(2, "a", 0.98)]
+    for scores, rows in (({"a": 0.5, "b": 0.5}, [0, 1, 2]), ({"a": 0.1, "b": 0.5}, [1, 0, 2])):
+        told = Reranked(by="m", candidates=2, scores=scores, milliseconds=1.0)
+        ordered = Judge(None, QUESTION, told).reorder(head, RERANK)
+        assert [one.row for one in ordered] == rows and [one.score for one in ordered] == [1.0, 0.99, 0.98]
 
 
 def test_what_does_not_fit_into_the_time_keeps_its_order() -> None:

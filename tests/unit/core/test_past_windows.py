@@ -35,6 +35,18 @@ def named(text: str) -> list[tuple[str, str]]:
         ("What did we change recently?", []),
         ("What happens next week?", []),
         ("Who will be on call on Friday?", []),
+        ("Which port in May?", [("May", "during")]),
+        ("Which team used to own the cluster?", [("used to", "over")]),
+        ("Where we used to deploy", [("used to", "over")]),
+        ("Which tool is used to deploy the service?", []),
+        ("What is the command used to run the tests?", []),
+        ("Fix our pipeline with the command used to deploy the service", []),
+        ("What can I use to deploy?", []),
+        ("tool to use to deploy", []),
+        ("Which approvals do we need in March?", []),
+        ("Who owns the cluster that was moved in March?", []),
+        ("Do you remember what I told you before?", []),
+        ("previous owner of the hosted cluster in the team", [("previous", "over")]),
     ],
 )
 def test_the_times_that_a_question_names(text: str, found: list[tuple[str, str]]) -> None:
@@ -54,6 +66,17 @@ def test_the_times_that_a_question_names(text: str, found: list[tuple[str, str]]
         ("What do we check before the release?", None),
         ("What was it before March?", None),
         ("Which port did we use before?", None),
+        ("Who was on call when we needed help?", ("we needed help", "during", False)),
+        ("How many approvals do we need before the release?", None),
+        ("Which port do you need when you connect to the database?", None),
+        ("Who owns the hosted cluster after the move?", None),
+        ("Which hosted cluster is ours after the move?", None),
+        ("Is it deployed before the release?", None),
+        ("How is the token refreshed when it expired?", None),
+        ("What should I do when it failed?", None),
+        ("Deploy our service after it passed review", None),
+        ("We need to deploy our service: write the pipeline when the tests passed", None),
+        ("Take care of the cluster before the move", None),
     ],
 )
 def test_a_time_that_is_named_by_what_happened(text: str, said: tuple[str, str, bool] | None) -> None:
@@ -62,6 +85,20 @@ def test_a_time_that_is_named_by_what_happened(text: str, said: tuple[str, str, 
     if found:
         left = rest(text, (Window(0, 1, found.side, found.words, apart=True),))
         assert left.casefold().startswith(("where", "who", ", where")) and found.words not in left
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Which team owned the cluster before the move?",
+        "Do you know who was on call before the move?",
+        "Can you tell me who owned the cluster before the move?",
+        "owner of the hosted cluster before the move",
+    ],
+)
+def test_asking_to_be_told_and_naming_what_was_are_of_the_past(text: str) -> None:
+    found = clause(text, ())
+    assert found and (found.said, found.side) == ("the move", "before")
 
 
 def event(text: str, begins: datetime, ends: datetime | None = None) -> Record:

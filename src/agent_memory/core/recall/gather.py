@@ -54,10 +54,15 @@ def gathered(
 ) -> Gathered:
     """A time that is named by something that happened then is looked up first, and the rest is asked as of it."""
 
+    catching_up = CatchingUp(recalling, question)
+    probes: dict[str, Probe] = {}  # no text is embedded twice
+
     def evidence(asked: Asked, question: Question, past: tuple[Window, ...], reached: Reached) -> Gathered:
-        probe, tokens = _probe(embedding, question, asked, reached)
-        probe = replace(probe, past=tuple((one.start, one.end) for one in past))
-        return Gathered(_pool(recalling, question, probe), replace(asked, past=past), probe.space, tokens)
+        tokens: int | None = 0
+        if asked.text not in probes:
+            probes[asked.text], tokens = _probe(embedding, question, asked, reached)
+        probe = replace(probes[asked.text], past=tuple((one.start, one.end) for one in past))
+        return Gathered(catching_up.pool(probe), replace(asked, past=past), probe.space, tokens)
 
     def as_of(past: tuple[Window, ...]) -> Gathered:
         text = rest(asked.text, past)
@@ -71,15 +76,19 @@ def gathered(
     ever = (Window(BEGINNING, now, "over", ""),)
     first = evidence(asked, question, ever, reached)
     if not _over(first.pool, now):
-        return replace(first, asked=asked)
+        return _paid(as_of(past), first)  # as a replay gathers it, without what held only once
     where = Filter(pages=question.where.pages or ())
     sought = replace(question, text=when.said, where=where, meaning=None)
     told = evidence(read(when.said, from_micros(now)), sought, ever, Reached())
     event = _event(recalling.index, question, told, when)
     found = as_of(past if event is None else (*past, placed(when, event, now)))
-    tokens = [one.tokens for one in (first, told, found)]
-    known = None if None in tokens else sum(one or 0 for one in tokens)
-    return replace(found, tokens=known, events=() if event is None else (event.seq,))
+    return replace(_paid(found, first, told), events=() if event is None else (event.seq,))
+
+
+def _paid(found: Gathered, *before: Gathered) -> Gathered:
+    """With the tokens of what was asked on the way."""
+    tokens = [one.tokens for one in (*before, found)]
+    return replace(found, tokens=None if None in tokens else sum(one or 0 for one in tokens))
 
 
 def _past(question: Question, asked: Asked) -> tuple[tuple[Window, ...], Clause | None]:
@@ -109,20 +118,28 @@ def _event(index: Index, question: Question, found: Gathered, when: Clause) -> R
     return None
 
 
-def _pool(recalling: Recalling, question: Question, probe: Probe) -> Pool:
-    """The evidence; bulk writes leave their vectors to whoever asks first, within bounds."""
+class CatchingUp:
+    """Gathers for one recall. Bulk writes leave their vectors to whoever asks first, within bounds: once a recall."""
 
-    def gather() -> Pool:
+    def __init__(self, recalling: Recalling, question: Question) -> None:
+        self._recalling = recalling
+        self._view = question.view
+        self._tried = question.again
+
+    def pool(self, probe: Probe) -> Pool:
+        """The evidence."""
+        pool = self._gather(probe)
+        if not pool.pending or self._tried:
+            return pool
+        self._tried = True
+        self._recalling.embedding.try_to_catch_up(self._view, seconds=CATCH_UP_SECONDS, now=self._view.now)
+        return self._gather(probe)
+
+    def _gather(self, probe: Probe) -> Pool:
         with span("recall.gather"):
-            pool = recalling.index.gather(probe)
+            pool = self._recalling.index.gather(probe)
             tell(seq=pool.seq, searched=pool.documents, candidates=len(pool.handles), pending=pool.pending)
         return pool
-
-    pool = gather()
-    if not pool.pending or question.again:
-        return pool
-    recalling.embedding.try_to_catch_up(question.view, seconds=CATCH_UP_SECONDS, now=question.view.now)
-    return gather()
 
 
 def _probe(embedding: Embedding | None, question: Question, asked: Asked, reached: Reached) -> tuple[Probe, int | None]:

@@ -22,6 +22,7 @@ from datetime import UTC
 from typing import TYPE_CHECKING, Literal
 
 from agent_memory.core.recall.dates import FIRST, LAST, Period, periods
+from agent_memory.core.recall.tense import ASKS_WHEN, CLAUSE, names_something_past, over, tense
 from agent_memory.models.moment import to_micros
 from agent_memory.models.record import Record
 
@@ -39,26 +40,7 @@ DAY = 86_400_000_000
 BEHIND = 0.02  # how far a version stands below the one of the same record that held rather than it
 LONGEST_STORY = 2000  # characters of a memory that are looked at for its date
 
-_FORM = r"(?:\w{2,}ed|ran|held|kept|paid|built|sent|took|made|chose|led|went)"
-_PAST = re.compile(
-    r"\b(?:was|were|did|had|used to|wasn['’]t|weren['’]t|didn['’]t|hadn['’]t)\b"
-    rf"|\b(?:I|we|you|he|she|it|they|who|which|that) (?:still )?{_FORM}\b",
-    re.IGNORECASE,
-)
-_PRESENT = re.compile(r"\b(?:is|are|am|do|does|has|have|will|shall|can|should|must|may|isn['’]t|aren['’]t)\b", re.I)
-_PAST_FORM = re.compile(rf"\b{_FORM}\b", re.IGNORECASE)
-_OVER = re.compile(
-    r"\bused? to\b|\bpreviously\b|\bformerly\b|\bback then\b|\bin the past\b|\bin those days\b|\bat that time\b"
-    r"|\b(?:the|our|my|your|his|her|their|whose) (?:previous|former|prior)\b|\b(?:before|earlier)\W*$",
-    re.IGNORECASE,
-)
 _FIRST_OF_ALL = re.compile(r"\boriginally\b|\binitially\b|\bat first\b|\bin the beginning\b", re.IGNORECASE)
-_CLAUSE = re.compile(
-    r"(?:^|(?<=[\s,(]))(?:back )?(?P<side>before|prior to|until|till|after|following|during|when|while"
-    r"|at the time of|at the time)\s+(?P<said>[^,?;!]{3,200})",
-    re.IGNORECASE,
-)
-_ASKS_WHEN = re.compile(r"^when (?:did|do|does|was|were|is|are|has|have|had|will|can|should)\b", re.IGNORECASE)
 _STILL = re.compile(r"\bstill\s+", re.IGNORECASE)
 _SIDES: dict[str, Side] = {"before": "before", "prior to": "before", "until": "before", "till": "before"}
 _SIDES |= {"after": "after", "following": "after"}
@@ -89,12 +71,12 @@ class Clause:
 
 def windows(text: str, named: tuple[Period, ...], now: int) -> list[Window]:
     """The times in the past that the question names by themselves."""
-    past = bool(_PAST.search(text))
-    if not past and _PRESENT.search(text):
+    asked = tense(text)
+    if asked == "present":
         return []
-    found = [one for period in named if (one := _window(period, now, past))]
-    if over := _OVER.search(text):
-        found.append(Window(BEGINNING, now, "over", over[0].strip(" ?.!")))
+    found = [one for period in named if (one := _window(period, now, asked == "past"))]
+    if said := over(text):
+        found.append(Window(BEGINNING, now, "over", said))
     elif first := _FIRST_OF_ALL.search(text):
         found.append(Window(BEGINNING, now, "after", first[0]))
     return found
@@ -102,12 +84,12 @@ def windows(text: str, named: tuple[Period, ...], now: int) -> list[Window]:
 
 def clause(text: str, named: tuple[Period, ...]) -> Clause | None:
     """What the question says about when, where that is no date."""
-    if not _PAST.search(text) and (_PRESENT.search(text) or not _PAST_FORM.search(text)):
+    if tense(text) != "past" and not names_something_past(text):
         return None
-    for found in _CLAUSE.finditer(text):
+    for found in CLAUSE.finditer(text):
         words, side = found[0].strip(), " ".join(found["side"].lower().split())
         dated = any(period.text in words or words in period.text for period in named)
-        if dated or _ASKS_WHEN.match(words):
+        if dated or ASKS_WHEN.match(words):
             continue
         said = _STILL.sub("", found["said"]).strip(" .")
         return Clause(words, said, _SIDES.get(side, "during"), said != found["said"].strip(" ."))

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from agent_memory.core.recall.entities import reach, ways
 from agent_memory.core.recall.explain import explained
-from agent_memory.core.recall.gather import Recalling, gathered
+from agent_memory.core.recall.gather import Gathered, Recalling, gathered
 from agent_memory.core.recall.question import Asked, names, read
 from agent_memory.core.recall.receipt import Question, receipt_line
 from agent_memory.core.recall.rerank import Judge
@@ -22,7 +22,7 @@ from agent_memory.models.limits import LONGEST_QUERY, MOST_HITS
 from agent_memory.models.model import clean_text, new_id
 from agent_memory.models.moment import from_micros, maybe_moment
 from agent_memory.models.record import Record, Scope
-from agent_memory.ports.index import Index, Pool, Probe
+from agent_memory.ports.index import Index, Probe
 from agent_memory.ports.receipts import ReceiptLine
 from agent_memory.ports.spans import span, tell
 
@@ -46,7 +46,7 @@ def answer(recalling: Recalling, question: Question) -> tuple[Recalled, ReceiptL
     found = gathered(recalling, embedding, question, asked, reached)
     pool, tokens, times = found.pool, found.tokens, found.asked.past
     with span("recall.fuse"):
-        near = _near(recalling.index, question, pool)
+        near = _near(recalling.index, question, found)
         ranking = rank(pool, found.asked, question.recipe, question.view.now, reached.evidence, near)
     judge = Judge(recalling.reranker, question.text, question.reranked)
     hydrating = Hydrating(recalling.index)
@@ -81,12 +81,15 @@ def answer(recalling: Recalling, question: Question) -> tuple[Recalled, ReceiptL
     return recalled, receipt_line(question, replace(asked, past=times), pool, recalled, named)
 
 
-def _near(index: Index, question: Question, pool: Pool) -> frozenset[int]:
-    """The versions of the repository that the caller works in, as of the same moment."""
+def _near(index: Index, question: Question, found: Gathered) -> frozenset[int]:
+    """Those of the candidates, among others, that are of the repository that the caller works in, as of the same
+    moment."""
     if question.near is None or not question.recipe.repository or question.where.repository is not None:
         return frozenset()
-    view, where = replace(question.view, seq=pool.seq), replace(question.where, repository=question.near)
-    return frozenset(index.gather(Probe(view, where, question.recipe.pool)).handles.tolist())
+    view, where = replace(question.view, seq=found.pool.seq), replace(question.where, repository=question.near)
+    past = tuple((one.start, one.end) for one in found.asked.past)
+    probe = Probe(view, where, question.recipe.pool, also=tuple(found.pool.handles.tolist()), past=past)
+    return frozenset(index.gather(probe).handles.tolist())
 
 
 class Hydrating:

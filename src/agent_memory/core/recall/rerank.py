@@ -36,7 +36,10 @@ class Judge:
     def reorder(self, head: Sequence[Chosen], recipe: Recipe) -> list[Chosen]:
         """The head, with those that were scored in the reranker's order, in the places that they had. Of several
         versions of a record the best is scored."""
-        best = list({one.record.id: one for one in reversed(head)}.values())[::-1]
+        first: dict[str, Chosen] = {}
+        for one in head:
+            first.setdefault(one.record.id, one)
+        best = [*first.values()]
         if self.told is None:
             with span("recall.rerank", candidates=min(len(best), recipe.rerank)):
                 self.told = self._asked(best[: recipe.rerank], recipe.rerank_seconds)

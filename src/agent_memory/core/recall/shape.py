@@ -4,8 +4,8 @@ A question to a memory of conversations is about who said what and when. Prose n
 question marks ask somebody else, and what answers it is a document. Prose is
 
 - a paragraph: `PARAGRAPH` words or more, unless it is one long question, or speaks of what was said ("you told me");
-- a claim: a sentence of `SENTENCE` words or more that does not ask, in nobody's name ("I", "you"), about no day and
-  nobody who speaks in this memory.
+- a claim: a sentence of `SENTENCE` words or more that does not ask, in nobody's name ("I", "you"), about no day,
+  nobody who speaks in this memory, and nothing that is over ("previous owner of the cluster").
 
 Everything else is a question, a few key words included: where the two cannot be told apart, nothing changes.
 """
@@ -17,6 +17,7 @@ from collections.abc import Collection
 from datetime import timedelta
 
 from agent_memory.core.recall.question import Asked
+from agent_memory.core.recall.tense import names_something_past, over
 from agent_memory.models.answer import Shape
 
 PARAGRAPH, SENTENCE = 35, 5  # words
@@ -49,4 +50,6 @@ def shape(asked: Asked, speakers: Collection[str]) -> Shape:
         return "question" if alone or _WAS_SAID.search(text) else "prose"
     asks = asks or _MARK.search(text) is not None or _IN_PERSON.search(text) is not None
     dated = any(one.end - one.start <= DAYS for one in asked.periods)
-    return "question" if many < SENTENCE or asks or dated or speakers else "prose"
+    if many < SENTENCE or asks or dated or speakers:
+        return "question"
+    return "question" if over(text) or names_something_past(text) else "prose"
