@@ -23,9 +23,7 @@ MOST_BYTES = 8 * 1024 * 1024
 @click.argument("words", nargs=-1, type=click.UNPROCESSED)
 @click.option("--command", "line", metavar="LINE", help="a line for a shell")
 @click.option("--commit-msg", metavar="FILE", help="a commit message as git keeps it in a file; - reads it from a pipe")
-@click.option(
-    "--path", "paths", metavar="PATH", multiple=True, help="a file to be written (repeatable)"
-)
+@click.option("--path", "paths", metavar="PATH", multiple=True, help="a file to be written (repeatable)")
 @click.option("--tool", metavar="NAME", help="a tool to be called")
 @click.option("--args", "arguments", metavar="JSON", help="with --tool: its arguments, a JSON object")
 @click.option("--text", metavar="FILE", help="a text, or with --path what will stand there; - reads it from a pipe")
