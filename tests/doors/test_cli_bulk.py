@@ -104,3 +104,52 @@ def test_what_was_derived_counts_once_and_slices_add_up(here: Any, tmp_path: Pat
         assert memory.upkeep.stats()["records"] == 0
         assert memory.upkeep.verify().ok
         assert {line.reason for line in memory.records.journal(limit=1000) if line.operation == "erase"} == {"asked to"}
+
+
+def test_of_two_with_the_same_id_the_one_that_fits_goes(home: object) -> None:
+    with AgentMemory("ada") as user, AgentMemory("ada", agent="x") as agent:
+        user.records.add("the user's", id="same", conversation_id="c")
+        agent.records.add("the agent's", id="same")
+        link = {"source_id": "sum", "target_id": "same", "type": "DERIVED_FROM"}
+        assert agent.records.forget_where(conversation_id="c").count == 1
+        assert [one.text for one in agent.records.find()] == ["the agent's"] and user.records.find() == []
+        user.records.add("the user's", id="same", conversation_id="c")
+        agent.records.add("the agent's", id="same", conversation_id="c")
+        user.records.add("the user's", id="alone", conversation_id="c")
+        agent.records.add("of the user's", id="sum", links=[{**link, "target_id": "alone"}])
+        done = agent.records.forget_where(conversation_id="c")
+        assert (done.count, done.derived, agent.records.find()) == (3, 1, [])
+
+
+def test_no_kinds_fit_nothing(home: object) -> None:
+    with AgentMemory("ada") as memory:
+        memory.records.add("one", conversation_id="c")
+        for where in ({"conversation_id": "c"}, {}):
+            assert memory.records.forget_where(**where, kinds=[]).count == 0
+        assert len(memory.records.find()) == 1
+
+
+def test_what_somebody_else_forgets_meanwhile_is_no_error(home: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    with AgentMemory("ada") as memory, AgentMemory("ada") as other:
+        for id in ("one", "two", "three"):
+            memory.records.add(id, id=id, conversation_id="c")
+        records = memory._client.runtime.store.records
+        apply, meanwhile = records.apply, ["two", "one"]
+
+        def late(*args: Any, **more: Any) -> Any:
+            if meanwhile:
+                other.records.forget([meanwhile.pop()])
+            return apply(*args, **more)
+
+        monkeypatch.setattr(records, "apply", late)
+        assert memory.records.forget_where(conversation_id="c").count == 3
+        assert memory.records.find() == []
+
+
+def test_what_moved_is_not_of_where_it_was(home: object) -> None:
+    with AgentMemory("ada") as memory:
+        id = memory.records.add("a note", key="k", repository="a").id
+        memory.records.add("a note", key="k", repository="b")
+        assert memory.records.forget_where(repository="a").count == 0
+        assert [one.repository for one in memory.records.history(id)] == ["a", "b"]
+        assert memory.records.forget_where(repository="b").count == 1

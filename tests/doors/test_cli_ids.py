@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 from agent_memory import AgentMemory
+from agent_memory.interfaces.cli.ids import MOST
 from agent_memory.models.model import new_id
 
 Ask = Callable[..., Any]
+PORT = "p0rt"  # how ids could begin that we give
 
 
 @pytest.fixture(params=["file", "server"])
@@ -26,10 +28,8 @@ def ask(request: pytest.FixtureRequest, here: Any, monkeypatch: pytest.MonkeyPat
 
 def test_the_first_characters_stand_for_an_id(ask: Ask) -> None:
     id = ask("add", "Staging listens on port 5433", "--json").json["id"]
-    ask("add", "mine", "--id", "staging-port")
     for words in (["show", id[:8], "--json"], ["show", id, "--json"]):
         assert ask(*words).json["id"] == id
-    assert ask("show", "stag", "--json").json["id"] == "staging-port"
     assert ask("amend", id[:10], "--importance", "0.9", "--json").json["id"] == id
     assert ask("history", id[:8], "--json").json[0]["id"] == id
     assert {line["record_id"] for line in ask("journal", "--id", id[:8], "--json").json} == {id}
@@ -38,25 +38,44 @@ def test_the_first_characters_stand_for_an_id(ask: Ask) -> None:
 
 
 def test_several_that_begin_alike_are_named_and_nothing_is_done(ask: Ask) -> None:
-    ask("add", "The first port", "--id", "port-one")
-    ask("add", "The second port", "--id", "port-two")
-    for words in (["show", "port"], ["forget", "port", "--yes"], ["forget", "port-one", "port", "--yes"]):
+    one, two = PORT + "a" * 22, PORT + "b" * 22
+    ask("add", "The first port", "--id", one)
+    ask("add", "The second port", "--id", two)
+    said = f"{PORT!r} could be {one[:8]} (observation: The first port) or {two[:8]} (observation: The second"
+    for words in (["show", PORT], ["forget", PORT, "--yes"], ["forget", one, PORT, "--yes"]):
         ran = ask(*words)
-        assert ran.code == 2
-        assert "'port' could be port-one (observation: The first port) or port-two (observation: The second" in ran.err
+        assert (ran.code, said in ran.err) == (2, True), ran.err
     assert len(ask("list", "--json").json) == 2
-    ask("add", "just port", "--id", "port")
-    assert ask("show", "port", "--json").json["text"] == "just port", "what is whole is no beginning"
-    assert ask("show", "por").code == 3, "three characters are too few to guess from"
+    ask("add", "just port", "--id", PORT)
+    assert ask("show", PORT, "--json").json["text"] == "just port", "what is whole is no beginning"
+    assert ask("show", PORT[:3]).code == 3, "three characters are too few to guess from"
+
+
+def test_an_id_of_your_own_is_never_the_beginning_of_another(ask: Ask) -> None:
+    ask("add", "the first", "--id", "user-1")
+    ask("add", "the tenth", "--id", "user-10")
+    assert ask("forget", "user-1", "--yes", "--json").json["ids"] == ["user-1"]
+    for name, *words in (["forget", "--yes"], ["amend", "--importance", "1"], ["edit", "--text", "x"]):
+        assert ask(name, "user-1", *words).code == 3, name
+    assert len(ask("history", "user-10", "--json").json) == 1
+
+
+def test_ids_of_your_own_hide_none_of_ours(here: Any) -> None:
+    ours = [PORT + letter * 22 for letter in "ab"]
+    for id in (*(f"{PORT}-{n}" for n in range(MOST - 1)), *ours):
+        here("add", "x", "--id", id)
+    assert here("show", PORT).code == 2, "there are two, though only one was among the first"
+    for id in ours:
+        assert here("show", id[:5], "--json").json["id"] == id
 
 
 def test_what_others_have_is_never_found_by_its_beginning(ask: Ask) -> None:
-    ask("add", "secret", "--id", "bobs-port", "--user", "bob")
-    ask("add", "secret", "--id", "bobs-other", "--tenant", "other")
-    ran = ask("show", "bobs")
-    assert (ran.code, "no record 'bobs'" in ran.err) == (3, True)
-    ask("add", "mine", "--id", "bobs-and-mine")
-    assert ask("show", "bobs", "--json").json["id"] == "bobs-and-mine"
+    ask("add", "secret", "--id", PORT + "a" * 22, "--user", "bob")
+    ask("add", "secret", "--id", PORT + "b" * 22, "--tenant", "other")
+    ran = ask("show", PORT)
+    assert (ran.code, f"no record {PORT!r}" in ran.err) == (3, True)
+    ask("add", "mine", "--id", PORT + "c" * 22)
+    assert ask("show", PORT, "--json").json["id"] == PORT + "c" * 22
 
 
 def test_last_is_what_you_wrote_last(ask: Ask) -> None:

@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from starlette.responses import JSONResponse
 
+from agent_memory.interfaces.cli.commands import NEAR
 from agent_memory.interfaces.cli.root import GROUPS, OWN
 
 
@@ -42,6 +44,40 @@ def test_a_server_is_told_the_repository_of_whoever_types(here: Any, serving: An
     with serving() as url:
         here("add", "of the shop", "--id", "placed", "--store", url)
         assert here("show", "placed", "--json", "--store", url).json["repository"] == "git.example/acme/shop"
+
+
+def test_a_server_that_is_older_is_asked_without_it(
+    here: Any, serving: Any, one_server: Any, clone: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with serving() as url:
+        monkeypatch.setattr(one_server, "app", older(one_server.app))
+        here("add", "Deploys run from main", "--id", "one", "--store", url)
+        ran = here("recall", "deploys", "--json", "--store", url)
+        assert [hit["record"]["id"] for hit in ran.json["hits"]] == ["one"]
+        said = here("recall", "deploys", "--near-repository", "other", "--store", url)
+        assert (said.code, "near_repository" in said.err) == (2, True), "what was asked for is never left out"
+
+
+def older(app: Any) -> Any:
+    """The same server, as if it did not know `near_repository`."""
+
+    async def called(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] != "http":
+            await app(scope, receive, send)
+            return
+        first = await receive()
+        if NEAR.encode() in first["body"]:
+            said = {"code": "invalid_input", "detail": f"{NEAR}: Extra inputs are not permitted", "field": NEAR}
+            await JSONResponse(said, 422)(scope, receive, send)
+            return
+        told = iter([first])
+
+        async def again() -> Any:
+            return next(told, None) or await receive()
+
+        await app(scope, again, send)
+
+    return called
 
 
 def test_a_fact_that_is_typed_was_stated_by_the_user(here: Any) -> None:

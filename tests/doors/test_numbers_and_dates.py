@@ -17,6 +17,7 @@ from agent_memory.interfaces.mcp.http import mount
 from agent_memory.interfaces.rest.app import create_app
 from agent_memory.models import Goal, Turn
 from agent_memory.models.errors import InvalidInput
+from agent_memory.models.model import no_number
 
 A_DATE, A_NUMBER = "should be a date", "number"
 WRONG = [
@@ -29,6 +30,8 @@ WRONG = [
     ({"importance": "2026-01-31T12:00:00Z"}, "importance", A_NUMBER),
 ]
 """Fields of a record, the one that is wrong, and what is said of it."""
+
+ONES = "1" * 200_000
 
 Refused = Callable[[dict[str, Any]], tuple[str, str]]
 """Adds a record with these fields; which field is wrong, and what is said."""
@@ -108,6 +111,18 @@ def test_in_a_query_too(service: Service) -> None:
         said = client.get("/v1/records", params={"limit": "true"}).json()
         assert said["field"] == "limit" and said["status"] == 422
         assert client.get("/v1/records", params={"as_of": "2026-01-31T12:00:00Z", "limit": "3"}).status_code == 200
+
+
+@pytest.mark.parametrize("text", ["1", "-1.5", " 17_000. ", "+0", "1" * 1000], ids=len)
+def test_a_text_that_is_a_number_is_no_date(text: str) -> None:
+    with pytest.raises(ValueError, match=A_DATE):
+        no_number(text)
+
+
+@pytest.mark.parametrize("text", [ONES + "x", f"{ONES}.{ONES}x", ONES + "_x", "2026-01-31", "1.2.3"], ids=len)
+def test_a_long_text_that_is_none_is_read_once(text: str) -> None:
+    """Every way to divide the digits would be tried otherwise, for minutes."""
+    assert no_number(text) == text
 
 
 def test_models_and_payloads_are_judged_alike(home: object) -> None:

@@ -174,6 +174,10 @@ def test_a_record_is_deleted_by_its_address(rest: TestClient) -> None:
     is_problem(rest.delete(path, headers={"if-match": "two"}), 412, "changed")
     is_problem(rest.delete(path, headers={"idempotency-key": "k"}), 422, "invalid_input")
     is_problem(rest.delete(path, params={"ids": "c"}), 422, "invalid_input")
+    for both in ({"if_version": 2}, {"if_version": 1}):
+        answer = rest.delete(path, params=both, headers={"if-match": '"7"'})
+        assert is_problem(answer, 422, "invalid_input")["field"] == "if_version", "neither wins"
+    is_problem(rest.delete(path, params={"if_version": 1}, headers={"if-match": '"1"'}), 412, "changed")
     assert rest.get(path).json()["text"] == "two"
     gone = rest.delete(path, params={"reason": "asked to"}, headers={"if-match": '"2"'})
     assert gone.status_code == 200 and gone.json()["ids"] == ["a/b"] and gone.json()["scrubbed"] is True
@@ -187,6 +191,9 @@ def test_a_version_is_that_of_one_record(rest: TestClient) -> None:
     refused = rest.post("/v1/records/forget", json={"ids": ["a", "b"]}, headers={"if-match": '"1"'})
     assert is_problem(refused, 422, "invalid_input")["field"] == "if_version"
     is_problem(rest.post("/v1/records/forget", json={"ids": ["a"], "if_version": 2}), 412, "changed")
+    for path in ("/v1/records/forget", "/v1/call/records.forget"):
+        refused = rest.post(path, json={"ids": ["a"], "if_version": 1}, headers={"if-match": '"7"'})
+        assert is_problem(refused, 422, "invalid_input")["field"] == "if_version"
     assert rest.post("/v1/records/forget", json={"ids": ["a"], "if_version": 1}).json()["ids"] == ["a"]
 
 
@@ -278,6 +285,14 @@ def test_an_import_says_which_line_is_wrong(rest: TestClient) -> None:
     is_problem(rest.get("/v1/export", params={"status": "nothing"}), 422, "invalid_input")
 
 
+def test_an_import_is_utf_8(rest: TestClient) -> None:
+    """With the mark that some programs begin a file with, too; what is weighed is what is read."""
+    kind = {"content-type": "application/x-ndjson"}
+    for code, status in (("utf-8", 200), ("utf-8-sig", 200), ("utf-16", 422), ("utf-16-le", 422)):
+        answer = rest.post("/v1/import", content=json.dumps({"text": "über"}).encode(code), headers=kind)
+        assert answer.status_code == status, (code, answer.text)
+
+
 # -- problems
 
 
@@ -291,7 +306,8 @@ def test_everything_that_goes_wrong_is_a_problem(rest: TestClient) -> None:
     is_problem(rest.post("/v1/call/records.add", json=[1]), 422, "invalid_input")
     json_type = {"content-type": "application/json"}
     for path in ("/v1/records", "/v1/call/records.add", "/memory/store"):
-        for broken in (b"{", b"\xff\xfe", b"[" * 100_000, b'"' + b"x" * 100):
+        wide = [json.dumps({"text": "x", "context": "c"}).encode(code) for code in ("utf-16", "utf-16-le", "utf-32")]
+        for broken in (b"{", b"\xff\xfe", b"[" * 100_000, b'"' + b"x" * 100, *wide):
             is_problem(rest.post(path, content=broken, headers=json_type), 400, "invalid_json")
     said = is_problem(rest.post("/v1/records", json={"text": "x", "nonsense": 1}), 422, "invalid_input")
     assert (said["field"], said["hint"]) == ("nonsense", "remove it, or check its spelling")

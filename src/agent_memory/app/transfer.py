@@ -110,7 +110,7 @@ def _read(line: bytes) -> dict[str, Any] | None:
     if (heavy := too_heavy(line)) is not None:
         raise heavy
     try:
-        found = json.loads(line)
+        found = json.loads(line.decode("utf-8-sig"))  # of bytes it takes UTF-16, too, which nobody weighed
     except (ValueError, RecursionError) as error:
         raise InvalidInput(f"not JSON: {error}", hint="one JSON object a line") from None
     if not isinstance(found, dict):

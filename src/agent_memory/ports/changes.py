@@ -142,12 +142,13 @@ class Erase:
     `with_derived`: and whatever was derived from it alone. A record that was ever linked `DERIVED_FROM` one that goes,
     whatever its status and whether or not it or the link still holds, goes too, unless a `DERIVED_FROM` link that
     stands leads to a record that stays. Only in scopes that the author may change. `version`: only while it is the
-    newest one of the record.
+    newest one of the record. `scope`: the record of this scope, where an agent and its user have one with the same id.
     """
 
     id: str
     with_derived: bool = False
     version: int | None = None
+    scope: Scope | None = None
 
 
 Change = Put | Amend | Connect | Disconnect | Erase

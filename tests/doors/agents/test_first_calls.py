@@ -74,6 +74,8 @@ CALLS: list[tuple[str, dict[str, Any], str, str]] = [
     ("get", {"memory_id": "$port"}, "5434", ""),
     ("get", {"ids": ["$port"]}, "5434", ""),
     ("get", {"id": "$port", "history": True}, "5433", ""),
+    ("get", {"id": "$port", "history": "true"}, "5433", ""),
+    ("get", {"id": "$port", "history": "false"}, "5434", "5433"),
     ("get", {"id": "$port", "max_tokens": 400}, "5434", ""),
     ("rules", {}, "Never merge by hand", ""),
     ("rules", {"task": "merge the branch"}, "Never merge by hand", ""),

@@ -261,6 +261,9 @@ def test_an_afternoon_with_an_agent(inside: Any) -> None:
         ("add", {"text": " "}, "invalid_input"),
         ("add", {"text": "x", "kind": "nonsense"}, "not_found"),
         ("get", {"id": "nope"}, "not_found"),
+        ("get", {"id": "nope", "history": "true"}, "not_found"),
+        ("get", {"id": "nope", "history": "perhaps"}, "invalid_input"),
+        ("save", {"id": "nope", "status": ["active"]}, "invalid_input"),
         ("forget", {"ids": ["nope"]}, "not_found"),
     ],
 )

@@ -39,10 +39,11 @@ class Sweeping(Namespace):
         status: everything that is given must hold. With `dry_run` they are only counted.
 
         Many go in slices of some hundred, each erased for good: if it is interrupted, those that are left fit still.
+        A record that moved to another conversation or repository fits there alone, and stays with its whole history.
         """
         where: Where = {}
         for name, value in (("conversation_id", conversation_id), ("kinds", kinds), ("repository", repository)):
-            if value:
+            if value is not None:
                 where[name] = value  # type: ignore[literal-required]
         if not where:
             raise InvalidInput(

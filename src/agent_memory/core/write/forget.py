@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from agent_memory.models.record import Record
+from agent_memory.models.errors import NotFound
+from agent_memory.models.record import Scope
 from agent_memory.ports.changes import Applied, Author, Erase
 from agent_memory.ports.progress import tell
 from agent_memory.ports.records import Filter, RecordStore, View
@@ -40,24 +41,36 @@ class Sweep:
 def sweep(records: RecordStore, view: View, where: Filter, author: Author | None) -> Sweep:
     """Count what fits among the reader's own, and with an `author` erase it. What he only shares with others stays.
 
-    What fits is counted before anything goes: something that is derived from another one that fits counts as itself.
+    What fits is counted before anything goes: something that is derived from another one that fits counts as itself,
+    and so does what somebody else forgets meanwhile.
     """
-    kinds = {one.id: one.kind for one in _fitting(records, view, where)}
+    kinds = _fitting(records, view, where)
     done = Sweep(dict(sorted(Counter(kinds.values()).items())))
-    left, gone = list(kinds), set[str]()
+    left, gone = list(kinds) if author is not None else [], set[str]()
     while author is not None and left:
         tell("forgetting", len(kinds) - len(left), len(kinds))
-        applied = forget(records, left[:SLICE], author, view.now)
-        gone.update(applied.erased)
+        some, left = left[:SLICE], left[SLICE:]
+        try:
+            applied = records.apply([Erase(id, True, scope=scope) for scope, id in some], author=author, now=view.now)
+        except NotFound:
+            left = [one for one in _fitting(records, view, where) if one in kinds]
+            if set(some) <= set(left):
+                raise
+            continue
+        erased = set(applied.erased)
+        gone |= erased
         done.scrubbed = applied.scrubbed
-        left = [id for id in left[SLICE:] if id not in gone]
+        left = [(scope, id) for scope, id in left if id not in erased]
+        left = left or [one for one in _fitting(records, view, where) if one in kinds]  # of another scope, the same id
     tell("forgetting", len(kinds), len(kinds))
-    done.derived = len(gone - kinds.keys())
+    done.derived = len(gone - {id for _, id in kinds})
     return done
 
 
-def _fitting(records: RecordStore, view: View, where: Filter) -> Iterator[Record]:
-    after = 0
+def _fitting(records: RecordStore, view: View, where: Filter) -> dict[tuple[Scope, str], str]:
+    """The kinds of those that fit, by their scope and id: an agent and its user may each have one with the same id."""
+    after, kinds = 0, dict[tuple[Scope, str], str]()
     while page := records.believed(view, where, after=after, limit=SLICE):
-        yield from (one for one in page if one.scope.user == view.scope.user)
+        kinds |= {(one.scope, one.id): one.kind for one in page if one.scope.user == view.scope.user}
         after = page[-1].seq
+    return kinds

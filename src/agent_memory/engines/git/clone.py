@@ -15,7 +15,7 @@ from agent_memory.engines.git.watch import Watch
 from agent_memory.models.errors import PartMissing
 
 _SCP = re.compile(r"(?:[^@/:]+@)?(?P<host>[^/:@]+):(?P<path>[^/].*)")
-_URL = re.compile(r"[a-z][a-z0-9+.-]*://(?:[^@/]*@)?(?P<host>[^/]+)/(?P<path>.*)", re.IGNORECASE)
+_URL = re.compile(r"[a-z][a-z0-9+.-]*://(?:[^/]*@)?(?P<host>[^/@]+)/(?P<path>.*)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

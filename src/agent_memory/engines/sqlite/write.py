@@ -16,7 +16,7 @@ from agent_memory.engines.sqlite.schema import check_version
 from agent_memory.engines.sqlite.seals import Identity, sealed, version_seal
 from agent_memory.engines.sqlite.statements import SQL, VECTORS_PER_LINE
 from agent_memory.models.errors import Changed, Conflict, Denied, InvalidInput, NotFound
-from agent_memory.models.record import Status
+from agent_memory.models.record import Scope, Status
 from agent_memory.ports.changes import (
     DERIVED_FROM,
     Amend,
@@ -212,12 +212,12 @@ class Writer:
         row = self.connection.execute(SQL["record_by_id"], (id, self.scope)).fetchone()
         return None if row is None else row[0]
 
-    def find(self, id: str, *, to_change: bool = False) -> tuple[int, int]:
-        """(record, its scope) for an id that this author sees, the narrowest scope first. What belongs to all users
-        is changed only by whoever writes for all of them."""
+    def find(self, id: str, *, to_change: bool = False, only: Scope | None = None) -> tuple[int, int]:
+        """(record, its scope) for an id that this author sees, the narrowest scope first, or in `only` one of them.
+        What belongs to all users is changed only by whoever writes for all of them."""
         id = self._stored(id)
         for scope in self.author.scope.readable():
-            number = known_scope(self.connection, scope)
+            number = known_scope(self.connection, scope) if only in (None, scope) else None
             if number is None:
                 continue
             row = self.connection.execute(SQL["record_by_id"], (id, number)).fetchone()
@@ -287,7 +287,7 @@ class Writer:
         id = self._stored(change.id)
         if id in self.erasing.along:  # named, and gone already with what it was derived from
             return Outcome(Effect.ERASED, id)
-        record, scope = self.find(change.id, to_change=True)
+        record, scope = self.find(change.id, to_change=True, only=change.scope)
         if change.version is not None:
             self._check_version(record, change.version, id)
         derived = []

@@ -186,8 +186,11 @@ def _run(operation: Operation, **given: Any) -> int:
     session: Session = context.obj
     said = {**TYPED.get(operation.name, {}), **options.arguments(context, operation.signature)}
     _check_order(said)
-    if operation.name in PLACED and not given["_global"] and not {"repository", PLACED[operation.name]} & said.keys():
-        said |= {PLACED[operation.name]: here} if (here := trust.in_git()) else {}
+    placed = PLACED.get(operation.name)
+    if given.get("_global") or {"repository", placed} & said.keys() or not (here := placed and trust.in_git()):
+        placed = None
+    else:
+        said[placed] = here
     in_json = session.json or given["_json"]
     nothing = Note("nothing")
     with session.memory(creates=_creates(operation), files=operation.here) as memory:
@@ -195,9 +198,8 @@ def _run(operation: Operation, **given: Any) -> int:
             said = ids.resolved(memory, operation.name, said)
             if operation.name in QUESTIONS and not given["_yes"]:
                 QUESTIONS[operation.name](memory, said)
-            ask = ASKED.get(operation.name)
             with progress.shown(in_json=in_json):
-                result = ask(memory, said) if ask else attrgetter(operation.name)(memory)(**said)
+                result = _asked(memory, operation, said, placed)
         except NotFound as error:
             told = missing.explained(error, memory, said)
             told.trace_id = error.trace_id
@@ -212,6 +214,18 @@ def _run(operation: Operation, **given: Any) -> int:
         if isinstance(result, Recalled) and result.pending and not sys.stdout.isatty():  # where no remark tells it
             output.write_error("note:", vectors.searched_without(result.pending), "dim")
     return exits.PROBLEMS if getattr(result, "ok", True) is False else exits.OK
+
+
+def _asked(memory: AgentMemory, operation: Operation, said: dict[str, Any], placed: str | None) -> Any:
+    """What it answers. A server that is older than this refuses `near_repository`, which nobody said and which leaves
+    nothing out: it is asked without it."""
+    ask = ASKED.get(operation.name) or (lambda memory, said: attrgetter(operation.name)(memory)(**said))
+    try:
+        return ask(memory, said)
+    except InvalidInput as error:
+        if placed != NEAR or error.field != NEAR:
+            raise
+    return ask(memory, {name: value for name, value in said.items() if name != NEAR})
 
 
 def _looked(said: dict[str, Any]) -> list[Line]:
@@ -257,7 +271,8 @@ QUESTIONS: dict[str, Callable[[AgentMemory, dict[str, Any]], None]] = {
 }
 """Operations that are confirmed at a terminal. `forget` shows what would go before it asks."""
 
-PLACED = {"records.add": "repository", "recall": "near_repository"}
+NEAR = "near_repository"
+PLACED = {"records.add": "repository", "recall": NEAR}
 """Operations with the argument that is, where nobody says otherwise, the repository of the working directory."""
 
 TYPED: dict[str, dict[str, Any]] = {"semantic.learn_fact": {"source": "user_stated"}}

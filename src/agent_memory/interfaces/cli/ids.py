@@ -1,4 +1,4 @@
-"""Ids as people type them: `@last`, or the first characters of one. A terminal shows as many as it takes."""
+"""Ids as people type them: `@last`, or the first characters of one that we give. A terminal shows as many as needed."""
 
 from __future__ import annotations
 
@@ -68,7 +68,8 @@ def abbreviated(ids: Sequence[str]) -> list[str]:
 
 
 def _meant(memory: AgentMemory, typed: str, field: str) -> str:
-    """What names nothing stays as it is: the operation itself says that there is no such record."""
+    """What names nothing stays as it is: the operation itself says that there is no such record. Only ids that we give
+    have a beginning: of somebody's own, `user-1` is never `user-10`."""
     if typed == LAST:
         return last(memory)
     if GIVEN.fullmatch(typed) or len(typed) < SHORTEST:
@@ -76,12 +77,13 @@ def _meant(memory: AgentMemory, typed: str, field: str) -> str:
     found: list[Record] = []
     with suppress(PartMissing):  # a server that is older than this
         found = memory.records.resolve(typed, MOST)
-    if not found or any(one.id == typed for one in found):
+    given = [one for one in found if GIVEN.fullmatch(one.id)]
+    if not given or any(one.id == typed for one in found):
         return typed
-    if len(found) == 1:
-        return found[0].id
+    if len(given) == 1 and len(found) < MOST:  # of more than that, some were not looked at
+        return given[0].id
     raise InvalidInput(
-        f"{field}: {typed!r} could be {_listed(found)}", hint="type more of the one that you mean", field=field
+        f"{field}: {typed!r} could be {_listed(given)}", hint="type more of the one that you mean", field=field
     )
 
 

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from pydantic import TypeAdapter, ValidationError
+
 from agent_memory.app.registry import installed_kinds
 from agent_memory.interfaces.mcp.arguments import kind
 from agent_memory.models.errors import InvalidInput
@@ -21,7 +23,8 @@ Chosen = tuple[str | None, Given]
 LONGEST_ID = 6  # words
 GENERAL = "general"  # the domain of a preference that names none
 SOURCE = "extraction"  # of a fact that an agent took from a conversation
-_ENDED = frozenset({"completed", "abandoned", "blocked"})
+_ENDED = ("completed", "abandoned", "blocked")  # no set: a model may say anything, also what cannot be in one
+_FLAG = TypeAdapter(bool)
 _TEXT: Schema = {"type": "string"}
 _WHEN = "2026-03-01, yesterday, last tuesday, 2 days ago"
 
@@ -100,9 +103,17 @@ def _preference(given: Given) -> Given:
 
 def _get(given: Given) -> Chosen:
     asked = dict(given)
-    if asked.pop("history", False) is True:
+    if _flag("history", asked.pop("history", False)):
         return "history", {name: value for name, value in asked.items() if name == "id"}
     return "one", asked
+
+
+def _flag(name: str, said: object) -> bool:
+    """Also where a model quotes it."""
+    try:
+        return _FLAG.validate_python(said)
+    except ValidationError:
+        raise InvalidInput(f"{name}: {str(said)[:80]!r} is no flag", hint="true or false", field=name) from None
 
 
 def _forget(given: Given) -> Chosen:

@@ -37,7 +37,8 @@ def call_router(service: Service) -> APIRouter:
         raw = await request.body()
 
         def work() -> Response:
-            said = {**Said(request.headers).arguments(declared), **read_object(raw)}
+            given = read_object(raw)
+            said = {**Said(request.headers).arguments(declared, given), **given}
             return answered(service.call(declared, known(request), said))
 
         return await threaded(work)

@@ -15,6 +15,7 @@ from agent_memory.interfaces.rest.description import IDEMPOTENCY_KEY, IF_MATCH, 
 from agent_memory.models.errors import Changed, InvalidInput
 from agent_memory.models.record import Record
 
+_HEADERS: Mapping[str, str] = MappingProxyType({"idempotency_key": "Idempotency-Key", "if_version": "If-Match"})
 _TAG = re.compile(r'"(\d{1,18})"')
 CURSORS: Mapping[str, str] = MappingProxyType({"after_id": "id", "after_seq": "seq", "after": "seq"})
 """Arguments that continue a page, and what of its last item they take."""
@@ -45,17 +46,22 @@ class Said:
         self.idempotency_key = headers.get("idempotency-key")
         self.if_match = headers.get("if-match")
 
-    def arguments(self, operation: Operation) -> dict[str, Any]:
-        """By name; `InvalidInput` where the operation cannot keep what a header asks for."""
+    def arguments(self, operation: Operation, given: Mapping[str, Any]) -> dict[str, Any]:
+        """By name; `InvalidInput` where the operation cannot keep what a header asks for, or where what is `given`
+        beside it says otherwise."""
         found: dict[str, Any] = {}
         if operation.permission is Permission.READ:
             return found
         if self.idempotency_key is not None:
-            _takes(operation, "idempotency_key", "Idempotency-Key")
+            _takes(operation, "idempotency_key")
             found["idempotency_key"] = self.idempotency_key
         if self.if_match is not None and self.if_match.strip() != "*":
-            _takes(operation, "if_version", "If-Match")
+            _takes(operation, "if_version")
             found["if_version"] = _version(self.if_match)
+        for name in found.keys() & given.keys():
+            if found[name] != given[name]:
+                hint = "leave one of them out"
+                raise InvalidInput(f"{name}: the header {_HEADERS[name]} says something else", hint=hint, field=name)
         return found
 
 
@@ -74,8 +80,9 @@ def told(operation: Operation, answer: Any, limit: int | None, url: URL) -> dict
     return {"link": f'<{following.path}?{following.query}>; rel="next"'}
 
 
-def _takes(operation: Operation, argument: str, header: str) -> None:
+def _takes(operation: Operation, argument: str) -> None:
     if argument not in operation.signature:
+        header = _HEADERS[argument]
         raise InvalidInput(f"{header}: {operation.name} does not take it", hint="leave it out", field=header)
 
 

@@ -55,7 +55,7 @@ class Bodied(APIRoute):
 def read_object(body: bytes) -> dict[str, Any]:
     """The JSON object that a body is; an empty body is an empty one."""
     try:
-        found = json.loads(body or b"{}")
+        found = json.loads(body.decode("utf-8-sig") or "{}")  # of bytes it takes UTF-16, too, which nobody weighed
     except (ValueError, RecursionError) as error:
         raise HTTPException(400, f"the body is not JSON: {error}") from None
     if not isinstance(found, dict):
@@ -107,7 +107,7 @@ def _endpoint(operation: Operation, route: str, service: Service) -> Callable[..
         if twice := named.keys() & given.keys():
             field = twice.pop()
             raise InvalidInput(f"{field}: is in the path", hint="leave it out of the body", field=field)
-        said = {**Said(request.headers).arguments(operation), **named, **given}
+        said = {**Said(request.headers).arguments(operation, given), **named, **given}
         answer = service.call(operation, known(request), said)
         return answered(answer, headers=told(operation, answer, said.get("limit"), request.url))
 

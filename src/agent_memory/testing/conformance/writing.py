@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from agent_memory.models.errors import Changed, Conflict, NotFound
+from agent_memory.models.errors import Changed, Conflict, Denied, NotFound
 from agent_memory.models.moment import from_micros
 from agent_memory.models.record import Status
 from agent_memory.ports.changes import Amend, Author, Change, Connect, Disconnect, Effect, Erase, Expect, Once
@@ -234,6 +234,19 @@ class PreconditionConformance:
         assert applied.erased == ("a",)
         with pytest.raises(NotFound):
             store.records.apply([Erase("a", version=2)], author=agent, now=NOW)
+
+    def test_of_two_with_the_same_id_that_of_a_scope_is_erased(self, store: Store) -> None:
+        """Or else the narrower one. Only what the author sees, and may change."""
+        bot = ALICE.model_copy(update={"agent": "bot"})
+        for scope in (ALICE, bot, BOB, SHARED):
+            write(store, put(f"of {scope.user} and {scope.agent}", id="a"), scope=scope)
+        for scope, error in ((BOB, NotFound), (SHARED, Denied)):
+            with pytest.raises(error):
+                store.records.apply([Erase("a", scope=scope)], author=Author(bot), now=NOW)
+        assert store.records.apply([Erase("a", scope=ALICE)], author=Author(bot), now=NOW).erased == ("a",)
+        with pytest.raises(NotFound):
+            store.records.apply([Erase("a", scope=ALICE)], author=Author(bot), now=NOW)
+        assert [record.scope for record in store.records.get(view(bot), ["a"])] == [bot]
 
     def test_a_key_belongs_to_its_kind(self, store: Store) -> None:
         write(store, put("one", id="a", key="k", kind="note"))

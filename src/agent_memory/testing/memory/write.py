@@ -90,7 +90,7 @@ class Writer:
         id = self.became.get(change.id, change.id)
         if id in self.along:
             return Outcome(Effect.ERASED, id)
-        entry = self._own(change.id)
+        entry = self._own(change.id, change.scope)
         if change.version is not None:
             self._check_version(entry, change.version)
         mine = [scope for scope in self.scope.readable() if scope.user == self.scope.user]
@@ -129,7 +129,7 @@ class Writer:
             and any(version.state.key == key for version in self._believed(entry))
         )
 
-    def _seen(self, end: str | Key) -> Entry:
+    def _seen(self, end: str | Key, only: Scope | None = None) -> Entry:
         """Any that the writer may see, the narrowest scope first; by key, only the writer's own."""
         if isinstance(end, Key):
             found = self._keyed(end.kind, end.key)
@@ -139,12 +139,12 @@ class Writer:
         id = self.became.get(end, end)
         for scope in self.scope.readable():
             for entry in self.world.entries.values():
-                if entry.id == id and entry.scope == scope:
+                if entry.id == id and entry.scope == scope and only in (None, scope):
                     return entry
         raise NotFound(f"no record {id!r}", field="id")
 
-    def _own(self, id: str) -> Entry:
-        entry = self._seen(id)
+    def _own(self, id: str, only: Scope | None = None) -> Entry:
+        entry = self._seen(id, only)
         if entry.scope.user != self.scope.user:
             raise Denied(f"record {id!r} is shared by all users", field="id")
         return entry

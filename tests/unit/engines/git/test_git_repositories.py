@@ -10,11 +10,26 @@ from typing import Any
 import pytest
 from seen import page, paths
 
+from agent_memory.engines.git.clone import address
 from agent_memory.engines.git.pages import GitPages
 from agent_memory.models.errors import InvalidInput, NotFound
 
 pytestmark = pytest.mark.requirement("P1", "P2")
 ROOT = os.geteuid() == 0
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://host.example/team/repo.git",
+        "https://user:secret@Host.example/team/repo.git",
+        "https://user:p@ss@host.example/team/repo.git",
+        "ssh://a@b:c@d@host.example/team/repo",
+        "git@host.example:team/repo.git",
+    ],
+)
+def test_no_part_of_a_password_is_in_the_name(url: str) -> None:
+    assert address(url) == "host.example/team/repo"
 
 
 def test_worktrees(repo: Any, pages: GitPages, tmp_path: Path) -> None:
