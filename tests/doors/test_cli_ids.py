@@ -86,7 +86,10 @@ def test_last_is_what_you_wrote_last(ask: Ask) -> None:
     ask("amend", "one", "--importance", "0.9")
     assert ask("show", "@last", "--json").json["id"] == "one"
     assert ask("forget", "@last", "--yes", "--json").json["ids"] == ["one"]
-    assert ask("show", "@last", "--json").json["id"] == "two"
+    again = ask("forget", "@last", "--yes")
+    assert (again.code, "wrote last was forgotten" in again.err) == (3, True), "said twice, it takes no other one"
+    ask("add", "three", "--id", "three")
+    assert ask("show", "@last", "--json").json["id"] == "three"
     none = ask("show", "@last", "--user", "nobody")
     assert (none.code, "wrote nothing" in none.err) == (3, True)
 

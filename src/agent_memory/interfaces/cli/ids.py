@@ -20,7 +20,7 @@ LAST = "@last"
 SHOWN = 8  # characters at a terminal, if they tell ids apart
 SHORTEST = 4  # characters that can stand for an id
 MOST = 6  # that are named when several begin alike
-LOOKED = 20  # lines of the journal, to find the last that is still there
+LOOKED = 20  # lines of the journal, to find the last that this user wrote
 WROTE = ("put", "amend")
 GIVEN = re.compile(f"[{ID_ALPHABET}]{{26}}")  # the form of those that we give
 
@@ -88,13 +88,18 @@ def _meant(memory: AgentMemory, typed: str, field: str) -> str:
 
 
 def last(memory: AgentMemory) -> str:
-    """The record that this user wrote last, of those that are still there."""
+    """The record that this user wrote last. If it was forgotten, nothing else takes its place: `forget @last`, said
+    twice, must not erase another one."""
+    said = f"{memory.user_id!r} wrote nothing lately"
     for line in reversed(journal.latest(memory, {"limit": LOOKED})):
         if line.actor == memory.user_id and line.operation in WROTE and line.record_id:
-            with suppress(NotFound):
+            try:
                 memory.records.history(line.record_id)
-                return line.record_id
-    raise NotFound(f"{LAST}: {memory.user_id!r} wrote nothing lately", hint=f"`{PROGRAM} list` shows what there is")
+            except NotFound:
+                said = f"what {memory.user_id!r} wrote last was forgotten"
+                break
+            return line.record_id
+    raise NotFound(f"{LAST}: {said}", hint=f"`{PROGRAM} list` shows what there is")
 
 
 def _listed(found: Sequence[Record]) -> str:
