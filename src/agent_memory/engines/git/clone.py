@@ -15,6 +15,7 @@ from agent_memory.engines.git.watch import Watch
 from agent_memory.models.errors import PartMissing
 
 _SCP = re.compile(r"(?:[^@/:]+@)?(?P<host>[^/:@]+):(?P<path>[^/].*)")
+_WHO = re.compile(r"^([a-z][a-z0-9+.-]*://)[^/]*@", re.IGNORECASE)
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://(?:[^/]*@)?(?P<host>[^/@]+)/(?P<path>.*)", re.IGNORECASE)
 
 
@@ -42,7 +43,7 @@ def name(at: Clone) -> str:
 def origin(at: Clone) -> str:
     """Where it was cloned from, without user or password; empty if from nowhere."""
     url = _url(at)
-    return address(url) or url
+    return address(url) or _WHO.sub(r"\1", url)
 
 
 def _url(at: Clone) -> str:

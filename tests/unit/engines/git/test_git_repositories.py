@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from seen import page, paths
 
-from agent_memory.engines.git.clone import address
+from agent_memory.engines.git.clone import address, clone, origin
 from agent_memory.engines.git.pages import GitPages
 from agent_memory.models.errors import InvalidInput, NotFound
 
@@ -30,6 +30,12 @@ ROOT = os.geteuid() == 0
 )
 def test_no_part_of_a_password_is_in_the_name(url: str) -> None:
     assert address(url) == "host.example/team/repo"
+
+
+def test_nor_in_the_origin_of_one_that_has_no_path(repo: Any) -> None:
+    repo.git("remote", "add", "origin", "https://user:p@ss@host.example")
+    at = clone(repo.root)
+    assert at is not None and origin(at) == "https://host.example"
 
 
 def test_worktrees(repo: Any, pages: GitPages, tmp_path: Path) -> None:
