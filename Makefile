@@ -61,7 +61,7 @@ bench: .venv/ready
 	@$(BIN)/uv pip sync --quiet --python $(TOOLS)/bin/python --require-hashes requirements/foreign/python.txt
 	@mkdir -p $(TOOLS)/npm && cp requirements/foreign/package.json requirements/foreign/package-lock.json $(TOOLS)/npm
 	@cd $(TOOLS)/npm && PATH="$(TOOLS)/bin:$$PATH" npm install --no-audit --no-fund --loglevel=error
-	@grep -v '^#' requirements/foreign/go.txt | GOBIN=$(TOOLS)/bin xargs -r -n 1 go install
+	@grep -v '^#' requirements/foreign/go.txt | PATH="$(TOOLS)/bin:$$PATH" GOBIN=$(TOOLS)/bin xargs -r -n 1 go install
 	@touch $@
 
 # What is made from the code: the async stub, the reference pages and the .proto file.
