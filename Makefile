@@ -36,7 +36,7 @@ foreign: .venv/ready .foreign/ready
 lowest: .venv/ready
 	@test -x .lowest/bin/python || $(BIN)/python -m venv --without-pip .lowest
 	@$(BIN)/uv pip compile --quiet --resolution lowest-direct --only-binary :all: --no-header --python-version 3.11 --all-extras pyproject.toml -o .lowest/requirements.txt
-	@$(BIN)/uv pip install --quiet --python .lowest/bin/python --only-binary :all: -r .lowest/requirements.txt -r requirements/build.in hypothesis pytest-timeout pytest-xdist
+	@$(BIN)/uv pip install --quiet --python .lowest/bin/python --only-binary :all: -r .lowest/requirements.txt -r requirements/build.in grpcio-tools hypothesis pytest-timeout pytest-xdist
 	@$(BIN)/uv pip install --quiet --python .lowest/bin/python --no-deps --no-build-isolation --editable .
 	.lowest/bin/python -m pytest -n 2 -o filterwarnings= -m "not soak and not foreign" $(LOWEST)
 
