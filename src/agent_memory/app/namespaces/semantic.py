@@ -10,6 +10,7 @@ from agent_memory.app.operations import Namespace, Permission, operation
 from agent_memory.core.recall.recall import recall
 from agent_memory.core.recall.receipt import Question
 from agent_memory.core.write.commit import SELF, Revision, commit_after_reading, connect
+from agent_memory.core.write.graphdraft import ABOUT
 from agent_memory.models.answer import Recalled
 from agent_memory.models.errors import InvalidInput, NotFound
 from agent_memory.models.kinds.kind import joined_key
@@ -20,8 +21,6 @@ from agent_memory.models.moment import maybe_moment, to_micros
 from agent_memory.models.recipe import MEANING
 from agent_memory.models.record import Link, Record
 from agent_memory.ports.changes import DERIVED_FROM, Expect
-
-ABOUT = "ABOUT"
 
 
 class Semantic(Namespace):
