@@ -8,9 +8,9 @@ import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
-from agent_memory.engines.sqlite import keyring
-from agent_memory.engines.sqlite.cells import garbled, row_named
+from agent_memory.engines.sqlite.cells import count, garbled, row_named
 from agent_memory.engines.sqlite.seals import checksum, key_seal
+from agent_memory.engines.sqlite.statements import SQL
 from agent_memory.ports.progress import counted
 
 SEALED = {
@@ -39,11 +39,11 @@ Row = tuple[object, ...]
 def unsound(connection: sqlite3.Connection, checked: Counter[str]) -> Iterator[str]:
     """Rows that are not what their checksum is over."""
     for table, columns in SEALED.items():
-        names = ", ".join(f'"{column}"' for column in columns)
-        rows: Iterable[Row] = connection.execute(f"select {names}, seal from {table}")
+        names = ", ".join(f'"{column}"' for column in (*columns, "seal"))
+        rows: Iterable[Row] = connection.execute(SQL["rows_of"].format(table=table, columns=names))
         if table == "receipts":
             rows = _with_shown(connection, rows)
-        for *values, seal in counted(rows, table, lambda table=table: _count(connection, table)):  # type: ignore[misc]
+        for *values, seal in counted(rows, table, lambda table=table: count(connection, table)):  # type: ignore[misc]
             if seal is None:
                 checked["rows without a checksum"] += 1
                 if wrong := garbled(columns, values):
@@ -56,17 +56,16 @@ def unsound(connection: sqlite3.Connection, checked: Counter[str]) -> Iterator[s
 
 
 def _with_shown(connection: sqlite3.Connection, rows: Iterable[Row]) -> Iterator[Row]:
-    sql = "select record from shown where receipt = ? order by record"
-    for row in rows:
-        *columns, seal = row
-        yield (*columns, [record for (record,) in connection.execute(sql, (row[0],))], seal)
+    for receipt, *columns, seal in rows:
+        shown = [record for (record,) in connection.execute(SQL["shown_by"], (receipt,))]
+        yield (receipt, *columns, shown, seal)
 
 
 def unlocked(connection: sqlite3.Connection, lines: Mapping[object, object], checked: Counter[str]) -> Iterator[str]:
     """Keys that are not as the last line about each (id -> its digest) left them."""
     there = set()
-    for row in connection.execute(f"select {keyring.COLUMNS} from keys"):
-        id = row[0]
+    for row in connection.execute(SQL["keys"]):
+        id, *_ = row
         there.add(id)
         checked["keys"] += 1
         if id not in lines:
@@ -85,8 +84,8 @@ def _key_seal(row: Row) -> bytes | None:
 
 def unspaced(connection: sqlite3.Connection, adopted: object) -> Iterator[str]:
     """The active space is the one that the last journal line about a space names."""
-    rows = connection.execute("select model || '@' || version || '/' || dimension from spaces where active").fetchall()
-    if [row[0] for row in rows] != ([] if adopted is None else [adopted]):
+    named = [space for (space,) in connection.execute(SQL["active_spaces"])]
+    if named != ([] if adopted is None else [adopted]):
         yield "spaces: the active one is not the one that the journal names; `agent-memory rebuild --vectors` helps"
 
 
@@ -94,11 +93,7 @@ def misshapen(connection: sqlite3.Connection) -> Iterator[str]:
     """Vectors that cannot be compared: not of their space's length; or, where nothing else proves them, not a unit."""
     import numpy as np
 
-    rows = connection.execute(
-        "select v.vector, v.scale, v.data, s.dimension, v.seal from vectors v join spaces s on s.space = v.space "
-        "where typeof(v.data) = 'blob' and typeof(v.scale) = 'real' and typeof(s.dimension) = 'integer'"
-    )
-    for vector, scale, data, dimension, seal in rows:
+    for vector, scale, data, dimension, seal in connection.execute(SQL["vectors_and_dimensions"]):
         if len(data) != dimension:
             yield f"vectors: vector {vector} has {len(data)} numbers, its space {dimension}"
         elif seal is None and any(data):
@@ -109,11 +104,6 @@ def misshapen(connection: sqlite3.Connection) -> Iterator[str]:
 
 
 def unknown(connection: sqlite3.Connection) -> Iterator[str]:
-    for name, value in connection.execute("select name, value from meta"):
+    for name, value in connection.execute(SQL["all_meta"]):
         if name not in _META or not str(value).removeprefix("-").isdecimal():
             yield f"meta: {row_named(('name',), (name,))} is unknown, or its value is not a number"
-
-
-def _count(connection: sqlite3.Connection, table: str) -> int:
-    found: int = connection.execute(f"select count(*) from {table}").fetchone()[0]
-    return found

@@ -9,7 +9,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
-_TABLES = "select name from sqlite_schema where type = 'table' and name not like 'sqlite%' order by name"
+from agent_memory.engines.sqlite.statements import SQL, cell
 
 
 @contextmanager
@@ -29,10 +29,9 @@ def decoded(raw: object) -> str:
 
 def misplaced(connection: sqlite3.Connection) -> Iterator[str]:
     """Cells of another type than their column, by table and row."""
-    for (table,) in connection.execute(_TABLES).fetchall():
-        columns = connection.execute('select name, lower(type), "notnull", pk from pragma_table_info(?)', (table,))
-        known = columns.fetchall()
-        keys = [name for name, _, _, pk in sorted(known, key=lambda column: column[3]) if pk]
+    for (table,) in connection.execute(SQL["tables"]).fetchall():
+        known = connection.execute(SQL["columns"], (table,)).fetchall()
+        keys = [name for name, _, _, pk in known if pk]
         may = {name: [kind, *([] if notnull or pk else ["null"])] for name, kind, notnull, pk in known if kind}
         wrong = {
             name: f"""typeof("{name}") not in ({",".join(f"'{one}'" for one in kinds)})"""
@@ -41,11 +40,17 @@ def misplaced(connection: sqlite3.Connection) -> Iterator[str]:
         asked = ", ".join(
             [*(f'"{key}"' for key in keys), *(f"""case when {wrong[name]} then typeof("{name}") end""" for name in may)]
         )
-        for row in connection.execute(f'select {asked} from "{table}" where {" or ".join(wrong.values())}'):
+        sql = SQL["rows_where"].format(table=table, columns=asked, conditions=" or ".join(wrong.values()))
+        for row in connection.execute(sql):
             place = row_named(keys, row)
             for name, found in zip(may, row[len(keys) :], strict=True):
                 if found is not None:
                     yield f"{table}: {place}: {name} is of type {found}, not {may[name][0]}"
+
+
+def count(connection: sqlite3.Connection, table: str) -> int:
+    found: int = cell(connection, SQL["count"].format(table=table))
+    return found
 
 
 def garbled(names: Sequence[str], values: Iterable[object]) -> str:

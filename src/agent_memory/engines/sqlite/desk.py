@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from agent_memory.engines.sqlite.connection import Connections
 from agent_memory.engines.sqlite.interning import known_scope, scope_number
 from agent_memory.engines.sqlite.seals import sealed
-from agent_memory.engines.sqlite.statements import SQL
+from agent_memory.engines.sqlite.statements import SQL, cell
 from agent_memory.ports.working import Desk
 
 SWEEP_EVERY = 60_000_000
@@ -30,64 +30,40 @@ class SqliteWorking:
 
     def get(self, desk: Desk, key: str, *, now: int) -> str | None:
         with self._connections.reading() as connection:
-            row = connection.execute(
-                "select value from working where scope = ? and conversation = ? and key = ? and expires_at > ?",
-                (*_place(connection, desk), key, now),
-            ).fetchone()
-        return None if row is None else row[0]
+            found: str | None = cell(connection, SQL["working_get"], (*_place(connection, desk), key, now))
+        return found
 
     def delete(self, desk: Desk, key: str) -> bool:
         with self._connections.writing(durable=False) as connection:
-            cursor = connection.execute(
-                "delete from working where scope = ? and conversation = ? and key = ?",
-                (*_place(connection, desk), key),
-            )
-            return cursor.rowcount > 0
+            return connection.execute(SQL["working_delete"], (*_place(connection, desk), key)).rowcount > 0
 
     def values(self, desk: Desk, *, now: int) -> dict[str, str]:
         with self._connections.reading() as connection:
-            return dict(
-                connection.execute(
-                    "select key, value from working where scope = ? and conversation = ? and expires_at > ?",
-                    (*_place(connection, desk), now),
-                ).fetchall()
-            )
+            return dict(connection.execute(SQL["working_values"], (*_place(connection, desk), now)).fetchall())
 
     def push(self, desk: Desk, name: str, item: str, *, keep: int, expires_at: int, now: int) -> None:
         with self._connections.writing(durable=False) as connection:
             self._sweep(connection, now)
             place = (scope_number(connection, desk.scope), desk.conversation, name)
-            last = connection.execute("select coalesce(max(item), 0) from lists").fetchone()[0]
-            connection.execute(
-                "insert into lists (item, scope, conversation, name, value, expires_at, seal) "
-                "values (?, ?, ?, ?, ?, ?, ?)",
-                sealed(last + 1, *place, item, expires_at),
-            )
-            connection.execute(
-                "delete from lists where scope = ? and conversation = ? and name = ? and item not in (select item "
-                "from lists where scope = ? and conversation = ? and name = ? order by item desc limit ?)",
-                (*place, *place, keep),
-            )
+            last = cell(connection, SQL["last_item"])
+            connection.execute(SQL["list_push"], sealed(last + 1, *place, item, expires_at))
+            connection.execute(SQL["list_cut"], (*place, keep))
 
     def items(self, desk: Desk, name: str, *, limit: int, now: int) -> Sequence[str]:
         with self._connections.reading() as connection:
-            rows = connection.execute(
-                "select value, expires_at from lists where scope = ? and conversation = ? and name = ? "
-                "order by item desc limit ?",
-                (*_place(connection, desk), name, limit),
-            ).fetchall()
-        return [value for value, _ in rows] if rows and rows[0][1] > now else []
+            found = connection.execute(SQL["list_items"], (*_place(connection, desk), name, limit)).fetchall()
+        values, ends = zip(*found, strict=True) if found else ((), ())
+        return list(values) if ends and ends[0] > now else []
 
     def clear(self, desk: Desk) -> None:
         """Every client that is closed asks for this: one that left nothing there need not be able to write."""
         with self._connections.reading() as connection:
             place = _place(connection, desk)
-            there = (f"select 1 from {table} where scope = ? and conversation = ?" for table in ("working", "lists"))
-            if not any(connection.execute(sql, place).fetchone() for sql in there):
+            if not cell(connection, SQL["desk_is_used"], place):
                 return
         with self._connections.writing(durable=False) as connection:
-            connection.execute("delete from working where scope = ? and conversation = ?", place)
-            connection.execute("delete from lists where scope = ? and conversation = ?", place)
+            connection.execute(SQL["clear_working"], place)
+            connection.execute(SQL["clear_lists"], place)
 
     def _sweep(self, connection: sqlite3.Connection, now: int) -> None:
         """Once a minute is enough, and costs nothing the rest of the time."""
@@ -98,13 +74,8 @@ class SqliteWorking:
 
 def sweep(connection: sqlite3.Connection, now: int) -> None:
     """Delete what is over: values, and lists whose last item is."""
-    connection.execute("delete from working where expires_at <= ?", (now,))
-    connection.execute(
-        "delete from lists where item in (select l.item from lists l where l.expires_at <= :now and (select "
-        "n.expires_at from lists n where n.scope = l.scope and n.conversation = l.conversation and n.name = l.name "
-        "order by n.item desc limit 1) <= :now)",
-        {"now": now},
-    )
+    connection.execute(SQL["sweep_working"], (now,))
+    connection.execute(SQL["sweep_lists"], {"now": now})
 
 
 def _place(connection: sqlite3.Connection, desk: Desk) -> tuple[int, str]:

@@ -10,18 +10,17 @@ from __future__ import annotations
 import sqlite3
 
 from agent_memory.engines.sqlite.read import seq_at
-from agent_memory.engines.sqlite.statements import SQL
+from agent_memory.engines.sqlite.statements import SQL, cell
 from agent_memory.ports.receipts import JUST_NOW
 
 
 def believed(connection: sqlite3.Connection, now: int, span: int) -> bool:
     """Whether a receipt or a line of the journal leads up to this moment."""
     first, last = now - span, now - span // JUST_NOW
-    asked = "select exists (select 1 from receipts where at between ? and ?)"
-    if connection.execute(asked, (first, last)).fetchone()[0]:
+    if cell(connection, SQL["asked_between"], (first, last)):
         return True
     try:
-        line = connection.execute(SQL["seq_at"], (seq_at(connection, last),)).fetchone()
-        return line is not None and bool(line[0] >= first)
+        at = cell(connection, SQL["seq_at"], (seq_at(connection, last),))
+        return at is not None and bool(at >= first)
     except TypeError:  # a moment in the journal is damaged: `verify` names it, and here nothing goes by it
         return False

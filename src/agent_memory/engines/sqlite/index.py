@@ -14,6 +14,7 @@ from agent_memory.engines.sqlite.interning import Interning, Naming
 from agent_memory.engines.sqlite.journal import OURSELVES, Ledger
 from agent_memory.engines.sqlite.read import Reader
 from agent_memory.engines.sqlite.schema import check_version
+from agent_memory.engines.sqlite.statements import SQL, cell
 from agent_memory.models.record import Record, Scope
 from agent_memory.ports.abandon import finishing
 from agent_memory.ports.embedder import Space
@@ -169,5 +170,5 @@ class SqliteIndex:
 
 
 def _seq(connection: sqlite3.Connection) -> int:
-    seq: int = connection.execute("select coalesce(max(seq), 0) from journal").fetchone()[0]
+    seq: int = cell(connection, SQL["last_seq"])
     return seq

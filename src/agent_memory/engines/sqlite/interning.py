@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 
 from agent_memory.engines.sqlite.seals import checksum
+from agent_memory.engines.sqlite.statements import SQL, cell
 from agent_memory.models.record import Scope
 
 
@@ -22,25 +23,23 @@ class Interning:
         """For readers: 0 when there is none."""
         known = self.names.get(text)
         if known is None:
-            row = connection.execute("select name from names where text = ?", (text,)).fetchone()
-            if row is None:
+            known = cell(connection, SQL["name"], (text,))
+            if known is None:
                 return 0
-            known = self.names[text] = row[0]
+            self.names[text] = known
         return known
 
     def text(self, connection: sqlite3.Connection, name: int) -> str:
         text = self.texts.get(name)
         if text is None:
-            text = connection.execute("select text from names where name = ?", (name,)).fetchone()[0]
+            (text,) = connection.execute(SQL["name_text"], (name,)).fetchone()
             self.texts[name] = text
         return text
 
     def scope(self, connection: sqlite3.Connection, number: int) -> Scope:
         scope = self._scopes.get(number)
         if scope is None:
-            tenant, user, agent = connection.execute(
-                "select tenant, user, agent from scopes where scope = ?", (number,)
-            ).fetchone()
+            tenant, user, agent = connection.execute(SQL["scope_words"], (number,)).fetchone()
             scope = self._scopes[number] = Scope(tenant=tenant, user=user, agent=agent)
         return scope
 
@@ -68,15 +67,15 @@ class Naming:
         """Made when it is new."""
         known = self._interning.names.get(text) or self._made.get(text)
         if known is None:
-            self._connection.execute("insert or ignore into names (text) values (?)", (text,))
-            known = self._connection.execute("select name from names where text = ?", (text,)).fetchone()[0]
+            self._connection.execute(SQL["insert_name"], (text,))
+            (known,) = self._connection.execute(SQL["name"], (text,)).fetchone()
             self._made[text] = known
         return known
 
     def text(self, number: int) -> str:
         known = self._interning.texts.get(number)
         if known is None:
-            known = self._connection.execute("select text from names where name = ?", (number,)).fetchone()[0]
+            (known,) = self._connection.execute(SQL["name_text"], (number,)).fetchone()
         return known
 
     def scope(self, scope: Scope) -> int:
@@ -92,24 +91,18 @@ def label(connection: sqlite3.Connection, text: str | None) -> int | None:
     """For writers: made when it is new."""
     if text is None:
         return None
-    row = connection.execute("select label from labels where text = ?", (text,)).fetchone()
-    if row is None:
-        row = connection.execute("insert into labels (text) values (?) returning label", (text,)).fetchone()
-    number: int = row[0]
-    return number
+    found: int | None = cell(connection, SQL["label"], (text,))
+    return cell(connection, SQL["insert_label"], (text,)) if found is None else found
 
 
 def known_label(connection: sqlite3.Connection, text: str) -> int:
     """For readers: -1 when there is none."""
-    row = connection.execute("select label from labels where text = ?", (text,)).fetchone()
-    return -1 if row is None else row[0]
+    found: int | None = cell(connection, SQL["label"], (text,))
+    return -1 if found is None else found
 
 
 def label_text(connection: sqlite3.Connection, number: int | None) -> str | None:
-    if number is None:
-        return None
-    row = connection.execute("select text from labels where label = ?", (number,)).fetchone()
-    return None if row is None else row[0]
+    return None if number is None else cell(connection, SQL["label_text"], (number,))
 
 
 def scope_number(connection: sqlite3.Connection, scope: Scope) -> int:
@@ -117,16 +110,11 @@ def scope_number(connection: sqlite3.Connection, scope: Scope) -> int:
     found = known_scope(connection, scope)
     if found is None:
         words = (scope.tenant, scope.user, scope.agent)
-        found = connection.execute(
-            "insert into scopes (tenant, user, agent) values (?, ?, ?) returning scope", words
-        ).fetchone()[0]
-        connection.execute("update scopes set seal = ? where scope = ?", (checksum(found, *words), found))
+        (found,) = connection.execute(SQL["insert_scope"], words).fetchone()
+        connection.execute(SQL["seal_scope"], (checksum(found, *words), found))
     return found
 
 
 def known_scope(connection: sqlite3.Connection, scope: Scope) -> int | None:
-    row = connection.execute(
-        "select scope from scopes where tenant = ? and user = ? and agent = ?",
-        (scope.tenant, scope.user, scope.agent),
-    ).fetchone()
-    return None if row is None else row[0]
+    found: int | None = cell(connection, SQL["scope"], (scope.tenant, scope.user, scope.agent))
+    return found

@@ -8,6 +8,7 @@ from typing import Any
 
 from agent_memory.engines.sqlite.connection import Connections
 from agent_memory.engines.sqlite.seals import sealed
+from agent_memory.engines.sqlite.statements import SQL, cell
 from agent_memory.models.errors import InvalidInput
 from agent_memory.models.kinds.kind import canonical_json
 from agent_memory.ports.quantise import quantised, unit
@@ -22,48 +23,42 @@ class SqliteVectors:
         scale, data = quantised(unit(vector))
         text = canonical_json(dict(metadata), "metadata")
         with self._connections.writing() as connection:
-            row = connection.execute(
-                "select length(data) from namespaces where namespace = ? limit 1", (namespace,)
-            ).fetchone()
-            if row is not None and row[0] != len(data):
-                raise _wrong_dimension(namespace, row[0], len(data))
-            connection.execute(
-                "insert into namespaces (namespace, id, scale, data, metadata, seal) values (?, ?, ?, ?, ?, ?) "
-                "on conflict do update set scale = excluded.scale, data = excluded.data, metadata = excluded.metadata, "
-                "seal = excluded.seal",
-                sealed(namespace, id, scale, data, text),
-            )
+            stored = cell(connection, SQL["namespace_dimension"], (namespace,))
+            if stored not in (None, len(data)):
+                raise _wrong_dimension(namespace, stored, len(data))
+            connection.execute(SQL["namespace_upsert"], sealed(namespace, id, scale, data, text))
 
     def query(
         self, namespace: str, vector: Sequence[float], k: int = 10, where: Mapping[str, Any] | None = None
     ) -> list[Match]:
         import numpy as np
 
-        query = unit(vector)
+        query, wanted = unit(vector), (where or {}).items()
         best: list[tuple[float, str, Any]] = []
         with self._connections.reading() as connection:
-            cursor = connection.execute(
-                "select id, scale, data, metadata from namespaces where namespace = ? order by id",
-                (namespace,),
-            )
+            stored = cell(connection, SQL["namespace_dimension"], (namespace,))
+            if stored not in (None, len(query)):
+                raise _wrong_dimension(namespace, stored, len(query))
+            cursor = connection.execute(SQL["namespace_vectors"], (namespace,))
             while rows := cursor.fetchmany(2048):
-                if len(rows[0][2]) != len(query):
-                    raise _wrong_dimension(namespace, len(rows[0][2]), len(query))
-                kept = [(*row[:3], json.loads(row[3])) for row in rows]
-                if where:
-                    kept = [row for row in kept if all(row[3].get(name) == value for name, value in where.items())]
-                matrix = np.frombuffer(b"".join(row[2] for row in kept), np.int8).reshape(-1, len(query))
-                scores = matrix.astype(np.float32) @ query * np.array([row[1] for row in kept], np.float32)
-                best += [(float(score), row[0], row[3]) for score, row in zip(scores, kept, strict=True)]
-                best = sorted(best, key=lambda one: (-one[0], one[1]))[:k]
+                kept = [
+                    (id, scale, data, said)
+                    for id, scale, data, metadata in rows
+                    for said in (json.loads(metadata),)
+                    if all(said.get(name) == value for name, value in wanted)
+                ]
+                if kept:
+                    ids, scales, data, said = zip(*kept, strict=True)
+                    matrix = np.frombuffer(b"".join(data), np.int8).reshape(-1, len(query))
+                    scores = matrix.astype(np.float32) @ query * np.array(scales, np.float32)
+                    best += zip(scores.tolist(), ids, said, strict=True)
+                    best = sorted(best, key=lambda one: (-one[0], one[1]))[:k]
         return [Match(id, score, metadata) for score, id, metadata in best]
 
     def delete(self, namespace: str, ids: Sequence[str]) -> int:
         with self._connections.writing() as connection:
-            return sum(
-                connection.execute("delete from namespaces where namespace = ? and id = ?", (namespace, id)).rowcount
-                for id in ids
-            )
+            sql = SQL["namespace_delete"]
+            return sum(connection.execute(sql, (namespace, id)).rowcount for id in ids)
 
 
 def _wrong_dimension(namespace: str, stored: int, given: int) -> InvalidInput:

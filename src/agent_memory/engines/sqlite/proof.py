@@ -6,13 +6,13 @@ Damage is named, and the rest is checked all the same: nothing that a column can
 from __future__ import annotations
 
 import sqlite3
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter, defaultdict, namedtuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, cast
 
 from agent_memory.engines.sqlite import beside
-from agent_memory.engines.sqlite.cells import garbled, lenient, misplaced
+from agent_memory.engines.sqlite.cells import count, garbled, lenient, misplaced
 from agent_memory.engines.sqlite.erase import tombstone_seal
 from agent_memory.engines.sqlite.journal import (
     ADOPT,
@@ -28,6 +28,7 @@ from agent_memory.engines.sqlite.journal import (
     chained,
 )
 from agent_memory.engines.sqlite.seals import Identity, cut_seal, link_seals, version_seals
+from agent_memory.engines.sqlite.statements import SQL, load
 from agent_memory.models.record import Scope, Status
 from agent_memory.ports.changes import Content, Mark, State, Verified
 from agent_memory.ports.progress import counted
@@ -36,69 +37,14 @@ from agent_memory.ports.records import Checker
 MOST_PROBLEMS = 100
 REBUILT = "rebuild"  # the reason of the line that a rebuild leaves
 
-_LINES = """select j.seq, j.at, j.operation, j.scope, j.record, j.other, actor.text, j.reason,
-    cast(j.digest as blob), cast(j.chain as blob),
-    v.content, v.id, v.kind, s.tenant, s.user, s.agent, v.number, c.text, c.payload, cast(c.salt as blob),
-    v.valid_from, v.valid_to, v.key, conversation.text, v.position, repository.text, v.status,
-    v.importance, v.confidence, v.source
-from journal j
-left join names actor on actor.name = j.actor
-left join versions v on v.version = j.seq and v.record = j.record and v.scope = j.scope
-left join contents c on c.content = v.content
-left join scopes s on s.scope = v.scope
-left join labels conversation on conversation.label = v.conversation
-left join labels repository on repository.label = v.repository
-order by j.seq"""
-_LINE, _VERSION = 10, 11  # where a line ends, and where a version begins
-_TEXTS = ("id", "kind", "tenant", "user", "agent", "number", "text", "payload", "salt", "", "", "key")
-
-_LINK = """select cast(l.salt as blob), l.source, l.target, n.text, l.weight, l.properties
-from links l join names n on n.name = l.type where l.link = ? and l.source = ? and l.target = ? and l.scope = ?"""
-
-_ACTIVE = "(select space from spaces where active)"
-
-_LOOSE = {
-    "versions without a journal line": "select version from versions where version not in (select seq from journal)",
-    "links without a journal line": "select link from links where link not in (select seq from journal)",
-    "tombstones without a journal line": "select t.record from tombstones t left join journal j on j.seq = t.seq "
-    f"and j.record = t.record and j.scope = t.scope and j.operation = {OPERATIONS[ERASE]} where j.seq is null",
-    "versions of what was erased": "select version from versions where record in (select record from tombstones)",
-    "versions that no line of their record ended": "select v.version from versions v left join journal j on "
-    f"j.seq = v.to_seq and j.record = v.record and j.operation in ({OPERATIONS[PUT]}, {OPERATIONS[AMEND]}) "
-    "where v.to_seq is not null and j.seq is null",
-    "links that no line of theirs ended": "select l.link from links l left join journal j on j.seq = l.to_seq and "
-    f"j.record = l.source and j.other = l.target and j.operation in ({OPERATIONS[CONNECT]}, {OPERATIONS[DISCONNECT]}) "
-    "where l.to_seq is not null and j.seq is null",
-    "versions in a conversation or repository that has no name": "select version from versions where "
-    "conversation is not null and conversation not in (select label from labels) "
-    "or repository is not null and repository not in (select label from labels)",
-    "contents without a version": "select content from contents where content not in (select content from versions)",
-    "versions without a content": "select version from versions where content not in (select content from contents)",
-    "contents without words": "select content from contents where content not in (select content from words)",
-    "words of no content": "select content from words where content not in (select content from contents)",
-    "fields of no content": "select content from fields where content not in (select content from contents)",
-    "vectors of no space": "select vector from vectors where space not in (select space from spaces)",
-    "contents that wait for a space that is not there": "select content from pending where space not in "
-    "(select space from spaces)",
-    "contents that wait for other vectors than those that lack": "select content from pending p where part <> 0 "
-    "and part <> (select count(*) from vectors where (scope, space, content) = (p.scope, p.space, p.content))",
-    "no content, waiting for vectors": "select content from pending where content not in "
-    "(select content from contents)",
-    "receipts of no scope": "select receipt from receipts where scope not in (select scope from scopes)",
-    "records that a lost receipt showed": "select record from shown where receipt not in "
-    "(select receipt from receipts)",
-    "working values of no scope": "select key from working where scope not in (select scope from scopes)",
-    "working lists of no scope": "select name from lists where scope not in (select scope from scopes)",
-    "answers of no scope": "select key from repeats where scope not in (select scope from scopes)",
-    "vectors of no content": "select content from vectors where content not in (select content from contents)",
-    "vectors in another scope than their content": "select x.content from vectors x join versions v on "
-    "v.version = x.content where v.scope <> x.scope",
-    "contents that wait for vectors in another scope than their own": "select p.content from pending p join versions v "
-    "on v.version = p.content where v.scope <> p.scope",
-    "contents with neither vector nor a place in the queue": "select content from contents where "
-    f"exists {_ACTIVE} and content not in (select content from vectors where space in {_ACTIVE}) "
-    f"and content not in (select content from pending where space in {_ACTIVE})",
-}
+LOOSE = load("loose")
+_TEXTS = ("content", "id", "kind", "tenant", "user", "agent", "number", "text", "payload", "salt", "", "", "key")
+_Line = namedtuple("_Line", "seq at operation scope record other actor reason digest chain")
+_Version = namedtuple(  # what a line brought; all None where that is not there
+    "_Version",
+    "content id kind tenant user agent number text payload salt valid_from valid_to key conversation position "
+    "repository status importance confidence source",
+)
 
 
 class Problems(list[str]):
@@ -136,11 +82,11 @@ def verify(connection: sqlite3.Connection, derive: Checker | None = None, expect
         walk = _Walk(connection, problems, checked, expect)
         with problems.of("journal"):
             walk.go()
-        for name, sql in _LOOSE.items():
+        for name, sql in LOOSE.items():
             with problems.of(name):
-                loose = connection.execute(sql).fetchall()
+                loose = [number for (number,) in connection.execute(sql, OPERATIONS)]
                 if loose:
-                    problems.add(f"{name}: {len(loose)} (first: {loose[0][0]})")
+                    problems.add(f"{name}: {len(loose)} (first: {loose[0]})")
         parts: dict[str, Callable[[], Iterable[str]]] = {
             "contents": lambda: _underived(connection, derive, walk.sealed, checked) if derive else (),
             "names": lambda: _unnamed(connection),
@@ -177,58 +123,58 @@ class _Walk:
 
     def go(self) -> None:
         self._rows.read()
-        lines = self.connection.execute(_LINES)
-        for row in counted(lines, "journal", lambda: _count(self.connection, "journal")):
-            self._line(row[:_LINE])
-            self._subject(row)
+        rows = self.connection.execute(SQL["lines_and_versions"])
+        for row in counted(rows, "journal", lambda: count(self.connection, "journal")):
+            line = _Line._make(row[: len(_Line._fields)])
+            self._follow(line)
+            self._subject(line, _Version._make(row[len(_Line._fields) :]))
         if self.expect is not None and self.seq < self.expect.seq:
             self.problems.add(
                 f"journal: it ends at line {self.seq}, and line {self.expect.seq} was noted: the end was cut off"
             )
 
-    def _line(self, row: tuple[Any, ...]) -> None:
-        *line, proof, chain = row
-        seq = line[0]
-        if seq != self.seq + 1:
+    def _follow(self, line: _Line) -> None:
+        *said, proof, chain = line
+        if line.seq != self.seq + 1:
             self.problems.add(f"journal: line {self.seq + 1} is missing")
-        if _made(lambda: chained(self.before, line, proof)) != chain:
-            self.problems.add(f"journal: line {seq} does not follow from the line before it{garbled(*_said(line))}")
-        self.seq, self.before = seq, chain if isinstance(chain, bytes) else GENESIS
-        if self.expect is not None and seq == self.expect.seq and self.before.hex() != self.expect.head:
-            self.problems.add(f"journal: line {seq} is not the one that was noted: what came before it was changed")
+        if _made(lambda: chained(self.before, said, proof)) != chain:
+            wrong = garbled(("actor", "reason"), (line.actor, line.reason))
+            self.problems.add(f"journal: line {line.seq} does not follow from the line before it{wrong}")
+        self.seq, self.before = line.seq, chain if isinstance(chain, bytes) else GENESIS
+        if self.expect is not None and self.seq == self.expect.seq and self.before.hex() != self.expect.head:
+            self.problems.add(
+                f"journal: line {self.seq} is not the one that was noted: what came before it was changed"
+            )
         self.checked["journal lines"] += 1
 
-    def _subject(self, row: tuple[Any, ...]) -> None:
+    def _subject(self, line: _Line, version: _Version) -> None:
         """What the line brought, ended or erased."""
-        seq, _, number, scope, record, other, _, reason, proof = row[: _LINE - 1]
-        operation = NAMES.get(number) if isinstance(number, int) else None
+        operation = NAMES.get(line.operation) if isinstance(line.operation, int) else None
         if operation == KEY:
-            self.keys[reason] = proof
-        elif operation == ADOPT and reason != REBUILT:
-            self.adopted = reason
+            self.keys[line.reason] = line.digest
+        elif operation == ADOPT and line.reason != REBUILT:
+            self.adopted = line.reason
         elif operation in (PUT, AMEND):
-            found = None if row[_LINE] is None else self._rows.version(seq, row[_VERSION:])
-            if self._compare("versions", row, found) and operation == PUT:
-                self.sealed.add(row[_LINE])
+            found = None if version.content is None else self._rows.version(line.seq, version)
+            if self._compare("versions", line, found, version) and operation == PUT:
+                self.sealed.add(version.content)
         elif operation in (CONNECT, DISCONNECT):
-            self._compare("links", row, self._rows.link(operation, (seq, record, other, scope)))
+            self._compare("links", line, self._rows.link(operation, line))
         elif operation == ERASE:
-            self._compare("tombstones", row, self._rows.tombstone(record, seq, scope))
+            self._compare("tombstones", line, self._rows.tombstone(line))
 
-    def _compare(self, what: str, row: tuple[Any, ...], seals: Iterable[bytes] | None) -> bool:
+    def _compare(self, what: str, line: _Line, seals: Iterable[bytes] | None, version: Sequence[object] = ()) -> bool:
         """Whether one of the seals that the subject of a line may have is the one in the line; None: it is not there
         as the line says, under this number, in this scope, between these records."""
-        seq, operation, proof = row[0], NAMES[row[2]], row[_LINE - 2]
-        self.checked[what] += seals is not None and operation != DISCONNECT
+        self.checked[what] += seals is not None and NAMES[line.operation] != DISCONNECT
         if seals is None:
-            if not {*row[4:6]} & self._rows.erased:
-                self.problems.add(f"journal: line {seq}: its {what[:-1]} is gone, and nobody erased it")
+            if not {line.record, line.other} & self._rows.erased:
+                self.problems.add(f"journal: line {line.seq}: its {what[:-1]} is gone, and nobody erased it")
             return False
-        same = bool(_made(lambda: any(one == proof for one in seals)))
+        same = bool(_made(lambda: any(one == line.digest for one in seals)))
         if not same:
-            self.problems.add(
-                f"journal: line {seq}: the {what[:-1]} is not what was written{garbled(_TEXTS, row[_VERSION:])}"
-            )
+            wrong = garbled(_TEXTS, version)
+            self.problems.add(f"journal: line {line.seq}: the {what[:-1]} is not what was written{wrong}")
         return same
 
 
@@ -244,22 +190,19 @@ class _Rows:
 
     def read(self) -> None:
         """What this process remembers of names proves nothing: as the file has them now."""
-        self.erased = {row[0] for row in self.connection.execute("select record from tombstones")}
-        self._names = dict(self.connection.execute("select name, text from names").fetchall())
-        ended = "select to_seq, {0} from {0}s where to_seq is not null"
-        self._ended_versions = _by_line(self.connection.execute(ended.format("version")))
-        self._ended_links = _by_line(self.connection.execute(ended.format("link")))
+        self.erased = {record for (record,) in self.connection.execute(SQL["erased"])}
+        self._names = dict(self.connection.execute(SQL["all_names"]).fetchall())
+        self._ended_versions = _by_line(self.connection.execute(SQL["ended_versions"]))
+        self._ended_links = _by_line(self.connection.execute(SQL["ended_links"]))
 
-    def tombstone(self, record: object, seq: int, scope: object) -> Iterable[bytes] | None:
-        sql = "select id from tombstones where record = ? and seq = ? and scope = ?"
-        row = self._found(sql, (record, seq, scope))
+    def tombstone(self, line: _Line) -> Iterable[bytes] | None:
+        row = self._found(SQL["tombstone_of_line"], (line.record, line.seq, line.scope))
         return None if row is None else (tombstone_seal(id) for id in row)
 
-    def link(self, operation: str, line: tuple[Any, ...]) -> Iterable[bytes] | None:
-        seq = line[0]
-        ended = self._ended_links.get(seq, [])
-        link = (ended or [0])[0] if operation == DISCONNECT else seq
-        row = self._found(_LINK, (link, *line[1:]))
+    def link(self, operation: str, line: _Line) -> Iterable[bytes] | None:
+        ended = self._ended_links.get(line.seq, [])
+        link = (ended or [0])[0] if operation == DISCONNECT else line.seq
+        row = self._found(SQL["link_of_line"], (link, line.record, line.other, line.scope))
         if row is None or len(ended) > 1:
             return None
         salt, *ends, weight, properties = row
@@ -271,25 +214,25 @@ class _Rows:
         """None also where a line says what cannot be looked for, such as a text that is not UTF-8."""
         return cast("tuple[Any, ...] | None", _made(lambda: self.connection.execute(sql, place).fetchone()))
 
-    def version(self, seq: int, row: tuple[Any, ...]) -> Iterable[bytes] | None:
-        id, kind, tenant, user, agent, number, text, payload, salt, *said = row
-        if tenant is None or text is None:
+    def version(self, seq: int, row: _Version) -> Iterable[bytes] | None:
+        if row.tenant is None or row.text is None:
             return None
-        valid_from, valid_to, key, conversation, position, repository, status, importance, confidence, source = said
         state = State(
-            valid_from=valid_from,
-            valid_to=valid_to,
-            key=key,
-            conversation_id=conversation,
-            position=position,
-            repository=repository,
-            status=cast(Status, self._names.get(status, "")),  # sealed as it is, whatever it is
-            importance=importance,
-            confidence=confidence,
-            source=self._names.get(source, ""),
+            valid_from=row.valid_from,
+            valid_to=row.valid_to,
+            key=row.key,
+            conversation_id=row.conversation,
+            position=row.position,
+            repository=row.repository,
+            status=cast(Status, self._names.get(row.status, "")),  # sealed as it is, whatever it is
+            importance=row.importance,
+            confidence=row.confidence,
+            source=self._names.get(row.source, ""),
         )
-        identity = Identity(id, self._names.get(kind, ""), Scope.trusted(tenant=tenant, user=user, agent=agent), number)
-        return version_seals(identity, Content(text, payload, salt), state, self._ended_versions.get(seq, []))
+        scope = Scope.trusted(tenant=row.tenant, user=row.user, agent=row.agent)
+        identity = Identity(row.id, self._names.get(row.kind, ""), scope, row.number)
+        content = Content(row.text, row.payload, row.salt)
+        return version_seals(identity, content, state, self._ended_versions.get(seq, []))
 
 
 def _made(make: Callable[[], object]) -> object:
@@ -303,10 +246,6 @@ def _late(make: Callable[[], Iterable[bytes]]) -> Iterator[bytes]:
     yield from make()
 
 
-def _said(line: list[object]) -> tuple[tuple[str, str], list[object]]:
-    return ("actor", "reason"), line[6:8]
-
-
 def _by_line(rows: Iterable[tuple[object, int]]) -> dict[object, list[int]]:
     """Which rows each line ended."""
     ended: defaultdict[object, list[int]] = defaultdict(list)
@@ -315,14 +254,9 @@ def _by_line(rows: Iterable[tuple[object, int]]) -> dict[object, list[int]]:
     return dict(ended)
 
 
-def _count(connection: sqlite3.Connection, table: str) -> int:
-    found: int = connection.execute(f"select count(*) from {table}").fetchone()[0]
-    return found
-
-
 def _unnamed(connection: sqlite3.Connection) -> Iterator[str]:
     for table, key in (("names", "name"), ("labels", "label")):
-        for number, text in connection.execute(f"select {key}, text from {table}"):
+        for number, text in connection.execute(SQL[f"all_{table}"]):
             if wrong := garbled(("text",), (text,)):
                 yield f"{table}: {key} {number}{wrong}"
 
@@ -336,22 +270,16 @@ def _underived(
 ) -> Iterator[str]:
     """Contents whose words or fields are not those that are derived from them today. Of a content that is not what was
     written nothing can be said."""
-    fields = "select n.text, f.value from fields f join names n on n.name = f.name where f.content = ?"
-    rows = connection.execute(
-        "select c.content, n.text, c.text, c.payload, w.length, w.terms from contents c "
-        "join versions v on v.version = c.content join names n on n.name = v.kind join words w on w.content = c.content"
-    )
+    rows = counted(connection.execute(SQL["contents_and_words"]), "contents", lambda: count(connection, "contents"))
     wrong: defaultdict[str, list[int]] = defaultdict(list)
-    for content, kind, text, payload, length, terms in counted(
-        rows, "contents", lambda: _count(connection, "contents")
-    ):
+    for content, kind, text, payload, length, terms in rows:
         derived = derive(kind, text, payload) if content in sealed else None
         if derived is None:
             continue
         checked["derived"] += 1
         if (length, terms) != (derived.terms.length, derived.terms.hashes + derived.terms.counts):
             wrong["words"].append(content)
-        if set(connection.execute(fields, (content,))) != set(derived.fields):
+        if set(connection.execute(SQL["fields_of"], (content,))) != set(derived.fields):
             wrong["fields"].append(content)
     for what, found in wrong.items():
         yield (

@@ -14,6 +14,7 @@ from agent_memory.engines.sqlite.connection import BRIEF_SECONDS, Connections
 from agent_memory.engines.sqlite.expiry import believed
 from agent_memory.engines.sqlite.interning import Interning, known_scope, scope_number
 from agent_memory.engines.sqlite.seals import checksum, sealed, sealed_again
+from agent_memory.engines.sqlite.statements import SQL, cell, listed
 from agent_memory.models.record import Scope
 from agent_memory.ports.receipts import RETENTION, Accesses, Kept, ReceiptLine
 from agent_memory.ports.records import View
@@ -39,42 +40,30 @@ class SqliteReceipts:
     def expire(self, now: int) -> int:
         oldest = now - RETENTION
         with self._connections.reading() as connection:
-            sql = "select exists (select 1 from receipts where at < ?) or exists (select 1 from accessed where at < ?)"
-            if self._connections.read_only or not connection.execute(sql, (oldest, oldest)).fetchone()[0]:
+            if self._connections.read_only or not cell(connection, SQL["anything_expired"], {"oldest": oldest}):
                 return 0
         with self._connections.writing(durable=False) as connection:
             return _expire(connection, now)
 
     def receipt(self, view: View, id: str) -> str | None:
         with self._connections.reading() as connection:
-            scopes = ",".join(map(str, self._interning.readable(connection, view.scope)))
-            row = connection.execute(
-                f"select body from receipts where id = ? and scope in ({scopes})",
-                (id,),
-            ).fetchone()
-        return None if row is None else row[0]
+            scopes = listed(self._interning.readable(connection, view.scope))
+            found: str | None = cell(connection, SQL["receipt"].format(scopes=scopes), (id,))
+        return found
 
     def since(self, whose: View | str, moment: int, limit: int) -> list[Kept]:
         with self._connections.reading() as connection:
             if isinstance(whose, str):
-                sql, values = "s.tenant = ?", [whose]
+                which = SQL["of_tenant"]
             else:
-                numbers = ",".join(map(str, self._interning.readable(connection, whose.scope)))
-                sql, values = f"r.scope in ({numbers})", []
-            rows = connection.execute(
-                "select r.id, s.tenant, s.user, s.agent, r.at, r.body "
-                "from receipts r join scopes s on s.scope = r.scope "
-                f"where {sql} and r.at >= ? order by r.at desc, r.receipt desc limit ?",
-                (*values, moment, limit),
-            ).fetchall()
+                which = SQL["of_scopes"].format(scopes=listed(self._interning.readable(connection, whose.scope)))
+            asked = {"tenant": whose, "moment": moment, "limit": limit}
+            rows = connection.execute(SQL["receipts_since"].format(whose=which), asked).fetchall()
         return [Kept(id, Scope(tenant=t, user=u, agent=a), at, body) for id, t, u, a, at, body in rows]
 
     def accesses(self, view: View, ids: Sequence[str], *, until: int | None = None) -> Mapping[str, Accesses]:
         with self._connections.reading() as connection:
-            sql = (
-                "select v.record, a.count, a.last from versions v left join accesses a on a.record = v.record "
-                "where v.id = ? and v.scope = ? limit 1"
-            )
+            sql = SQL["accesses_of"]
             found: dict[str, tuple[int, int | None, int | None]] = {}
             scopes = list(self._interning.readable(connection, view.scope))
             for scope in reversed(scopes):  # the narrowest comes last, and stays
@@ -91,38 +80,28 @@ class SqliteReceipts:
 
 
 def _keep(connection: sqlite3.Connection, line: ReceiptLine) -> None:
-    sql = "select record from versions where version = ?"
     shown, named = (
-        [connection.execute(sql, (handle,)).fetchone() for handle in handles] for handles in (line.handles, line.named)
+        [cell(connection, SQL["record_of_version"], (handle,)) for handle in handles]
+        for handles in (line.handles, line.named)
     )
     if None in shown or None in named:
         return  # it tells of what is erased
-    told = sorted({record for (record,) in (*shown, *named)})
-    number = connection.execute("select coalesce(max(receipt), 0) + 1 from receipts").fetchone()[0]
+    told = sorted({*shown, *named})
+    number = cell(connection, SQL["next_receipt"])
     scope = scope_number(connection, line.view.scope)
     columns = (number, line.id, scope, line.view.now, line.seq, line.terms, line.body)
-    connection.execute(
-        "insert into receipts (receipt, id, scope, at, seq, terms, body, seal) values (?, ?, ?, ?, ?, ?, ?, ?)",
-        (*columns, checksum(*columns, told)),
-    )
-    connection.executemany("insert into shown (record, receipt) values (?, ?)", [(record, number) for record in told])
-    for (record,) in shown:
+    connection.execute(SQL["insert_receipt"], (*columns, checksum(*columns, told)))
+    connection.executemany(SQL["insert_shown"], [(record, number) for record in told])
+    for record in shown:
         _access(connection, record, line.view.now)
 
 
 def _access(connection: sqlite3.Connection, record: int, at: int) -> None:
-    sql = "select record, count, last, seal from accesses where record = ?"
-    _, count, last, _ = old = connection.execute(sql, (record,)).fetchone() or (record, 0, at, None)
-    connection.execute(
-        "insert or replace into accesses (record, count, last, seal) values (?, ?, ?, ?)",
-        sealed_again(old, record, _whole(count) + 1, max(_whole(last), at)),
-    )
-    sql = "select record, at, times, seal from accessed where record = ? and at = ?"
-    _, _, times, _ = old = connection.execute(sql, (record, at)).fetchone() or (record, at, 0, None)
-    connection.execute(
-        "insert or replace into accessed (record, at, times, seal) values (?, ?, ?, ?)",
-        sealed_again(old, record, at, _whole(times) + 1),
-    )
+    _, count, last, _ = old = connection.execute(SQL["accesses"], (record,)).fetchone() or (record, 0, at, None)
+    row = sealed_again(old, record, _whole(count) + 1, max(_whole(last), at))
+    connection.execute(SQL["put_accesses"], row)
+    _, _, times, _ = old = connection.execute(SQL["accessed"], (record, at)).fetchone() or (record, at, 0, None)
+    connection.execute(SQL["put_accessed"], sealed_again(old, record, at, _whole(times) + 1))
 
 
 def _whole(number: object) -> int:
@@ -134,35 +113,28 @@ def _expire(connection: sqlite3.Connection, now: int) -> int:
     oldest = now - RETENTION
     if not believed(connection, now, RETENTION):
         return 0
-    gone = connection.execute("delete from receipts where at < ?", (oldest,)).rowcount
+    gone = connection.execute(SQL["expire_receipts"], (oldest,)).rowcount
     if gone:
-        connection.execute("delete from shown where receipt not in (select receipt from receipts)")
-    if connection.execute("delete from accessed where at < ?", (oldest,)).rowcount:
+        connection.execute(SQL["expire_shown"])
+    if connection.execute(SQL["expire_accessed"], (oldest,)).rowcount:
         since = max(oldest, _known_since(connection))
-        sql = "insert or replace into meta (name, value, seal) values (?, ?, ?)"
-        connection.execute(sql, sealed("accessed", str(since)))
+        connection.execute(SQL["put_meta"], sealed("accessed", str(since)))
     return gone
 
 
 def _known_since(connection: sqlite3.Connection) -> int:
-    row = connection.execute("select value from meta where name = 'accessed'").fetchone()
-    return 0 if row is None else int(row[0])
+    return int(cell(connection, SQL["accessed_since"]) or 0)
 
 
 def _until(connection: sqlite3.Connection, record: int, count: int, until: int) -> Accesses:
     """All that ever were, without those that came later; unless some of these may have expired."""
-    later, last = connection.execute(
-        "select coalesce(sum(times) filter (where at > :until), 0), max(at) filter (where at <= :until) "
-        "from accessed where record = :record",
-        {"record": record, "until": until},
-    ).fetchone()
+    later, last = connection.execute(SQL["accessed_until"], {"record": record, "until": until}).fetchone()
     known = until >= _known_since(connection) or later == count
     return Accesses(count - later if known else None, last)
 
 
 def _last_erasure(connection: sqlite3.Connection, reader: Scope) -> int:
     """The last journal line that erased something of what this reader sees; 0 when none did."""
-    sql = "select coalesce(max(seq), 0) from tombstones where scope = ?"
-    numbers = [known_scope(connection, scope) for scope in reader.readable()]
-    last: int = max(connection.execute(sql, (number,)).fetchone()[0] for number in numbers)
+    numbers = (known_scope(connection, scope) for scope in reader.readable())
+    last: int = max(cell(connection, SQL["last_erasure"], (number,)) for number in numbers)
     return last

@@ -7,11 +7,12 @@ from contextlib import suppress
 from typing import Any
 
 from agent_memory.engines.sqlite import proof, schema, scrub, spaces, write
+from agent_memory.engines.sqlite.cells import count
 from agent_memory.engines.sqlite.connection import BRIEF_SECONDS, Connections
 from agent_memory.engines.sqlite.interning import Interning, Naming
 from agent_memory.engines.sqlite.journal import ADOPT, OURSELVES, Ledger
 from agent_memory.engines.sqlite.read import Reader, seq_at
-from agent_memory.engines.sqlite.statements import SQL
+from agent_memory.engines.sqlite.statements import SQL, cell, listed
 from agent_memory.models.errors import StoreError
 from agent_memory.models.kinds.kind import Kind
 from agent_memory.models.record import JournalLine, Link, Linked, Record, Scope
@@ -88,16 +89,10 @@ class SqliteRecords:
         with self._connections.writing() as connection:
             schema.check_version(connection, self._connections.name)
             names = Naming(self._interning, connection)
-            connection.execute("delete from words")
-            connection.execute("delete from fields")
-            rows = connection.execute(
-                "select c.content, n.text, c.text, c.payload from contents c join versions v on v.version = c.content "
-                "join names n on n.name = v.kind"
-            )
-            made = 0
-            for content, kind, text, payload in counted(
-                rows, "contents", lambda: connection.execute("select count(*) from contents").fetchone()[0]
-            ):
+            connection.execute(SQL["delete_words"])
+            connection.execute(SQL["delete_fields"])
+            rows, made = connection.execute(SQL["contents"]), 0
+            for content, kind, text, payload in counted(rows, "contents", lambda: count(connection, "contents")):
                 derived = derive(kind, text, payload)
                 terms = derived.terms
                 connection.execute(SQL["insert_words"], (content, terms.length, terms.hashes + terms.counts))
@@ -118,46 +113,35 @@ class SqliteRecords:
 
     def stats(self, view: View) -> dict[str, Any]:
         with self._connections.reading() as connection:
-            scopes = ",".join(map(str, self._interning.readable(connection, view.scope)))
-            kinds = connection.execute(
-                "select n.text, count(distinct v.record) from versions v join names n on n.name = v.kind "
-                f"where v.scope in ({scopes}) and v.to_seq is null group by v.kind order by n.text"
-            ).fetchall()
-            totals = {
-                table: connection.execute(f"select count(*) from {table} where scope in ({scopes})").fetchone()[0]
-                for table in ("versions", "links", "vectors", "receipts")
-            }
-            records = connection.execute(
-                f"select count(*) from versions where version = record and scope in ({scopes})"
-            ).fetchone()[0]
-            recalled, recalls, last = connection.execute(
-                "select count(*), coalesce(sum(a.count), 0), max(a.last) from accesses a "
-                f"join versions v on v.version = a.record where v.scope in ({scopes})"
-            ).fetchone()
-            pages, size = (connection.execute(f"pragma {name}").fetchone()[0] for name in ("page_count", "page_size"))
+            scopes = listed(self._interning.readable(connection, view.scope))
             number, space = spaces.active(connection)
-            pending = connection.execute(
-                f"select count(*) from pending where space = ? and scope in ({scopes})",
-                (number,),
-            ).fetchone()[0]
-            seq = connection.execute("select coalesce(max(seq), 0) from journal").fetchone()[0]
-            owed = connection.execute("select at from journal where seq = ?", (scrub.owed(connection),)).fetchone()
+            kinds = connection.execute(SQL["stats_kinds"].format(scopes=scopes)).fetchall()
+            records, versions, links, vectors, receipts, pending = connection.execute(
+                SQL["stats"].format(scopes=scopes), {"space": number}
+            ).fetchone()
+            recalled, recalls, last = connection.execute(SQL["stats_accesses"].format(scopes=scopes)).fetchone()
+            pages, size = (cell(connection, f"pragma {name}") for name in ("page_count", "page_size"))
+            seq = cell(connection, SQL["last_seq"])
+            owed = cell(connection, SQL["seq_at"], (scrub.owed(connection),))
         return {
             "kinds": dict(kinds),
             "records": records,
-            **totals,
+            "versions": versions,
+            "links": links,
+            "vectors": vectors,
+            "receipts": receipts,
             "pending_vectors": pending,
             "accesses": {"records": recalled, "times": recalls, "last": last},
             "seq": seq,
             "space": space.fingerprint if space else None,
             "bytes_on_disk": pages * size,
-            "scrub_owed_since": owed and owed[0],
+            "scrub_owed_since": owed,
         }
 
     def prepare(self, kinds: Iterable[Kind]) -> None:
         self._kinds = list(kinds)
         with self._connections.reading() as connection:
-            taken = {row[0] for row in connection.execute("select name from sqlite_schema where type = 'view'")}
+            taken = {name for name, type in connection.execute(SQL["tables_and_views"]) if type == "view"}
         if any(kind.plural not in taken for kind in self._kinds):
             # Other tools can wait for their views: where nothing can be written now, the next one to open makes them.
             with suppress(StoreError), self._connections.writing(seconds=BRIEF_SECONDS) as connection:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from agent_memory.engines.sqlite import keyring
 from agent_memory.engines.sqlite.connection import Connections, connect, looking, translated
+from agent_memory.engines.sqlite.statements import SQL, cell
 from agent_memory.models.errors import InvalidInput, StoreError, StoreNewer
 from agent_memory.models.kinds.kind import Kind
 
@@ -100,7 +101,7 @@ def upgrade(connections: Connections, scripts: dict[int, str]) -> None:
 
 def check_version(connection: sqlite3.Connection, name: str) -> None:
     """Every write asks: another process may have upgraded the file since it was opened."""
-    if connection.execute("pragma user_version").fetchone()[0] != _newest():
+    if cell(connection, "pragma user_version") != _newest():
         _version(connection, name, _newest())
         raise StoreError(f"the store was upgraded by another process: {name}", hint="open it again")
 
@@ -116,10 +117,9 @@ _NEWEST: int | None = None
 
 
 def _version(connection: sqlite3.Connection, name: str, newest: int) -> int:
-    version: int = connection.execute("pragma user_version").fetchone()[0]
-    application = connection.execute("pragma application_id").fetchone()[0]
-    empty = connection.execute("select count(*) from sqlite_schema").fetchone()[0] == 0
-    if application != APPLICATION_ID and (version or not empty):
+    version: int = cell(connection, "pragma user_version")
+    ours = cell(connection, "pragma application_id") == APPLICATION_ID
+    if not ours and (version or not cell(connection, SQL["is_empty"])):
         raise StoreError(f"the file is a database of another program: {name}", hint="choose another path")
     if version > newest:
         raise StoreNewer(
@@ -143,7 +143,7 @@ def _statements(script: str) -> Iterable[str]:
 
 def create_views(connection: sqlite3.Connection, kinds: Iterable[Kind], *, replace: bool = False) -> None:
     """A view per kind, named by its plural: what is active and holds now, one column per payload field."""
-    taken = dict(connection.execute("select name, type from sqlite_schema where type in ('table', 'view')"))
+    taken = dict(connection.execute(SQL["tables_and_views"]))
     for kind in kinds:
         if not re.fullmatch(r"[a-z][a-z0-9_]*", kind.plural) or taken.get(kind.plural) == "table":
             raise InvalidInput(
@@ -161,18 +161,4 @@ def _view(kind: Kind) -> str:
     fields = [name for name in kind.payload.model_fields if name not in _COLUMNS]
     extracted = "".join(f""",\n    json_extract(c.payload, '$.{name}') as "{name}\"""" for name in fields)
     name = kind.name.replace("'", "''")
-    return f"""create view "{kind.plural}" as
-select v.id, s.tenant, s.user, s.agent, c.text, status.text as record_status, v.importance, v.confidence,
-    source.text as record_source, v.key, conversation.text as conversation_id,
-    strftime('%Y-%m-%dT%H:%M:%fZ', v.valid_from / 1e6, 'unixepoch') as valid_from,
-    strftime('%Y-%m-%dT%H:%M:%fZ', v.valid_to / 1e6, 'unixepoch') as valid_to,
-    strftime('%Y-%m-%dT%H:%M:%fZ', j.at / 1e6, 'unixepoch') as recorded_at{extracted}
-from versions v
-join names k on k.name = v.kind and k.text = '{name}'
-join contents c on c.content = v.content
-join scopes s on s.scope = v.scope
-join names status on status.name = v.status
-join names source on source.name = v.source
-join journal j on j.seq = v.version
-left join labels conversation on conversation.label = v.conversation
-where v.to_seq is null and (v.valid_to is null or v.valid_to / 1e6 > (julianday('now') - 2440587.5) * 86400)"""
+    return SQL["create_view"].format(plural=kind.plural, kind=name, fields=extracted)

@@ -11,24 +11,24 @@ from pathlib import Path
 
 from agent_memory.engines.sqlite import log, slack
 from agent_memory.engines.sqlite.connection import Connections, waiting
+from agent_memory.engines.sqlite.statements import SQL, cell
 from agent_memory.models.errors import AgentMemoryError
 from agent_memory.ports import spans
 
 PATIENCE_SECONDS = 5.0  # how long a forget waits for readers that hold the log
 _STEP_SECONDS = 0.2
-_SOME_CHANGE = "update meta set value = iif(value like '0%', ltrim(value, '0'), '0' || value) where name = 'scrub'"
 _log = spans.log(__name__)
 
 
 def owe(connection: sqlite3.Connection, seq: int) -> None:
     """Note the first erasure that is not scrubbed yet."""
-    connection.execute("insert or ignore into meta (name, value) values ('scrub', ?)", (str(seq),))
+    connection.execute(SQL["owe"], (str(seq),))
 
 
 def owed(connection: sqlite3.Connection) -> int | None:
     """The journal line of the first erasure of which something may still be on the disk."""
-    row = connection.execute("select value from meta where name = 'scrub'").fetchone()
-    return None if row is None else int(row[0])
+    seq = cell(connection, SQL["owed"])
+    return None if seq is None else int(seq)
 
 
 def scrub(connections: Connections, *, patience: float = 0.0) -> bool:
@@ -69,15 +69,15 @@ def _scrubbed(connections: Connections, seconds: float) -> bool:
         if pages < 0 or pages != moved:
             return False
         before = log.header(path)
-        roots = connection.execute("select rootpage from sqlite_schema where rootpage > 0").fetchall()
+        roots = connection.execute(SQL["roots"]).fetchall()
         slack.sweep(connections.path, [1, *(root for (root,) in roots)])
-        connection.execute(_SOME_CHANGE)
+        connection.execute(SQL["some_change"])
     with connections.writing(durable=False, seconds=seconds) as connection:
         pages, _ = _moved(connections)
         if pages < 0 or log.header(path) == before:
             return False
-        log.overwrite(path, pages, connection.execute("pragma page_size").fetchone()[0])
-        connection.execute("delete from meta where name = 'scrub'")
+        log.overwrite(path, pages, cell(connection, "pragma page_size"))
+        connection.execute(SQL["paid"])
     with connections.plain() as connection, waiting(connection, 0.0):
         connection.execute("pragma wal_checkpoint(truncate)")  # zeros by now; if not, it is no harm
     return True

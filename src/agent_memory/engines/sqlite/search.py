@@ -143,8 +143,7 @@ class Search:
         """Versions whose natural key is just what was asked for."""
         if self.probe.key is None:
             return []
-        rows = self.connection.execute("select version from versions where key = ?", (self.probe.key,))
-        return [row[0] for row in rows]
+        return [version for (version,) in self.connection.execute(SQL["versions_with_key"], (self.probe.key,))]
 
     def _mask(self, columns: dict[str, NDArray[Any]]) -> NDArray[np.bool_]:
         """Which versions the view and the filter let through."""
@@ -194,9 +193,9 @@ class Search:
             mask &= columns["confidence"] >= where.min_confidence
             yield "min_confidence", mask
         for name, value in where.fields:
-            sql = "select content from fields where name = ? and value = ?"
-            named = self.connection.execute(sql, (self.interning.known(self.connection, name), value)).fetchall()
-            mask &= np.isin(columns["content"], [row[0] for row in named])
+            asked = (self.interning.known(self.connection, name), value)
+            named = self.connection.execute(SQL["contents_with_field"], asked)
+            mask &= np.isin(columns["content"], [content for (content,) in named])
             yield "fields", mask
         if where.pages is not None:
             mask &= ~self._elsewhere(columns, mask, where.pages)
@@ -214,8 +213,8 @@ class Search:
                 "place": self.interning.known(self.connection, field),
                 "pages": json.dumps(pages),
             }
-            named = self.connection.execute(SQL["elsewhere"], asked).fetchall()
-            confined &= np.isin(columns["content"], [row[0] for row in named])
+            named = self.connection.execute(SQL["elsewhere"], asked)
+            confined &= np.isin(columns["content"], [content for (content,) in named])
         return confined
 
     def _among(self, column: NDArray[Any], names: tuple[str, ...]) -> NDArray[np.bool_]:

@@ -145,13 +145,13 @@ class Shelf:
     def _read(self, connection: sqlite3.Connection, after: int, space: tuple[int, int] | None) -> None:
         rows = connection.execute(SQL["shelf_versions"], (self.scope, after)).fetchall()
         versions = self._sound("version", rows, _is_version)
-        last = int(self.contents.rows[-1]) if self.contents.count else 0
-        self._read_words(connection, after, sorted({row[2] for row in versions if row[2] > last}))
         if versions:
-            for (name, dtype), values in zip(_COLUMNS.items(), zip(*versions, strict=True), strict=True):
-                self.columns[name].extend(np.array(values, dtype))
-            contents = np.array([row[2] for row in versions], np.int64)
-            self.place.extend(np.searchsorted(self.contents.rows, contents))
+            new = dict(zip(_COLUMNS, zip(*versions, strict=True), strict=True))
+            last = int(self.contents.rows[-1]) if self.contents.count else 0
+            self._read_words(connection, after, sorted({content for content in new["content"] if content > last}))
+            for name, dtype in _COLUMNS.items():
+                self.columns[name].extend(np.array(new[name], dtype))
+            self.place.extend(np.searchsorted(self.contents.rows, np.array(new["content"], np.int64)))
         if space is not None:
             self._read_vectors(connection, after, space)
 
@@ -161,17 +161,18 @@ class Shelf:
             return
         first = self.contents.count
         rows = connection.execute(SQL["shelf_words"], (self.scope, after, contents[0] - 1)).fetchall()
-        words = {row[0]: row for row in self._sound("words", rows, _is_words)}
+        words = {content: (length, terms) for content, length, terms in self._sound("words", rows, _is_words)}
         self.damaged |= {("words", content) for content in contents if content not in words}
+        lengths, terms = zip(*(words.get(content, (0, b"")) for content in contents), strict=True)
         self.contents.extend(np.array(contents, np.int64))
-        self.lengths.extend(np.array([words[one][1] if one in words else 0 for one in contents], np.int32))
-        self.postings.extend(first, [words[one][2] if one in words else b"" for one in contents])
+        self.lengths.extend(np.array(lengths, np.int32))
+        self.postings.extend(first, terms)
 
     def _sound(self, what: str, rows: list[Row], is_sound: Callable[[Row], bool]) -> list[Row]:
         """Without those that are damaged, whose number is the first column."""
         kept = [row for row in rows if is_sound(row)]
         if len(kept) < len(rows):
-            self.damaged |= {(what, row[0]) for row in rows if not is_sound(row)}
+            self.damaged |= {(what, number) for number, *rest in rows if not is_sound((number, *rest))}
         return kept
 
     def _read_vectors(self, connection: sqlite3.Connection, after: int, space: tuple[int, int]) -> None:
@@ -192,13 +193,12 @@ class Shelf:
             return content in known and type(scale) is float and type(data) is bytes and len(data) == dimension
 
         while found := cursor.fetchmany(4096):
-            rows = self._sound("vector", found, is_vector)
-            owners = np.searchsorted(self.contents.rows, np.array([row[1] for row in rows], np.int64))
-            self.owners.extend(owners)
-            self.scales.extend(np.array([row[2] for row in rows], np.float32))
-            self.lines.extend(np.array([row[0] for row in rows], np.int64) // VECTORS_PER_LINE)
-            joined = b"".join(row[3] for row in rows)
-            self.vectors.extend(np.frombuffer(joined, np.int8).reshape(-1, dimension))
+            if rows := self._sound("vector", found, is_vector):
+                vectors, contents, scales, data = zip(*rows, strict=True)
+                self.owners.extend(np.searchsorted(self.contents.rows, np.array(contents, np.int64)))
+                self.scales.extend(np.array(scales, np.float32))
+                self.lines.extend(np.array(vectors, np.int64) // VECTORS_PER_LINE)
+                self.vectors.extend(np.frombuffer(b"".join(data), np.int8).reshape(-1, dimension))
 
     def has(self, term: int) -> bool:
         with self.lock:

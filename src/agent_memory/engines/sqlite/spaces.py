@@ -11,7 +11,7 @@ from agent_memory.engines.sqlite.cells import decoded
 from agent_memory.engines.sqlite.interning import Naming
 from agent_memory.engines.sqlite.journal import ADOPT, EMBED, OPERATIONS, OURSELVES, Ledger
 from agent_memory.engines.sqlite.seals import checksum, sealed
-from agent_memory.engines.sqlite.statements import SQL, VECTORS_PER_LINE
+from agent_memory.engines.sqlite.statements import SQL, VECTORS_PER_LINE, cell, listed
 from agent_memory.models.errors import Conflict, SpaceMismatch
 from agent_memory.ports.changes import Vector
 from agent_memory.ports.embedder import Space
@@ -36,17 +36,17 @@ def mismatch(given: Space | None, stored: Space | None) -> SpaceMismatch:
 def adopted(connection: sqlite3.Connection, after: int) -> bool:
     space = active(connection)[1]
     line = (after, OPERATIONS[ADOPT], space.fingerprint if space else None)
-    return bool(connection.execute(SQL["adopted"], line).fetchone()[0])
+    return bool(cell(connection, SQL["adopted"], line))
 
 
 def begin(connection: sqlite3.Connection, names: Naming, space: Space, anew: bool) -> None:
     if known := _number(connection, space):
         if anew and known == active(connection)[0]:
-            connection.execute("delete from pending where space = ?", (known,))
+            connection.execute(SQL["unpend"], (known,))
             connection.execute(SQL["pend_again"], (known, json.dumps(_brought(connection, known))))
         return
     first = active(connection)[1] is None
-    number = connection.execute("select coalesce(max(space), 0) + 1 from spaces").fetchone()[0]
+    number = cell(connection, SQL["next_space"])
     _keep(connection, number, space, active=first)
     connection.execute(SQL["pend_everything"], {"space": number})
     if first:
@@ -56,39 +56,41 @@ def begin(connection: sqlite3.Connection, names: Naming, space: Space, anew: boo
 def _brought(connection: sqlite3.Connection, number: int) -> list[int]:
     """Contents whose vector a caller brought, if it is as it came: nobody else could make it again."""
     rows = connection.execute(SQL["brought"], (number,))
-    return [row[3] for *row, seal in rows if seal == checksum(*row)]
+    return [
+        content
+        for vector, space, scope, content, *rest, seal in rows
+        if seal == checksum(vector, space, scope, content, *rest)
+    ]
 
 
 def switch(connection: sqlite3.Connection, names: Naming, space: Space, anew: bool) -> None:
     number = _number(connection, space)
-    left = connection.execute("select count(*) from pending where space = ?", (number,)).fetchone()[0]
+    left = pending(connection, space, None)
     if not number or left:
         raise Conflict(f"{left} contents have no vector in {space.fingerprint} yet", hint="embed them first")
     if active(connection)[0] == number and not anew:
         return
     _keep(connection, number, space, active=True)
-    for table in ("vectors", "pending", "spaces"):
-        connection.execute(f"delete from {table} where space <> ?", (number,))
+    for sql in ("delete_other_vectors", "delete_other_pending", "delete_other_spaces"):
+        connection.execute(SQL[sql], (number,))
     _tell(connection, names, space)
 
 
 def _keep(connection: sqlite3.Connection, number: int, space: Space, *, active: bool) -> None:
-    connection.execute(
-        "insert or replace into spaces (space, model, version, dimension, active, seal) values (?, ?, ?, ?, ?, ?)",
-        sealed(number, space.model, space.version, space.dimension, int(active)),
-    )
+    row = sealed(number, space.model, space.version, space.dimension, int(active))
+    connection.execute(SQL["put_space"], row)
 
 
 def pending(connection: sqlite3.Connection, space: Space, scopes: Iterable[int] | None) -> int:
-    sql = f"select count(*) from pending p where p.space = ?{_inside(scopes)}"
-    left: int = connection.execute(sql, (_number(connection, space),)).fetchone()[0]
+    sql = SQL["count_pending"].format(whose=_inside(scopes))
+    left: int = cell(connection, sql, (_number(connection, space),))
     return left
 
 
 def unembedded(
     connection: sqlite3.Connection, space: Space, scopes: Iterable[int] | None, limit: int
 ) -> list[Unembedded]:
-    sql = f"{SQL['unembedded']} where p.space = ?{_inside(scopes)} order by p.content desc limit ?"
+    sql = SQL["unembedded"].format(whose=_inside(scopes))
     rows = connection.execute(sql, (_number(connection, space), limit))
     return [Unembedded(handle, decoded(text), part) for handle, text, part in rows]
 
@@ -109,10 +111,9 @@ def embedded(connection: sqlite3.Connection, ledger: Ledger, space: Space, batch
     lines: dict[int, Iterator[int]] = {}
     for one in batch:
         key = (one.handle, number)
-        row = connection.execute("select scope, part from pending where content = ? and space = ?", key).fetchone()
-        if row is None or (one.vectors and one.vectors[0].part != row[1]):
+        scope, part = connection.execute(SQL["pending"], key).fetchone() or (None, 0)
+        if scope is None or (one.vectors and one.vectors[0].part != part):
             continue
-        scope, part = row
         if not part:  # made anew: the old ones stood in until now
             connection.execute(SQL["delete_vectors"], (scope, number, one.handle))
         if scope not in lines:
@@ -125,18 +126,13 @@ def embedded(connection: sqlite3.Connection, ledger: Ledger, space: Space, batch
             ],
         )
         if one.complete:
-            connection.execute("delete from pending where content = ? and space = ?", key)
+            connection.execute(SQL["delete_pending"], key)
         else:
-            part += len(one.vectors)
-            connection.execute("update pending set part = ? where content = ? and space = ?", (part, *key))
+            connection.execute(SQL["go_on_pending"], (part + len(one.vectors), *key))
 
 
 def _number(connection: sqlite3.Connection, space: Space) -> int:
-    row = connection.execute(
-        "select space from spaces where model = ? and version = ? and dimension = ?",
-        (space.model, space.version, space.dimension),
-    ).fetchone()
-    return 0 if row is None else row[0]
+    return cell(connection, SQL["space"], (space.model, space.version, space.dimension)) or 0
 
 
 def _tell(connection: sqlite3.Connection, names: Naming, space: Space) -> None:
@@ -145,4 +141,4 @@ def _tell(connection: sqlite3.Connection, names: Naming, space: Space) -> None:
 
 
 def _inside(scopes: Iterable[int] | None) -> str:
-    return "" if scopes is None else f" and p.scope in ({','.join(map(str, scopes))})"
+    return "true" if scopes is None else SQL["pending_inside"].format(scopes=listed(scopes))

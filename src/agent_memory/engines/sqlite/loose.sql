@@ -1,0 +1,83 @@
+-- Rows that should not be there, each by what it is. Operations of the journal are named.
+
+-- name: versions without a journal line
+select version from versions where version not in (select seq from journal)
+
+-- name: links without a journal line
+select link from links where link not in (select seq from journal)
+
+-- name: tombstones without a journal line
+select t.record from tombstones t left join journal j on j.seq = t.seq and j.record = t.record and j.scope = t.scope
+    and j.operation = :erase where j.seq is null
+
+-- name: versions of what was erased
+select version from versions where record in (select record from tombstones)
+
+-- name: versions that no line of their record ended
+select v.version from versions v left join journal j on j.seq = v.to_seq and j.record = v.record and j.operation in
+    (:put, :amend) where v.to_seq is not null and j.seq is null
+
+-- name: links that no line of theirs ended
+select l.link from links l left join journal j on j.seq = l.to_seq and j.record = l.source and j.other = l.target and
+    j.operation in (:connect, :disconnect) where l.to_seq is not null and j.seq is null
+
+-- name: versions in a conversation or repository that has no name
+select version from versions where conversation is not null and conversation not in (select label from labels) or
+    repository is not null and repository not in (select label from labels)
+
+-- name: contents without a version
+select content from contents where content not in (select content from versions)
+
+-- name: versions without a content
+select version from versions where content not in (select content from contents)
+
+-- name: contents without words
+select content from contents where content not in (select content from words)
+
+-- name: words of no content
+select content from words where content not in (select content from contents)
+
+-- name: fields of no content
+select content from fields where content not in (select content from contents)
+
+-- name: vectors of no space
+select vector from vectors where space not in (select space from spaces)
+
+-- name: contents that wait for a space that is not there
+select content from pending where space not in (select space from spaces)
+
+-- name: contents that wait for other vectors than those that lack
+select content from pending p where part <> 0 and part <> (select count(*) from vectors where (scope, space, content)
+    = (p.scope, p.space, p.content))
+
+-- name: no content, waiting for vectors
+select content from pending where content not in (select content from contents)
+
+-- name: receipts of no scope
+select receipt from receipts where scope not in (select scope from scopes)
+
+-- name: records that a lost receipt showed
+select record from shown where receipt not in (select receipt from receipts)
+
+-- name: working values of no scope
+select key from working where scope not in (select scope from scopes)
+
+-- name: working lists of no scope
+select name from lists where scope not in (select scope from scopes)
+
+-- name: answers of no scope
+select key from repeats where scope not in (select scope from scopes)
+
+-- name: vectors of no content
+select content from vectors where content not in (select content from contents)
+
+-- name: vectors in another scope than their content
+select x.content from vectors x join versions v on v.version = x.content where v.scope <> x.scope
+
+-- name: contents that wait for vectors in another scope than their own
+select p.content from pending p join versions v on v.version = p.content where v.scope <> p.scope
+
+-- name: contents with neither vector nor a place in the queue
+select content from contents where exists (select space from spaces where active) and content not in (select content
+    from vectors where space in (select space from spaces where active)) and content not in (select content from
+    pending where space in (select space from spaces where active))

@@ -1,0 +1,67 @@
+-- What `verify` reads, damaged or not.
+
+-- name: lines_and_versions
+select j.seq, j.at, j.operation, j.scope, j.record, j.other, actor.text, j.reason,
+    cast(j.digest as blob), cast(j.chain as blob),
+    v.content, v.id, v.kind, s.tenant, s.user, s.agent, v.number, c.text, c.payload, cast(c.salt as blob),
+    v.valid_from, v.valid_to, v.key, conversation.text, v.position, repository.text, v.status,
+    v.importance, v.confidence, v.source
+from journal j
+left join names actor on actor.name = j.actor
+left join versions v on v.version = j.seq and v.record = j.record and v.scope = j.scope
+left join contents c on c.content = v.content
+left join scopes s on s.scope = v.scope
+left join labels conversation on conversation.label = v.conversation
+left join labels repository on repository.label = v.repository
+order by j.seq
+
+-- name: link_of_line
+select cast(l.salt as blob), l.source, l.target, n.text, l.weight, l.properties
+from links l join names n on n.name = l.type where l.link = ? and l.source = ? and l.target = ? and l.scope = ?
+
+-- name: tombstone_of_line
+select id from tombstones where record = ? and seq = ? and scope = ?
+
+-- name: erased
+select record from tombstones
+
+-- name: all_names
+select name, text from names
+
+-- name: all_labels
+select label, text from labels
+
+-- name: ended_versions
+select to_seq, version from versions where to_seq is not null
+
+-- name: ended_links
+select to_seq, link from links where to_seq is not null
+
+-- name: contents_and_words
+select c.content, n.text, c.text, c.payload, w.length, w.terms from contents c
+join versions v on v.version = c.content join names n on n.name = v.kind join words w on w.content = c.content
+
+-- name: fields_of
+select n.text, f.value from fields f join names n on n.name = f.name where f.content = ?
+
+-- name: rows_of
+select {columns} from "{table}"
+
+-- name: rows_where
+{{rows_of}} where {conditions}
+
+-- name: count
+select count(*) from "{table}"
+
+-- name: shown_by
+select record from shown where receipt = ? order by record
+
+-- name: active_spaces
+select model || '@' || version || '/' || dimension from spaces where active
+
+-- name: vectors_and_dimensions
+select v.vector, v.scale, v.data, s.dimension, v.seal from vectors v join spaces s on s.space = v.space
+where typeof(v.data) = 'blob' and typeof(v.scale) = 'real' and typeof(s.dimension) = 'integer'
+
+-- name: all_meta
+select name, value from meta

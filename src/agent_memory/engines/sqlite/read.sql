@@ -1,0 +1,170 @@
+-- Reads share two conditions:
+--   believed:  recorded by :seq, and at :valid_at, if one is asked for
+--   visible:   at :valid_at strictly, or at :now, where a record that only begins later shows its first version
+
+-- name: last_seq
+select coalesce(max(seq), 0) from journal
+
+-- name: version_columns
+select v.version, v.id, v.kind, v.scope, c.text, c.payload, v.key, conversation.text, repository.text, v.status,
+    v.importance, v.confidence, v.source, v.valid_from, v.valid_to, v.number, v.record,
+    j.at, e.at
+from versions v
+join contents c on c.content = v.content
+join journal j on j.seq = v.version
+left join journal e on e.seq = v.to_seq
+left join labels conversation on conversation.label = v.conversation
+left join labels repository on repository.label = v.repository
+
+-- name: believed
+v.version <= :seq and (v.to_seq is null or v.to_seq > :seq)
+and (:valid_at is null or (v.valid_from <= :valid_at and (v.valid_to is null or v.valid_to > :valid_at)))
+
+-- name: visible
+v.version <= :seq and (v.to_seq is null or v.to_seq > :seq)
+and case when :valid_at is null
+    then (v.valid_to is null or v.valid_to > max(:now, v.valid_from))
+        and (v.valid_from <= :now or not exists (
+            select 1 from versions w where w.id = v.id and w.scope = v.scope and w.version <= :seq
+            and (w.to_seq is null or w.to_seq > :seq) and w.valid_from < v.valid_from
+            and (w.valid_to is null or w.valid_to > max(:now, w.valid_from))))
+    else v.valid_from <= :valid_at and (v.valid_to is null or v.valid_to > :valid_at)
+    end
+
+-- name: of_record
+(v.id, v.scope) = (select id, scope from versions where version = :record)
+
+-- name: shown
+{{version_columns}} where {{of_record}} and {{visible}} order by v.valid_from
+
+-- name: shown_by_key
+{{version_columns}} where v.key = :key and v.kind = :kind and v.scope = :scope and {{visible}} order by v.valid_from
+
+-- name: current
+{{version_columns}} where {{of_record}} and v.to_seq is null order by v.valid_from, v.version
+
+-- name: history
+{{version_columns}} where {{of_record}} and v.version <= :seq order by v.version
+
+-- name: hydrate
+{{version_columns}} where v.version in ({marks})
+
+-- name: find
+{{version_columns}} where v.scope = :scope and v.kind = :kind and {conditions} and {{visible}}
+order by v.valid_from {direction}, v.record {direction} limit :limit
+
+-- name: believed_after
+-- In the order of the rows, which is that of seq, whatever index there is for the scopes.
+{{version_columns}} where v.version > :last and +v.scope in ({scopes}) and {{believed}} and {conditions}
+order by v.version limit :limit
+
+-- name: where_statuses
+v.status in ({numbers})
+
+-- name: where_kinds
+v.kind in ({numbers})
+
+-- name: where_conversation
+v.conversation = :conversation
+
+-- name: where_repository
+v.repository = :repository
+
+-- name: where_after
+v.valid_from >= :after
+
+-- name: where_before
+v.valid_from < :before
+
+-- name: where_min_confidence
+v.confidence >= :min_confidence
+
+-- name: where_field
+v.content in (select content from fields where name = :name{place} and value = :value{place})
+
+-- name: where_pages
+(v.kind != :confined or not exists (select 1 from fields f where f.content = v.content
+    and f.name = :place and f.value not in (select value from json_each(:pages))))
+
+-- name: where_older
+(v.valid_from, v.record) < (:last_from, :last_record)
+
+-- name: where_newer
+(v.valid_from, v.record) > (:last_from, :last_record)
+
+-- name: beginning
+select distinct id from versions where id >= ? and id < ? and scope in ({scopes}) and version <= ? order by id limit ?
+
+-- name: next_kind
+select min(kind) from versions where scope = ? and kind > ?
+
+-- name: id_and_scope
+select id, scope from versions where version = ?
+
+-- name: is_there
+select exists (select 1 from versions where version = ?)
+
+-- name: edges
+select link, source, target, type, weight, properties from links
+where (source in ({marks}) or target in ({marks})) and scope in ({scopes})
+and link <= ? and (to_seq is null or to_seq > ?)
+
+-- name: steps
+-- One direction. `relation` is each type of link at each record, found by hopping over the index, so that a record
+-- with very many links of a type costs no more than `most` of them.
+with recursive here (version, record) as (
+    select v.version, v.record from versions v
+    where v.version in (select value from json_each(:handles)) and v.scope in (select value from json_each(:scopes))
+    and {{visible}}
+), relation (version, record, type) as (
+    select version, record, (select min(type) from links where {near} = record) from here
+    union all
+    select r.version, r.record, (select min(type) from links where {near} = r.record and type > r.type)
+    from relation r where r.type is not null
+)
+select l.link, r.version, v.version, l.type, l.weight, v.status
+from relation r
+cross join links l on l.{near} = r.record and l.type = r.type
+cross join versions f on f.version = l.{far}
+cross join versions v on v.id = f.id and v.scope = f.scope
+where r.type is not null and not exists (
+    select 1 from links m where m.{near} = r.record and m.type = r.type
+    and m.scope in (select value from json_each(:scopes)) and m.link <= :seq and (m.to_seq is null or m.to_seq > :seq)
+    limit 1 offset :most)
+and l.scope in (select value from json_each(:scopes)) and l.link <= :seq and (l.to_seq is null or l.to_seq > :seq)
+and v.scope in (select value from json_each(:scopes)) and {{visible}}
+
+-- name: journal
+select j.seq, j.at, j.operation, n.text, j.reason, coalesce(r.id, t.id), j.digest, j.chain
+from journal j
+join names n on n.name = j.actor
+left join versions r on r.version = j.record
+left join tombstones t on t.record = j.record
+where j.seq > :after and j.scope in ({scopes}) and (:id is null or j.record = :record) and j.seq <= :seq
+order by j.seq limit :limit
+
+-- name: stats_kinds
+select n.text, count(distinct v.record) from versions v join names n on n.name = v.kind
+where v.scope in ({scopes}) and v.to_seq is null group by v.kind order by n.text
+
+-- name: stats
+select (select count(*) from versions where version = record and scope in ({scopes})),
+    (select count(*) from versions where scope in ({scopes})),
+    (select count(*) from links where scope in ({scopes})),
+    (select count(*) from vectors where scope in ({scopes})),
+    (select count(*) from receipts where scope in ({scopes})),
+    (select count(*) from pending where space = :space and scope in ({scopes}))
+
+-- name: stats_accesses
+select count(*), coalesce(sum(a.count), 0), max(a.last)
+from accesses a join versions v on v.version = a.record where v.scope in ({scopes})
+
+-- name: delete_words
+delete from words
+
+-- name: delete_fields
+delete from fields
+
+-- name: contents
+select c.content, n.text, c.text, c.payload from contents c join versions v on v.version = c.content
+join names n on n.name = v.kind

@@ -1,0 +1,70 @@
+-- Embedding spaces, and what waits for their vectors.
+
+-- name: spaces
+select space, model, version, dimension, active from spaces order by active desc
+
+-- name: adopted
+select exists (select 1 from journal where seq > ? and operation = ? and reason = ?)
+
+-- name: pend_everything
+insert into pending (content, space, scope, part)
+select distinct v.content, :space, v.scope, 0 from versions v
+where v.content not in (select content from vectors where space = :space)
+and v.content not in (select content from pending where space = :space)
+
+-- name: pend_again
+insert into pending (content, space, scope, part) select distinct content, ?, scope, 0 from versions
+where content not in (select value from json_each(?))
+
+-- name: brought
+select vector, space, scope, content, part, start, "end", scale, data, seal from vectors
+where space = ? and start = 0 and "end" = 0
+
+-- name: delete_vectors
+delete from vectors where scope = ? and space = ? and content = ?
+
+-- name: sample
+select v.content, cast(c.text as blob), v.part, v.start, v."end", v.scale, v.data
+from vectors v join contents c on c.content = v.content
+where v.vector in (select vector from vectors where space = ? and seal is not null and start < "end"
+    order by random() limit ?)
+
+-- name: unembedded
+select p.content, cast(c.text as blob), p.part from pending p join contents c on c.content = p.content
+where p.space = ? and {whose} order by p.content desc limit ?
+
+-- name: pending_inside
+p.scope in ({scopes})
+
+-- name: pending
+select scope, part from pending where content = ? and space = ?
+
+-- name: count_pending
+select count(*) from pending p where p.space = ? and {whose}
+
+-- name: go_on_pending
+update pending set part = ? where content = ? and space = ?
+
+-- name: delete_pending
+delete from pending where content = ? and space = ?
+
+-- name: unpend
+delete from pending where space = ?
+
+-- name: next_space
+select coalesce(max(space), 0) + 1 from spaces
+
+-- name: space
+select space from spaces where model = ? and version = ? and dimension = ?
+
+-- name: put_space
+insert or replace into spaces (space, model, version, dimension, active, seal) values (?, ?, ?, ?, ?, ?)
+
+-- name: delete_other_vectors
+delete from vectors where space <> ?
+
+-- name: delete_other_pending
+delete from pending where space <> ?
+
+-- name: delete_other_spaces
+delete from spaces where space <> ?

@@ -1,0 +1,53 @@
+"""SQL statements have names and live in `.sql` files, and what they give has names, too."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ENGINE = Path(__file__).parents[2] / "src/agent_memory/engines/sqlite"
+TO_COME = {"write.py", "linking.py", "erase.py", "repeats.py", "journal.py", "seals.py"}
+MODULES = [path for path in sorted(ENGINE.glob("*.py")) if path.name not in TO_COME]
+SPOKEN = re.compile(r"\bselect (?!.*\.$)|\b(insert|replace)( or \w+)? into\b|\bupdate \w+ set\b|\bdelete from\b", re.I)
+
+
+def said(tree: ast.AST) -> Iterator[str]:
+    """What stands in strings, docstrings apart."""
+    prose = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in prose:
+            yield node.value
+
+
+def numbered(tree: ast.AST) -> Iterator[str]:
+    """Columns that are asked for by their place."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Subscript(value=ast.Name(id="row" | "old" | "line"), slice=ast.Constant(value=int())):
+                yield ast.unparse(node)
+            case ast.Subscript(value=ast.Call(func=ast.Attribute(attr="fetchone")), slice=ast.Constant()):
+                yield ast.unparse(node)
+            case ast.Subscript(value=ast.Subscript(value=ast.Name(id="rows")), slice=ast.Constant(value=int())):
+                yield ast.unparse(node)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.name)
+def test_statements_and_columns_have_names(path: Path) -> None:
+    tree = ast.parse(path.read_text("utf-8"))
+    assert not [text for text in said(tree) if SPOKEN.search(text)]
+    assert not [*numbered(tree)]
+
+
+def test_a_statement_has_one_name_and_is_used() -> None:
+    statements = "".join(path.read_text("utf-8") for path in ENGINE.glob("*.sql") if path.name != "loose.sql")
+    code = "".join(path.read_text("utf-8") for path in ENGINE.glob("*.py"))
+    named = Counter(re.findall(r"^-- name: (.+)$", statements, re.M))
+    used = {*re.findall(r"""["'](\w+)["']""", code), *re.findall(r"{{(\w+)}}", statements)}
+    prefixes = tuple(re.findall(r'SQL\[f"(\w+_){', code))  # `SQL[f"where_{name}"]`
+    assert not [name for name, times in named.items() if times > 1]
+    assert not [name for name in named if name not in used and not name.startswith(prefixes)]
