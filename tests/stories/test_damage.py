@@ -17,7 +17,7 @@ from agent_memory import AgentMemory, Turn
 from agent_memory.core.write.normalise import deriver
 from agent_memory.engines.sqlite import proof
 from agent_memory.engines.sqlite.beside import SEALED
-from agent_memory.engines.sqlite.seals import checksum
+from agent_memory.ledger.seals import checksum
 from agent_memory.models import Entity, Goal
 from agent_memory.models.errors import InvalidInput
 from agent_memory.models.kinds.kind import Kind

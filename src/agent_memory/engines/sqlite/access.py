@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from agent_memory.engines.sqlite import keyring
 from agent_memory.engines.sqlite.connection import BRIEF_SECONDS, Connections
 from agent_memory.engines.sqlite.schema import check_version
-from agent_memory.engines.sqlite.seals import sealed
 from agent_memory.engines.sqlite.statements import SQL, cell
+from agent_memory.ledger.seals import sealed
 from agent_memory.ports.access import KeyRow, Refusal
 
 MOST_REFUSALS = 10_000  # of the keys of one tenant; and of all calls without one

@@ -9,8 +9,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
 from agent_memory.engines.sqlite.cells import count, garbled, row_named
-from agent_memory.engines.sqlite.seals import checksum, key_seal
 from agent_memory.engines.sqlite.statements import SQL
+from agent_memory.ledger.seals import checksum, key_seal
 from agent_memory.ports.progress import counted
 
 SEALED = {

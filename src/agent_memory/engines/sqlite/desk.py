@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 from agent_memory.engines.sqlite.connection import Connections
 from agent_memory.engines.sqlite.interning import known_scope, scope_number
-from agent_memory.engines.sqlite.seals import sealed
 from agent_memory.engines.sqlite.statements import SQL, cell
+from agent_memory.ledger.seals import sealed
 from agent_memory.ports.working import Desk
 
 SWEEP_EVERY = 60_000_000

@@ -8,13 +8,13 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from agent_memory.engines.sqlite import spaces
+from agent_memory.engines.sqlite import spaces, write
 from agent_memory.engines.sqlite.connection import Connections
 from agent_memory.engines.sqlite.interning import Interning, Naming
-from agent_memory.engines.sqlite.journal import OURSELVES, Ledger
 from agent_memory.engines.sqlite.read import Reader
 from agent_memory.engines.sqlite.schema import check_version
 from agent_memory.engines.sqlite.statements import SQL, cell
+from agent_memory.ledger.spaces import same
 from agent_memory.models.record import Record, Scope
 from agent_memory.ports.abandon import finishing
 from agent_memory.ports.embedder import Space
@@ -44,8 +44,8 @@ class SqliteIndex:
         with self._connections.reading() as connection:
             seq = _seq(connection)
             number, space = spaces.active(connection)
-            if probe.vector is not None and probe.space != space:
-                raise spaces.mismatch(probe.space, space)
+            if probe.vector is not None:
+                same(probe.space, space)
             scopes = self._interning.readable(connection, probe.view.scope)
             search = Search(connection, self._interning, probe, seq)
             for shelf in self._followed(connection, scopes, seq, (number, space)):
@@ -124,8 +124,7 @@ class SqliteIndex:
     def embedded(self, space: Space, batch: Sequence[Embedded], *, now: int, wait: bool = True) -> None:
         with self._connections.writing(seconds=None if wait else 0.0) as connection:
             check_version(connection, self._connections.name)
-            ledger = Ledger(connection, now, Naming(self._interning, connection).number(OURSELVES), None)
-            spaces.embedded(connection, ledger, space, batch)
+            write.embed(connection, Naming(self._interning, connection), space, batch, now)
 
     def after_fork(self) -> None:
         """In a child: other threads may have held these."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sqlite3
 
-from agent_memory.engines.sqlite.seals import checksum
 from agent_memory.engines.sqlite.statements import SQL, cell
+from agent_memory.ledger.seals import checksum
 from agent_memory.models.record import Scope
 
 
@@ -78,9 +78,20 @@ class Naming:
             (known,) = self._connection.execute(SQL["name_text"], (number,)).fetchone()
         return known
 
+    def known(self, text: str) -> int:
+        """0 when there is none."""
+        return self._made.get(text) or self._interning.known(self._connection, text)
+
     def scope(self, scope: Scope) -> int:
         """Made when it is new."""
         return self._interning.numbers.get(scope) or scope_number(self._connection, scope)
+
+    def known_scope(self, scope: Scope) -> int | None:
+        return self._interning.numbers.get(scope) or known_scope(self._connection, scope)
+
+    def scope_of(self, number: int) -> Scope:
+        """The one of a row that is there."""
+        return self._interning.scope(self._connection, number)
 
     def settle(self) -> None:
         self._interning.names |= self._made

@@ -5,16 +5,18 @@ from __future__ import annotations
 import sqlite3
 
 from agent_memory.engines.sqlite.interning import Interning, Naming
-from agent_memory.engines.sqlite.journal import KEY, OURSELVES, Ledger
-from agent_memory.engines.sqlite.seals import key_seal
+from agent_memory.engines.sqlite.journal import append, head
 from agent_memory.engines.sqlite.statements import SQL
+from agent_memory.ledger.journal import KEY, Journal, Signature, Subject
+from agent_memory.ledger.seals import key_seal
 
 
 def note(connection: sqlite3.Connection, id: str, at: int) -> None:
     """Seal a key as it stands after a change, in the transaction of the change."""
     row = connection.execute(SQL["key"], (id,)).fetchone()
-    actor = Naming(Interning(), connection).number(OURSELVES)
-    Ledger(connection, at, actor, id).append(KEY, 0, None, None, key_seal(*row))
+    lines = Journal(head(connection))
+    lines.append(KEY, Subject(), Signature(at, reason=id), key_seal(*row))
+    append(connection, Naming(Interning(), connection), lines.lines)
 
 
 def note_all(connection: sqlite3.Connection) -> None:

@@ -13,8 +13,8 @@ from typing import Any, cast
 
 from agent_memory.engines.sqlite import beside
 from agent_memory.engines.sqlite.cells import count, garbled, lenient, misplaced
-from agent_memory.engines.sqlite.erase import tombstone_seal
-from agent_memory.engines.sqlite.journal import (
+from agent_memory.engines.sqlite.statements import SQL, load
+from agent_memory.ledger.journal import (
     ADOPT,
     AMEND,
     CONNECT,
@@ -27,15 +27,14 @@ from agent_memory.engines.sqlite.journal import (
     PUT,
     chained,
 )
-from agent_memory.engines.sqlite.seals import Identity, cut_seal, link_seals, version_seals
-from agent_memory.engines.sqlite.statements import SQL, load
+from agent_memory.ledger.seals import Identity, cut_seal, link_seals, tombstone_seal, version_seals
+from agent_memory.ledger.spaces import REBUILT
 from agent_memory.models.record import Scope, Status
 from agent_memory.ports.changes import Content, Mark, State, Verified
 from agent_memory.ports.progress import counted
 from agent_memory.ports.records import Checker
 
 MOST_PROBLEMS = 100
-REBUILT = "rebuild"  # the reason of the line that a rebuild leaves
 
 LOOSE = load("loose")
 _TEXTS = ("content", "id", "kind", "tenant", "user", "agent", "number", "text", "payload", "salt", "", "", "key")

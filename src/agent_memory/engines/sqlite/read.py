@@ -12,8 +12,8 @@ from contextlib import suppress
 from typing import Any
 
 from agent_memory.engines.sqlite.interning import Interning, known_label
-from agent_memory.engines.sqlite.journal import NAMES
 from agent_memory.engines.sqlite.statements import SQL, cell, listed
+from agent_memory.ledger.journal import NAMES
 from agent_memory.models.errors import Corrupt, NotFound
 from agent_memory.models.moment import from_micros, maybe_moment
 from agent_memory.models.record import JournalLine, Link, Linked, Record, Scope, Status

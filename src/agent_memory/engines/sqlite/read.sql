@@ -168,3 +168,12 @@ delete from fields
 -- name: contents
 select c.content, n.text, c.text, c.payload from contents c join versions v on v.version = c.content
 join names n on n.name = v.kind
+
+-- name: seq_at
+select at from journal where seq = ?
+
+-- name: record_by_id
+select record from versions where id = ? and scope = ? limit 1
+
+-- name: record_by_key
+select record from versions where key = ? and kind = ? and scope = ? and to_seq is null limit 1

@@ -13,8 +13,8 @@ from agent_memory.engines.sqlite import scrub
 from agent_memory.engines.sqlite.connection import BRIEF_SECONDS, Connections
 from agent_memory.engines.sqlite.expiry import believed
 from agent_memory.engines.sqlite.interning import Interning, known_scope, scope_number
-from agent_memory.engines.sqlite.seals import checksum, sealed, sealed_again
 from agent_memory.engines.sqlite.statements import SQL, cell, listed
+from agent_memory.ledger.seals import checksum, sealed, sealed_again
 from agent_memory.models.record import Scope
 from agent_memory.ports.receipts import RETENTION, Accesses, Kept, ReceiptLine
 from agent_memory.ports.records import View

@@ -10,9 +10,11 @@ from agent_memory.engines.sqlite import proof, schema, scrub, spaces, write
 from agent_memory.engines.sqlite.cells import count
 from agent_memory.engines.sqlite.connection import BRIEF_SECONDS, Connections
 from agent_memory.engines.sqlite.interning import Interning, Naming
-from agent_memory.engines.sqlite.journal import ADOPT, OURSELVES, Ledger
+from agent_memory.engines.sqlite.journal import append, head
 from agent_memory.engines.sqlite.read import Reader, seq_at
 from agent_memory.engines.sqlite.statements import SQL, cell, listed
+from agent_memory.ledger.request import Request
+from agent_memory.ledger.spaces import REBUILT, adopting
 from agent_memory.models.errors import StoreError
 from agent_memory.models.kinds.kind import Kind
 from agent_memory.models.record import JournalLine, Link, Linked, Record, Scope
@@ -36,8 +38,7 @@ class SqliteRecords:
         expect: Sequence[Expect] = (),
         once: Once | None = None,
     ) -> Applied:
-        request = write.Request(author, now, expect, once)
-        return write.apply(self._connections, self._interning, changes, request)
+        return write.apply(self._connections, self._interning, Request(changes, author, now, expect, once))
 
     def get(self, view: View, ids: Sequence[str]) -> list[Record]:
         with self._connections.reading() as connection:
@@ -89,22 +90,21 @@ class SqliteRecords:
         with self._connections.writing() as connection:
             schema.check_version(connection, self._connections.name)
             names = Naming(self._interning, connection)
+            writer = write.Writer(connection, names, {})
             connection.execute(SQL["delete_words"])
             connection.execute(SQL["delete_fields"])
             rows, made = connection.execute(SQL["contents"]), 0
             for content, kind, text, payload in counted(rows, "contents", lambda: count(connection, "contents")):
                 derived = derive(kind, text, payload)
-                terms = derived.terms
-                connection.execute(SQL["insert_words"], (content, terms.length, terms.hashes + terms.counts))
-                for name, value in derived.fields:
-                    connection.execute(SQL["insert_field"], (names.number(name), value, content))
+                writer.derived(content, derived.terms, derived.fields)
                 made += 1
             number, space = spaces.active(connection)
             if space is not None:
                 connection.execute(SQL["pend_everything"], {"space": number})
             # A line that concerns everybody: whoever holds the old words in memory reads them again.
-            ledger = Ledger(connection, 0, names.number(OURSELVES), proof.REBUILT)
-            scrub.owe(connection, ledger.append(ADOPT, 0, None, None, b""))
+            line = adopting(head(connection), REBUILT)
+            append(connection, names, [line])
+            scrub.owe(connection, line.seq)
             schema.create_views(connection, self._kinds, replace=True)
         with self._connections.plain() as connection:
             connection.execute("vacuum")

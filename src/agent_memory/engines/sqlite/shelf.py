@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from agent_memory.engines.sqlite.journal import ADOPT, AMEND, EMBED, ERASE, OPERATIONS, PUT
 from agent_memory.engines.sqlite.postings import ENTRY, Postings
 from agent_memory.engines.sqlite.statements import SQL, VECTORS_PER_LINE
+from agent_memory.ledger.journal import ADOPT, AMEND, EMBED, ERASE, OPERATIONS, PUT
 
 FAR_BEHIND = 20_000  # journal lines; beyond it, loading afresh is cheaper than following
 NAME = 400  # bytes that a name takes in memory, about

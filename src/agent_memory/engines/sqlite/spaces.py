@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import count
+from collections.abc import Iterable
 
 from agent_memory.engines.sqlite.cells import decoded
 from agent_memory.engines.sqlite.interning import Naming
-from agent_memory.engines.sqlite.journal import ADOPT, EMBED, OPERATIONS, OURSELVES, Ledger
-from agent_memory.engines.sqlite.seals import checksum, sealed
-from agent_memory.engines.sqlite.statements import SQL, VECTORS_PER_LINE, cell, listed
-from agent_memory.models.errors import Conflict, SpaceMismatch
+from agent_memory.engines.sqlite.journal import append, head
+from agent_memory.engines.sqlite.statements import SQL, cell, listed
+from agent_memory.ledger.journal import ADOPT, OPERATIONS
+from agent_memory.ledger.rows import Lack
+from agent_memory.ledger.seals import checksum, sealed
+from agent_memory.ledger.spaces import adopting, complete
 from agent_memory.ports.changes import Vector
 from agent_memory.ports.embedder import Space
-from agent_memory.ports.index import Embedded, Sampled, Unembedded
+from agent_memory.ports.index import Sampled, Unembedded
+
+
+def known(connection: sqlite3.Connection) -> dict[Space, int]:
+    """The active space, and one that is being built beside it."""
+    rows = connection.execute(SQL["spaces"])
+    return {Space(model, version, dimension): number for number, model, version, dimension, _ in rows}
 
 
 def active(connection: sqlite3.Connection) -> tuple[int, Space | None]:
@@ -23,14 +30,6 @@ def active(connection: sqlite3.Connection) -> tuple[int, Space | None]:
         if is_active:
             return number, Space(model, version, dimension)
     return 0, None
-
-
-def mismatch(given: Space | None, stored: Space | None) -> SpaceMismatch:
-    return SpaceMismatch(
-        f"the embedder makes {given.fingerprint if given else 'no'} vectors, "
-        f"the store holds {stored.fingerprint if stored else 'none'}",
-        hint="configure the embedder that the store was built with, or run `agent-memory rebuild --vectors`",
-    )
 
 
 def adopted(connection: sqlite3.Connection, after: int) -> bool:
@@ -66,8 +65,7 @@ def _brought(connection: sqlite3.Connection, number: int) -> list[int]:
 def switch(connection: sqlite3.Connection, names: Naming, space: Space, anew: bool) -> None:
     number = _number(connection, space)
     left = pending(connection, space, None)
-    if not number or left:
-        raise Conflict(f"{left} contents have no vector in {space.fingerprint} yet", hint="embed them first")
+    complete(space, left, known=bool(number))
     if active(connection)[0] == number and not anew:
         return
     _keep(connection, number, space, active=True)
@@ -104,31 +102,22 @@ def sample(connection: sqlite3.Connection, space: Space, count: int) -> list[Sam
     ]
 
 
-def embedded(connection: sqlite3.Connection, ledger: Ledger, space: Space, batch: Sequence[Embedded]) -> None:
-    """One journal line per scope, so that shelves notice. A content that was forgotten, or that another process
-    embedded meanwhile, is passed over."""
-    number = _number(connection, space)
-    lines: dict[int, Iterator[int]] = {}
-    for one in batch:
-        key = (one.handle, number)
-        scope, part = connection.execute(SQL["pending"], key).fetchone() or (None, 0)
-        if scope is None or (one.vectors and one.vectors[0].part != part):
-            continue
-        if not part:  # made anew: the old ones stood in until now
-            connection.execute(SQL["delete_vectors"], (scope, number, one.handle))
-        if scope not in lines:
-            lines[scope] = count(ledger.append(EMBED, scope, None, None, b"") * VECTORS_PER_LINE)
-        connection.executemany(
-            SQL["insert_vector"],
-            [
-                sealed(next(lines[scope]), number, scope, one.handle, v.part, v.start, v.end, v.scale, v.data)
-                for v in one.vectors
-            ],
-        )
-        if one.complete:
-            connection.execute(SQL["delete_pending"], key)
-        else:
-            connection.execute(SQL["go_on_pending"], (part + len(one.vectors), *key))
+def lacking(connection: sqlite3.Connection, names: Naming, space: Space, contents: Iterable[int]) -> dict[int, Lack]:
+    """What of these contents waits for vectors in a space."""
+    asked = {"space": _number(connection, space), "contents": json.dumps(list(contents))}
+    rows = connection.execute(SQL["lacking"], asked)
+    return {content: Lack(content, names.scope_of(scope), space, part) for content, scope, part in rows}
+
+
+def fill(connection: sqlite3.Connection, lack: Lack, scope: int, part: int | None) -> None:
+    """A content lacks only what comes from this passage on, or nothing any more."""
+    key = (lack.content, _number(connection, lack.space))
+    if not lack.part:  # made anew: the old ones stood in until now
+        connection.execute(SQL["delete_vectors"], (scope, key[1], lack.content))
+    if part is None:
+        connection.execute(SQL["delete_pending"], key)
+    else:
+        connection.execute(SQL["go_on_pending"], (part, *key))
 
 
 def _number(connection: sqlite3.Connection, space: Space) -> int:
@@ -136,8 +125,7 @@ def _number(connection: sqlite3.Connection, space: Space) -> int:
 
 
 def _tell(connection: sqlite3.Connection, names: Naming, space: Space) -> None:
-    ledger = Ledger(connection, 0, names.number(OURSELVES), space.fingerprint)
-    ledger.append(ADOPT, 0, None, None, b"")
+    append(connection, names, [adopting(head(connection), space.fingerprint)])
 
 
 def _inside(scopes: Iterable[int] | None) -> str:

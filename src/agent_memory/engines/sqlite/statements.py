@@ -23,7 +23,9 @@ def load(*topics: str) -> dict[str, str]:
     return found
 
 
-SQL = load("statements", "names", "read", "shelf", "spaces", "receipts", "access", "desk", "proof", "file")
+SQL = load(
+    *("names", "present", "write", "erase", "read", "shelf", "spaces", "receipts", "access", "desk", "proof", "file")
+)
 VECTORS_PER_LINE = 65536
 """How a vector's number tells the journal line that brought it."""
 

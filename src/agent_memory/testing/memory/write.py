@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from agent_memory.ledger.timeline import Believed, meet
 from agent_memory.models.errors import Changed, Conflict, Denied, InvalidInput, NotFound
 from agent_memory.models.record import Scope
 from agent_memory.ports.changes import (
@@ -26,7 +27,6 @@ from agent_memory.ports.changes import (
     State,
     Terms,
 )
-from agent_memory.ports.timeline import Believed, meet
 from agent_memory.testing.memory.erase import derived, erase
 from agent_memory.testing.memory.world import (
     AMEND,

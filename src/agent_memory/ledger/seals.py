@@ -1,6 +1,6 @@
 """What a journal line proves of the row that it brought: everything the row says, whose it is, and what it ended.
 
-`write` makes the seals, `proof` makes them again. The salt is stored with the row and goes with it.
+`plan` makes the seals, `verify` makes them again. The salt is stored with the row and goes with it.
 
 Rows that change without a line (vectors, receipts, the desk, answers …) carry a checksum of themselves instead. It has
 no secret: it notices accidents, not somebody who makes it again.
@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
+from hashlib import blake2b, sha256
 from itertools import product
 
-from agent_memory.engines.sqlite.journal import digest
+from agent_memory.ledger.journal import digest
 from agent_memory.models.record import Scope
 from agent_memory.ports.changes import Content, State
 
@@ -73,6 +73,10 @@ def link_seals(
 def cut_seal(salt: bytes, link: int) -> bytes:
     """Seals which link was taken away; the salt is the link's own."""
     return digest(salt, link)
+
+
+def tombstone_seal(id: str) -> bytes:
+    return sha256(id.encode()).digest()
 
 
 def key_seal(*columns: object) -> bytes:

@@ -7,8 +7,8 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from agent_memory.ledger.timeline import Believed, Plan, meet
 from agent_memory.ports.changes import Content, State
-from agent_memory.ports.timeline import Believed, Plan, meet
 
 steady = settings(deadline=None, derandomize=True, database=None)
 HORIZON = 12

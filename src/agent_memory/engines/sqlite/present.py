@@ -1,0 +1,106 @@
+"""The read step of a write: what the ledger wants to know, found under the write lock."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
+from typing import Any
+
+from agent_memory.engines.sqlite import spaces
+from agent_memory.engines.sqlite.interning import Naming
+from agent_memory.engines.sqlite.journal import head
+from agent_memory.engines.sqlite.statements import SQL
+from agent_memory.ledger.rows import Answer, Descent, Held, LinkRow, Place, Present, Stored, Wanted
+from agent_memory.models.record import Scope, Status
+from agent_memory.ports.changes import DERIVED_FROM, Content, State
+
+
+def present(connection: sqlite3.Connection, names: Naming, wanted: Wanted) -> Present:
+    scopes = {scope: names.scope(scope) for scope in wanted.authors}
+    for scope in (*wanted.ids, *wanted.deriving):
+        if scope not in scopes and (number := names.known_scope(scope)):
+            scopes[scope] = number
+    look = _Look(connection, names, scopes)
+    records = tuple(held for scope in scopes for held in look.records(scope, wanted))
+    numbers = _listed(held.place.record for held in records)
+    descents = tuple(look.descents(numbers, wanted.deriving)) if wanted.deriving and records else ()
+    return Present(
+        head(connection),
+        scopes,
+        records,
+        tuple(look.links(numbers, wanted.types)) if wanted.types and records else (),
+        tuple(descent for descent, _ in descents),
+        frozenset(descent.source.record for descent, rooted in descents if rooted),
+        frozenset(look.forgotten(wanted.forgotten)),
+        dict(look.answers(wanted.answers)),
+        tuple(spaces.known(connection)),
+    )
+
+
+class _Look:
+    def __init__(self, connection: sqlite3.Connection, names: Naming, scopes: Mapping[Scope, int]) -> None:
+        self.connection = connection
+        self.names = names
+        self.scopes = scopes
+
+    def records(self, scope: Scope, wanted: Wanted) -> Iterator[Held]:
+        ids, keys = wanted.ids.get(scope), wanted.keys.get(scope, ())
+        if not ids and not keys:
+            return
+        pairs = [(self.names.known(kind), key) for kind, key in keys]
+        asked = {"scope": self.scopes[scope], "ids": _listed(ids or ()), "keys": _listed(pairs)}
+        rows = self.connection.execute(SQL["held"], asked)
+        for (record, id, kind), versions in groupby(rows, lambda row: row[:3]):
+            stored = tuple(self._stored(*row[3:]) for row in versions)
+            yield Held(Place(record, id, scope), self.names.text(kind), stored)
+
+    def _stored(self, version: int, number: int, content: int, *said: Any) -> Stored:
+        text, payload, salt, key, conversation, position, repository, *rest = said
+        status, importance, confidence, source, valid_from, valid_to = rest
+        state = State(
+            valid_from=valid_from,
+            valid_to=valid_to,
+            key=key,
+            conversation_id=conversation,
+            position=position,
+            repository=repository,
+            status=Status(self.names.text(status)),
+            importance=importance,
+            confidence=confidence,
+            source=self.names.text(source),
+        )
+        return Stored(version, number, content, Content(text, payload, salt), state)
+
+    def links(self, records: str, types: Iterable[str]) -> Iterator[LinkRow]:
+        """Those that stand between two of these records, in a scope that the writer may name."""
+        scopes = {number: scope for scope, number in self.scopes.items()}
+        kinds = {self.names.known(type): type for type in types}
+        asked = {"records": records, "types": _listed(kinds), "scopes": _listed(scopes)}
+        for link, source, target, type, scope, *rest in self.connection.execute(SQL["standing"], asked):
+            yield LinkRow(link, source, target, kinds[type], scopes[scope], *rest)
+
+    def descents(self, records: str, scopes: Iterable[Scope]) -> Iterator[tuple[Descent, bool]]:
+        """And whether the source has another one that stands."""
+        numbers = {self.scopes[scope]: scope for scope in scopes if scope in self.scopes}
+        asked = {"records": records, "scopes": _listed(numbers), "type": self.names.known(DERIVED_FROM)}
+        for record, id, whose, target, scope, stands, rooted in self.connection.execute(SQL["descents"], asked):
+            place = Place(record, id, numbers[whose])
+            yield Descent(place, target, self.names.scope_of(scope), bool(stands)), bool(rooted)
+
+    def forgotten(self, asked: Mapping[tuple[str, str], Iterable[str]]) -> Iterator[tuple[str, str, str]]:
+        for (tenant, user), ids in asked.items():
+            if ids:
+                whose = {"tenant": tenant, "user": user, "ids": _listed(ids)}
+                yield from ((tenant, user, id) for (id,) in self.connection.execute(SQL["forgotten"], whose))
+
+    def answers(self, asked: Iterable[tuple[Scope, str]]) -> Iterator[tuple[tuple[Scope, str], Answer]]:
+        for scope, key in asked:
+            if row := self.connection.execute(SQL["answer"], (self.scopes[scope], key)).fetchone():
+                yield (scope, key), Answer(*row)
+
+
+def _listed(values: Iterable[object]) -> str:
+    """For `json_each`."""
+    return json.dumps(list(values))

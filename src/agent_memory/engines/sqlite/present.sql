@@ -1,0 +1,54 @@
+-- What a write has to know before it can be planned.
+
+-- name: head
+select seq, at, chain from journal order by seq desc limit 1
+
+-- name: held
+with wanted (id) as (
+    select value from json_each(:ids)
+    union
+    select v.id from json_each(:keys) k
+    cross join versions v on v.key = k.value ->> 1 and v.kind = k.value ->> 0 and v.scope = :scope and v.to_seq is null
+)
+select v.record, v.id, v.kind, v.version, v.number, v.content, c.text, c.payload, c.salt,
+    v.key, conversation.text, v.position, repository.text, v.status, v.importance, v.confidence, v.source,
+    v.valid_from, v.valid_to
+from wanted
+cross join versions v on v.id = wanted.id and v.scope = :scope and v.to_seq is null
+join contents c on c.content = v.content
+left join labels conversation on conversation.label = v.conversation
+left join labels repository on repository.label = v.repository
+order by v.record, v.valid_from, v.version
+
+-- name: standing
+select l.link, l.source, l.target, l.type, l.scope, l.weight, l.properties, l.salt
+from json_each(:records) r
+cross join json_each(:types) t
+cross join links l on l.source = r.value and l.type = t.value
+where l.to_seq is null and l.target in (select value from json_each(:records))
+and l.scope in (select value from json_each(:scopes))
+
+-- name: descents
+-- All that was ever derived from these records, and whether it has a source beside them that stands.
+with recursive descended (record) as (
+    select value from json_each(:records)
+    union
+    select l.source from descended d cross join links l on l.target = d.record and l.type = :type
+    cross join versions v on v.version = l.source and v.scope in (select value from json_each(:scopes))
+)
+select v.record, v.id, v.scope, l.target, l.scope, l.to_seq is null, exists (
+    select 1 from links o where o.source = l.source and o.type = :type and o.to_seq is null
+    and o.target <> o.source and o.target not in (select record from descended))
+from descended d
+cross join links l on l.target = d.record and l.type = :type
+cross join versions v on v.version = l.source and v.scope in (select value from json_each(:scopes))
+
+-- name: forgotten
+select t.id from scopes s cross join tombstones t on t.scope = s.scope
+where s.tenant = :tenant and s.user = :user and t.id in (select value from json_each(:ids))
+
+-- name: answer
+select request, answer from repeats where scope = ? and key = ?
+
+-- name: lacking
+select content, scope, part from pending where space = :space and content in (select value from json_each(:contents))

@@ -1,0 +1,105 @@
+"""The hash-chained journal: what a line says, and how it is proved."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from agent_memory.models.record import Scope
+
+PUT, AMEND, CONNECT, DISCONNECT, ERASE, EMBED, ADOPT, KEY = (
+    "put",
+    "amend",
+    "connect",
+    "disconnect",
+    "erase",
+    "embed",
+    "adopt",
+    "key",
+)
+NAMES = dict(enumerate((PUT, AMEND, CONNECT, DISCONNECT, ERASE, EMBED, ADOPT, KEY), 1))
+OPERATIONS = {name: number for number, name in NAMES.items()}
+GENESIS = bytes(32)
+OURSELVES = "agent-memory"  # the actor of what the library does by itself
+NOBODYS = 0  # the scope in a line that concerns the store
+
+
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
+def digest(salt: bytes, *values: object) -> bytes:
+    """Proves values without telling them: nobody can guess them without the salt."""
+    return hashlib.sha256(salt + _encode(values).encode()).digest()
+
+
+def chained(before: bytes, line: Sequence[object], proof: bytes) -> bytes:
+    """Each line seals itself and, through `before`, all lines that came before it. `line` names the actor in words."""
+    return hashlib.sha256(before + _encode(line).encode() + proof).digest()
+
+
+class Head(NamedTuple):
+    """The last line there is, and when it was written."""
+
+    seq: int = 0
+    at: int = 0
+    chain: bytes = GENESIS
+
+
+class Line(NamedTuple):
+    """`scope` None: it concerns the store, and no reader. `record` is the one that changed, or where a link starts;
+    `other` is where it ends. Never content, only its salted digest."""
+
+    seq: int
+    at: int
+    operation: int
+    scope: Scope | None
+    record: int | None
+    other: int | None
+    actor: str
+    reason: str | None
+    digest: bytes
+    chain: bytes
+
+
+class Journal:
+    """The lines of one transaction: hands out `seq`. `scopes` are the numbers that lines are chained by."""
+
+    def __init__(self, head: Head, scopes: Mapping[Scope, int] | None = None) -> None:
+        self.head = head
+        self.lines: list[Line] = []
+        self._scopes = scopes or {}
+
+    @property
+    def next(self) -> int:
+        return self.head.seq + 1
+
+    def clock(self, now: int) -> int:
+        """Recorded time never goes backwards, whatever the clock does."""
+        return max(now, self.head.at)
+
+    def append(self, operation: str, subject: Subject, by: Signature, proof: bytes = b"") -> int:
+        scope, record, other = subject
+        said = (self.next, self.clock(by.now), OPERATIONS[operation])
+        number = NOBODYS if scope is None else self._scopes[scope]
+        chain = chained(self.head.chain, (*said, number, record, other, by.actor, by.reason), proof)
+        self.lines.append(Line(*said, scope, record, other, by.actor, by.reason, proof, chain))
+        self.head = Head(said[0], said[1], chain)
+        return self.head.seq
+
+
+class Subject(NamedTuple):
+    """What a line is about."""
+
+    scope: Scope | None = None
+    record: int | None = None
+    other: int | None = None
+
+
+class Signature(NamedTuple):
+    """Who writes lines, why and when."""
+
+    now: int
+    actor: str = OURSELVES
+    reason: str | None = None

@@ -1,0 +1,191 @@
+"""What an engine reads for a write, and what it writes: words and journal numbers, never an engine's own numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from agent_memory.ledger.journal import Head, Line
+from agent_memory.models.record import Scope
+from agent_memory.ports.changes import Content, State, Terms, Vector
+from agent_memory.ports.embedder import Space
+
+
+class Place(NamedTuple):
+    """A record: the number of its first version, its id, and whose it is."""
+
+    record: int
+    id: str
+    scope: Scope
+
+
+class Stored(NamedTuple):
+    """A version that is believed. `content` is where it is stored, `body` what it says."""
+
+    version: int
+    number: int
+    content: int
+    body: Content
+    state: State
+
+
+class Held(NamedTuple):
+    """A record with all its believed versions, in the order they begin."""
+
+    place: Place
+    kind: str
+    versions: tuple[Stored, ...]
+
+    @property
+    def number(self) -> int:
+        """Of the newest version: it is always believed."""
+        return max((one.number for one in self.versions), default=0)
+
+
+class LinkRow(NamedTuple):
+    """A link. `ended`: by this line."""
+
+    link: int
+    source: int
+    target: int
+    type: str
+    scope: Scope
+    weight: float
+    properties: str
+    salt: bytes
+    ended: int | None = None
+
+
+class Descent(NamedTuple):
+    """`source` was once derived from `target`, and `stands`: still is."""
+
+    source: Place
+    target: int
+    scope: Scope
+    stands: bool
+
+
+class Answer(NamedTuple):
+    """What is kept of a request that was answered: both empty when a record that it wrote was erased."""
+
+    request: bytes
+    text: str
+
+
+@dataclass(slots=True)
+class Wanted:
+    """What must be read before a write can be planned. Records are named by id or by (kind, key) in a scope; then all
+    their believed versions, also under other keys, and the links of these types that stand between two of them.
+
+    `authors` are written for: such a scope is made when it is new. `deriving` is not empty: all that was ever derived
+    from one of the records, through any number of steps, in these scopes. `forgotten`: which of these ids a user
+    erased, by (tenant, user).
+    """
+
+    authors: set[Scope] = field(default_factory=set)
+    ids: dict[Scope, set[str]] = field(default_factory=dict)
+    keys: dict[Scope, set[tuple[str, str]]] = field(default_factory=dict)
+    types: set[str] = field(default_factory=set)
+    deriving: set[Scope] = field(default_factory=set)
+    forgotten: dict[tuple[str, str], set[str]] = field(default_factory=dict)
+    answers: set[tuple[Scope, str]] = field(default_factory=set)
+
+
+@dataclass(frozen=True, slots=True)
+class Present:
+    """What an engine found, under its write lock. `scopes`: the number of every scope that a line may name.
+    `rooted`: of what descends, whatever has another source that stands, beside those in `descents`.
+    `spaces`: the active one first, then one that is being built."""
+
+    head: Head
+    scopes: Mapping[Scope, int]
+    records: tuple[Held, ...] = ()
+    links: tuple[LinkRow, ...] = ()
+    descents: tuple[Descent, ...] = ()
+    rooted: frozenset[int] = frozenset()
+    forgotten: frozenset[tuple[str, str, str]] = frozenset()
+    answers: Mapping[tuple[Scope, str], Answer] = field(default_factory=dict)
+    spaces: tuple[Space, ...] = ()
+
+
+class VectorRow(NamedTuple):
+    """The `place`-th vector that this journal line brought."""
+
+    line: int
+    place: int
+    content: int
+    scope: Scope
+    space: Space
+    vector: Vector
+
+
+class Lack(NamedTuple):
+    """A content has no vectors in a space from passage `part` on."""
+
+    content: int
+    scope: Scope
+    space: Space
+    part: int
+
+
+class ContentRow(NamedTuple):
+    """A content, and all that is derived from it."""
+
+    content: int
+    body: Content
+    terms: Terms
+    fields: tuple[tuple[str, str | int | float], ...]
+    vectors: tuple[VectorRow, ...]
+    lacks: tuple[Lack, ...]
+
+
+class VersionRow(NamedTuple):
+    """`ended`: by a later line of the same write."""
+
+    version: int
+    place: Place
+    kind: str
+    number: int
+    content: int
+    state: State
+    ended: int | None = None
+
+
+class Ended(NamedTuple):
+    """A row whose recorded interval ends at a line."""
+
+    number: int
+    line: int
+
+
+class Gone(NamedTuple):
+    """A record that goes with everything about it; a tombstone stays. `words` are those of contents that came and
+    went in this write; of the others the engine finds them where it deletes them."""
+
+    place: Place
+    line: int
+    words: tuple[Terms, ...] = ()
+
+
+class AnswerRow(NamedTuple):
+    """A request that is answered from now on as it was."""
+
+    scope: Scope
+    key: str
+    at: int
+    answer: Answer
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """All that a write changes, complete. First what is `gone` goes; then the rest can be written in any order."""
+
+    lines: tuple[Line, ...] = ()
+    gone: tuple[Gone, ...] = ()
+    contents: tuple[ContentRow, ...] = ()
+    versions: tuple[VersionRow, ...] = ()
+    ended_versions: tuple[Ended, ...] = ()
+    links: tuple[LinkRow, ...] = ()
+    ended_links: tuple[Ended, ...] = ()
+    answers: tuple[AnswerRow, ...] = ()

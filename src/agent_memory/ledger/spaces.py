@@ -1,0 +1,73 @@
+"""Vectors that come later, and spaces that come and go: which rows and lines that makes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import count
+from typing import NamedTuple
+
+from agent_memory.ledger.journal import ADOPT, EMBED, Head, Journal, Line, Signature, Subject
+from agent_memory.ledger.rows import Lack, VectorRow
+from agent_memory.models.errors import Conflict, SpaceMismatch
+from agent_memory.models.record import Scope
+from agent_memory.ports.embedder import Space
+from agent_memory.ports.index import Embedded
+
+REBUILT = "rebuild"  # the reason of the line that a rebuild leaves
+
+
+class Filled(NamedTuple):
+    """What vectors that were made later change. `left`: from which passage on each content lacks them now; None: it
+    has all. Of one that lacked all, old vectors may have stood in until now, and go."""
+
+    lines: tuple[Line, ...]
+    vectors: tuple[VectorRow, ...]
+    left: tuple[tuple[Lack, int | None], ...]
+
+
+def embedded(
+    batch: Sequence[Embedded], lacking: Mapping[int, Lack], head: Head, scopes: Mapping[Scope, int], now: int
+) -> Filled:
+    """One journal line per scope, so that shelves notice. A content that was forgotten, or that another process
+    embedded meanwhile, is passed over."""
+    journal = Journal(head, scopes)
+    lines: dict[Scope, tuple[int, count[int]]] = {}
+    waiting: dict[int, Lack | None] = dict(lacking)
+    vectors: list[VectorRow] = []
+    left: list[tuple[Lack, int | None]] = []
+    for one in batch:
+        lack = waiting.get(one.handle)
+        if lack is None or (one.vectors and one.vectors[0].part != lack.part):
+            continue
+        if lack.scope not in lines:
+            lines[lack.scope] = journal.append(EMBED, Subject(lack.scope), Signature(now)), count()
+        line, places = lines[lack.scope]
+        vectors += [VectorRow(line, next(places), lack.content, lack.scope, lack.space, made) for made in one.vectors]
+        part = None if one.complete else lack.part + len(one.vectors)
+        left.append((lack, part))
+        waiting[one.handle] = None if part is None else lack._replace(part=part)
+    return Filled(tuple(journal.lines), tuple(vectors), tuple(left))
+
+
+def adopting(head: Head, reason: str) -> Line:
+    """A line that concerns everybody: another space answers from here on, or all words were made again, and whoever
+    holds old ones in memory reads them anew."""
+    journal = Journal(head)
+    journal.append(ADOPT, Subject(), Signature(0, reason=reason))
+    return journal.lines[0]
+
+
+def complete(space: Space, lacks: int, *, known: bool) -> None:
+    """Only a space that lacks nothing may answer."""
+    if not known or lacks:
+        raise Conflict(f"{lacks} contents have no vector in {space.fingerprint} yet", hint="embed them first")
+
+
+def same(given: Space | None, stored: Space | None) -> None:
+    """A question must be asked in the space of the answers."""
+    if given != stored:
+        raise SpaceMismatch(
+            f"the embedder makes {given.fingerprint if given else 'no'} vectors, "
+            f"the store holds {stored.fingerprint if stored else 'none'}",
+            hint="configure the embedder that the store was built with, or run `agent-memory rebuild --vectors`",
+        )

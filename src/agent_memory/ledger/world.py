@@ -1,0 +1,189 @@
+"""A small world made of what was read, in which changes happen one after the other. What became of it are rows."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+
+from agent_memory.ledger.journal import Journal
+from agent_memory.ledger.rows import (
+    Answer,
+    AnswerRow,
+    ContentRow,
+    Ended,
+    Gone,
+    Held,
+    LinkRow,
+    Place,
+    Present,
+    Rows,
+    Stored,
+    VersionRow,
+)
+from agent_memory.models.record import Scope
+from agent_memory.ports.changes import DERIVED_FROM, Key, Terms
+
+
+class World:
+    """What is there, and beside it the rows that are new. A row that came and went again is not written at all."""
+
+    def __init__(self, present: Present) -> None:
+        self.present = present
+        self.journal = Journal(present.head, present.scopes)
+        self._records: dict[int, Held] = {}
+        self._ids: dict[tuple[Scope, str], int] = {}
+        self._keys: dict[tuple[Scope, str, str], int] = {}
+        self._standing = {_ends(link): link for link in present.links}
+        self._descendants: defaultdict[int, dict[int, Place]] = defaultdict(dict)  # target -> what ever came from it
+        self._sources: defaultdict[int, set[tuple[int, Scope]]] = defaultdict(set)  # source -> where links lead to now
+        self._erased: set[int] = set()
+        self._forgotten = set(present.forgotten)
+        self._answers = dict(present.answers)
+        self._gone: list[Gone] = []
+        self._contents: dict[int, ContentRow] = {}
+        self._versions: dict[int, VersionRow] = {}
+        self._links: dict[int, LinkRow] = {}
+        self._ended_versions: dict[int, int] = {}
+        self._ended_links: dict[int, int] = {}
+        self._answered: list[AnswerRow] = []
+        self._rows_of: defaultdict[int, list[int]] = defaultdict(list)  # record -> its new versions and links
+        for held in present.records:
+            self._hold(held)
+        for one in present.descents:
+            self._descends(one.source, one.target, one.scope, stands=one.stands)
+
+    def rows(self) -> Rows:
+        return Rows(
+            tuple(self.journal.lines),
+            tuple(self._gone),
+            tuple(self._contents.values()),
+            tuple(self._versions.values()),
+            tuple(Ended(*one) for one in self._ended_versions.items()),
+            tuple(self._links.values()),
+            tuple(Ended(*one) for one in self._ended_links.items()),
+            tuple(self._answered),
+        )
+
+    # -- records
+
+    def by_id(self, scope: Scope, id: str) -> Held | None:
+        number = self._ids.get((scope, id))
+        return None if number is None else self._records[number]
+
+    def by_key(self, scope: Scope, kind: str, key: str) -> Held | None:
+        number = self._keys.get((scope, kind, key))
+        return None if number is None else self._records[number]
+
+    def add(self, row: VersionRow, body: ContentRow | Stored) -> None:
+        """A version: with a new content, or with the one of another version."""
+        if isinstance(body, ContentRow):
+            self._contents[row.content] = body
+        self._versions[row.version] = row
+        self._rows_of[row.place.record].append(row.version)
+        stored = Stored(row.version, row.number, row.content, body.body, row.state)
+        old = self._records.get(row.place.record)
+        versions = (*old.versions, stored) if old else (stored,)
+        order = sorted(versions, key=lambda one: (one.state.valid_from, one.version))
+        self._hold(Held(row.place, row.kind, tuple(order)))
+
+    def end(self, held: Held, ended: Iterable[Stored], line: int) -> None:
+        """These versions of a record are believed no longer."""
+        numbers = {one.version for one in ended}
+        for number in numbers:
+            if row := self._versions.get(number):
+                self._versions[number] = row._replace(ended=line)
+            else:
+                self._ended_versions[number] = line
+        self._drop_keys(held)
+        self._hold(held._replace(versions=tuple(one for one in held.versions if one.version not in numbers)))
+
+    def _hold(self, held: Held) -> None:
+        record, id, scope = held.place
+        self._records[record] = held
+        self._ids[scope, id] = record
+        for one in held.versions:
+            if one.state.key is not None:
+                self._keys[scope, held.kind, one.state.key] = record
+
+    def _drop_keys(self, held: Held) -> None:
+        for one in held.versions:
+            if one.state.key is not None:
+                self._keys.pop((held.place.scope, held.kind, one.state.key), None)
+
+    # -- links
+
+    def standing(self, source: int, target: int, type: str, scope: Scope) -> LinkRow | None:
+        return self._standing.get((source, target, type, scope))
+
+    def connect(self, row: LinkRow, source: Place) -> None:
+        self._links[row.link] = row
+        for end in (row.source, row.target):
+            self._rows_of[end].append(row.link)
+        self._standing[_ends(row)] = row
+        if row.type == DERIVED_FROM:
+            self._descends(source, row.target, row.scope, stands=True)
+
+    def cut(self, link: LinkRow, line: int) -> None:
+        if row := self._links.get(link.link):
+            self._links[link.link] = row._replace(ended=line)
+        else:
+            self._ended_links[link.link] = line
+        del self._standing[_ends(link)]
+        self._sources[link.source].discard((link.target, link.scope))
+
+    def _descends(self, source: Place, target: int, scope: Scope, *, stands: bool) -> None:
+        self._descendants[target][source.record] = source
+        if stands and source.record != target:
+            self._sources[source.record].add((target, scope))
+
+    # -- erasing
+
+    def derived(self, record: int, scopes: Iterable[Scope]) -> list[Place]:
+        """What goes with a record: it was once derived from it, and is not derived from anything that stays. Followed
+        for as long as something goes."""
+        inside = set(scopes)
+        found: dict[int, Place] = {}
+        gone, frontier = {record, *self._erased}, [record]
+        while frontier:
+            for place in self._descendants[frontier.pop()].values():
+                if place.record in gone or place.scope not in inside or place.record in self.present.rooted:
+                    continue
+                if {target for target, _ in self._sources[place.record]} <= gone:
+                    gone.add(place.record)
+                    frontier.append(place.record)
+                    found[place.record] = place
+        return [place for _, place in sorted(found.items())]
+
+    def erase(self, place: Place, line: int) -> None:
+        """Its number is never used again: what is known of its links need not be found."""
+        if held := self._records.pop(place.record, None):
+            self._drop_keys(held)
+        self._ids.pop((place.scope, place.id), None)
+        self._erased.add(place.record)
+        self._forgotten.add((place.scope.tenant, place.scope.user, place.id))
+        self._gone.append(Gone(place, line, tuple(self._taken_back(place.record))))
+
+    def forgotten(self, scope: Scope, id: str | Key) -> bool:
+        """Whether this user ever erased it, for whichever agent it was."""
+        return (scope.tenant, scope.user, id) in self._forgotten
+
+    def _taken_back(self, record: int) -> Iterator[Terms]:
+        """Rows of a record that are not to be written; the words that were in them."""
+        for row in self._rows_of.pop(record, ()):
+            self._links.pop(row, None)
+            if self._versions.pop(row, None) and (content := self._contents.pop(row, None)):
+                yield content.terms
+
+    # -- answers
+
+    def answered(self, scope: Scope, key: str) -> Answer | None:
+        return self._answers.get((scope, key))
+
+    def answer(self, row: AnswerRow) -> None:
+        self._answers[row.scope, row.key] = row.answer
+        self._answered.append(row)
+
+
+def _ends(link: LinkRow) -> tuple[int, int, str, Scope]:
+    """What there is at most one standing link of."""
+    return link.source, link.target, link.type, link.scope
