@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from agent_memory.engines.sqlite import scrub
 from agent_memory.engines.sqlite.desk import sweep
@@ -19,6 +19,14 @@ from agent_memory.models.record import SHARED, Scope
 
 _BY_CONTENT = ("erase_words", "erase_fields", "erase_pending", "erase_content")
 _ENTRY = 9  # bytes of one word in a row of `words`: eight of hash, one of count
+
+
+def erase(connection: sqlite3.Connection, gone: Iterable[Gone], scopes: Mapping[Scope, int]) -> Erasing:
+    """What is about these records goes; what is beside them, when the rest of the write is done."""
+    erasing = Erasing(connection, scopes)
+    for one in gone:
+        erasing.erase(one)
+    return erasing
 
 
 class Erasing:

@@ -8,23 +8,24 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import Any
 
-from agent_memory.engines.sqlite import spaces
 from agent_memory.engines.sqlite.interning import Naming
 from agent_memory.engines.sqlite.journal import head
 from agent_memory.engines.sqlite.statements import SQL
 from agent_memory.ledger.rows import Answer, Descent, Held, LinkRow, Place, Present, Stored, Wanted
 from agent_memory.models.record import Scope, Status
 from agent_memory.ports.changes import DERIVED_FROM, Content, State
+from agent_memory.ports.embedder import Space
 
 
-def present(connection: sqlite3.Connection, names: Naming, wanted: Wanted) -> Present:
+def present(connection: sqlite3.Connection, names: Naming, wanted: Wanted, spaces: Mapping[Space, int]) -> Present:
     scopes = {scope: names.scope(scope) for scope in wanted.authors}
     for scope in (*wanted.ids, *wanted.deriving):
         if scope not in scopes and (number := names.known_scope(scope)):
             scopes[scope] = number
     look = _Look(connection, names, scopes)
     records = tuple(held for scope in scopes for held in look.records(scope, wanted))
-    numbers = _listed(held.place.record for held in records)
+    follow = records and (wanted.types or wanted.deriving)
+    numbers = _listed(held.place.record for held in records) if follow else ""
     descents = tuple(look.descents(numbers, wanted.deriving)) if wanted.deriving and records else ()
     return Present(
         head(connection),
@@ -35,7 +36,7 @@ def present(connection: sqlite3.Connection, names: Naming, wanted: Wanted) -> Pr
         frozenset(descent.source.record for descent, rooted in descents if rooted),
         frozenset(look.forgotten(wanted.forgotten)),
         dict(look.answers(wanted.answers)),
-        tuple(spaces.known(connection)),
+        tuple(spaces),
     )
 
 
@@ -46,11 +47,11 @@ class _Look:
         self.scopes = scopes
 
     def records(self, scope: Scope, wanted: Wanted) -> Iterator[Held]:
-        ids, keys = wanted.ids.get(scope), wanted.keys.get(scope, ())
+        ids, keys = wanted.ids.get(scope, ()), wanted.keys.get(scope, ())
         if not ids and not keys:
             return
         pairs = [(self.names.known(kind), key) for kind, key in keys]
-        asked = {"scope": self.scopes[scope], "ids": _listed(ids or ()), "keys": _listed(pairs)}
+        asked = {"scope": self.scopes[scope], "ids": _listed(ids), "keys": _listed(pairs)}
         rows = self.connection.execute(SQL["held"], asked)
         for (record, id, kind), versions in groupby(rows, lambda row: row[:3]):
             stored = tuple(self._stored(*row[3:]) for row in versions)
@@ -103,4 +104,5 @@ class _Look:
 
 def _listed(values: Iterable[object]) -> str:
     """For `json_each`."""
-    return json.dumps(list(values))
+    made = list(values)
+    return json.dumps(made) if made else "[]"

@@ -173,7 +173,7 @@ join names n on n.name = v.kind
 select at from journal where seq = ?
 
 -- name: record_by_id
-select record from versions where id = ? and scope = ? limit 1
+select record, kind from versions where id = ? and scope = ? limit 1
 
 -- name: record_by_key
 select record from versions where key = ? and kind = ? and scope = ? and to_seq is null limit 1

@@ -90,7 +90,7 @@ class SqliteRecords:
         with self._connections.writing() as connection:
             schema.check_version(connection, self._connections.name)
             names = Naming(self._interning, connection)
-            writer = write.Writer(connection, names, {})
+            writer = write.Writer(connection, names, {}, {})
             connection.execute(SQL["delete_words"])
             connection.execute(SQL["delete_fields"])
             rows, made = connection.execute(SQL["contents"]), 0

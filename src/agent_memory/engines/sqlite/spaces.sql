@@ -36,9 +36,6 @@ where p.space = ? and {whose} order by p.content desc limit ?
 -- name: pending_inside
 p.scope in ({scopes})
 
--- name: pending
-select scope, part from pending where content = ? and space = ?
-
 -- name: count_pending
 select count(*) from pending p where p.space = ? and {whose}
 

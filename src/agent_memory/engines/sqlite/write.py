@@ -29,11 +29,12 @@ def apply(connections: Connections, interning: Interning, request: Request) -> A
     with connections.writing() as connection:
         check_version(connection, connections.name)
         names = Naming(interning, connection)
-        found = present(connection, names, wanted([request]))
+        numbers = spaces.known(connection)
+        found = present(connection, names, wanted([request]), numbers)
         rows, (answer,) = plan([request], found)
         if not isinstance(answer, Applied):
             raise answer
-        Writer(connection, names, found.scopes).write(rows, request.now)
+        Writer(connection, names, found.scopes, numbers).write(rows, request.now)
         debt = scrub.owed(connection)
     names.settle()
     if debt is None:
@@ -50,29 +51,30 @@ def embed(connection: sqlite3.Connection, names: Naming, space: Space, batch: Se
     journal.append(connection, names, filled.lines, scopes)
     for lack, part in filled.left:
         spaces.fill(connection, lack, scopes[lack.scope], part)
-    Writer(connection, names, scopes).vectors(filled.vectors, spaces.known(connection))
+    Writer(connection, names, scopes, spaces.known(connection)).vectors(filled.vectors)
 
 
 class Writer:
     """Rows into tables: words become numbers here."""
 
-    def __init__(self, connection: sqlite3.Connection, names: Naming, scopes: Mapping[Scope, int]) -> None:
+    def __init__(
+        self, connection: sqlite3.Connection, names: Naming, scopes: Mapping[Scope, int], spaces: Mapping[Space, int]
+    ) -> None:
         self.connection = connection
         self.names = names
         self.scopes = scopes
+        self.spaces = spaces
         self._labels: dict[str, int | None] = {}
 
     def write(self, rows: Rows, now: int) -> None:
-        erasing = erase.Erasing(self.connection, self.scopes)
-        for gone in rows.gone:
-            erasing.erase(gone)
+        erasing = erase.erase(self.connection, rows.gone, self.scopes) if rows.gone else None
         journal.append(self.connection, self.names, rows.lines, self.scopes)
         self._contents(rows.contents)
         self._many("insert_version", map(self._version, rows.versions))
         self._many("end_version", ((line, number) for number, line in rows.ended_versions))
         self._many("insert_link", map(self._link, rows.links))
         self._many("end_link", ((line, number) for number, line in rows.ended_links))
-        if rows.gone:
+        if erasing:
             erasing.finish(rows.gone[0].line, now)
         if rows.gone or rows.answers:
             self._expire(rows.answers[-1].at if rows.answers else rows.lines[-1].at)
@@ -82,12 +84,12 @@ class Writer:
         self.connection.execute(SQL["insert_words"], (content, terms.length, terms.hashes + terms.counts))
         self._many("insert_field", ((self.names.number(name), value, content) for name, value in fields))
 
-    def vectors(self, rows: Iterable[VectorRow], numbers: Mapping[Space, int]) -> None:
+    def vectors(self, rows: Iterable[VectorRow]) -> None:
         self._many(
             "insert_vector",
             (
                 sealed(
-                    *(row.line * VECTORS_PER_LINE + row.place, numbers[row.space], self.scopes[row.scope]),
+                    *(row.line * VECTORS_PER_LINE + row.place, self.spaces[row.space], self.scopes[row.scope]),
                     *(row.content, row.vector.part, row.vector.start, row.vector.end),
                     *(row.vector.scale, row.vector.data),
                 )
@@ -96,16 +98,13 @@ class Writer:
         )
 
     def _contents(self, rows: tuple[ContentRow, ...]) -> None:
-        if not rows:
-            return
-        numbers = spaces.known(self.connection)
         for content, body, terms, fields, _, lacks in rows:
             self.connection.execute(SQL["insert_content"], (content, body.text, body.payload, body.salt))
             self.derived(content, terms, fields)
             for lack in lacks:
-                pending = (content, numbers[lack.space], self.scopes[lack.scope], lack.part)
+                pending = (content, self.spaces[lack.space], self.scopes[lack.scope], lack.part)
                 self.connection.execute(SQL["insert_pending"], pending)
-        self.vectors((vector for row in rows for vector in row.vectors), numbers)
+        self.vectors(vector for row in rows for vector in row.vectors)
 
     def _version(self, row: VersionRow) -> tuple[object, ...]:
         state, name = row.state, self.names.number
