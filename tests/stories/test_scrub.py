@@ -18,8 +18,11 @@ from typing import Any
 import pytest
 
 from agent_memory import AgentMemory
+from agent_memory.app.worker import JOBS, Job, Worker
 from agent_memory.engines.sqlite import scrub, slack
 from agent_memory.engines.sqlite.connection import connect
+from agent_memory.ports.clock import SystemClock
+from patience import until
 
 SECRET = "zanzibar-9931-passphrase"
 
@@ -133,6 +136,45 @@ def test_a_debt_is_shown_until_it_is_paid(
     reader.close()
     memory.records.add("a later write")
     assert memory.upkeep.stats()["scrub_owed_since"] is None
+
+
+@pytest.fixture
+def owing(memory: AgentMemory, home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[sqlite3.Connection]:
+    """A store that owes a scrub, and who reads it and is the reason."""
+    monkeypatch.setattr(scrub, "PATIENCE_SECONDS", 0.1)
+    gone = memory.records.add(secret(1)).id
+    reader = sqlite3.connect(home / "memory.db", isolation_level=None)
+    reader.execute("begin")
+    reader.execute("select count(*) from versions").fetchone()
+    assert not memory.records.forget([gone]).scrubbed
+    yield reader
+    reader.close()
+
+
+def left(home: Path) -> bool:
+    return any(SECRET.encode() in path.read_bytes() for path in home.glob("memory.db*"))
+
+
+def test_jobs_pay_a_debt(memory: AgentMemory, owing: sqlite3.Connection, home: Path) -> None:
+    assert memory.upkeep.run_jobs()["scrub"] == {"owed": 1} and left(home)
+    owing.close()
+    assert memory.upkeep.run_jobs()["scrub"] == {"owed": 0} and not left(home)
+    assert memory.upkeep.stats()["scrub_owed_since"] is None
+
+
+def test_a_server_that_nobody_writes_to_pays_a_debt(
+    memory: AgentMemory, owing: sqlite3.Connection, home: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    tried: list[bool] = []
+    quick = [Job(one.name, 0.01, one.run, one.more) for one in JOBS if one.name == "scrub"]
+    worker = Worker(memory._client.runtime, SystemClock(), quick, lambda name, done, seconds: tried.append(done))
+    caplog.clear()
+    worker.start()
+    until(lambda: len(tried) > 3)
+    assert left(home)
+    owing.close()
+    until(lambda: memory.upkeep.stats()["scrub_owed_since"] is None)
+    assert worker.stop() and not left(home) and all(tried) and not caplog.records
 
 
 @pytest.mark.parametrize("call", ["write", "read", "fsync"])

@@ -110,7 +110,7 @@ def check_erasures(since: datetime | None) -> Check:
         "erasures",
         State.WARN,
         f"what was forgotten on {since:%Y-%m-%d %H:%M} UTC or later may still be in the file or its log",
-        "end what reads the store for long; then the next write overwrites it, or `agent-memory rebuild` at once",
+        "end what reads it for long; then a server, the next write or `agent-memory upkeep run-jobs` overwrites it",
     )
 
 

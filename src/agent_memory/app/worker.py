@@ -53,9 +53,15 @@ def retention(runtime: Runtime, now: int, seconds: float | None) -> Did:
         return {"receipts": runtime.store.receipts.expire(now)}
 
 
+def scrub(runtime: Runtime, now: int, seconds: float | None) -> Did:
+    """Take from the disk what was forgotten while somebody read, also where nobody writes any more."""
+    return {"owed": int(not runtime.store.scrub(seconds is None))}
+
+
 JOBS = (
     Job("catch_up", 5.0, catch_up, more=lambda did: did["vectors"] > 0 and did["pending_vectors"] > 0),
     Job("retention", 3600.0, retention),
+    Job("scrub", 10.0, scrub),
 )
 
 

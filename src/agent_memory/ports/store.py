@@ -13,6 +13,10 @@ from agent_memory.ports.vectors import VectorStore
 from agent_memory.ports.working import WorkingStore
 
 
+def _nothing_owed(patient: bool) -> bool:
+    return True
+
+
 def _nothing_before() -> None: ...
 
 
@@ -25,6 +29,9 @@ class Store:
 
     Whoever opens a store calls `before_fork` and then, on both sides, `after_fork`. An engine leaves nothing open
     meanwhile that a child must not inherit, and gives the child fresh locks and empty caches.
+
+    `scrub` takes from the disk what was erased and could not leave it at once; False while something of it is left. Who
+    is not patient tries once, and waits for nobody.
     """
 
     url: str
@@ -38,3 +45,4 @@ class Store:
     read_only: bool = False
     before_fork: Callable[[], None] = _nothing_before
     after_fork: Callable[[bool], None] = _nothing_after
+    scrub: Callable[[bool], bool] = _nothing_owed

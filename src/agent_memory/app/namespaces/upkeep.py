@@ -41,7 +41,8 @@ class Upkeep(Namespace):
         """How much there is, for this user. Where the store is, its size and that of the process are told to operators,
         and null for others.
 
-        `scrub_owed_since`: something that was forgotten then may still be on the disk; later writes overwrite it.
+        `scrub_owed_since`: something that was forgotten then may still be on the disk; later writes and jobs
+        overwrite it.
         """
         runtime = self._client.runtime
         runtime.receipts.flush()

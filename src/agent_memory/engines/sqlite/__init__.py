@@ -9,6 +9,7 @@ from agent_memory.ports.store import Store
 
 def open_store(path: Path) -> Store:
     """Create or open the file; nothing else is written beside SQLite's own log. `path` is absolute."""
+    from agent_memory.engines.sqlite import scrub
     from agent_memory.engines.sqlite.access import SqliteAccess
     from agent_memory.engines.sqlite.desk import SqliteWorking
     from agent_memory.engines.sqlite.index import SqliteIndex
@@ -39,4 +40,5 @@ def open_store(path: Path) -> Store:
         read_only=connections.read_only,
         before_fork=connections.before_fork,
         after_fork=after_fork,
+        scrub=lambda patient: scrub.pay(connections, patient=patient),
     )

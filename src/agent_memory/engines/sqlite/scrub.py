@@ -1,6 +1,6 @@
 """What was erased leaves the disk, too: from the log, and from between the rows of the file.
 
-The debt is noted by the transaction that erases, so that a crash leaves it noted; whoever writes later pays it.
+The debt is noted by the transaction that erases, so that a crash leaves it noted; later writes and a job pay it.
 """
 
 from __future__ import annotations
@@ -29,6 +29,15 @@ def owed(connection: sqlite3.Connection) -> int | None:
     """The journal line of the first erasure of which something may still be on the disk."""
     seq = cell(connection, SQL["owed"])
     return None if seq is None else int(seq)
+
+
+def pay(connections: Connections, *, patient: bool) -> bool:
+    """Scrub, if that is owed; False when it still is. Who is not `patient` tries once, and waits for nobody."""
+    with connections.reading() as connection:
+        debt = owed(connection)
+    if debt is None or connections.read_only:
+        return debt is None
+    return scrub(connections, patience=PATIENCE_SECONDS if patient else 0.0)
 
 
 def scrub(connections: Connections, *, patience: float = 0.0) -> bool:

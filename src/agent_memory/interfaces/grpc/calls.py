@@ -10,7 +10,7 @@ import functools
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import Executor
-from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from itertools import groupby
 from operator import itemgetter
@@ -26,8 +26,9 @@ from agent_memory.app.service import Caller, Claim, Service
 from agent_memory.app.transfer import PAGE, Import
 from agent_memory.interfaces.grpc.inbox import Inbox
 from agent_memory.interfaces.grpc.schema import RESULT, Method
-from agent_memory.interfaces.grpc.status import abort
+from agent_memory.interfaces.grpc.status import telling
 from agent_memory.interfaces.grpc.streams import RESTORE, Imported, Session
+from agent_memory.interfaces.grpc.weight import MOST_FIELDS, too_heavy
 from agent_memory.interfaces.loopback import is_local
 from agent_memory.models.errors import AgentMemoryError, InvalidInput, StoreError, TooMany
 from agent_memory.ports import spans
@@ -38,8 +39,6 @@ MOST_STREAMS = 16
 HELD_OF_IMPORT = 8 * 1024 * 1024  # bytes of one import, before they are written
 FOLLOWED = "Journal"
 T = TypeVar("T")
-
-log = spans.log("agent_memory.grpc")
 
 
 @dataclass(frozen=True)
@@ -87,7 +86,7 @@ class _Route:
     gives: Any
 
     async def answer(self, messages: AsyncIterator[bytes], context: Any) -> bytes:
-        async with _telling(context):
+        async with telling(context):
             claim = claimed(context)
             caller = await self.desk.run(self._identified, claim)
             async with self.desk.inbox.message(messages) as raw:
@@ -113,18 +112,23 @@ class _Route:
     async def stream(self, messages: AsyncIterator[bytes], context: Any) -> AsyncIterator[bytes]:
         """A page at a time; after an empty one there is nothing new for a while."""
         assert self.method.stream is not None
-        async with _telling(context):
+        async with telling(context):
             with self.desk.slot():
                 claim = claimed(context)
                 session = await self.desk.run(self._session, claim, carried(context))
                 async with self.desk.inbox.message(messages) as raw:
-                    pages = self.method.stream.run(session, self._read(raw))
+                    pages = await self.desk.run(self._begun, session, raw)
                 with self.desk.service.news.followed() if self.method.name == FOLLOWED else nullcontext() as follower:
                     while (page := await self.desk.run(self._page, pages)) is not None:
                         for one in page:
                             yield one
                         if not page:
                             await self._wait(follower)
+
+    def _begun(self, session: Session, raw: bytes) -> Iterator[list[Any]]:
+        assert self.method.stream is not None
+        pages: Iterator[list[Any]] = self.method.stream.run(session, self._read(raw))
+        return pages
 
     def _page(self, pages: Iterator[list[Any]]) -> list[bytes] | None:
         page = next(pages, None)
@@ -138,7 +142,7 @@ class _Route:
 
     async def take_in(self, messages: AsyncIterator[bytes], context: Any) -> bytes:
         assert self.method.stream is not None
-        async with _telling(context):
+        async with telling(context):
             with self.desk.slot():
                 session = await self.desk.run(self._session, claimed(context), carried(context))
                 taken = self.method.stream.run(session)
@@ -173,7 +177,10 @@ class _Route:
         return Session(caller.scope.user, call)
 
     def _read(self, raw: bytes) -> dict[str, Any]:
+        """Only ever in a thread."""
         try:
+            if too_heavy(raw, self.takes.DESCRIPTOR):
+                raise InvalidInput(f"the request has more than {MOST_FIELDS} fields", hint="send it in several parts")
             message = self.takes.FromString(raw)
         except DecodeError as error:
             raise InvalidInput(f"the request is no {self.method.request.name}: {error}") from None
@@ -208,19 +215,3 @@ def carried(context: Any) -> dict[str, str]:
 def _host(peer: str) -> str:
     """Of `ipv4:127.0.0.1:40312`, `ipv6:%5B::1%5D:40312`"""
     return unquote(peer).partition(":")[2].rpartition(":")[0].strip("[]")
-
-
-@asynccontextmanager
-async def _telling(context: Any) -> AsyncIterator[None]:
-    """Whatever goes wrong inside is told in one form. What nobody foresaw is logged, and not shown."""
-    told: AgentMemoryError
-    try:
-        yield
-        return
-    except AgentMemoryError as error:
-        told = error
-    except Exception as error:
-        log.exception("a call failed")
-        told = AgentMemoryError("something broke", hint="the log of the server has more")
-        told.trace_id = spans.trace_id(error)
-    await abort(context, told)

@@ -13,8 +13,10 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection, reflection_pb2
 
 from agent_memory.app.service import Service
+from agent_memory.interfaces.connections import most_connections
 from agent_memory.interfaces.grpc import descriptor, status
 from agent_memory.interfaces.grpc.calls import MOST_STREAMS, Desk
+from agent_memory.interfaces.grpc.guests import Guests
 from agent_memory.interfaces.grpc.inbox import MOST_BYTES
 from agent_memory.interfaces.grpc.reflection import Known
 from agent_memory.interfaces.grpc.schema import PACKAGE, schema
@@ -22,11 +24,14 @@ from agent_memory.interfaces.tls import Tls
 from agent_memory.models.errors import InvalidInput
 
 WORKERS = 16
+SHARE = 0.25  # of the connections that a process can have; the rest are for HTTP
 MOST_CALLS = 2000  # at once, those that wait included; more are refused, and may try again
 OPTIONS = (
     ("grpc.max_receive_message_length", MOST_BYTES),
     ("grpc.max_send_message_length", 4 * MOST_BYTES),
     ("grpc.max_concurrent_streams", 100),  # of one connection
+    ("grpc.max_allowed_incoming_connections", most_connections(SHARE)),
+    ("grpc.http2.bdp_probe", 0),  # or the window of a stream grows until a message fits that nobody asked for
     ("grpc.so_reuseport", 0),  # two servers on one port would share the calls
 )
 
@@ -49,7 +54,7 @@ class Door:
 
     async def _open(self, address: str, tls: Tls | None) -> int:
         self._health = health.aio.HealthServicer()
-        self._server = grpc.aio.server(options=OPTIONS, maximum_concurrent_rpcs=MOST_CALLS)
+        self._server = grpc.aio.server(interceptors=(Guests(),), options=OPTIONS, maximum_concurrent_rpcs=MOST_CALLS)
         port: int
         if tls is None:
             port = self._server.add_insecure_port(address)

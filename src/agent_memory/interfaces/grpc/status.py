@@ -4,7 +4,8 @@ more as google.rpc details, which most clients know how to show."""
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from types import MappingProxyType
 from typing import Any
 from urllib.parse import quote
@@ -13,6 +14,7 @@ import grpc
 from google.protobuf import any_pb2, descriptor_pb2, descriptor_pool, duration_pb2, message_factory
 
 from agent_memory.models.errors import AgentMemoryError, TooMany
+from agent_memory.ports import spans
 
 CODES: Mapping[str, grpc.StatusCode] = MappingProxyType(
     {
@@ -36,6 +38,23 @@ PUSHBACK = "grpc-retry-pushback-ms"
 """How long to wait, for clients whose library repeats calls by itself."""
 LONGEST = 1000  # characters: a status has to fit into a header
 _PRINTABLE = "".join(map(chr, range(0x20, 0x7F))).replace("%", "")
+log = spans.log("agent_memory.grpc")
+
+
+@asynccontextmanager
+async def telling(context: Any) -> AsyncIterator[None]:
+    """Whatever goes wrong inside is told in one form. What nobody foresaw is logged, and not shown."""
+    told: AgentMemoryError
+    try:
+        yield
+        return
+    except AgentMemoryError as error:
+        told = error
+    except Exception as error:
+        log.exception("a call failed")
+        told = AgentMemoryError("something broke", hint="the log of the server has more")
+        told.trace_id = spans.trace_id(error)
+    await abort(context, told)
 
 
 async def abort(context: Any, error: AgentMemoryError) -> None:

@@ -13,31 +13,20 @@ from typing import Any
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from agent_memory.interfaces.connections import most_connections
+
 HEAD_SECONDS = 15.0
-MOST_CONNECTIONS = 1000
-FILES_KEPT = 200  # that a process may need beside its connections
+SHARE = 0.75  # of the connections that a process can have; the rest are for gRPC
 TURNED_AWAY = 64  # connections that are just being told that there are too many; those beyond are told nothing
 TELLING_SECONDS = 1.0
 RETRY_SECONDS = 2
-
-
-def most_connections() -> int:
-    """As many as are useful, and fewer where the system lets a process have few files."""
-    try:
-        import resource
-    except ImportError:  # Windows
-        return MOST_CONNECTIONS
-    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if files == resource.RLIM_INFINITY:
-        return MOST_CONNECTIONS
-    return max(16, min(MOST_CONNECTIONS, files - FILES_KEPT))
 
 
 class Heads(H11Protocol):
     """A connection of the server; `seconds` is from the first moment, or the first byte after an answer."""
 
     seconds = HEAD_SECONDS
-    most = most_connections()
+    most = most_connections(SHARE)
     _waiting: asyncio.TimerHandle | None = None
     _unwanted = False
 
