@@ -23,6 +23,7 @@ PORT, BERLIN, LISBON = "Staging moved to port 5433", "Ada works from Berlin", "A
 POSTGRES, BACKUP, OFFICE, SHIP = "We chose Postgres for billing", "The backup failed", "The office moved", "Ship 0.2"
 RULE = "**no-squash** (deny) Never squash.\n  - command: `git merge --squash`"
 TEN_DAYS_AGO = f"{datetime.now(UTC) - timedelta(days=10):%Y-%m-%d}"
+THE_SAME_DAY = f"{datetime.now(UTC) - timedelta(days=10):%d %B %Y}"
 
 CALLS: list[tuple[str, dict[str, Any], str, str]] = [
     # tool, arguments ("$name" stands for an id), what the answer says, what it must not say
@@ -49,6 +50,8 @@ CALLS: list[tuple[str, dict[str, Any], str, str]] = [
     ("recall", {"query": "where does Ada work?", "at": "10 days ago"}, BERLIN, LISBON),
     ("recall", {"query": "where does Ada work?", "date": TEN_DAYS_AGO}, BERLIN, LISBON),
     ("recall", {"query": "where does Ada work?", "valid_at": TEN_DAYS_AGO}, BERLIN, LISBON),
+    ("recall", {"query": "where does Ada work?", "on": THE_SAME_DAY}, BERLIN, LISBON),
+    ("recall", {"query": "where does Ada work?", "at": "two weeks ago"}, BERLIN, LISBON),
     ("recall", {"kind": "decision"}, POSTGRES, PORT),
     ("recall", {"since": "yesterday", "kind": "observation"}, BACKUP, OFFICE),
     ("recall", {}, LISBON, ""),
