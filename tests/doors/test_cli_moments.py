@@ -202,7 +202,7 @@ def test_the_command_line_and_mcp_take_the_same_words(here: Any, text: str, name
     from agent_memory.interfaces.cli import options
     from agent_memory.interfaces.mcp.arguments import Heard, understood
 
-    listing = TABLE["records.list"]
+    listing = TABLE["records.find"]
     (option,) = (one for one in options.parameters(listing.signature, listing.name) if one.name == name)
     typed = option.type.convert(text, option, None)
     said = datetime.fromisoformat(understood(listing, {name: text}, Heard(datetime.now().astimezone()))[name])
