@@ -3,9 +3,9 @@
     python benchmarks/past/run.py [--all]          # by kind of question, with and without it; --all names every miss
 
 The world (`world.json`, written by us) is a team's memory over four years: facts and preferences that changed, others
-that never did, notes of what happened, and some talk. Forty questions name the past in ten ways, and six more are of
-the past of what never changed. Twenty are of the present, and must be answered, to the last digit, as if nobody read
-a past out of any question.
+that never did, notes of what happened, and some talk. Forty questions name the past in ten ways; eight more name it by
+a value ("before Bo") or by a month in which something else happened; six are of the past of what never changed. Twenty
+are of the present, and must be answered, to the last digit, as if nobody read a past out of any question.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def same(one: Recalled, other: Recalled) -> bool:
 def main() -> None:
     counts: dict[str, list[tuple[bool, bool]]] = defaultdict(list)
     with tempfile.TemporaryDirectory() as folder, told(Path(folder)) as memory:
-        for one in (*WORLD["past"], *WORLD["unchanged"]):
+        for one in (*WORLD["past"], *WORLD["values"], *WORLD["unchanged"]):
             found, before = memory.recall(one["question"]), without_past(memory, one["question"])
             counts[one["kind"]].append((right(found, one["right"]), right(before, one["right"])))
             if "--all" in sys.argv and not right(found, one["right"]):

@@ -9,12 +9,22 @@ from typing import Any
 
 import pytest
 
-from agent_memory.interfaces.cli.moments import at_its_end, parse
+import agent_memory.app.namespaces  # noqa: F401 - fills the table
+from agent_memory.app.operations import TABLE
+from agent_memory.interfaces.moments import moment
 
 PORT = "Staging listens on port 5433"
 
 
-NOW = datetime(2026, 3, 10, 15, 30, tzinfo=UTC)
+NOW = datetime(2026, 3, 10, 15, 30, tzinfo=UTC)  # a Tuesday
+
+
+def parse(text: str, now: datetime) -> datetime:
+    return moment("after", text, now)
+
+
+def at_its_end(text: str, now: datetime) -> datetime:
+    return moment("valid_at", text, now)
 
 
 @pytest.mark.parametrize(
@@ -22,7 +32,19 @@ NOW = datetime(2026, 3, 10, 15, 30, tzinfo=UTC)
     [
         ("now", NOW),
         ("today", NOW.replace(hour=0, minute=0)),
-        ("Yesterday", NOW - timedelta(days=1)),
+        ("Yesterday", datetime(2026, 3, 9, tzinfo=UTC)),
+        ("two weeks ago", NOW - timedelta(weeks=2)),
+        ("tuesday", datetime(2026, 3, 10, tzinfo=UTC)),  # the latest that has begun, as in a question
+        ("wednesday", datetime(2026, 3, 4, tzinfo=UTC)),
+        ("on Monday", datetime(2026, 3, 9, tzinfo=UTC)),
+        ("this friday", datetime(2026, 3, 13, tzinfo=UTC)),
+        ("10 November 2025", datetime(2025, 11, 10, tzinfo=UTC)),
+        ("November 10th, 2025", datetime(2025, 11, 10, tzinfo=UTC)),
+        ("since 10 November", datetime(2025, 11, 10, tzinfo=UTC)),
+        ("november", datetime(2025, 11, 1, tzinfo=UTC)),
+        ("in March 2025", datetime(2025, 3, 1, tzinfo=UTC)),
+        ("this week", datetime(2026, 3, 9, tzinfo=UTC)),
+        ("last night", datetime(2026, 3, 9, tzinfo=UTC)),
         ("last week", NOW - timedelta(days=7)),
         ("2 days ago", NOW - timedelta(days=2)),
         ("  90   minutes ago", NOW - timedelta(minutes=90)),
@@ -58,7 +80,17 @@ def test_moments_as_people_type_them(text: str, moment: datetime) -> None:
     "text",
     [
         *("", "soon", "2 days", "in 2 days ago", "ago", "2026", "-1 days ago", "2 fortnights ago"),
-        *("2026-13", "2x", "d", "last someday", "monday noon", "99999 years ago", "in 99999 months"),
+        *(
+            "what happened on 3 May",
+            "31 February 2026",
+            "2026-13",
+            "2x",
+            "d",
+            "last someday",
+            "monday noon",
+            "99999 years ago",
+            "in 99999 months",
+        ),
     ],
 )
 def test_what_is_no_moment_is_refused(text: str) -> None:
@@ -82,6 +114,11 @@ LAST = timedelta(microseconds=1)
         ("next sunday", datetime(2026, 3, 16, tzinfo=UTC) - LAST),
         ("yesterday", datetime(2026, 3, 10, tzinfo=UTC) - LAST),
         ("today", NOW),
+        ("tuesday", NOW),
+        ("this week", NOW),
+        ("10 November 2025", datetime(2025, 11, 11, tzinfo=UTC) - LAST),
+        ("november 2025", datetime(2025, 12, 1, tzinfo=UTC) - LAST),
+        ("two weeks ago", NOW - timedelta(weeks=2)),
         ("tomorrow", datetime(2026, 3, 12, tzinfo=UTC) - LAST),
         ("midnight", NOW.replace(hour=0, minute=0)),
         ("2 days ago", NOW - timedelta(days=2)),
@@ -91,6 +128,13 @@ LAST = timedelta(microseconds=1)
 )
 def test_a_read_looks_at_a_day_in_its_end(text: str, moment: datetime) -> None:
     assert at_its_end(text, NOW) == moment
+
+
+@pytest.mark.parametrize("name", ["valid_to", "deadline"])
+def test_what_ends_on_a_day_ends_with_it_and_a_weekday_is_the_next_one(name: str) -> None:
+    assert moment(name, "today", NOW) == datetime(2026, 3, 11, tzinfo=UTC) - LAST
+    assert moment(name, "friday", NOW) == datetime(2026, 3, 14, tzinfo=UTC) - LAST
+    assert moment(name, "2026-03-01T10:00Z", NOW) == datetime(2026, 3, 1, 10, tzinfo=UTC)
 
 
 @pytest.fixture
@@ -135,6 +179,34 @@ def test_a_day_is_a_day_and_the_moment_taken_is_shown(here: Any, process: Any, t
     assert shown in " ".join(terminal(*asked).out.split())
     assert "what was known at" in process("recall", "port", "--as-of", "yesterday").err
     assert here("recall", "port", "--json").json["valid_at"] is None
+
+
+def test_the_moment_taken_is_a_field_of_every_answer_in_json(here: Any, process: Any) -> None:
+    here("add", "one", "--id", "one", "--valid-from", "2026-01-01")
+    taken = datetime.fromisoformat(here("recall", "one", "--valid-at", "10 February 2026", "--json").json["valid_at"])
+    then = ("--valid-at", "10 February 2026", "--json")
+    assert taken == at_its_end("2026-02-10", datetime.now().astimezone())
+    (listed,) = here("list", *then).json
+    for answer in (listed, here("show", "one", *then).json, here("remember", "--query", "one", *then).json):
+        assert datetime.fromisoformat(answer["valid_at"]) == taken
+    nothing = process("list", "--valid-at", "2 February 2025", "--json")
+    assert nothing.json == [] and "what held at 2025-02-02T23:59:59" in nothing.err
+    assert "valid_at" not in here("show", "one", "--json").json
+    assert here("show", "one", "--as-of", "now", "--json").json["as_of"] is not None
+
+
+@pytest.mark.parametrize("text", ["tuesday", "last tuesday", "10 November 2025", "two weeks ago", "yesterday"])
+@pytest.mark.parametrize("name", ["valid_at", "after", "before"])
+def test_the_command_line_and_mcp_take_the_same_words(here: Any, text: str, name: str) -> None:
+    pytest.importorskip("mcp")
+    from agent_memory.interfaces.cli import options
+    from agent_memory.interfaces.mcp.arguments import Heard, understood
+
+    listing = TABLE["records.find"]
+    (option,) = (one for one in options.parameters(listing.signature, listing.name) if one.name == name)
+    typed = option.type.convert(text, option, None)
+    said = datetime.fromisoformat(understood(listing, {name: text}, Heard(datetime.now().astimezone()))[name])
+    assert abs(typed - said) < timedelta(minutes=1) and typed <= datetime.now().astimezone()
 
 
 def test_a_moment_without_a_zone_is_local(process: Any) -> None:

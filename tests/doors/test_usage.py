@@ -13,8 +13,8 @@ import pytest
 
 import agent_memory.app.namespaces  # noqa: F401 - fills the table
 from agent_memory.app.operations import TABLE
-from agent_memory.interfaces.cli import commands, options, shapes, suggest, wording
-from agent_memory.interfaces.cli.moments import MomentType
+from agent_memory.interfaces import wording
+from agent_memory.interfaces.cli import commands, options, shapes, suggest
 from agent_memory.interfaces.cli.root import OWN
 from agent_memory.interfaces.cli.whose import WHOSE
 from agent_memory.models.recipe import Recipe
@@ -65,7 +65,7 @@ def test_every_option_is_explained_and_no_explanation_is_left_over() -> None:
             if isinstance(param, click.Option):
                 key = f"{name} {param.name}"
                 used.add(key if key in wording.HELP else param.name)
-                dated = isinstance(param.type, MomentType)
+                dated = isinstance(param.type, options.MomentType)
                 assert dated or param.name != "after" or key in wording.HELP
     explained = set(wording.HELP)
     assert used - explained == set(), "an option without words of its own"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from agent_memory import AgentMemory
@@ -49,6 +51,24 @@ def test_all_tiers_in_one_text(memory: AgentMemory) -> None:
     assert all(chunk.id in context.text for chunk in context.chunks if chunk.id)
     assert "because: it was exhausted" in context.text and "extraction 70%" in context.text
     assert 0 < context.total_tokens <= context.max_tokens == 4000
+
+
+def test_kinds_and_where_things_belong_narrow_it(memory: AgentMemory) -> None:
+    fill(memory)
+    memory.records.add("checkout of billing is slow on Mondays", repository="acme/billing", conversation_id="c9")
+
+    def kinds(**only: Any) -> list[str | None]:
+        made = memory.assemble_context(TASK, **only)
+        return sorted({chunk.kind for chunk in made.chunks if chunk.kind} | ({"user"} if made.preferences else set()))
+
+    assert kinds(kinds=["decision", "fact"]) == ["decision", "fact"]
+    assert kinds(kinds=["preference"]) == ["user"]
+    assert kinds(kinds=["goal"], tiers=["knowledge"]) == []
+    for where in ({"repository": "acme/billing"}, {"conversation_id": "c9"}):
+        made = memory.assemble_context(TASK, **where)
+        assert {chunk.kind for chunk in made.chunks} == {"goal", "observation"} and made.preferences
+    with pytest.raises(NotFound, match="poem"):
+        memory.assemble_context(TASK, kinds=["poem"])
 
 
 @pytest.mark.requirement("C9")

@@ -43,6 +43,13 @@ def test_thirty_six_of_forty_questions_about_the_past_are_right(past: ModuleType
     assert len(wrong) <= 4, wrong
 
 
+def test_a_time_named_by_a_value_is_that_of_its_version(past: ModuleType, team: AgentMemory) -> None:
+    asked = past.WORLD["values"]
+    found = {one["question"]: team.recall(one["question"])[0] for one in asked}
+    assert {question: hit.text for question, hit in found.items()} == {one["question"]: one["right"] for one in asked}
+    assert all(hit.held_until is not None and hit.fits for hit in found.values())
+
+
 def test_what_never_changed_is_found_by_questions_about_the_past(past: ModuleType, team: AgentMemory) -> None:
     for one in past.WORLD["unchanged"]:
         assert past.right(team.recall(one["question"]), one["right"]), one["question"]
@@ -71,7 +78,8 @@ def test_where_nothing_has_ended_a_question_about_the_past_is_answered_as_ever(
 
 
 def test_every_answer_about_the_past_can_be_had_again(past: ModuleType, team: AgentMemory) -> None:
-    receipts = [team.recall(one["question"]).receipt_id for one in past.WORLD["past"]]
+    asked = (*past.WORLD["past"], *past.WORLD["values"])
+    receipts = [team.recall(one["question"]).receipt_id for one in asked]
     team.learn_fact("Fay is on call for payments", subject="payments", predicate="on call")
     team.records.add("The office move was cancelled after all")
     for receipt in receipts:
@@ -94,6 +102,49 @@ def test_a_hit_says_until_when_it_held(memory: AgentMemory) -> None:
     assert (first.text, second.text) == ("Ann is on call", "Bob is on call")
     assert first.held_until == first.record.valid_to == second.record.valid_from and second.held_until is None
     assert first.relevance > second.relevance and first.score > second.score
+
+
+@pytest.fixture
+def same_day(memory: AgentMemory) -> AgentMemory:
+    """Five that followed one another within minutes; the third said it twice."""
+    for name in ("Ann", "Bo", "Cy", "Cy, by phone", "Dee", "Bo"):
+        memory.learn_fact(f"On call: {name}", subject="payments", predicate="on call")
+    return memory
+
+
+@pytest.mark.parametrize(
+    ("question", "right"),
+    [
+        ("who was on call before Dee?", "On call: Cy, by phone"),
+        ("who was on call before Cy?", "On call: Bo"),
+        ("who was on call before Cy took over?", "On call: Bo"),
+        ("who was on call before Bo?", "On call: Dee"),  # the last time
+        ("who was on call after Cy?", "On call: Dee"),
+        ("who was on call after Ann?", "On call: Bo"),
+        ("who took the pages on call before Dee?", "On call: Cy, by phone"),
+        ("whose turn on call before Dee?", "On call: Cy, by phone"),  # no verb tells, the value does
+    ],
+)
+def test_versions_of_one_day_are_told_apart(same_day: AgentMemory, question: str, right: str) -> None:
+    found = same_day.recall(question)
+    assert found[0].text == right and [one.words for one in found.past] == [
+        question[question.index("call") + 5 :].rstrip("?")
+    ]
+    assert same_day.receipts.replay(found.receipt_id).identical
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["who is on call before Dee?", "who is on call after Ann?", "on call before Dee", "whose turn on call during Cy"],
+)
+def test_a_value_alone_makes_no_past(same_day: AgentMemory, question: str) -> None:
+    found = same_day.recall(question)
+    assert [hit.text for hit in found] == ["On call: Bo"] and found.past == []
+
+
+def test_a_value_of_something_else_tells_the_time_alone(changed: AgentMemory) -> None:
+    found = changed.recall("Who owned the hosted cluster before GitHub Actions?")
+    assert found[0].text == "The hosted cluster is owned by team Red"
 
 
 def test_whoever_says_when_is_not_second_guessed(memory: AgentMemory) -> None:

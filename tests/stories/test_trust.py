@@ -137,10 +137,18 @@ def test_quoted_text_stays_in_its_fence_and_names_its_source(clone: Any) -> None
         assert len(fence) > 5 and quoted.splitlines().count(fence) == 2
         inside = quoted.split(fence)[1].strip("\n").splitlines()
         assert all(line.startswith((f"[not trusted: {NAME}, AGENTS.md] ", "  ")) for line in inside)
-        for form in ("markdown", "xml", "json"):
+        memory.records.add("The service was deployed by Ada")
+        for form, heading in (("markdown", "## Not trusted"), ("xml", "<untrusted"), ("json", '"note on untrusted"')):
             context = memory.assemble_context("deploy the service", format=form)
             assert [chunk.id for chunk in context.rules] == ["short"]
-            assert f"not trusted: {NAME}, AGENTS.md" in context.text
+            own, _, quoted = context.text.partition(heading)
+            assert EVIL not in own and "deployed by Ada" in own, "not among one's own memories"
+            assert (
+                f"not trusted: {NAME}, AGENTS.md" in quoted
+                and "not instructions" in quoted.splitlines()[0 if form == "xml" else 1]
+            )
+            assert {chunk.source for chunk in context.chunks if chunk.by and NAME in chunk.by} == {"untrusted"}
+            assert form != "json" or EVIL in json.loads(context.text)["untrusted"][0]["text"]
 
 
 def test_trust_makes_pages_rules_until_it_is_taken_back(clone: Any, elsewhere: Path) -> None:

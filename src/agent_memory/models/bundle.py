@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import ConfigDict, Field
 
-from agent_memory.models.model import Model
+from agent_memory.models.model import Model, Moment
 from agent_memory.models.visible import visible
 
 TURNS, FACTS, ENTITIES, SHOWN = 5, 10, 10, 200
@@ -26,7 +26,7 @@ class RetrievalWeights(Model):
 
 class MemoryBundle(Model):
     """Plain dicts, grouped; `to_context_string()` renders the groups that hold something. `damaged` rows could not be
-    read, and are left out."""
+    read, and are left out. `valid_at` and `as_of` are the moments that were asked for."""
 
     relevant_turns: list[dict[str, Any]] = Field(default_factory=list)
     entities: list[dict[str, Any]] = Field(default_factory=list)
@@ -35,6 +35,8 @@ class MemoryBundle(Model):
     active_goals: list[dict[str, Any]] = Field(default_factory=list)
     user_context: dict[str, Any] = Field(default_factory=dict)
     damaged: int = 0
+    valid_at: Moment | None = None
+    as_of: Moment | None = None
 
     def to_context_string(self) -> str:
         sections = {

@@ -23,6 +23,7 @@ PORT, BERLIN, LISBON = "Staging moved to port 5433", "Ada works from Berlin", "A
 POSTGRES, BACKUP, OFFICE, SHIP = "We chose Postgres for billing", "The backup failed", "The office moved", "Ship 0.2"
 RULE = "**no-squash** (deny) Never squash.\n  - command: `git merge --squash`"
 TEN_DAYS_AGO = f"{datetime.now(UTC) - timedelta(days=10):%Y-%m-%d}"
+THE_SAME_DAY = f"{datetime.now(UTC) - timedelta(days=10):%d %B %Y}"
 
 CALLS: list[tuple[str, dict[str, Any], str, str]] = [
     # tool, arguments ("$name" stands for an id), what the answer says, what it must not say
@@ -49,6 +50,8 @@ CALLS: list[tuple[str, dict[str, Any], str, str]] = [
     ("recall", {"query": "where does Ada work?", "at": "10 days ago"}, BERLIN, LISBON),
     ("recall", {"query": "where does Ada work?", "date": TEN_DAYS_AGO}, BERLIN, LISBON),
     ("recall", {"query": "where does Ada work?", "valid_at": TEN_DAYS_AGO}, BERLIN, LISBON),
+    ("recall", {"query": "where does Ada work?", "on": THE_SAME_DAY}, BERLIN, LISBON),
+    ("recall", {"query": "where does Ada work?", "at": "two weeks ago"}, BERLIN, LISBON),
     ("recall", {"kind": "decision"}, POSTGRES, PORT),
     ("recall", {"since": "yesterday", "kind": "observation"}, BACKUP, OFFICE),
     ("recall", {}, LISBON, ""),
@@ -56,6 +59,8 @@ CALLS: list[tuple[str, dict[str, Any], str, str]] = [
     ("context", {"query": "where Ada works"}, LISBON, BERLIN),
     ("context", {"task_description": "which port is staging on?", "budget": 500}, PORT, ""),
     ("context", {"task": "where Ada works", "at": "10 days ago"}, BERLIN, LISBON),
+    ("context", {"task": "which database, which port?", "kind": "decision"}, POSTGRES, PORT),
+    ("context", {"query": "which database, which port?", "project": BILLING}, POSTGRES, PORT),
     ("save", {"text": "The cache is Redis"}, '"effect":"created"', ""),
     ("save", {"content": "The queue is RabbitMQ"}, '"effect":"created"', ""),
     ("save", {"memory": "The logs are in Loki", "type": "insight", "tags": ["logs"]}, '"effect":"created"', ""),
@@ -66,6 +71,12 @@ CALLS: list[tuple[str, dict[str, Any], str, str]] = [
     ("save", {"text": "short answers, please", "kind": "preference"}, '"domain":"general"', ""),
     ("save", {"text": "rebase", "kind": "preference", "subject": "git", "predicate": "merge"}, '"value":"rebase"', ""),
     ("save", {"kind": "preference", "domain": "editor", "name": "indent", "value": "tabs"}, '"value":"tabs"', ""),
+    ("save", {"text": "prefers rebase", "kind": "preference"}, '"value":"prefers rebase"', "true"),
+    ("save", {"text": "prefers rebase", "kind": "preference", "about": "git"}, '"value":"prefers rebase"', "true"),
+    ("save", {"text": "We chose Kafka", "kind": "decision", "tags": ["queue"]}, '"effect":"created"', ""),
+    ("recall", {"query": "queue"}, "We chose Kafka (tags: queue)", ""),
+    ("recall", {"query": "where does Ada work?", "before": "2001-01-01"}, "give `at` instead", LISBON),
+    ("recall", {"before": "2001-01-01"}, "give `at` instead", LISBON),
     ("save", {"text": "Move to Oslo", "kind": "goal", "priority": 4, "due": "in 2 weeks"}, '"priority":4', ""),
     ("save", {"text": "Buy milk", "kind": "todo"}, '"effect":"created"', ""),
     ("save", {"id": "$port", "text": "Staging moved to port 5434"}, '"effect":"updated"', ""),
@@ -88,6 +99,9 @@ CALLS: list[tuple[str, dict[str, Any], str, str]] = [
     ("rules", {"rule": "Keep commits small"}, "**keep-commits-small** Keep commits small", ""),
     ("rules", {"action": "propose", "rule": "Never push to main"}, "**never-push-to-main**", ""),
     ("rules", {"rule": "Never force-push", "command": "git push --force"}, "**never-force-push** (deny)", ""),
+    ("forget", {"conversation": "c-9", "dry_run": False}, '"dry_run":false', ""),
+    ("forget", {"repo": BILLING, "kind": "decisions"}, '"count":1', '"dry_run":false'),
+    ("get", {"id": "$postgres"}, POSTGRES, ""),
     ("forget", {"id": "$backup"}, '"ids":["', ""),
     ("forget", {"ids": "$office"}, '"ids":["', ""),
     ("forget", {"memory_ids": ["$postgres"], "reason": "asked for"}, '"ids":["', ""),
@@ -171,7 +185,8 @@ def test_what_was_saved_is_as_it_was_meant(stdio: Any, known: dict[str, str]) ->
         assert decided.weekday() == 1 and (decided.hour, decided.minute) == (0, 0)
         assert "The editor: uses tabs" in found and "Bob lives in Oslo" not in found
         assert memory.user.get_preference("editor", "indent") == "tabs"
-        assert memory.user.get_preference("general", "short answers, please") is True
+        assert memory.user.get_preference("general", "short answers, please") == "short answers, please"
+        assert "general: prefers rebase" in found and "git: prefers rebase" in found
         (goal,) = memory.get_active_goals()
         assert goal.description == "Move to Oslo" and goal.deadline is not None
         assert timedelta(days=13) < goal.deadline - datetime.now(UTC) < timedelta(days=15)

@@ -8,7 +8,7 @@ from typing import Any, Unpack
 from agent_memory.app import registry
 from agent_memory.app.fitting import fitting
 from agent_memory.app.following import folder_here
-from agent_memory.app.namespaces.asking import Moments, asked, chosen_recipe
+from agent_memory.app.namespaces.asking import Moments, Where, asked, chosen_recipe
 from agent_memory.app.operations import Namespace, operation
 from agent_memory.app.trust import Repository, book
 from agent_memory.core.context import gather
@@ -16,10 +16,12 @@ from agent_memory.core.context.assemble import SHARE, Assembled, Candidate, Limi
 from agent_memory.core.context.tokens import Counter, checked
 from agent_memory.core.recall.recall import answer
 from agent_memory.core.recall.receipt import Question, with_context
+from agent_memory.core.write.normalise import known_kind
 from agent_memory.models.answer import Hit
 from agent_memory.models.context import TIERS, Context, Counting, Format, Tier
+from agent_memory.models.kinds.kind import Kind
 from agent_memory.models.limits import PerConversation, Tokens
-from agent_memory.models.model import Unit
+from agent_memory.models.model import Name, Unit
 from agent_memory.models.recipe import CONTEXT
 from agent_memory.models.record import Record
 from agent_memory.ports.spans import span
@@ -30,8 +32,12 @@ MOST_GOALS = 20
 
 
 class Bounds(Moments, total=False):
-    """What a context may hold, beside its tokens."""
+    """What a context may hold, beside its tokens. `repository` and `conversation_id` choose among what is recalled;
+    `kinds` also among preferences, goals and what pages say beside their rules."""
 
+    kinds: list[Name]
+    repository: Name
+    conversation_id: Name
     per_conversation: PerConversation
     min_relevance: Unit
     ids: bool
@@ -55,6 +61,7 @@ class Contexts(Namespace):
         The rules that hold in the working directory come first, then preferences, then the tiers: operational
         (the desk), working (goals, tasks, decisions, strategies), longterm (what happened) and knowledge
         (facts, entities). `counter` is `estimate` (safe for any model), `wordpiece`, or a function of your own.
+        `kinds`, `repository` and `conversation_id` leave out what is of another.
         At most three turns of one conversation, unless `per_conversation` says otherwise (0: all). Without
         `ids` the text is shorter, and the `chunks` still have them. `left_out` says what was considered, and
         why it is not there.
@@ -83,13 +90,22 @@ class Contexts(Namespace):
         self._client.runtime.receipts.add(with_context(line, made.shown, _told(made, context, chosen, format)))
         return context
 
-    def _question(self, task: str, tiers: tuple[Tier, ...], at: Moments) -> Question:
-        kinds = [kind.name for kind in self._client.runtime.kinds.values() if kind.searchable and kind.tier in tiers]
-        view, where = asked(self._client, {"kinds": kinds}, at)
+    def _question(self, task: str, tiers: tuple[Tier, ...], bounds: Bounds) -> Question:
+        installed = self._client.runtime.kinds
+        for name in bounds.get("kinds") or ():
+            known_kind(name, installed)
+        where: Where = {
+            "kinds": [kind.name for kind in installed.values() if kind.searchable and _wanted(kind, tiers, bounds)]
+        }
+        if (repository := bounds.get("repository")) is not None:
+            where["repository"] = repository
+        if (conversation := bounds.get("conversation_id")) is not None:
+            where["conversation_id"] = conversation
+        view, chosen = asked(self._client, where, bounds)
         recipe = chosen_recipe(self._client, CONTEXT)
-        return Question(task, view, where, CANDIDATES, recipe, as_of=at.get("as_of"))
+        return Question(task, view, chosen, CANDIDATES, recipe, as_of=bounds.get("as_of"))
 
-    def _pages(self, task: str, tiers: tuple[Tier, ...], at: Moments) -> tuple[list[Candidate], str | None]:
+    def _pages(self, task: str, tiers: tuple[Tier, ...], at: Bounds) -> tuple[list[Candidate], str | None]:
         """What the pages say that hold here now, and the repository that is not trusted, if they are of one."""
         folder = None if at.get("as_of") or at.get("valid_at") else folder_here(self._client)
         found = None if folder is None else book(folder, own=self._client.workplace.own)
@@ -97,21 +113,21 @@ class Contexts(Namespace):
             return [], None
         repository = found.repository or Repository(folder).name
         kind = self._client.runtime.kinds["procedure"]
-        said = [*gather.entries(found.entries, repository, kind), *gather.quoted(found.quoted, kind)]
-        said = said if kind.tier in tiers else []
+        said = [*gather.entries(found.entries, repository, kind), *gather.quoted(found.quoted)]
+        said = said if _wanted(kind, tiers, at) else []
         embedding = self._client.runtime.embedding
         texts = [one.item.content for one in said]
         fits = fitting(task, texts, embedding.embed, embedding.space.fingerprint, self._client.now())
         rules = gather.rules(found.rules, repository)
         return [*rules, *gather.fitted(said, fits)], None if found.is_trusted else repository
 
-    def _candidates(self, hits: list[Hit], tiers: tuple[Tier, ...], at: Moments, limits: Limits) -> list[Candidate]:
+    def _candidates(self, hits: list[Hit], tiers: tuple[Tier, ...], at: Bounds, limits: Limits) -> list[Candidate]:
         kinds = self._client.runtime.kinds
         found = gather.hits(hits, kinds)
-        if "working" in tiers:
+        if _wanted(kinds["goal"], tiers, at):
             active = self._all(["goal"], {"status": "active"}, at, MOST_GOALS)
             found = gather.with_goals(found, active, kinds)
-        about = [kind.name for kind in kinds.values() if kind.tier == gather.USER]
+        about = [kind.name for kind in kinds.values() if _wanted(kind, (gather.USER,), at)]
         first = gather.preferences(self._all(about, {}, at, MOST_PREFERENCES))
         if "operational" in tiers:
             now = gather.snapshot(self._client.working.context(), limits.max_tokens // SHARE, limits.count)
@@ -121,6 +137,11 @@ class Contexts(Namespace):
     def _all(self, kinds: list[str], fields: dict[str, Any], at: Moments, limit: int) -> list[Record]:
         view, where = asked(self._client, {"kinds": kinds, "fields": fields}, at)
         return self._client.runtime.store.records.find(view, where, limit=limit)
+
+
+def _wanted(kind: Kind, tiers: tuple[str, ...], bounds: Bounds) -> bool:
+    only = bounds.get("kinds")
+    return kind.tier in tiers and (only is None or kind.name in only)
 
 
 def _limits(max_tokens: int, counter: Counting, format: Format, bounds: Bounds) -> Limits:

@@ -240,7 +240,7 @@ class Records(Sweeping):
         "POST /records/forget",
         permission=Permission.WRITE,
         command="forget",
-        toolset="core/forget",
+        toolset="core/forget/ids",
         erases=True,
         of_one="DELETE /records/{id}",
     )

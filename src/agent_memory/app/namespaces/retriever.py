@@ -128,6 +128,7 @@ class Retriever(Namespace):
             ],
             user_context=User(self._client).context(**at),
             damaged=max(damaged),
+            **at,
         )
 
     def retrieve(self, query: str, user_id: str | None = None, top_k: int = 10, **how: Any) -> MemoryBundle:

@@ -26,7 +26,9 @@ class Swept(Model):
 class Sweeping(Namespace):
     """Records that go together."""
 
-    @operation("records.forget_where", "POST /forget", permission=Permission.WRITE, erases=True)
+    @operation(
+        "records.forget_where", "POST /forget", permission=Permission.WRITE, toolset="core/forget/where", erases=True
+    )
     def forget_where(
         self,
         conversation_id: Name | None = None,

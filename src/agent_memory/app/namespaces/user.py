@@ -136,9 +136,10 @@ class User(Namespace):
 def _preference_draft(preference: Preference, confidence: float) -> Draft:
     value = preference.value
     shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    said = [preference.domain, preference.name, *([] if shown == preference.name else [shown])]
     return Draft(
         kind="preference",
-        text=f"{preference.domain}: {preference.name}: {shown}",
+        text=": ".join(said),
         payload=preference.model_dump(),
         confidence=confidence,
         source="user_stated",

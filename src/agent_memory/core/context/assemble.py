@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from agent_memory.core.context.excerpt import excerpt, task_words
 from agent_memory.core.context.fill import Filled, Priced, fill, priced
-from agent_memory.core.context.render import FORMS, RULES, Form, Item
+from agent_memory.core.context.render import FORMS, RULES, UNTRUSTED, Form, Item
 from agent_memory.core.context.tokens import Counter
 from agent_memory.models.context import TIERS, Chunk, Context, Format, LeftOut, Reason
 from agent_memory.models.kinds.kind import fold
@@ -19,7 +19,7 @@ PREFERENCES = "preferences"
 SHARE = 4  # of the budget: preferences together, and any single item, may take one part in so many
 RULES_SHARE = 2  # the same for rules
 SMALLEST = 64  # tokens that a single item may always take
-_ORDER = {tier: place for place, tier in enumerate((RULES, PREFERENCES, *TIERS))}
+_ORDER = {tier: place for place, tier in enumerate((RULES, PREFERENCES, *TIERS, UNTRUSTED))}
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 

@@ -9,7 +9,7 @@ from pathlib import PurePath
 from typing import Any
 
 from agent_memory.core.context.assemble import PREFERENCES, Candidate
-from agent_memory.core.context.render import RULES, Item
+from agent_memory.core.context.render import RULES, UNTRUSTED, Item
 from agent_memory.core.context.tokens import Counter
 from agent_memory.core.rules import prompt
 from agent_memory.core.rules.quoting import source
@@ -64,12 +64,12 @@ def rules(found: Sequence[Rule], repository: str) -> list[Candidate]:
 
 def entries(found: Sequence[Entry], repository: str, kind: Kind) -> list[Candidate]:
     """Skills, examples and guidance, each with the page it is from; how well they fit is not known yet."""
-    return [_said(prompt.shown(one), one.id, _page(one.at, repository), kind) for one in found]
+    return [_said(kind.tier, prompt.shown(one), one.id, _page(one.at, repository)) for one in found]
 
 
-def quoted(found: Sequence[Quoted], kind: Kind) -> list[Candidate]:
-    """What pages say that are not trusted: data like all else, and named as what it is."""
-    return [_said(one.text, one.id, source(one.repository, one.page), kind) for one in found]
+def quoted(found: Sequence[Quoted]) -> list[Candidate]:
+    """What pages say that are not trusted: named as what it is, and apart from what is one's own."""
+    return [_said(UNTRUSTED, one.text, one.id, source(one.repository, one.page)) for one in found]
 
 
 def fitted(found: Sequence[Candidate], fits: Sequence[float]) -> list[Candidate]:
@@ -78,8 +78,8 @@ def fitted(found: Sequence[Candidate], fits: Sequence[float]) -> list[Candidate]
     return sorted(told, key=lambda one: -one.value)
 
 
-def _said(text: str, id: str, by: str, kind: Kind) -> Candidate:
-    return Candidate(Item(kind.tier, text, id, kind.name, by=by), value=0.0, relevance=0.0)
+def _said(tier: str, text: str, id: str, by: str) -> Candidate:
+    return Candidate(Item(tier, text, id, "procedure", by=by), value=0.0, relevance=0.0)
 
 
 def _page(at: Place, repository: str) -> str:

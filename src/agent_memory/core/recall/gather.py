@@ -9,12 +9,12 @@ from agent_memory.core.recall.entities import Reached
 from agent_memory.core.recall.past import BEGINNING, Clause, Window, clause, placed, rest, windows
 from agent_memory.core.recall.question import Asked, read, spoken
 from agent_memory.core.recall.receipt import Question
-from agent_memory.core.recall.score import rank
+from agent_memory.core.recall.score import Ranking, rank
+from agent_memory.core.recall.values import first_of_all, first_that_changed, says_little, value, window
 from agent_memory.core.write.embed import Embedding
 from agent_memory.models.errors import PartMissing
 from agent_memory.models.kinds.kind import fold
 from agent_memory.models.moment import from_micros
-from agent_memory.models.record import Record
 from agent_memory.ports.embedder import Space
 from agent_memory.ports.index import Calling, Index, Pool, Probe
 from agent_memory.ports.receipts import ReceiptLine
@@ -38,6 +38,14 @@ class Recalling:
 
 
 @dataclass(frozen=True)
+class Event:
+    """A version that tells when something happened, and its record."""
+
+    handle: int
+    record: int
+
+
+@dataclass(frozen=True)
 class Gathered:
     """The evidence, and the question as it was understood: `asked` is what was looked for, as of its `past`. `events`
     are the versions that told when that was."""
@@ -53,42 +61,97 @@ def gathered(
     recalling: Recalling, embedding: Embedding | None, question: Question, asked: Asked, reached: Reached
 ) -> Gathered:
     """A time that is named by something that happened then is looked up first, and the rest is asked as of it."""
-
-    catching_up = CatchingUp(recalling, question)
-    probes: dict[str, Probe] = {}  # no text is embedded twice
-
-    def evidence(asked: Asked, question: Question, past: tuple[Window, ...], reached: Reached) -> Gathered:
-        tokens: int | None = 0
-        if asked.text not in probes:
-            probes[asked.text], tokens = _probe(embedding, question, asked, reached)
-        probe = replace(probes[asked.text], past=tuple((one.start, one.end) for one in past))
-        return Gathered(catching_up.pool(probe), replace(asked, past=past), probe.space, tokens)
-
-    def as_of(past: tuple[Window, ...]) -> Gathered:
-        text = rest(asked.text, past)
-        sought = asked if text == asked.text else read(text, from_micros(now))
-        return evidence(sought, question, past, reached)
-
-    now = question.view.now
     past, when = _past(question, asked)
+    gathering = Gathering(recalling, embedding, question, asked, reached)
     if when is None:
-        return as_of(past)
-    ever = (Window(BEGINNING, now, "over", ""),)
-    first = evidence(asked, question, ever, reached)
-    if not _over(first.pool, now):
-        return _paid(as_of(past), first)  # as a replay gathers it, without what held only once
-    where = Filter(pages=question.where.pages or ())
-    sought = replace(question, text=when.said, where=where, meaning=None)
-    told = evidence(read(when.said, from_micros(now)), sought, ever, Reached())
-    event = _event(recalling.index, question, told, when)
-    found = as_of(past if event is None else (*past, placed(when, event, now)))
-    return replace(_paid(found, first, told), events=() if event is None else (event.seq,))
+        return gathering.as_of(past)
+    first = gathering.ever(asked)
+    if not _over(first.pool, question.view.now):
+        return gathering.as_of(past)  # as a replay gathers it, without what held only once
+    told = gathering.told(when, first)
+    return gathering.as_of(past) if told is None else gathering.as_of((*past, told[0]), (told[1],))
 
 
-def _paid(found: Gathered, *before: Gathered) -> Gathered:
-    """With the tokens of what was asked on the way."""
-    tokens = [one.tokens for one in (*before, found)]
-    return replace(found, tokens=None if None in tokens else sum(one or 0 for one in tokens))
+class Gathering:
+    """What is asked on the way to one answer: no text is embedded twice, and all of it is paid for."""
+
+    def __init__(
+        self, recalling: Recalling, embedding: Embedding | None, question: Question, asked: Asked, reached: Reached
+    ) -> None:
+        self._recalling, self._embedding, self._question = recalling, embedding, question
+        self._asked, self._reached, self._now = asked, reached, question.view.now
+        self._catching_up = CatchingUp(recalling, question)
+        self._probes: dict[str, Probe] = {}
+        self._tokens: list[int | None] = []
+
+    def as_of(self, past: tuple[Window, ...], events: tuple[int, ...] = ()) -> Gathered:
+        """The evidence for what is left of the question without the words that say when."""
+        return replace(self._evidence(self._without(past), past), events=events)
+
+    def ever(self, asked: Asked) -> Gathered:
+        """The evidence of all times."""
+        return self._evidence(asked, (Window(BEGINNING, self._now, "over", ""),))
+
+    def told(self, when: Clause, first: Gathered) -> tuple[Window, int] | None:
+        """When that was, and the version that tells: one that has the words as its value, or the memory of what
+        happened. `first` is the evidence of all times for the whole question."""
+        found = value(self._ranked(first), when, self._now)
+        if found is not None:
+            only = (window(found, when, self._now),)
+            left = self._without(only)
+            ranking = self._ranked(self.ever(left))
+            if first_of_all(found, ranking):
+                return only[0], found.handle
+            if first_that_changed(found, ranking, self._now):
+                return window(found, when, self._now, named=True), found.handle
+            if not says_little(left.terms) and next(ranking.best(EVENT), None) is not None:
+                found = None  # it is the value of something else, and tells the time as anything else does
+        event = self._event(when) if when.sure else None
+        if event is None:
+            return None
+        if found is not None and event.record == found.record:
+            return window(found, when, self._now, named=True), found.handle
+        version = next(iter(self._recalling.index.hydrate([event.handle])), None)
+        return None if version is None else (placed(when, version, self._now), version.seq)
+
+    def _event(self, when: Clause) -> Event | None:
+        """The memory that fits the words best, if any fits; "when we still …" is of something that is over."""
+        question = replace(
+            self._question, text=when.said, where=Filter(pages=self._question.where.pages or ()), meaning=None
+        )
+        ever = (Window(BEGINNING, self._now, "over", ""),)
+        found = self._evidence(read(when.said, from_micros(self._now)), ever, question, Reached())
+        pool = found.pool
+        assert pool.valid_to is not None and pool.records is not None
+        for row in rank(pool, replace(found.asked, past=()), question.recipe, self._now).best(EVENT):
+            if not when.still or pool.valid_to[row] <= self._now:
+                return Event(int(pool.handles[row]), int(pool.records[row]))
+        return None
+
+    def _without(self, past: tuple[Window, ...]) -> Asked:
+        text = rest(self._asked.text, past)
+        return self._asked if text == self._asked.text else read(text, from_micros(self._now))
+
+    def _ranked(self, found: Gathered) -> Ranking:
+        asked = replace(found.asked, past=())
+        return rank(found.pool, asked, self._question.recipe, self._now, self._reached.evidence)
+
+    def _evidence(
+        self,
+        asked: Asked,
+        past: tuple[Window, ...],
+        question: Question | None = None,
+        reached: Reached | None = None,
+    ) -> Gathered:
+        """For the question that is asked, or for another one."""
+        if asked.text not in self._probes:
+            self._probes[asked.text], tokens = _probe(
+                self._embedding, question or self._question, asked, reached or self._reached
+            )
+            self._tokens.append(tokens)
+        probe = replace(self._probes[asked.text], past=tuple(one.seen(self._now) for one in past))
+        paid = None if None in self._tokens else sum(one or 0 for one in self._tokens)
+        return Gathered(self._catching_up.pool(probe), replace(asked, past=past), probe.space, paid)
 
 
 def _past(question: Question, asked: Asked) -> tuple[tuple[Window, ...], Clause | None]:
@@ -106,16 +169,6 @@ def _past(question: Question, asked: Asked) -> tuple[tuple[Window, ...], Clause 
 
 def _over(pool: Pool, now: int) -> bool:
     return pool.valid_to is not None and bool((pool.valid_to <= now).any())
-
-
-def _event(index: Index, question: Question, found: Gathered, when: Clause) -> Record | None:
-    """The memory that fits the words best, if any fits; "when we still …" is of something that is over."""
-    pool, now = found.pool, question.view.now
-    ranking = rank(pool, replace(found.asked, past=()), question.recipe, now)
-    for row in ranking.best(EVENT):
-        if not when.still or (pool.valid_to is not None and pool.valid_to[row] <= now):
-            return next(iter(index.hydrate([int(pool.handles[row])])), None)
-    return None
 
 
 class CatchingUp:

@@ -7,7 +7,8 @@ the move?", "where did we deploy when we still used Jenkins?". Three things tell
   on Tuesday?" means the next one).
 - Words for what is over ("used to", "previously", "back then").
 - A clause about something that is a memory itself ("before the move"): that is looked up for its time, and the rest of
-  the question is asked as of then.
+  the question is asked as of then. Where it names what a version says ("before Bo"), that version's own beginning or
+  end is the time (`values.py`).
 
 Each becomes a `Window`. Versions that ended and held in one are candidates beside those that hold now; of one record,
 the version that held then takes the place of the best, and the others follow it. A record without such a version
@@ -22,7 +23,7 @@ from datetime import UTC
 from typing import TYPE_CHECKING, Literal
 
 from agent_memory.core.recall.dates import FIRST, LAST, Period, periods
-from agent_memory.core.recall.tense import ASKS_WHEN, CLAUSE, names_something_past, over, tense
+from agent_memory.core.recall.tense import ASKS, ASKS_WHEN, CLAUSE, names_something_past, over, tense
 from agent_memory.models.moment import to_micros
 from agent_memory.models.record import Record
 
@@ -50,23 +51,31 @@ _SIDES |= {"after": "after", "following": "after"}
 class Window:
     """A time that a question asks of, in microseconds, half open, and which of the versions that held in it is meant:
     the one that held longest (`during`), the last (`before`), the first (`after`), or the last that is `over`.
-    `words` say it in the question; `apart`: they say when, and are not part of what is looked for."""
+    `words` say it in the question; `apart`: they say when, and are not part of what is looked for. `named`: they alone
+    say what is looked for, so that the version which has them is looked at, too, whenever it held."""
 
     start: int
     end: int
     side: Side
     words: str
     apart: bool = False
+    named: bool = False
+
+    def seen(self, now: int) -> tuple[int, int]:
+        """Versions that held at some moment of this are candidates."""
+        return (BEGINNING, now) if self.named else (self.start, self.end)
 
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """Words that name a time by what happened then. `still`: it is over."""
+    """Words that name a time by what happened then. `still`: it is over. `sure`: a verb says that the question is about
+    the past."""
 
     words: str
     said: str
     side: Side
     still: bool
+    sure: bool = True
 
 
 def windows(text: str, named: tuple[Period, ...], now: int) -> list[Window]:
@@ -84,7 +93,9 @@ def windows(text: str, named: tuple[Period, ...], now: int) -> list[Window]:
 
 def clause(text: str, named: tuple[Period, ...]) -> Clause | None:
     """What the question says about when, where that is no date."""
-    if tense(text) != "past" and not names_something_past(text):
+    asked = tense(text)
+    sure = asked == "past" or names_something_past(text)
+    if not sure and (asked == "present" or not ASKS.match(text)):
         return None
     for found in CLAUSE.finditer(text):
         words, side = found[0].strip(), " ".join(found["side"].lower().split())
@@ -92,7 +103,8 @@ def clause(text: str, named: tuple[Period, ...]) -> Clause | None:
         if dated or ASKS_WHEN.match(words):
             continue
         said = _STILL.sub("", found["said"]).strip(" .")
-        return Clause(words, said, _SIDES.get(side, "during"), said != found["said"].strip(" ."))
+        one = Clause(words, said, _SIDES.get(side, "during"), said != found["said"].strip(" ."), sure)
+        return one if sure or one.side != "during" else None
     return None
 
 

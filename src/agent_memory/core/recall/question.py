@@ -18,7 +18,7 @@ from unicodedata import normalize
 from agent_memory.core.recall.dates import Period, periods
 from agent_memory.core.recall.past import Window
 from agent_memory.core.write.marks import NUMBER, QUESTION, TIME, mark_hash
-from agent_memory.core.write.words import STOP_WORDS, query_terms
+from agent_memory.core.write.words import STOP_WORDS, query_terms, words
 from agent_memory.models.answer import Shape
 
 USER, ASSISTANT = "user", "assistant"
@@ -67,6 +67,11 @@ class Asked:
     def as_prose(self) -> Asked:
         """The words alone: prose names people and days in passing, and asks nobody."""
         return replace(self, named={}, sides={}, wanted={}, asking=(), periods=(), past=(), read_as="prose")
+
+    @property
+    def dated(self) -> set[str]:
+        """The words that name a period."""
+        return {word for period in self.periods for word in words(period.text)}
 
     @property
     def columns(self) -> tuple[int, ...]:

@@ -87,7 +87,7 @@ def _near(index: Index, question: Question, found: Gathered) -> frozenset[int]:
     if question.near is None or not question.recipe.repository or question.where.repository is not None:
         return frozenset()
     view, where = replace(question.view, seq=found.pool.seq), replace(question.where, repository=question.near)
-    past = tuple((one.start, one.end) for one in found.asked.past)
+    past = tuple(one.seen(view.now) for one in found.asked.past)
     probe = Probe(view, where, question.recipe.pool, also=tuple(found.pool.handles.tolist()), past=past)
     return frozenset(index.gather(probe).handles.tolist())
 

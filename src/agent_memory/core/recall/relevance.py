@@ -65,9 +65,9 @@ def reasons(evidence: Evidence) -> dict[str, Numbers]:
     of_date = evidence.dates >= HOLDS
     if evidence.held is not None:
         of_date = np.where(evidence.held < 0, of_date, evidence.held > 0)
+    when = asked.dated.union(*(words(one.words) for one in asked.past if one.named))
     named = [mark for mark in asked.named if pool.frequencies[evidence.column[mark]]]
-    dated = {word for period in asked.periods for word in words(period.text)}
-    unwritten = {asked.named[mark]: evidence.marked((mark,)) > 0 for mark in named} | dict.fromkeys(dated, of_date)
+    unwritten = {asked.named[mark]: evidence.marked((mark,)) > 0 for mark in named} | dict.fromkeys(when, of_date)
     names, places, telling = _names(asked, unwritten), _places(evidence, unwritten), evidence.telling(USUAL)
     wrong_date = ~of_date & any(period.exact for period in asked.periods)
     if evidence.held is not None:

@@ -228,9 +228,10 @@ class Evidence:
 
         norm = length_norm(windowed(self.pool.lengths.astype(np.float32)))
         scores = np.zeros(len(norm))
-        for term in range(len(self.asked.terms)):
+        when = self.asked.dated if self.held is not None else ()
+        for term, word in enumerate(self.asked.terms.values()):
             own = self.pool.counts[:, term]
-            if own.any():
+            if own.any() and word not in when:  # what held then seldom says when
                 counts = windowed(own.astype(np.float32))
                 idf = float(inverse_frequencies(len(counts), int(np.count_nonzero(counts > 0))))
                 scores += saturated(counts, norm).astype(np.float64) * idf
@@ -253,7 +254,8 @@ class Evidence:
 
     @cached_property
     def dates(self) -> Numbers:
-        """Inside a period that the question names; beside it, the less the farther: news is told days later."""
+        """Inside a period that the question names; beside it, the less the farther: news is told days later. What is
+        known to have held in it is of it, whenever that began."""
         import numpy as np
 
         near, at, slack = np.zeros(len(self.pool.handles)), self.pool.valid_from, self.recipe.slack_days
@@ -262,7 +264,7 @@ class Evidence:
             days = np.maximum(np.maximum(start - at, at - end + 1), 0) / DAY
             faded = np.exp2(-days / slack) if slack else days == 0
             near = np.maximum(near, faded * (1.0 if period.exact else VAGUE))
-        return near
+        return near if self.held is None or not self.asked.periods else np.maximum(near, self.held)
 
     def marked(self, marks: tuple[int, ...]) -> Numbers:
         """1 where a candidate has any of these marks."""

@@ -13,9 +13,10 @@ from typing import Literal
 
 CLAUSE = re.compile(
     r"(?:^|(?<=[\s,(]))(?:back )?(?P<side>before|prior to|until|till|after|following|during|when|while"
-    r"|at the time of|at the time)\s+(?P<said>[^,?;!]{3,200})",
+    r"|at the time of|at the time)\s+(?P<said>[^,?;!\s][^,?;!]{0,199})",
     re.IGNORECASE,
 )
+ASKS = re.compile(r"^\W{0,9}(?:who|whose|which|what|where|how)\b", re.IGNORECASE)
 ASKS_WHEN = re.compile(r"^when (?:did|do|does|was|were|is|are|has|have|had|will|can|should)\b", re.IGNORECASE)
 
 _NO_PAST = r"(?:over|un|re)?(?:need|feed|speed|seed|breed|bleed|heed|weed|embed|exceed|proceed|succeed|shed|shred)"

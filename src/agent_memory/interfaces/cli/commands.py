@@ -34,10 +34,10 @@ from agent_memory.interfaces.cli import (
 )
 from agent_memory.interfaces.cli.blocks import Line, Note
 from agent_memory.interfaces.cli.cleaning import cut, one_line
-from agent_memory.interfaces.cli.moments import FORMS, MomentType
 from agent_memory.interfaces.cli.present import is_empty, present
 from agent_memory.interfaces.cli.root import OWN, QUICK
 from agent_memory.interfaces.cli.session import Session
+from agent_memory.interfaces.moments import FORMS
 from agent_memory.models.answer import Recalled
 from agent_memory.models.errors import InvalidInput, NotFound
 
@@ -143,7 +143,7 @@ def _two_meanings(context: click.Context, text: str) -> click.UsageError:
 
 def command(name: str, operation: Operation) -> click.Command:
     params = options.parameters(operation.signature, operation.name)
-    dated = any(isinstance(param.type, MomentType) for param in params)
+    dated = any(isinstance(param.type, options.MomentType) for param in params)
     return Command(
         name,
         callback=functools.partial(_run, operation),
@@ -207,7 +207,8 @@ def _run(operation: Operation, **given: Any) -> int:
         if not in_json and not operation.here and sys.stdout.isatty() and is_empty(result):
             nothing = Note(missing.nothing(memory))
     if in_json:
-        output.write_json(result)
+        if not output.write_json(result, {name: said[name] for name in LOOKED if name in said}):
+            output.write(_looked(said), stderr=True)
     else:
         output.write(_looked(said), stderr=not sys.stdout.isatty())
         output.write(present(operation, result, why=given.get("_why", False), nothing=nothing))
@@ -230,9 +231,8 @@ def _asked(memory: AgentMemory, operation: Operation, said: dict[str, Any], plac
 
 def _looked(said: dict[str, Any]) -> list[Line]:
     """The moments at which a read looked: words such as "last tuesday" had to be taken for one."""
-    told = {"valid_at": "what held at", "as_of": "what was known at"}
     return [
-        Line(f"{words} {output.shown(said[name], iso=True)}", "dim") for name, words in told.items() if name in said
+        Line(f"{words} {output.shown(said[name], iso=True)}", "dim") for name, words in LOOKED.items() if name in said
     ]
 
 
@@ -270,6 +270,9 @@ QUESTIONS: dict[str, Callable[[AgentMemory, dict[str, Any]], None]] = {
     "records.forget_where": _erasing,
 }
 """Operations that are confirmed at a terminal. `forget` shows what would go before it asks."""
+
+LOOKED = {"valid_at": "what held at", "as_of": "what was known at"}
+"""The moments at which a read looks."""
 
 NEAR = "near_repository"
 PLACED = {"records.add": "repository", "recall": NEAR}

@@ -10,14 +10,20 @@ from collections.abc import Mapping
 from datetime import datetime
 from enum import Enum
 from types import MappingProxyType, NoneType, UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_origin
 
 import click
 
 from agent_memory.interfaces.cli import completing, shapes
-from agent_memory.interfaces.cli.moments import MomentType, ParamType
-from agent_memory.interfaces.cli.wording import ALIASES, NAMED, POSITIONAL, explained
+from agent_memory.interfaces.cli.wording import ALIASES, NAMED, POSITIONAL
+from agent_memory.interfaces.moments import FORMS, moment
+from agent_memory.interfaces.wording import explained
 from agent_memory.models.kinds.kind import typed_value
+
+if TYPE_CHECKING:
+    ParamType = click.ParamType[Any]
+else:
+    ParamType = click.ParamType  # generic since click 8.4 only
 
 MOST_BYTES = 64 * 1024 * 1024  # that are read from a pipe
 PIPED = "text"  # a parameter of this name is read from a pipe when it is left out
@@ -60,10 +66,6 @@ def arguments(context: click.Context, signature: Mapping[str, inspect.Parameter]
         if value is not None or parameter.default is parameter.empty:
             said[name] = value
     return said
-
-
-LOOKING_BACK = ("valid_at", "as_of")
-"""The moments at which a read looks: a day that is named there is meant to its end."""
 
 
 def bare(annotation: Any) -> tuple[Any, bool]:
@@ -113,7 +115,7 @@ def _option(words: list[str], given: inspect.Parameter, kind: Any, about: str) -
         return click.Option([switch, given.name], default=None, required=required, help=_help(about, given, kind))
     return click.Option(
         [*words, given.name],
-        type=click.STRING if kind is str else MomentType(ends=True) if given.name in LOOKING_BACK else reader(kind),
+        type=click.STRING if kind is str else reader(kind),
         multiple=get_origin(bare(given.annotation)[0]) is list,
         required=required,
         help=_help(about, given, kind),
@@ -139,6 +141,20 @@ class TextType(ParamType):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         return _stdin(self, param, ctx) if value == "-" else value
+
+
+class MomentType(ParamType):
+    """A moment in words, as the option of this name takes it."""
+
+    name = "moment"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if isinstance(value, datetime):
+            return value
+        try:
+            return moment((param and param.name) or "", str(value), datetime.now().astimezone())
+        except (ValueError, OverflowError, OSError):
+            self.fail(f"{value!r} is not a moment: use {FORMS}", param, ctx)
 
 
 class Unfit(click.BadParameter):

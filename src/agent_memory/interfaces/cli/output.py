@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TextIO
 
 from agent_memory.interfaces.cli.blocks import Block, Card, Interval, Line, Note, Table, Verbatim
@@ -37,13 +38,18 @@ def write(blocks: Iterable[Block], *, stderr: bool = False) -> None:
                 _put(text if text.endswith("\n") else f"{text}\n", stream)
 
 
-def write_json(result: Any) -> None:
-    """Stable: pydantic's spelling of times and models, in the order of their fields."""
+def write_json(result: Any, moments: Mapping[str, Any] = MappingProxyType({})) -> bool:
+    """Stable: pydantic's spelling of times and models, in the order of their fields. The `moments` that were asked for
+    are fields of what does not have them by itself; False where nothing can have them."""
     from pydantic_core import to_jsonable_python
 
     encoding = (sys.stdout.encoding or "").lower().replace("-", "")
-    text = json.dumps(to_jsonable_python(result), indent=2, ensure_ascii=encoding != "utf8", allow_nan=False)
-    _put(f"{clean_json(text)}\n")
+    plain, taken = to_jsonable_python(result), to_jsonable_python(dict(moments))
+    objects = [one for one in (plain if isinstance(plain, list) else [plain]) if isinstance(one, dict)]
+    for one in objects:
+        one |= {name: at for name, at in taken.items() if one.get(name) is None}
+    _put(f"{clean_json(json.dumps(plain, indent=2, ensure_ascii=encoding != 'utf8', allow_nan=False))}\n")
+    return bool(objects)
 
 
 def write_error(label: str, message: str, style: str) -> None:

@@ -3,18 +3,17 @@ kind, days as people name them, and the fields of an object side by side."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from types import MappingProxyType
 from typing import Any
 
 from agent_memory.app.operations import Operation
 from agent_memory.app.registry import installed_kinds
-from agent_memory.interfaces.cli.moments import FORMS, at_its_end, parse
 from agent_memory.interfaces.mcp import schemas
 from agent_memory.interfaces.mcp.places import whole
+from agent_memory.interfaces.moments import FORMS, moment
 from agent_memory.models.errors import InvalidInput
 
 NAMES: Mapping[str, tuple[str, ...]] = MappingProxyType(
@@ -70,12 +69,6 @@ KINDS: Mapping[str, str] = MappingProxyType(
     }
 )
 UNTIL = frozenset({"until", "to", "end", "end_date", "to_date"})
-_LOOKING_BACK = frozenset({"as_of", "valid_at"})
-_LEADING = re.compile(r"^(?:on|since|from|after|before|until|as of|at) (?:the )?")
-_WEEKDAY = re.compile(r"(?:mon|tues?|wed(?:nes)?|thu(?:rs?)?|fri|sat(?:ur)?|sun)(?:day)?")
-_DAY = re.compile(rf"today|yesterday|tomorrow|\d{{4}}-\d\d-\d\d|(?:last|next) {_WEEKDAY.pattern}")
-_PARTS = {"this morning": "today", "tonight": "today", "last night": "yesterday", "the other day": "2 days ago"}
-_PARTS |= {"past week": "7 days ago", "past month": "1 month ago", "recently": "7 days ago"}
 
 
 @dataclass
@@ -142,29 +135,11 @@ def _kinds(said: object) -> object:
 
 
 def _moment(name: str, text: str, heard: Heard) -> str:
-    """ISO 8601 of what was said. A day is a whole one: what is asked from then on begins with it, and what is asked of
-    it is what held at its end, or now."""
-    said = _LEADING.sub("", " ".join(text.casefold().split()))
-    said = f"last {said}" if _WEEKDAY.fullmatch(said) else _PARTS.get(said, said)
-    if said in ("this week", "this month"):
-        back = heard.now.weekday() if said == "this week" else heard.now.day - 1
-        said = f"{heard.now - timedelta(days=back):%Y-%m-%d}"
+    """ISO 8601 of what was said. What is asked `until` a day takes that day along."""
     try:
-        read = at_its_end if name in _LOOKING_BACK else parse
-        found = read(said if said != text.casefold().strip() else text, heard.now)
-        if name not in _LOOKING_BACK and _DAY.fullmatch(said):
-            found = _of_day(found, name, heard)
+        taken = moment(name, text, heard.now, closing=heard.names.get(name) in UNTIL).isoformat()
     except (ValueError, OverflowError, OSError):
         raise InvalidInput(f"{name}: {text[:80]!r} is not a time", hint=f"use {FORMS}", field=name) from None
-    taken = found.isoformat()
     if taken != text:
         heard.moments[name] = taken
     return taken
-
-
-def _of_day(moment: datetime, name: str, heard: Heard) -> datetime:
-    start = moment.replace(hour=0, minute=0, second=0, microsecond=0)
-    end = start + timedelta(days=1)
-    if heard.names.get(name) in UNTIL:
-        return end
-    return end - timedelta.resolution if name == "valid_to" else start

@@ -21,11 +21,13 @@ Schema = dict[str, Any]
 Chosen = tuple[str | None, Given]
 
 LONGEST_ID = 6  # words
+LONGEST_NAME = 200  # characters of a preference that has no name of its own
 GENERAL = "general"  # the domain of a preference that names none
 SOURCE = "extraction"  # of a fact that an agent took from a conversation
 _ENDED = ("completed", "abandoned", "blocked")  # no set: a model may say anything, also what cannot be in one
 _FLAG = TypeAdapter(bool)
 _TEXT: Schema = {"type": "string"}
+_TEXTS: Schema = {"type": "array", "items": _TEXT}
 _WHEN = "2026-03-01, yesterday, last tuesday, 2 days ago"
 
 
@@ -39,7 +41,8 @@ class Face:
     leads: Callable[[Given], Chosen]
 
     def schema(self) -> Schema:
-        return {"type": "object", "properties": self.takes(), "required": list(self.needs)}
+        needs = {"required": list(self.needs)} if self.needs else {}
+        return {"type": "object", "properties": self.takes(), **needs}
 
 
 def _said(text: str, **more: Any) -> Schema:
@@ -71,33 +74,47 @@ def _save(given: Given) -> Chosen:
         return "edit", {name: value for name, value in given.items() if name != "kind"}
     sort = kind(given.get("kind", "fact" if given.keys() >= {"subject", "predicate"} else "observation"))
     rest = {name: value for name, value in given.items() if name != "kind"}
+    if "tags" in rest and sort in ("preference", "fact", "goal"):
+        hint = "say them in the text, or save an observation, which has tags"
+        raise InvalidInput(f"tags: a {sort} has none", hint=hint, field="tags")
     if sort == "preference":
         return "preference", _preference(rest)
     if sort == "fact":
         return "fact", {"source": SOURCE, **rest}
-    return ("goal", rest) if sort == "goal" else ("note", {**_note(rest), "kind": sort})
+    return ("goal", rest) if sort == "goal" else ("note", {**_note(rest, sort), "kind": sort})
 
 
-def _note(given: Given) -> Given:
-    """What only facts have is said in the text; tags go beside it."""
+def _note(given: Given, sort: object) -> Given:
+    """What only facts have is said in the text; tags go beside it, or behind it where the kind has no room for them."""
     said = dict(given)
     words = [str(one) for name in ("subject", "predicate") if (one := said.pop(name, None))]
     text = said.get("text")
     if isinstance(text, str) and (words := [one for one in words if one.casefold() not in text.casefold()]):
         said["text"] = f"{' '.join(words)}: {text}"
-    if "tags" in said:
+    if "tags" in said and _has_tags(sort):
         payload = said.get("payload")
         said["payload"] = {**(payload if isinstance(payload, dict) else {}), "tags": said.pop("tags")}
+    elif tags := said.pop("tags", None):
+        named = ", ".join(map(str, tags)) if isinstance(tags, list) else str(tags)
+        said |= {"text": f"{said['text']} (tags: {named})"} if isinstance(text, str) else {}
     return said
 
 
+def _has_tags(sort: object) -> bool:
+    known = installed_kinds().get(sort) if isinstance(sort, str) else None
+    return known is not None and (
+        "tags" in known.payload.model_fields or known.payload.model_config.get("extra") == "allow"
+    )
+
+
 def _preference(given: Given) -> Given:
-    """Under a subject and a name, if it has them; a sentence alone is a wish that holds."""
+    """Under a subject and a name, if it has them; a sentence alone is both name and value, so that it stands beside
+    others and says what is wanted."""
     said = dict(given)
     domain = said.pop("domain", said.pop("subject", GENERAL))
     name, text = said.pop("name", said.pop("predicate", None)), said.pop("value", said.pop("text", None))
-    if name is None:
-        name, text = text, True
+    if name is None and isinstance(text, str):
+        name = " ".join(text.split())[:LONGEST_NAME]
     return {**said, "domain": domain, **({} if name is None else {"name": name, "value": text})}
 
 
@@ -117,10 +134,19 @@ def _flag(name: str, said: object) -> bool:
 
 
 def _forget(given: Given) -> Chosen:
-    if "ids" not in given:
+    """By id; or all of a conversation, a kind or a repository, which are only counted unless it is said otherwise."""
+    many = given.keys() & {"conversation_id", "kinds", "repository"}
+    if "ids" not in given and not many:
         hint = "`recall` what is meant, make sure with the user, then give the ids of the hits"
         raise InvalidInput("ids: nothing to forget was named", hint=hint, field="ids")
-    return None, given
+    if "ids" not in given:
+        return "where", {"dry_run": True, **given}
+    if many or _flag("dry_run", given.get("dry_run", False)):
+        hint = "give the ids alone: they are erased at once; `get` shows what one is"
+        raise InvalidInput(
+            f"{min(many or {'dry_run'})}: cannot be beside ids", hint=hint, field=min(many or {"dry_run"})
+        )
+    return "ids", {name: value for name, value in given.items() if name != "dry_run"}
 
 
 def _proposal(given: Given) -> Given:
@@ -162,8 +188,10 @@ FACES: Mapping[str, Face] = MappingProxyType(
             "known about the task, as one text.",
             lambda: {
                 "task": _said("what is to be done"),
-                "max_tokens": {"type": "integer", "default": 4000},
+                "kinds": _TEXTS,
+                "repository": _TEXT,
                 "at": _said("as it was then"),
+                "max_tokens": {"type": "integer", "default": 4000},
             },
             ("task",),
             lambda given: (None, given),
@@ -194,9 +222,16 @@ FACES: Mapping[str, Face] = MappingProxyType(
             _get,
         ),
         "forget": Face(
-            "Erase for good, with what was derived from it. Only when the user asks for it.",
-            lambda: {"ids": {"type": "array", "items": _TEXT, "description": "what must go"}, "reason": _TEXT},
-            ("ids",),
+            "Erase for good, with what was derived from it. Only when the user asks for it. By ids, or all that fits "
+            "the rest: first counted, then erased with dry_run false.",
+            lambda: {
+                "ids": {**_TEXTS, "description": "what must go"},
+                "conversation_id": _TEXT,
+                "kinds": _TEXTS,
+                "repository": _TEXT,
+                "dry_run": {"type": "boolean", "default": True},
+            },
+            (),
             _forget,
         ),
         "rules": Face(

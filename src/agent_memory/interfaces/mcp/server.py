@@ -50,6 +50,7 @@ class Door:
         given = tuple(toolsets)
         self._usual = _Offer(places.chosen(given))
         self._fixed = bool(given)
+        self._chosen: dict[frozenset[str], _Offer] = {}  # a client asks for the same ones at every call
         self.compat = places.COMPAT in self._usual.names
 
     def server(self) -> Server[Any]:
@@ -127,9 +128,12 @@ class Door:
         if self._fixed or not asked:
             return self._usual
         try:
-            return _Offer(places.chosen(asked))
+            names = places.chosen(asked)
         except InvalidInput as error:
             raise _problem(error) from error
+        if names not in self._chosen:
+            self._chosen[names] = _Offer(names)
+        return self._chosen[names]
 
     def _caller(self, context: Context) -> Caller:
         caller = self._identify(context.request)

@@ -28,7 +28,7 @@ def announced(tool: Tool) -> types.Tool:
     ours = tool.toolset != COMPAT
     return types.Tool(
         name=tool.name,
-        title=tool.name.replace("_", " ").capitalize() if ours else tool.name.replace("_", " ").title(),
+        title=None if ours else tool.name.replace("_", " ").title(),
         description=described(tool),
         input_schema=_taken(tool) if ours else compat.arguments(tool),
         output_schema=None if ours else compat.answer(tool),
@@ -89,7 +89,7 @@ def call(service: Service, tool: Tool, caller: Caller, given: Mapping[str, Any])
         if tool.toolset == COMPAT:
             return compat.call(service, tool, caller, given)
         operation, arguments, tokens = asked(tool, given, heard)
-        answer = answers.shown(operation, service.call(operation, caller, arguments))
+        answer = answers.shown(operation, service.call(operation, caller, arguments), arguments)
         answer = within({**answer, "moments": heard.moments} if heard.moments else answer, tokens)
         return types.CallToolResult(
             content=[types.TextContent(type="text", text=written(answer))], structured_content=answer

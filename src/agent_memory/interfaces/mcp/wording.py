@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from agent_memory.app.operations import Operation
-from agent_memory.interfaces.cli.wording import explained
+from agent_memory.interfaces.wording import explained
 
 INSTRUCTIONS = """\
 Long-term memory that outlives this conversation. Everything is versioned: nothing is overwritten, only `forget` erases.
