@@ -17,7 +17,7 @@ from pydantic_core import to_jsonable_python
 from agent_memory.models.access import Permission as Permission
 from agent_memory.models.kinds.kind import canonical_json
 from agent_memory.models.model import Model, Text, bounded
-from agent_memory.ports.gate import CALLS
+from agent_memory.ports.forks import CALLS
 from agent_memory.ports.spans import span
 
 if TYPE_CHECKING:
