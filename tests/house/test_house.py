@@ -76,6 +76,19 @@ def test_a_module_says_why_it_exists(path: Path) -> None:
     assert not text.strip() or ast.get_docstring(ast.parse(text))
 
 
+def test_records_are_changed_in_one_place() -> None:
+    """Engines and the suites that prove them apart, only `core/write` hands changes to a store."""
+    ours = [path for path in SOURCES if not {"engines", "testing"} & set(path.parts)]
+    calls = {
+        f"{path.name}: {name}"
+        for path in ours
+        for name, function in functions(path)
+        for node in ast.walk(function)
+        if isinstance(node, ast.Attribute) and node.attr == "apply"
+    }
+    assert calls == {"commit.py: write"}
+
+
 def test_the_async_stub_is_what_the_generator_writes() -> None:
     ran = subprocess.run([sys.executable, "scripts/stubs.py", "--check"], cwd=ROOT, capture_output=True, text=True)
     assert ran.returncode == 0, ran.stderr or "run `make docs`"

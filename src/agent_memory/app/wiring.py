@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from agent_memory.app import registry, telemetry
 from agent_memory.app.config import Settings
 from agent_memory.core.govern.book import Book
+from agent_memory.core.govern.gate import Gate, Open
 from agent_memory.core.recall.entities import calling
 from agent_memory.core.recall.gather import Recalling
 from agent_memory.core.write.commit import Writing
@@ -75,6 +76,7 @@ class Runtime:
     kinds: Mapping[str, Kind]
     reranker: Reranker | None = None
     given: tuple[Embedder | None, Reranker | None] = (None, None)
+    gate: Gate = field(default_factory=Open)
     clients: int = 0
     embedding: Embedding = field(init=False)
     receipts: Book[ReceiptLine] = field(init=False)
@@ -90,7 +92,7 @@ class Runtime:
 
     @property
     def writing(self) -> Writing:
-        return Writing(self.store.records, self.embedding, self.kinds)
+        return Writing(self.store.records, self.embedding, self.kinds, self.gate)
 
     @property
     def recalling(self) -> Recalling:

@@ -17,7 +17,7 @@ from typing import Unpack
 from agent_memory.app.look import Look, is_mention
 from agent_memory.app.namespaces.asking import Moments
 from agent_memory.app.operations import Namespace, Permission, operation
-from agent_memory.core.write.commit import How, commit, connect, until_settled
+from agent_memory.core.write.commit import How, commit, connect, until_settled, write
 from agent_memory.core.write.forget import forget
 from agent_memory.core.write.graphdraft import ABOUT, mention, mention_key, observation, spelled_key
 from agent_memory.core.write.graphfile import called, merged, parsed
@@ -141,7 +141,7 @@ class Graph(Namespace):
         if gone:
             client = self._client
             client.runtime.receipts.flush()
-            forget(client.runtime.store.records, [*gone, *alone], client.author(), client.now())
+            forget(client.runtime.writing, [*gone, *alone], client.author(), client.now())
         known = {record.payload["name"] for record in [*found, *mentioned]}
         absent = [name for name in entity_names if name not in known]
         if not absent:
@@ -204,7 +204,7 @@ class Graph(Namespace):
             client.runtime.receipts.flush()
             changes: list[Change] = [Disconnect(*link.ends) for link in ends]
             changes += [Erase(id) for id in self._unnamed(ends)]
-            client.runtime.store.records.apply(changes, author=client.author(), now=client.now())
+            write(client.runtime.writing, changes, client.author(), client.now())
         if len(found) == len(relations):
             return Deleted(success=True, message="Relations deleted successfully")
         count = f"Deleted {len(found)} of {len(relations)} relations."

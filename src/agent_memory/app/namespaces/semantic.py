@@ -9,7 +9,7 @@ from agent_memory.app.namespaces.asking import Moments, Where, asked, facts_show
 from agent_memory.app.operations import Namespace, Permission, operation
 from agent_memory.core.recall.recall import recall
 from agent_memory.core.recall.receipt import Question
-from agent_memory.core.write.commit import SELF, Revision, commit_after_reading, connect
+from agent_memory.core.write.commit import SELF, Revision, commit_after_reading, connect, write
 from agent_memory.core.write.graphdraft import ABOUT
 from agent_memory.models.answer import Recalled
 from agent_memory.models.errors import InvalidInput, NotFound
@@ -171,7 +171,7 @@ class Semantic(Namespace):
         weight = rest.pop("weight", 1.0)
         link = Link(source_id=source_id, target_id=target_id, type=rel_type, weight=weight, properties=rest)
         client = self._client
-        client.runtime.store.records.apply([connect(link)], author=client.author(), now=client.now())
+        write(client.runtime.writing, [connect(link)], client.author(), client.now())
         return link
 
     def _near(self, vector: list[float], k: int, where: Where, at: Moments) -> Recalled:
