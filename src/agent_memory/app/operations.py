@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 import types
 import typing
 from collections.abc import Callable, Mapping
@@ -47,6 +48,13 @@ class Operation:
     erases: bool = False
     here: bool = False
     of_one: str | None = None
+
+    @property
+    def owner(self) -> type[Namespace]:
+        """The class that has it."""
+        name = self.function.__qualname__.partition(".")[0]
+        found: type[Namespace] = getattr(sys.modules[self.function.__module__], name)
+        return found
 
     @property
     def summary(self) -> str:

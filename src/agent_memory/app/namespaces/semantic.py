@@ -71,12 +71,15 @@ class Semantic(Namespace):
             predicate=predicate,
             created_at=self._client.clock.now(),
         )
-        return self.store_fact(fact)
+        return self._store(fact)
 
     @operation("semantic.store_fact", "PUT /facts", permission=Permission.WRITE, toolset="core/save/fact")
     def store_fact(self, fact: Fact) -> Fact:
         """Store a claim. The same claim again is the same fact; a claim about the same subject and predicate
         supersedes the one before, which stays true for its own time."""
+        return self._store(fact)
+
+    def _store(self, fact: Fact) -> Fact:
         stored: list[Fact] = []
 
         def read() -> Revision:

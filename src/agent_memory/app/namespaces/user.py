@@ -56,9 +56,7 @@ class User(Namespace):
     )
     def preferences(self, domain: str | None = None, **at: Unpack[Moments]) -> list[Preference]:
         """All preferences, or those of one domain."""
-        fields = {} if domain is None else {"domain": domain}
-        found = [Preference(**record.payload) for record in self._all("preference", fields, at)]
-        return sorted(found, key=lambda one: (one.domain.casefold(), one.name.casefold()))
+        return self._preferences({} if domain is None else {"domain": domain}, at)
 
     @operation(
         "user.set_expertise", "PUT /expertise", permission=Permission.WRITE, toolset="knowledge/user/set_expertise"
@@ -85,7 +83,7 @@ class User(Namespace):
         The user's `name` is the preference `user` / `name`, where there is one; `last_active` is the time of the newest
         memory.
         """
-        preferences = self.preferences(**at)
+        preferences = self._preferences({}, at)
         name = next((one.value for one in preferences if (one.domain, one.name) == ("user", "name")), None)
         return {
             "user": {"id": self._client.scope.user, "name": name, "last_active": self._last_active(at)},
@@ -99,7 +97,7 @@ class User(Namespace):
         """The preferences as USER_PREFS.md: a section per domain, for people to read and edit."""
         lines = ["# Preferences"]
         domain = None
-        for one in self.preferences():
+        for one in self._preferences({}, {}):
             if one.domain != domain:
                 domain = one.domain
                 lines += ["", f"## {domain}", ""]
@@ -113,10 +111,14 @@ class User(Namespace):
         What is missing in the text is left as it is: deleting a line forgets nothing. A line that is neither a heading
         nor a preference is an error, and then nothing changes.
         """
-        known = {(one.domain, one.name): _shown(one.value) for one in self.preferences()}
+        known = {(one.domain, one.name): _shown(one.value) for one in self._preferences({}, {})}
         read = [one for one in _parsed(text) if known.get((one.domain, one.name)) != _shown(one.value)]
         self._write([_preference_draft(one, 1.0) for one in read])
         return read
+
+    def _preferences(self, fields: dict[str, Any], at: Moments) -> list[Preference]:
+        found = [Preference(**record.payload) for record in self._all("preference", fields, at)]
+        return sorted(found, key=lambda one: (one.domain.casefold(), one.name.casefold()))
 
     def _last_active(self, at: Moments) -> str | None:
         view, chosen = asked(self._client, {}, at)
