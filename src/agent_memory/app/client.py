@@ -15,6 +15,7 @@ from agent_memory.app.operations import TABLE, Namespace, Operation, Permission
 from agent_memory.app.wiring import Runtime
 from agent_memory.app.workplace import Workplace
 from agent_memory.core.working.desk import WorkingSet
+from agent_memory.core.write.commit import heads
 from agent_memory.models.errors import InvalidInput, StoreError
 from agent_memory.models.model import clean_name
 from agent_memory.models.moment import to_micros
@@ -106,12 +107,7 @@ class Client:
 
     def head(self, kind: str, id: str) -> tuple[Record | None, Author]:
         """The record of this user's own that is to be changed, and in whose name to write the next version of it."""
-        for scope in self.scope.readable():
-            if scope.user == self.scope.user:
-                found = self.runtime.store.records.head(scope, kind, id=id)
-                if found is not None:
-                    return found, Author(scope, actor=self.scope.user)
-        return None, self.author()
+        return heads(self.runtime.store.records, self.author(), kind, id)
 
     def desk(self) -> Desk:
         return Desk(self.scope, self.conversation_id or GLOBAL)

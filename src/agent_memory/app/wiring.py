@@ -92,7 +92,7 @@ class Runtime:
 
     @property
     def writing(self) -> Writing:
-        return Writing(self.store.records, self.embedding, self.kinds, self.gate)
+        return Writing(self.store.records, self.embedding, self.kinds, self.gate, self.receipts)
 
     @property
     def recalling(self) -> Recalling:

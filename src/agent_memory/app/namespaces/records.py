@@ -255,7 +255,6 @@ class Records(Sweeping):
                 field="if_version",
             )
         client = self._client
-        client.runtime.receipts.flush()
         applied = forget(client.runtime.writing, ids, client.author(reason), client.now(), if_version)
         return Forgotten(ids=list(applied.erased), seq=applied.seq, scrubbed=applied.scrubbed)
 

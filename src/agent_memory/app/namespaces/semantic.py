@@ -7,10 +7,10 @@ from typing import Any, Unpack
 
 from agent_memory.app.namespaces.asking import Moments, Where, asked, facts_shown
 from agent_memory.app.operations import Namespace, Permission, operation
+from agent_memory.core.graph.draft import ABOUT
 from agent_memory.core.recall.recall import recall
 from agent_memory.core.recall.receipt import Question
 from agent_memory.core.write.commit import SELF, Revision, commit_after_reading, connect, write
-from agent_memory.core.write.graphdraft import ABOUT
 from agent_memory.models.answer import Recalled
 from agent_memory.models.errors import InvalidInput, NotFound
 from agent_memory.models.kinds.kind import joined_key

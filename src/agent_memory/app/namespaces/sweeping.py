@@ -53,7 +53,6 @@ class Sweeping(Namespace):
             )
         client = self._client
         view, chosen = asked(client, where, everywhere=True)
-        client.runtime.receipts.flush()
         found = sweep(
             client.runtime.writing,
             view,

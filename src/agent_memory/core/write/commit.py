@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from agent_memory.core.govern.book import Book
 from agent_memory.core.govern.gate import Gate
 from agent_memory.core.write.embed import Embedding
 from agent_memory.core.write.normalise import SALT_BYTES, normalise, unit_interval
@@ -19,9 +20,10 @@ from agent_memory.models.errors import Changed, InvalidInput
 from agent_memory.models.kinds.conversation import turn_key
 from agent_memory.models.kinds.kind import Kind, canonical_json
 from agent_memory.models.model import clean_name
-from agent_memory.models.record import Link
-from agent_memory.ports.changes import Applied, Author, Change, Connect, Expect, Key, Once, Put, Vector
+from agent_memory.models.record import Link, Record
+from agent_memory.ports.changes import Applied, Author, Change, Connect, Erase, Expect, Key, Once, Put, Vector
 from agent_memory.ports.embedder import Space
+from agent_memory.ports.receipts import ReceiptLine
 from agent_memory.ports.records import RecordStore
 from agent_memory.ports.spans import span
 
@@ -44,6 +46,7 @@ class Writing:
     embedding: Embedding
     kinds: Mapping[str, Kind]
     gate: Gate
+    receipts: Book[ReceiptLine]
 
 
 @dataclass(frozen=True)
@@ -78,8 +81,10 @@ def commit(writing: Writing, drafts: Sequence[Draft], author: Author, now: int, 
 
 
 def write(writing: Writing, changes: Sequence[Change], author: Author, now: int, how: How = How()) -> Applied:  # noqa: B008
-    """Make changes to records, all or none, as the gate lets them in."""
+    """Make changes to records, all or none, as the gate lets them in. An erasure also finds the receipts that wait."""
     decided = writing.gate.decide(changes, author)
+    if any(isinstance(one, Erase) for one in decided):
+        writing.receipts.flush()
     if how.embed:
         decided = _embedded(writing.embedding, decided)
     with span("write.apply", changes=len(decided)):
@@ -101,6 +106,14 @@ def commit_after_reading(writing: Writing, read: Callable[[], Revision], now: in
     return until_settled(
         lambda revision: commit(writing, [revision.draft], revision.author, now, How(expect=(revision.expect,))), read
     )
+
+
+def heads(records: RecordStore, author: Author, kind: str, id: str) -> tuple[Record | None, Author]:
+    """The record of a user's own that is to be changed, and in whose name to write the next version of it."""
+    for scope in author.scope.readable():
+        if scope.user == author.scope.user and (found := records.head(scope, kind, id=id)) is not None:
+            return found, replace(author, scope=scope)
+    return None, author
 
 
 def until_settled(attempt: Callable[[R], T], read: Callable[[], R]) -> T:
