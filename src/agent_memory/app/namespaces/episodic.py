@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Unpack
 
-from agent_memory.app.namespaces.asking import Moments, Where, asked, own_user, turn_shown
+from agent_memory.app.namespaces.asking import Moments, Where, asked, own_user
 from agent_memory.app.operations import Namespace, Permission, operation
+from agent_memory.core.recall.bundle import turn_shown
 from agent_memory.core.recall.recall import recall
 from agent_memory.core.recall.receipt import Question
 from agent_memory.core.write.commit import commit

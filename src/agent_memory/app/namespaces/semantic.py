@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Unpack
 
-from agent_memory.app.namespaces.asking import Moments, Where, asked, facts_shown
+from agent_memory.app.namespaces.asking import Moments, Where, asked
 from agent_memory.app.operations import Namespace, Permission, operation
 from agent_memory.core.graph.draft import ABOUT
+from agent_memory.core.recall.bundle import facts_shown
 from agent_memory.core.recall.recall import recall
 from agent_memory.core.recall.receipt import Question
 from agent_memory.core.write.commit import SELF, Revision, commit_after_reading, connect, write
@@ -99,7 +100,8 @@ class Semantic(Namespace):
         """Facts nearest to a vector, those at least this certain."""
         where: Where = {"kinds": ["fact"], "min_confidence": min_confidence}
         found = [hit for hit in self._near(query_embedding, top_k, where, at) if hit.why.similarity is not None]
-        named = facts_shown(self._client, self._client.view(**at), [hit.record for hit in found])
+        records = self._client.runtime.store.records
+        named = facts_shown(records, self._client.view(**at), [hit.record for hit in found])
         return [{**shown, "score": hit.why.similarity} for shown, hit in zip(named, found, strict=True)]
 
     @operation("semantic.vector_search_entities", "POST /entities/near")
@@ -153,7 +155,7 @@ class Semantic(Namespace):
         return {
             "entities": [self._entity_shown(record) for record in start],
             "related": related,
-            "facts": facts_shown(self._client, view, list(facts.values())),
+            "facts": facts_shown(records, view, list(facts.values())),
         }
 
     @operation(

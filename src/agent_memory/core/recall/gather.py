@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from agent_memory.core.govern.book import Book
@@ -49,40 +50,49 @@ class Gathered:
     events: tuple[int, ...] = ()
 
 
+@dataclass(frozen=True)
+class Sought:
+    """What to look for, as of which times."""
+
+    question: Question
+    asked: Asked
+    past: tuple[Window, ...]
+    reached: Reached
+
+
 def gathered(
-    recalling: Recalling, embedding: Embedding | None, question: Question, asked: Asked, reached: Reached
-) -> Gathered:
-    """A time that is named by something that happened then is looked up first, and the rest is asked as of it."""
+    recalling: Recalling, embedding: Embedding | None, questions: Sequence[Question], asked: Asked, reached: Reached
+) -> list[Gathered]:
+    """For questions that differ in where they look. A time that is named by something that happened then is looked up
+    first, and the rest is asked as of it."""
+    gather = Gathering(recalling, embedding, questions[0])
+    now = questions[0].view.now
 
-    catching_up = CatchingUp(recalling, question)
-    probes: dict[str, Probe] = {}  # no text is embedded twice
-
-    def evidence(asked: Asked, question: Question, past: tuple[Window, ...], reached: Reached) -> Gathered:
-        tokens: int | None = 0
-        if asked.text not in probes:
-            probes[asked.text], tokens = _probe(embedding, question, asked, reached)
-        probe = replace(probes[asked.text], past=tuple((one.start, one.end) for one in past))
-        return Gathered(catching_up.pool(probe), replace(asked, past=past), probe.space, tokens)
-
-    def as_of(past: tuple[Window, ...]) -> Gathered:
+    def as_of(question: Question, past: tuple[Window, ...]) -> Sought:
         text = rest(asked.text, past)
-        sought = asked if text == asked.text else read(text, from_micros(now))
-        return evidence(sought, question, past, reached)
+        return Sought(question, asked if text == asked.text else read(text, from_micros(now)), past, reached)
 
-    now = question.view.now
-    past, when = _past(question, asked)
+    pasts = [_past(one, asked) for one in questions]
+    when = pasts[0][1]
     if when is None:
-        return as_of(past)
-    ever = (Window(BEGINNING, now, "over", ""),)
-    first = evidence(asked, question, ever, reached)
-    if not _over(first.pool, now):
-        return _paid(as_of(past), first)  # as a replay gathers it, without what held only once
-    where = Filter(pages=question.where.pages or ())
-    sought = replace(question, text=when.said, where=where, meaning=None)
-    told = evidence(read(when.said, from_micros(now)), sought, ever, Reached())
-    event = _event(recalling.index, question, told, when)
-    found = as_of(past if event is None else (*past, placed(when, event, now)))
-    return replace(_paid(found, first, told), events=() if event is None else (event.seq,))
+        return gather([as_of(one, past) for one, (past, _) in zip(questions, pasts, strict=True)])
+    past, ever = pasts[0][0], (Window(BEGINNING, now, "over", ""),)
+    before = gather([Sought(one, asked, ever, reached) for one in questions])
+    event, told = None, list[Gathered]()
+    if any(_over(one.pool, now) for one in before):
+        where = Filter(pages=questions[0].where.pages or ())
+        happened = replace(questions[0], text=when.said, where=where, meaning=None)
+        told = gather([Sought(happened, read(when.said, from_micros(now)), ever, Reached())])
+        event = _event(recalling.index, questions[0], told[0], when)
+    placing = () if event is None else (placed(when, event, now),)
+    known = [placing if _over(one.pool, now) else () for one in before]  # as a replay gathers it
+    found = gather([as_of(one, (*past, *placing)) for one, placing in zip(questions, known, strict=True)])
+    found = [_paid(one, first) for one, first in zip(found, before, strict=True)]
+    found[0] = _paid(found[0], *told)
+    return [
+        replace(one, events=(event.seq,)) if placing and event else one
+        for one, placing in zip(found, known, strict=True)
+    ]
 
 
 def _paid(found: Gathered, *before: Gathered) -> Gathered:
@@ -118,28 +128,51 @@ def _event(index: Index, question: Question, found: Gathered, when: Clause) -> R
     return None
 
 
-class CatchingUp:
-    """Gathers for one recall. Bulk writes leave their vectors to whoever asks first, within bounds: once a recall."""
+class Gathering:
+    """Gathers for one recall: no text is embedded twice. Bulk writes leave their vectors to whoever asks first, within
+    bounds: once a recall."""
 
-    def __init__(self, recalling: Recalling, question: Question) -> None:
+    def __init__(self, recalling: Recalling, embedding: Embedding | None, question: Question) -> None:
         self._recalling = recalling
+        self._embedding = embedding
         self._view = question.view
         self._tried = question.again
+        self._probes: dict[str, Probe] = {}
 
-    def pool(self, probe: Probe) -> Pool:
-        """The evidence."""
-        pool = self._gather(probe)
-        if not pool.pending or self._tried:
-            return pool
-        self._tried = True
-        self._recalling.embedding.try_to_catch_up(self._view, seconds=CATCH_UP_SECONDS, now=self._view.now)
-        return self._gather(probe)
+    def __call__(self, sought: Sequence[Sought]) -> list[Gathered]:
+        """The evidence for each, as of one moment."""
+        tokens = [self._prepared(one) for one in sought]
+        probes = [
+            replace(
+                self._probes[one.asked.text],
+                where=one.question.where,
+                past=tuple((window.start, window.end) for window in one.past),
+            )
+            for one in sought
+        ]
+        pools = self._gather(probes)
+        if pools[0].pending and not self._tried:
+            self._tried = True
+            self._recalling.embedding.try_to_catch_up(self._view, seconds=CATCH_UP_SECONDS, now=self._view.now)
+            pools = self._gather(probes)
+        return [
+            Gathered(pool, replace(one.asked, past=one.past), probe.space, spent)
+            for one, probe, pool, spent in zip(sought, probes, pools, tokens, strict=True)
+        ]
 
-    def _gather(self, probe: Probe) -> Pool:
+    def _prepared(self, sought: Sought) -> int | None:
+        """How many tokens it took."""
+        if (text := sought.asked.text) in self._probes:
+            return 0
+        self._probes[text], tokens = _probe(self._embedding, sought.question, sought.asked, sought.reached)
+        return tokens
+
+    def _gather(self, probes: Sequence[Probe]) -> list[Pool]:
         with span("recall.gather"):
-            pool = self._recalling.index.gather(probe)
-            tell(seq=pool.seq, searched=pool.documents, candidates=len(pool.handles), pending=pool.pending)
-        return pool
+            pools = self._recalling.index.gather_each(probes)
+            searched, candidates = sum(one.documents for one in pools), sum(len(one.handles) for one in pools)
+            tell(seq=pools[0].seq, searched=searched, candidates=candidates, pending=pools[0].pending)
+        return pools
 
 
 def _probe(embedding: Embedding | None, question: Question, asked: Asked, reached: Reached) -> tuple[Probe, int | None]:
