@@ -142,13 +142,10 @@ class Gathering:
     def __call__(self, sought: Sequence[Sought]) -> list[Gathered]:
         """The evidence for each, as of one moment."""
         tokens = [self._prepared(one) for one in sought]
+        pasts = [tuple((window.start, window.end) for window in one.past) for one in sought]
         probes = [
-            replace(
-                self._probes[one.asked.text],
-                where=one.question.where,
-                past=tuple((window.start, window.end) for window in one.past),
-            )
-            for one in sought
+            replace(self._probes[one.asked.text], where=one.question.where, past=past)
+            for one, past in zip(sought, pasts, strict=True)
         ]
         pools = self._gather(probes)
         if pools[0].pending and not self._tried:

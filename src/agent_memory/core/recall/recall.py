@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from agent_memory.core.recall.chosen import Chosen
-from agent_memory.core.recall.entities import reach, ways
+from agent_memory.core.recall.entities import Reached, reach, ways
 from agent_memory.core.recall.explain import explained
 from agent_memory.core.recall.gather import Gathered, Recalling, gathered
 from agent_memory.core.recall.question import Asked, names, read
@@ -18,14 +18,13 @@ from agent_memory.core.recall.score import Ranking, rank
 from agent_memory.core.recall.select import select
 from agent_memory.core.recall.shape import shape
 from agent_memory.core.recall.trace import traced
-from agent_memory.models.answer import Recalled, When
+from agent_memory.models.answer import Hit, Recalled, When
 from agent_memory.models.errors import InvalidInput
 from agent_memory.models.limits import LONGEST_QUERY, MOST_HITS
 from agent_memory.models.model import clean_text, new_id
 from agent_memory.models.moment import from_micros, maybe_moment
 from agent_memory.models.record import Record, Scope
 from agent_memory.ports.index import Index, Probe
-from agent_memory.ports.reranker import Reranker
 from agent_memory.ports.spans import span, tell
 
 
@@ -55,23 +54,19 @@ def answers(recalling: Recalling, questions: Sequence[Question]) -> list[Receipt
         reached = reach(index, recalling.calling, asked.text, first.view, first.recipe)
     found = gathered(recalling, embedding, questions, asked, reached)
     with span("recall.fuse"):
-        ranked = [
-            Ranked(
-                one,
-                asked,
-                there,
-                rank(there.pool, there.asked, one.recipe, one.view.now, reached.evidence, _near(index, one, there)),
-            )
-            for one, there in zip(questions, found, strict=True)
-        ]
+        ranked = [_ranked(recalling, one, there, reached) for one, there in zip(questions, found, strict=True)]
     hydrating = Hydrating(index)
     with span("recall.select"):
         if len(ranked) > 1:
             hydrating.read_ahead([handle for one in ranked for handle in one.head()])
-        chosen = [(one, *one.selected(hydrating, recalling.reranker)) for one in ranked]
+        best = [
+            select(one.found.pool, one.ranking, one.question.recipe, one.question.k, hydrating, one.judge)
+            for one in ranked
+        ]
     with span("recall.explain"):
-        entities = ways(index, reached, [hit.record.seq for _, best, _ in chosen for hit in best])
-        made = [_told(recalling, one, started, entities) for one in chosen]
+        entities = ways(index, reached, [hit.record.seq for several in best for hit in several])
+        hits = [_explained(one, several, entities) for one, several in zip(ranked, best, strict=True)]
+        made = [_told(recalling, *one, asked, started) for one in zip(ranked, best, hits, strict=True)]
     if damaged := hydrating.damaged():
         made = [(one.model_copy(update={"damaged": one.damaged + damaged}), line) for one, line in made]
     receipt_id = None if first.again else made[0][0].receipt_id
@@ -81,12 +76,12 @@ def answers(recalling: Recalling, questions: Sequence[Question]) -> list[Receipt
 
 @dataclass(frozen=True)
 class Ranked:
-    """A question with its evidence, in order."""
+    """A question with its evidence in order, and who may reorder it."""
 
     question: Question
-    asked: Asked
     found: Gathered
     ranking: Ranking
+    judge: Judge
 
     def head(self) -> list[int]:
         """The handles of what selecting reads first."""
@@ -94,23 +89,23 @@ class Ranked:
         size = recipe.head if recipe.reads_head else self.question.k
         return [int(self.found.pool.handles[row]) for row in islice(self.ranking.best(recipe.min_relevance), size)]
 
-    def selected(self, hydrating: Hydrating, reranker: Reranker | None) -> tuple[list[Chosen], Judge]:
-        """The hits, and what a reranker said of them."""
-        question = self.question
-        judge = Judge(reranker, question.text, question.reranked)
-        return select(self.found.pool, self.ranking, question.recipe, question.k, hydrating, judge), judge
+
+def _ranked(recalling: Recalling, question: Question, found: Gathered, reached: Reached) -> Ranked:
+    near = _near(recalling.index, question, found)
+    ranking = rank(found.pool, found.asked, question.recipe, question.view.now, reached.evidence, near)
+    return Ranked(question, found, ranking, Judge(recalling.reranker, question.text, question.reranked))
+
+
+def _explained(ranked: Ranked, best: list[Chosen], entities: Mapping[int, list[str]]) -> list[Hit]:
+    pool, ranking, question = ranked.found.pool, ranked.ranking, ranked.question
+    return [explained(one, pool, ranking, question, entities.get(one.record.seq, [])) for one in best]
 
 
 def _told(
-    recalling: Recalling,
-    chosen: tuple[Ranked, list[Chosen], Judge],
-    started: float,
-    entities: Mapping[int, list[str]],
+    recalling: Recalling, ranked: Ranked, best: list[Chosen], hits: list[Hit], asked: Asked, started: float
 ) -> Receipted:
-    ranked, best, judge = chosen
-    question, found, pool, ranking = ranked.question, ranked.found, ranked.found.pool, ranked.ranking
-    hits = [explained(one, pool, ranking, question, entities.get(one.record.seq, [])) for one in best]
-    told = traced(recalling.index, pool, ranking, question, best) if question.trace else None
+    question, found, judge, pool = ranked.question, ranked.found, ranked.judge, ranked.found.pool
+    told = traced(recalling.index, pool, ranked.ranking, question, best) if question.trace else None
     times = found.asked.past
     recalled = Recalled.trusted(
         query=question.text,
@@ -133,7 +128,7 @@ def _told(
     )
     repeats = (other.record.seq for one in best for other in one.repeats)
     named = (*(told.named if told else ()), *repeats, *judge.named, *found.events)
-    return recalled, receipt_line(question, replace(ranked.asked, past=times), pool, recalled, named)
+    return recalled, receipt_line(question, replace(asked, past=times), pool, recalled, named)
 
 
 def _near(index: Index, question: Question, found: Gathered) -> frozenset[int]:

@@ -37,22 +37,20 @@ class MemoryIndex:
         self._room = room
 
     def gather(self, probe: Probe) -> Pool:
-        return self.gather_each([probe])[0]
+        with self._room.reading() as world:
+            active = world.spaces[0] if world.spaces else None
+            if probe.vector is not None and probe.space != active:
+                raise SpaceMismatch(f"the store holds vectors of {active}, not of {probe.space}")
+            reader = Reader(world, probe.view)
+            rows = [_row(world, probe, version) for version in reader.visible(probe.where, probe.past)]
+            seq = world.seq if probe.view.seq is None else min(world.seq, probe.view.seq)
+            pool = _pool(rows, probe, seq, len(_lacking(world, active, probe.view)) if active else 0)
+            hidden = reader.hidden(probe.where, probe.past) if probe.tell_hidden else None
+            return replace(pool, hidden=hidden, head=world.seq)
 
     def gather_each(self, probes: Sequence[Probe]) -> list[Pool]:
-        with self._room.reading() as world:
-            return [self._gathered(world, probe) for probe in probes]
-
-    def _gathered(self, world: World, probe: Probe) -> Pool:
-        active = world.spaces[0] if world.spaces else None
-        if probe.vector is not None and probe.space != active:
-            raise SpaceMismatch(f"the store holds vectors of {active}, not of {probe.space}")
-        reader = Reader(world, probe.view)
-        rows = [_row(world, probe, version) for version in reader.visible(probe.where, probe.past)]
-        seq = world.seq if probe.view.seq is None else min(world.seq, probe.view.seq)
-        pool = _pool(rows, probe, seq, len(_lacking(world, active, probe.view)) if active else 0)
-        hidden = reader.hidden(probe.where, probe.past) if probe.tell_hidden else None
-        return replace(pool, hidden=hidden, head=world.seq)
+        with self._room.reading():  # nobody writes meanwhile
+            return [self.gather(probe) for probe in probes]
 
     def occurring(self, scope: Scope, terms: Sequence[int]) -> frozenset[int]:
         with self._room.reading() as world:
