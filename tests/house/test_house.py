@@ -10,6 +10,9 @@ from pathlib import Path
 
 import pytest
 
+import agent_memory.app.memory  # noqa: F401 - fills the table
+from agent_memory.app.operations import TABLE
+
 ROOT = Path(__file__).parents[2]
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
 LONGEST_FILE, LONGEST_FUNCTION, MOST_METHODS, MOST_PARAMETERS = 400, 60, 15, 6
@@ -74,6 +77,52 @@ def test_a_file_is_named_after_what_it_is_about(path: Path) -> None:
 def test_a_module_says_why_it_exists(path: Path) -> None:
     text = path.read_text("utf-8")
     assert not text.strip() or ast.get_docstring(ast.parse(text))
+
+
+def test_records_are_changed_in_one_place() -> None:
+    """Engines and the suites that prove them apart, only `core/write` hands changes to a store."""
+    ours = [path for path in SOURCES if not {"engines", "testing"} & set(path.parts)]
+    calls = {
+        f"{path.name}: {name}"
+        for path in ours
+        for name, function in functions(path)
+        for node in ast.walk(function)
+        if isinstance(node, ast.Attribute) and node.attr == "apply"
+    }
+    assert calls == {"commit.py: write"}
+
+
+def test_no_operation_calls_another() -> None:
+    """What they share is a function. One that runs `here` may `ask` the store, which may be a server's."""
+    folder = ROOT / "src" / "agent_memory" / "app"
+    classes = {
+        node.name: node
+        for path in sorted((folder / "namespaces").glob("*.py"))
+        for node in ast.parse(path.read_text("utf-8")).body
+        if isinstance(node, ast.ClassDef)
+    }
+    declared = {one.function.__qualname__: one for one in TABLE.values()}
+    names = {name.partition(".")[2] for name in declared}
+    owners = {name.partition(".")[0] for name in declared}
+    for path in sorted(folder.rglob("*.py")):
+        calls = [node.func for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.Call)]
+        made = {called.id for called in calls if isinstance(called, ast.Name)} & owners
+        assert not made or path.name == "memory.py", f"{path.name} makes {made}"
+    for owner in owners:
+        methods = {one.name: one for one in classes[owner].body if isinstance(one, ast.FunctionDef)}
+        used = {name: attributes(one) for name, one in methods.items()}
+        asks = {name for name, there in used.items() if any(one.attr == "ask" for one in there)}
+        for name, there in used.items():
+            others = {one.attr for one in there if isinstance(one.value, ast.Name) and one.value.id == "self"}
+            operation = declared.get(f"{owner}.{name}")
+            if operation is not None or name.startswith("_"):  # others are further names of operations
+                assert not others & names & methods.keys(), f"{owner}.{name} calls {others & names}"
+            if operation is not None and {name, *others} & asks:
+                assert operation.here, f"{owner}.{name} asks the store, and does not run here"
+
+
+def attributes(function: ast.FunctionDef) -> list[ast.Attribute]:
+    return [node for node in ast.walk(function) if isinstance(node, ast.Attribute)]
 
 
 def test_the_async_stub_is_what_the_generator_writes() -> None:

@@ -5,17 +5,17 @@ from __future__ import annotations
 import functools
 import threading
 from contextlib import nullcontext
-from contextvars import ContextVar
 from datetime import datetime
 from typing import Any
 
 from agent_memory.app import telemetry, wiring
 from agent_memory.app.caller import Caller
 from agent_memory.app.config import Settings
-from agent_memory.app.operations import Namespace, Operation, Permission
+from agent_memory.app.operations import TABLE, Namespace, Operation, Permission
 from agent_memory.app.wiring import Runtime
 from agent_memory.app.workplace import Workplace
 from agent_memory.core.working.desk import WorkingSet
+from agent_memory.core.write.commit import heads
 from agent_memory.models.errors import InvalidInput, StoreError
 from agent_memory.models.model import clean_name
 from agent_memory.models.moment import to_micros
@@ -24,12 +24,10 @@ from agent_memory.ports.abandon import finishing
 from agent_memory.ports.changes import Author
 from agent_memory.ports.clock import Clock, SystemClock
 from agent_memory.ports.records import View
-from agent_memory.ports.spans import Side
+from agent_memory.ports.spans import Side, span
 from agent_memory.ports.working import Desk
 
 GLOBAL = "global"
-_running: ContextVar[Permission | None] = ContextVar("running", default=None)
-"""The permission of the operation that is under way, if one is."""
 
 
 class Client:
@@ -64,19 +62,21 @@ class Client:
         return self._left.acquire(blocking=False)
 
     def dispatch(self, operation: Operation, namespace: Namespace, arguments: dict[str, Any]) -> Any:
-        """Run it, if this caller may. What an operation does by others is its own affair, but a read stays one: what
-        it calls needs the permission of the caller again."""
+        """Run it, if this caller may. Nowhere else is that asked: no operation calls another."""
         self.check_open()
-        needed = _running.get()
-        if needed in (None, Permission.READ):
-            needed = operation.permission
-            self.caller.admit(operation.name, needed)
-        before = _running.set(needed)
-        try:
-            with nullcontext() if operation.permission is Permission.READ else finishing():
-                return operation.function(namespace, **arguments)
-        finally:
-            _running.reset(before)
+        self.caller.admit(operation.name, operation.permission)
+        return self._run(operation, namespace, arguments)
+
+    def ask(self, name: str, **arguments: Any) -> Any:
+        """What an operation that runs `here` wants of the store, wherever that is. A server asks for the permission of
+        each; in this process, whoever runs was admitted."""
+        operation = TABLE[name]
+        with span(name, self.side):
+            return self._run(operation, operation.owner(self), operation.bind((), arguments))
+
+    def _run(self, operation: Operation, namespace: Namespace, arguments: dict[str, Any]) -> Any:
+        with nullcontext() if operation.permission is Permission.READ else finishing():
+            return operation.function(namespace, **arguments)
 
     def check_open(self) -> None:
         if not self.open:
@@ -107,12 +107,7 @@ class Client:
 
     def head(self, kind: str, id: str) -> tuple[Record | None, Author]:
         """The record of this user's own that is to be changed, and in whose name to write the next version of it."""
-        for scope in self.scope.readable():
-            if scope.user == self.scope.user:
-                found = self.runtime.store.records.head(scope, kind, id=id)
-                if found is not None:
-                    return found, Author(scope, actor=self.scope.user)
-        return None, self.author()
+        return heads(self.runtime.store.records, self.author(), kind, id)
 
     def desk(self) -> Desk:
         return Desk(self.scope, self.conversation_id or GLOBAL)

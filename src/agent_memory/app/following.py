@@ -48,14 +48,12 @@ def shown_here(client: Client, repository: str | None) -> tuple[str, ...]:
 
 def follow(client: Client, folder: Path) -> FollowedPages:
     """Make the records of this user follow the pages that hold in a folder, and those of his own."""
-    from agent_memory.app.namespaces.records import Records
     from agent_memory.core.rules.project import drafts, followed, reach
 
     here = Repository(folder)
     pages = procedures(client.workplace.own).pages(folder)
     writer = copy.copy(client)  # an agent's own client writes for its user: pages are nobody's secret from him
     writer.scope = client.scope.model_copy(update={"agent": SHARED})
-    records = Records(writer)
     places = [(here.name, {Layer.CLONE, Layer.REPOSITORY})]
     if client.workplace.own:  # of a user's own pages a server knows nothing, so it says nothing of them
         places.insert(0, (USER, {Layer.USER}))
@@ -66,13 +64,14 @@ def follow(client: Client, folder: Path) -> FollowedPages:
         of: Where = {"fields": {"origin": origin}}
         if origin != USER:
             of["repository"] = origin
-        known = records.find("procedure", MOST, **of)
+        known = writer.ask("records.find", kind="procedure", limit=MOST, **of)
         known = [one for one in known if one.scope == writer.scope and one.payload["page"] not in unread]
         change = followed(wanted, known, reach(here.inner) if origin != USER else lambda page: True)
         if change.drafts:
-            records.add_many([_fields(draft) for draft in change.drafts], reason="the page says so", embed=True)
+            said = [_fields(draft) for draft in change.drafts]
+            writer.ask("records.add_many", records=said, reason="the page says so", embed=True)
         for id in change.gone:
-            records.amend(id, status=Status.ARCHIVED, reason="the page says so no more")
+            writer.ask("records.amend", id=id, status=Status.ARCHIVED, reason="the page says so no more")
         written, archived = written + len(change.drafts), archived + len(change.gone)
         unchanged += len(wanted) - len(change.drafts)
     return FollowedPages(repository=here.name, written=written, archived=archived, unchanged=unchanged)

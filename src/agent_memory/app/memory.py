@@ -45,7 +45,7 @@ from agent_memory.models.recipe import Recipe
 from agent_memory.models.record import SHARED, Scope
 from agent_memory.ports.clock import Clock, SystemClock
 from agent_memory.ports.embedder import Embedder
-from agent_memory.ports.gate import CALLS
+from agent_memory.ports.forks import CALLS
 from agent_memory.ports.reranker import Reranker
 
 

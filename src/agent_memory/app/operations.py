@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 import types
 import typing
 from collections.abc import Callable, Mapping
@@ -17,7 +18,7 @@ from pydantic_core import to_jsonable_python
 from agent_memory.models.access import Permission as Permission
 from agent_memory.models.kinds.kind import canonical_json
 from agent_memory.models.model import Model, Text, bounded
-from agent_memory.ports.gate import CALLS
+from agent_memory.ports.forks import CALLS
 from agent_memory.ports.spans import span
 
 if TYPE_CHECKING:
@@ -47,6 +48,13 @@ class Operation:
     erases: bool = False
     here: bool = False
     of_one: str | None = None
+
+    @property
+    def owner(self) -> type[Namespace]:
+        """The class that has it."""
+        name = self.function.__qualname__.partition(".")[0]
+        found: type[Namespace] = getattr(sys.modules[self.function.__module__], name)
+        return found
 
     @property
     def summary(self) -> str:

@@ -82,10 +82,9 @@ class RemoteClient(Client):
             )
         raise AttributeError(name)
 
-    def dispatch(self, operation: Operation, namespace: Namespace, arguments: dict[str, Any]) -> Any:
+    def _run(self, operation: Operation, namespace: Namespace, arguments: dict[str, Any]) -> Any:
         if operation.here:
-            return super().dispatch(operation, namespace, arguments)
-        self.check_open()
+            return super()._run(operation, namespace, arguments)
         return self._call(operation, namespace._carried(operation, arguments))
 
     def end(self, *, clear: bool) -> None:

@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 
 from agent_memory.models.errors import InvalidInput, PartMissing, StoreError
 from agent_memory.ports.abandon import stoppable
-from agent_memory.ports.gate import CALLS
+from agent_memory.ports.forks import CALLS
 from agent_memory.ports.remote import checked_key, is_loopback, shown_address
 
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from agent_memory.app import registry, telemetry
 from agent_memory.app.config import Settings
 from agent_memory.core.govern.book import Book
+from agent_memory.core.govern.gate import Gate, Open
 from agent_memory.core.recall.entities import calling
 from agent_memory.core.recall.gather import Recalling
 from agent_memory.core.write.commit import Writing
@@ -19,7 +20,7 @@ from agent_memory.core.write.embed import Embedding
 from agent_memory.models.kinds.kind import Kind
 from agent_memory.ports.access import Refusal
 from agent_memory.ports.embedder import Embedder, Passage, Space, embed_and_count
-from agent_memory.ports.gate import CALL_SECONDS, CALLS, FORK_SECONDS, Gate
+from agent_memory.ports.forks import CALL_SECONDS, CALLS, FORK_SECONDS, ForkGuard
 from agent_memory.ports.index import Calling
 from agent_memory.ports.receipts import ReceiptLine
 from agent_memory.ports.reranker import Reranker
@@ -31,12 +32,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class Gated:
+class Guarded:
     """An embedder that no fork catches at work."""
 
     def __init__(self, embedder: Embedder) -> None:
         self.embedder = embedder
-        self.gate = Gate()
+        self.guard = ForkGuard()
 
     @property
     def space(self) -> Space:
@@ -48,14 +49,14 @@ class Gated:
         return getattr(self.embedder, "service", None)
 
     def passages(self, text: str) -> list[Passage]:
-        with self.gate:
+        with self.guard:
             return self.embedder.passages(text)
 
     def embed_many(self, texts: Sequence[str]) -> NDArray[np.float32]:
         return self.embed_and_count(texts)[0]
 
     def embed_and_count(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], int | None]:
-        with self.gate, asked_of_model("embeddings", self.space.model, self.service, texts=len(texts)):
+        with self.guard, asked_of_model("embeddings", self.space.model, self.service, texts=len(texts)):
             rows, tokens = embed_and_count(self.embedder, texts)
             tell(**{"gen_ai.usage.input_tokens": tokens, "gen_ai.embeddings.dimension.count": self.space.dimension})
             return rows, tokens
@@ -71,10 +72,11 @@ class Runtime:
     settings: Settings
     url: str
     store: Store
-    embedder: Gated
+    embedder: Guarded
     kinds: Mapping[str, Kind]
     reranker: Reranker | None = None
     given: tuple[Embedder | None, Reranker | None] = (None, None)
+    gate: Gate = field(default_factory=Open)
     clients: int = 0
     embedding: Embedding = field(init=False)
     receipts: Book[ReceiptLine] = field(init=False)
@@ -90,18 +92,18 @@ class Runtime:
 
     @property
     def writing(self) -> Writing:
-        return Writing(self.store.records, self.embedding, self.kinds)
+        return Writing(self.store.records, self.embedding, self.kinds, self.gate, self.receipts)
 
     @property
     def recalling(self) -> Recalling:
         return Recalling(self.store.index, self.embedding, self.receipts, self.calling, self.reranker)
 
     def before_fork(self) -> None:
-        self.embedder.gate.before_fork()
+        self.embedder.guard.before_fork()
         self.store.before_fork()
 
     def after_fork(self, child: bool) -> None:
-        self.embedder.gate.after_fork(child)
+        self.embedder.guard.after_fork(child)
         self.store.after_fork(child)
         if child:
             self.receipts.after_fork()
@@ -174,7 +176,7 @@ def build(settings: Settings, embedder: Embedder, reranker: Reranker | None = No
     except BaseException:
         store.close()
         raise
-    return Runtime(settings, url, store, Gated(embedder), kinds, reranker)
+    return Runtime(settings, url, store, Guarded(embedder), kinds, reranker)
 
 
 def _close(runtime: Runtime) -> None:

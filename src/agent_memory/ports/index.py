@@ -142,6 +142,10 @@ class Index(Protocol):
         """`SpaceMismatch` when the probe's vector is not of the active space."""
         ...
 
+    def gather_each(self, probes: Sequence[Probe]) -> list[Pool]:
+        """The same for several probes of one view, as of one moment."""
+        ...
+
     def occurring(self, scope: Scope, terms: Sequence[int]) -> frozenset[int]:
         """Which of these terms occur in anything that a reader of this scope may see, at whatever time."""
         ...

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any, TypedDict
 
@@ -14,7 +13,7 @@ from agent_memory.models.errors import Denied, InvalidInput
 from agent_memory.models.model import Moment, Name
 from agent_memory.models.moment import to_micros
 from agent_memory.models.recipe import RECIPES, Recipe
-from agent_memory.models.record import Record, Status
+from agent_memory.models.record import Status
 from agent_memory.ports.records import CONFINED, Filter, View
 
 
@@ -87,37 +86,6 @@ def chosen_recipe(client: Client, recipe: Recipe | str) -> Recipe:
             raise InvalidInput(f"recipe: there is no {recipe!r}", hint=f"one of {', '.join(known)}", field="recipe")
         chosen = known[str(recipe)]
     return chosen if client.settings.reranking_enabled else chosen.in_fused_order()
-
-
-def facts_shown(client: Client, view: View, facts: Sequence[Record]) -> list[dict[str, Any]]:
-    """Facts as searches and bundles give them; `entities` are the names of those that the reader may see."""
-    about = {record.id: record.payload.get("entity_ids", []) for record in facts}
-    wanted = sorted({id for ids in about.values() for id in ids})
-    found = client.runtime.store.records.get(view, wanted) if wanted else []
-    names = {one.id: one.payload["name"] for one in found if one.kind == "entity"}
-    return [
-        {
-            "id": record.id,
-            "claim": record.text,
-            "confidence": record.confidence,
-            "source": record.source,
-            "entities": [names[id] for id in about[record.id] if id in names],
-            "entity_ids": about[record.id],
-            "created_at": record.valid_from.isoformat(),
-        }
-        for record in facts
-    ]
-
-
-def turn_shown(record: Record) -> dict[str, Any]:
-    """A turn as searches and bundles give it."""
-    return {
-        "id": record.id,
-        "content": record.text,
-        "role": record.payload["role"],
-        "timestamp": record.valid_from.isoformat(),
-        "conversation_id": record.conversation_id,
-    }
 
 
 def own_user(client: Client, user_id: str | None) -> None:

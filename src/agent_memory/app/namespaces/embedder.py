@@ -18,4 +18,5 @@ class Embedder(Namespace):
     @operation("embedder.embed_single", "POST /embed/one")
     def embed_single(self, text: str) -> list[float]:
         """The vector of one text."""
-        return self.embed(text)[0]
+        vector: list[float] = self._client.runtime.embedding.embed([text])[0].tolist()
+        return vector

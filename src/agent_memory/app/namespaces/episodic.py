@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Unpack
 
-from agent_memory.app.namespaces.asking import Moments, Where, asked, own_user, turn_shown
+from agent_memory.app.namespaces.asking import Moments, Where, asked, own_user
 from agent_memory.app.operations import Namespace, Permission, operation
+from agent_memory.core.recall.bundle import turn_shown
 from agent_memory.core.recall.recall import recall
 from agent_memory.core.recall.receipt import Question
 from agent_memory.core.write.commit import commit
@@ -21,16 +22,19 @@ class Episodic(Namespace):
     @operation("episodic.store_turn", "POST /turns", permission=Permission.WRITE, toolset="conversation/turns/store")
     def store_turn(self, turn: Turn) -> Turn:
         """Store a turn; the same conversation and index again corrects it."""
+        return self._store(turn)
+
+    @operation("episodic.store_turn_log", "POST /turns/log", permission=Permission.WRITE)
+    def store_turn_log(self, turn: Turn) -> Turn:
+        """The same as store_turn: one store serves as log and as memory."""
+        return self._store(turn)
+
+    def _store(self, turn: Turn) -> Turn:
         client = self._client
         applied = commit(client.runtime.writing, [turn.draft()], client.author(), client.now())
         stored = turn.model_copy(update={"id": applied.outcomes[0].id})
         client.working.add_turn(stored.model_dump(mode="json", exclude={"embedding"}))
         return stored
-
-    @operation("episodic.store_turn_log", "POST /turns/log", permission=Permission.WRITE)
-    def store_turn_log(self, turn: Turn) -> Turn:
-        """The same as store_turn: one store serves as log and as memory."""
-        return self.store_turn(turn)
 
     @operation("episodic.vector_search", "POST /turns/near")
     def vector_search(

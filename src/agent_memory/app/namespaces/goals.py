@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Unpack
 
-from agent_memory.app.namespaces.asking import Moments, asked
+from agent_memory.app.namespaces.asking import Moments
 from agent_memory.app.operations import Namespace, Permission, operation
+from agent_memory.core.recall.standing import goals
 from agent_memory.core.write.commit import SELF, Revision, commit, commit_after_reading
 from agent_memory.models.errors import NotFound
 from agent_memory.models.kinds.work import Goal, GoalStatus, ParentGoal
@@ -14,8 +15,6 @@ from agent_memory.models.limits import Priority
 from agent_memory.models.record import Link, Record
 from agent_memory.ports.changes import Expect
 from agent_memory.ports.records import View
-
-MOST_GOALS = 10_000
 
 
 class Goals(Namespace):
@@ -62,24 +61,22 @@ class Goals(Namespace):
     @operation("goals.active", "GET /goals", toolset="records/goals/active memory://goals")
     def active(self, **at: Unpack[Moments]) -> list[Goal]:
         """Active goals, the highest priority first, then the oldest."""
-        return self._sorted({"status": "active"}, at)
+        return self._sorted(at, status="active")
 
     @operation("goals.children", "GET /goals/{id}/children", toolset="records/goals/children")
     def children(self, id: str, **at: Unpack[Moments]) -> list[Goal]:
         """The sub-goals of a goal."""
-        return self._sorted({"parent_goal_id": id}, at)
+        return self._sorted(at, parent_goal_id=id)
 
-    def _sorted(self, fields: dict[str, str], at: Moments) -> list[Goal]:
-        view, chosen = asked(self._client, {"kinds": ["goal"], "fields": dict(fields)}, at)
-        found = self._client.runtime.store.records.find(view, chosen, limit=MOST_GOALS)
-        goals = sorted((Goal.of(record) for record in found), key=lambda goal: (-goal.priority, goal.created_at))
-        return self._with_parents(goals, view)
+    def _sorted(self, at: Moments, **fields: str) -> list[Goal]:
+        view = self._client.view(**at)
+        return self._with_parents(goals(self._client.runtime.store.records, view, **fields), view)
 
-    def _with_parents(self, goals: list[Goal], view: View) -> list[Goal]:
-        ids = sorted({goal.parent_goal_id for goal in goals if goal.parent_goal_id is not None})
-        found = self._client.runtime.store.records.get(view, ids) if ids else []
-        parents = {one.id: _parent(Goal.of(one)) for one in found if one.kind == "goal"}
-        return [goal.model_copy(update={"parent": parents.get(goal.parent_goal_id or "")}) for goal in goals]
+    def _with_parents(self, found: list[Goal], view: View) -> list[Goal]:
+        ids = sorted({goal.parent_goal_id for goal in found if goal.parent_goal_id is not None})
+        above = self._client.runtime.store.records.get(view, ids) if ids else []
+        parents = {one.id: _parent(Goal.of(one)) for one in above if one.kind == "goal"}
+        return [goal.model_copy(update={"parent": parents.get(goal.parent_goal_id or "")}) for goal in found]
 
     def _record(self, id: str, at: Moments) -> Record:
         found = self._client.runtime.store.records.get(self._client.view(**at), [id])

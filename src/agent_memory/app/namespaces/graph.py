@@ -7,25 +7,15 @@ for real; a relation ends, and stays in the history of links.
 
 from __future__ import annotations
 
-import functools
-from collections import Counter
-from collections.abc import Collection, Container, Iterable, Mapping, Sequence
-from dataclasses import replace
-from datetime import datetime
 from typing import Unpack
 
-from agent_memory.app.look import Look, is_mention
 from agent_memory.app.namespaces.asking import Moments
 from agent_memory.app.operations import Namespace, Permission, operation
-from agent_memory.core.write.commit import How, commit, connect, until_settled
-from agent_memory.core.write.forget import forget
-from agent_memory.core.write.graphdraft import ABOUT, mention, mention_key, observation, spelled_key
-from agent_memory.core.write.graphfile import called, merged, parsed
-from agent_memory.core.write.normalise import again
-from agent_memory.models.draft import Draft
-from agent_memory.models.errors import InvalidInput, NotFound
+from agent_memory.core.graph.draw import Drawing
+from agent_memory.core.graph.file import parsed
+from agent_memory.core.graph.look import Look
+from agent_memory.models.errors import InvalidInput
 from agent_memory.models.graph import (
-    Added,
     Deleted,
     Edge,
     Edges,
@@ -37,10 +27,6 @@ from agent_memory.models.graph import (
     Observing,
     Unobserving,
 )
-from agent_memory.models.kinds.kind import joined_key
-from agent_memory.models.kinds.knowledge import Entity
-from agent_memory.models.record import Link, Record, Status
-from agent_memory.ports.changes import Author, Change, Disconnect, Effect, Erase, Expect
 
 LONGEST_QUERY = 2048
 
@@ -49,26 +35,13 @@ class Graph(Namespace):
     """The knowledge graph of the official MCP memory server: entities, observations, relations."""
 
     @operation(
-        "graph.create_entities",
-        "POST /graph/entities",
-        permission=Permission.WRITE,
-        toolset="compat/create_entities",
+        "graph.create_entities", "POST /graph/entities", permission=Permission.WRITE, toolset="compat/create_entities"
     )
     def create_entities(self, entities: list[Node]) -> Nodes:
         """Create multiple new entities in the knowledge graph.
 
         Those whose name is known are left as they are."""
-
-        def attempt(there: list[Record]) -> Nodes:
-            known = {record.payload["name"] for record in there}
-            new = [one for one in merged(entities) if one.name not in known]
-            if new:
-                drafts, expect = self._drafts(new)
-                client = self._client
-                commit(client.runtime.writing, drafts, client.author(), client.now(), How(expect=expect))
-            return Nodes(entities=new)
-
-        return until_settled(attempt, lambda: self._look().named([one.name for one in entities]))
+        return self._drawing().create_entities(entities)
 
     @operation(
         "graph.create_relations",
@@ -82,19 +55,7 @@ class Graph(Namespace):
         Relations that are known are left as they are. An entity that does not exist yet is only mentioned by its
         relations until it is created.
         """
-        names = _names(relations)
-
-        def attempt(known: dict[str, str]) -> Edges:
-            drafts, expect, ids = self._mentions(names, known)
-            there = self._look().relations(names)
-            new = [one for one in dict.fromkeys(relations) if one not in there]
-            if new:
-                client = self._client
-                how = How(embed=False, expect=expect, changes=[connect(_link(one, ids)) for one in new])
-                commit(client.runtime.writing, drafts, client.author(), client.now(), how)
-            return Edges(relations=new)
-
-        return until_settled(attempt, lambda: self._known(names))
+        return self._drawing().create_relations(relations)
 
     @operation(
         "graph.add_observations",
@@ -106,19 +67,7 @@ class Graph(Namespace):
         """Add new observations to existing entities in the knowledge graph.
 
         Those that are known are passed over."""
-        ids = self._ids({one.entity_name for one in observations})
-        told = self._look().observations(list(ids.values()))
-        seen = {name: {fact.text for fact in told.get(id, ())} for name, id in ids.items()}
-        results, drafts = [], []
-        for one in observations:
-            fresh = [text for text in dict.fromkeys(one.contents) if text not in seen[one.entity_name]]
-            seen[one.entity_name].update(fresh)
-            drafts += [observation(ids[one.entity_name], text) for text in fresh]
-            results.append(Added(entity_name=one.entity_name, added_observations=fresh))
-        if drafts:
-            client = self._client
-            commit(client.runtime.writing, drafts, client.author(), client.now())
-        return Observed(results=results)
+        return self._drawing().add_observations(observations)
 
     @operation(
         "graph.delete_entities",
@@ -131,23 +80,7 @@ class Graph(Namespace):
         """Delete multiple entities and their associated relations from the knowledge graph.
 
         They are forgotten for real, with the observations about them alone."""
-        look, user = self._look(), self._client.scope.user
-        found = look.named(entity_names)
-        mentioned = [one for one in look.named(entity_names, mentioned=True) if one.scope.user == user]
-        gone = {record.id for record in [*found, *mentioned]}
-        gone |= set(self._unnamed([link for link in look.links(list(gone)) if link.type != ABOUT]))
-        facts = [fact for several in look.observations(list(gone)).values() for fact in several]
-        alone = [fact.id for fact in facts if gone.issuperset(fact.payload.get("entity_ids", ()))]
-        if gone:
-            client = self._client
-            client.runtime.receipts.flush()
-            forget(client.runtime.store.records, [*gone, *alone], client.author(), client.now())
-        known = {record.payload["name"] for record in [*found, *mentioned]}
-        absent = [name for name in entity_names if name not in known]
-        if not absent:
-            return Deleted(success=True, message="Entities deleted successfully")
-        count = f"Deleted {len(entity_names) - len(absent)} of {len(entity_names)} entities."
-        return Deleted(success=True, message=f"{count} Not found: {', '.join(absent)}")
+        return self._drawing().delete_entities(entity_names)
 
     @operation(
         "graph.delete_observations",
@@ -160,30 +93,7 @@ class Graph(Namespace):
         """Delete specific observations from entities in the knowledge graph.
 
         They are forgotten for real, all in one change; a fact that is about others, too, stays with them."""
-
-        def attempt(ids: dict[str, str]) -> int:
-            told = self._look().observations(list(ids.values()))
-            gone: dict[str, set[str]] = {}  # fact -> the entities that it is no longer about
-            facts = {}
-            for one in deletions:
-                for fact in told.get(ids.get(one.entity_name, ""), ()):
-                    if fact.text in one.observations:
-                        gone.setdefault(fact.id, set()).add(ids[one.entity_name])
-                        facts[fact.id] = fact
-            if gone:
-                self._client.runtime.receipts.flush()
-                self._unobserve(facts, gone)
-            return sum(map(len, gone.values()))
-
-        names = [one.entity_name for one in deletions]
-        done = until_settled(attempt, lambda: self._known(names, mentioned=False))
-        asked = sum(len(one.observations) for one in deletions)
-        if done == asked:
-            return Deleted(success=True, message="Observations deleted successfully")
-        known = self._known(names, mentioned=False)
-        absent = [name for name in names if name not in known]
-        rest = f" Entities not found: {', '.join(absent)}" if absent else ""
-        return Deleted(success=True, message=f"Deleted {done} of {asked} observations.{rest}")
+        return self._drawing().delete_observations(deletions)
 
     @operation(
         "graph.delete_relations",
@@ -196,19 +106,7 @@ class Graph(Namespace):
         """Delete multiple relations from the knowledge graph.
 
         They end; that they were stays in the journal. What only they mentioned is forgotten."""
-        known = self._look().relations(_names(relations))
-        found = [one for one in relations if one in known]
-        ends = [link for one in dict.fromkeys(found) for link in known[one]]
-        if ends:
-            client = self._client
-            client.runtime.receipts.flush()
-            changes: list[Change] = [Disconnect(*link.ends) for link in ends]
-            changes += [Erase(id) for id in self._unnamed(ends)]
-            client.runtime.store.records.apply(changes, author=client.author(), now=client.now())
-        if len(found) == len(relations):
-            return Deleted(success=True, message="Relations deleted successfully")
-        count = f"Deleted {len(found)} of {len(relations)} relations."
-        return Deleted(success=True, message=f"{count} The rest matched nothing.")
+        return self._drawing().delete_relations(relations)
 
     @operation("graph.read", "GET /graph", toolset="compat/read_graph memory://knowledge-graph")
     def read(self, **at: Unpack[Moments]) -> KnowledgeGraph:
@@ -223,15 +121,7 @@ class Graph(Namespace):
         It is looked for, without regard to case, in names, types and observations."""
         if len(query) > LONGEST_QUERY:
             raise InvalidInput(f"query: {len(query)} characters; the limit is {LONGEST_QUERY}", field="query")
-        sought, look = query.lower(), self._look(**at)
-        entities = look.all()
-        told = look.observations([record.id for record in entities])
-
-        def fits(record: Record) -> bool:
-            texts = [record.payload["name"], record.payload["type"], *(fact.text for fact in told.get(record.id, ()))]
-            return any(sought in text.lower() for text in texts)
-
-        return look.around([record for record in entities if fits(record)])
+        return self._look(**at).searched(query)
 
     @operation("graph.open", "POST /graph/open", toolset="compat/open_nodes")
     def open(self, names: list[str], **at: Unpack[Moments]) -> KnowledgeGraph:
@@ -246,138 +136,12 @@ class Graph(Namespace):
         Entities that are known by name and type get the observations that are new. Lines that are neither an entity nor
         a relation are named by number, and nothing is written unless `skip_bad`.
         """
-        nodes, edges, wrong = parsed(text)
-        if wrong and not skip_bad:
-            raise _unreadable(wrong)
-        entities, relations = merged(nodes.values()), list(dict.fromkeys(edges.values()))
-        bad = [f"line {number}: {why}" for number, why in sorted(wrong.items())]
-
-        def attempt(found: list[Record]) -> Imported:
-            known = {called(one.payload["name"], one.payload["type"]): one.id for one in reversed(found)}
-            return self._take(entities, relations, known).model_copy(update={"bad": bad})
-
-        return until_settled(attempt, lambda: self._look().named([one.name for one in entities]))
-
-    def _take(self, entities: list[Node], edges: list[Edge], known: dict[tuple[str, str], str]) -> Imported:
-        old = [(known[named], one) for one in entities if (named := called(one.name, one.entity_type)) in known]
-        new = [one for one in entities if called(one.name, one.entity_type) not in known]
-        drafts, expect = self._drafts(new)
-        made = {str(draft.payload["name"]): str(draft.id) for draft in reversed(drafts) if draft.kind == "entity"}
-        drafts += [observation(id, text) for id, one in old for text in one.observations]
-        ends = _names(edges)
-        mentions, expected, ids = self._mentions(ends, made | self._known(ends))
-        client = self._client
-        there = self._look().relations(ends)
-        changes = [connect(_link(one, ids)) for one in edges if one not in there]
-        how = How(embed=False, expect=[*expect, *expected], changes=changes)
-        applied = commit(client.runtime.writing, [*drafts, *mentions], client.author("import"), client.now(), how)
-        kinds = [part for draft in drafts for part in (draft.kind, *("about" for _ in draft.links))]
-        kinds += [*("mention" for _ in mentions), *("relation" for _ in changes)]
-        effects = zip(kinds, applied.outcomes, strict=True)
-        fresh = Counter(kind for kind, outcome in effects if outcome.effect is Effect.CREATED)
-        told = sum(kind in ("fact", "relation") for kind in kinds)
-        return Imported(
-            entities=len(new),
-            observations=fresh["fact"],
-            relations=fresh["relation"],
-            known=len(old) + len(edges) - len(changes) + told - fresh["fact"] - fresh["relation"],
-            bad=[],
-        )
-
-    def _drafts(self, nodes: Sequence[Node]) -> tuple[list[Draft], list[Expect]]:
-        """Entities with their observations, written only if nobody has written them meanwhile. Where another spelling
-        of the same name and type is there, or an archived one, the new one has a key of its own."""
-        drafts: list[Draft] = []
-        expect: dict[str, Expect] = {}
-        for node in nodes:
-            key, old = self._place(node, expect)
-            entity = Entity(name=node.name, type=node.entity_type, first_seen=self._client.clock.now())
-            entity = entity if old is None else entity.model_copy(update={"id": old.id})
-            expect[key] = Expect(0, kind="entity", key=key) if old is None else Expect(old.version, id=old.id)
-            drafts.append(replace(entity.draft(), key=key if key == spelled_key(node) else None))
-            drafts += [observation(entity.id, text) for text in dict.fromkeys(node.observations)]
-        return drafts, list(expect.values())
-
-    def _place(self, node: Node, taken: Container[str]) -> tuple[str, Record | None]:
-        """The key of an entity that is to be created, and what it is a new version of."""
-        own = functools.partial(self._client.own, "entity")
-        key = joined_key(node.name, node.entity_type)
-        old, mentioned = own(key=key), own(key=mention_key(node.name))
-        stands = old is not None and old.status == Status.ACTIVE and not _over(old, self._client.clock.now())
-        if old is not None and stands and old.payload["name"] == node.name:
-            return key, None  # it came this moment: expecting none makes us look again
-        if key in taken or stands or (old and mentioned):
-            key = spelled_key(node)
-            old = own(key=key)
-        return key, old or mentioned
-
-    def _mentions(
-        self, names: Sequence[str], known: dict[str, str]
-    ) -> tuple[list[Draft], list[Expect], dict[str, str]]:
-        """Entities for the names that nobody created, and the ids of all of them."""
-        drafts = [mention(name, self._client.clock.now()) for name in names if name not in known]
-        ids = {str(draft.payload["name"]): str(draft.id) for draft in drafts}
-        return drafts, [Expect(0, kind="entity", key=mention_key(name)) for name in ids], known | ids
-
-    def _unobserve(self, facts: Mapping[str, Record], gone: Mapping[str, Collection[str]]) -> None:
-        """Take facts away from entities: what is then about nobody is forgotten. One change for each scope."""
-        client = self._client
-        writes: dict[Author, tuple[list[Draft], list[Expect], list[Change]]] = {}
-        for id, fact in facts.items():
-            others = [other for other in fact.payload.get("entity_ids", ()) if other not in gone[id]]
-            old, author = client.head("fact", id) if others else (None, client.author())
-            drafts, expect, changes = writes.setdefault(author, ([], [], []))
-            if old is None:
-                changes.append(Erase(id, with_derived=True))
-                continue
-            drafts.append(replace(again(old, client.runtime.kinds), payload={**old.payload, "entity_ids": others}))
-            expect.append(Expect(old.version, id=id))
-            changes += [Disconnect(id, entity, ABOUT) for entity in gone[id]]
-        for author, (drafts, expect, changes) in writes.items():
-            commit(client.runtime.writing, drafts, author, client.now(), How(expect=expect, changes=changes))
-
-    def _unnamed(self, gone: Sequence[Link]) -> list[str]:
-        """What this user's relations mention, and nothing any more when these are gone."""
-        ends = {end for link in gone for end in (link.source_id, link.target_id)}
-        look = self._look()
-        records = self._client.runtime.store.records.get(look.view, sorted(ends))
-        mentioned = [one for one in records if is_mention(one) and one.scope.user == self._client.scope.user]
-        return look.left_alone(mentioned, {link.ends for link in gone})
+        entities, relations, bad = parsed(text, skip_bad)
+        return self._drawing("import").load(entities, relations).model_copy(update={"bad": bad})
 
     def _look(self, **at: Unpack[Moments]) -> Look:
         return Look(self._client.runtime.store.records, self._client.view(at.get("as_of"), at.get("valid_at")))
 
-    def _known(self, names: Sequence[str], *, mentioned: bool = True) -> dict[str, str]:
-        """The ids of entities by name: of several with one name the oldest, and what is only mentioned last."""
-        look = self._look()
-        found = [*look.named(names), *(look.named(names, mentioned=True) if mentioned else ())]
-        return {record.payload["name"]: record.id for record in reversed(found)}
-
-    def _ids(self, names: set[str]) -> dict[str, str]:
-        ids = self._known(sorted(names), mentioned=False)
-        if lost := sorted(names - ids.keys()):
-            raise NotFound(f"Entity with name {lost[0]} not found", hint="create it first", field="name")
-        return ids
-
-
-def _over(record: Record, now: datetime) -> bool:
-    return record.valid_to is not None and record.valid_to <= now
-
-
-def _link(edge: Edge, ids: Mapping[str, str]) -> Link:
-    return Link(source_id=ids[edge.source], target_id=ids[edge.target], type=edge.relation_type)
-
-
-def _names(edges: Iterable[Edge]) -> list[str]:
-    """Both ends of each, every name once."""
-    return list(dict.fromkeys(end for one in edges for end in (one.source, one.target)))
-
-
-def _unreadable(wrong: dict[int, str]) -> InvalidInput:
-    first = [f"line {number}: {why}" for number, why in sorted(wrong.items())[:5]]
-    more = f" and {len(wrong) - 5} more" if len(wrong) > 5 else ""
-    return InvalidInput(
-        f"text: {'; '.join(first)}{more}",
-        hint="correct them, or pass skip_bad to take over the rest; nothing was written",
-        field="text",
-    )
+    def _drawing(self, reason: str | None = None) -> Drawing:
+        client = self._client
+        return Drawing(client.runtime.writing, client.author(reason), client.clock)

@@ -8,9 +8,6 @@ from typing import TYPE_CHECKING
 
 from agent_memory.app import pagefiles, registry, trust
 from agent_memory.app.fitting import fitting
-from agent_memory.app.namespaces.embedder import Embedder
-from agent_memory.app.namespaces.records import Records
-from agent_memory.app.namespaces.user import User
 from agent_memory.app.operations import Namespace, Permission, operation
 from agent_memory.app.procedures import Procedures, procedures
 from agent_memory.app.workplace import Workplace
@@ -73,7 +70,7 @@ class Prompts(Namespace):
         found = _clone(self._client.workplace, folder)
         seen = self._remembered()
         rules = together(self._own(), seen if remembered else {})
-        wanted = settings(rules, User(self._client).preferences())
+        wanted = settings(rules, self._client.ask("user.preferences"))
         known = {rule.id for rule in rules}
         wanted.skipped.update({f"rule: {name}": NOT_HERE for name in seen if name not in known})
         if not dry_run:
@@ -103,7 +100,8 @@ class Prompts(Namespace):
 
     def _remembered(self) -> dict[str, str]:
         """Rules by their ids, as they are written."""
-        found = Records(self._client).find("procedure", MOST_RULES, fields={"origin": USER, "section": "rule"})
+        own = {"origin": USER, "section": "rule"}
+        found = self._client.ask("records.find", kind="procedure", limit=MOST_RULES, fields=own)
         return {one.payload["name"]: one.payload["markdown"] for one in found if one.payload.get("markdown")}
 
     def _fitting(self, task: str, book: Rulebook) -> list[int]:
@@ -111,8 +109,10 @@ class Prompts(Namespace):
         from agent_memory.core.rules.prompt import shown
 
         texts = [*(shown(entry) for entry in book.entries), *(one.text for one in book.quoted)]
-        embedder, client = Embedder(self._client), self._client
-        fits = fitting(task, texts, embedder.embed, client.settings.store_url, to_micros(datetime.now(UTC)))
+        client, now = self._client, to_micros(datetime.now(UTC))
+        fits = fitting(
+            task, texts, lambda some: client.ask("embedder.embed", texts=some), client.settings.store_url, now
+        )
         best = max(fits)
         order = sorted(range(len(fits)), key=lambda place: -fits[place])
         return [place for place in order if fits[place] >= max(FLOOR, NEAR * best)]

@@ -8,15 +8,15 @@ from typing import Unpack
 from agent_memory.app import pagefiles
 from agent_memory.app.config import config_folder
 from agent_memory.app.namespaces.asking import Moments, asked
-from agent_memory.app.namespaces.records import Records
 from agent_memory.app.operations import Namespace, Permission, operation
-from agent_memory.core.write.commit import commit
+from agent_memory.core.write.commit import commit, write
 from agent_memory.models.draft import Draft
 from agent_memory.models.errors import Denied, InvalidInput, NotFound
 from agent_memory.models.kinds.procedure import PROPOSED
 from agent_memory.models.model import Unit
 from agent_memory.models.record import Record, Status
 from agent_memory.models.rules import Into, Proposal
+from agent_memory.ports.changes import Amend
 
 MOST = 1000
 USER_PAGE = "rules.md"
@@ -59,9 +59,7 @@ class Proposals(Namespace):
     @operation("rules.proposals", "GET /rules/proposals")
     def proposals(self, **at: Unpack[Moments]) -> list[Proposal]:
         """Rules that wait for somebody to approve them, the newest first."""
-        view, where = asked(self._client, {"kinds": ["procedure"], "status": Status.HELD}, at)
-        found = self._client.runtime.store.records.find(view, where, limit=MOST)
-        return [_shown(record) for record in found if record.source == PROPOSED]
+        return self._waiting(at)
 
     @operation("rules.approve", "POST /rules/proposals/{id}/approve", permission=Permission.OPERATOR, here=True)
     def approve(self, id: str, into: Into = "user", folder: str | None = None) -> Proposal:
@@ -70,7 +68,7 @@ class Proposals(Namespace):
         """
         from agent_memory.core.rules.adding import ending, proposed
 
-        chosen = self._held(id)
+        chosen = _named(id, self._client.ask("rules.proposals"))
         if into == "repository":
             page = self._page(folder)
         elif self._client.workplace.root is not None:
@@ -79,14 +77,15 @@ class Proposals(Namespace):
             page = config_folder() / USER_PAGE
         rule = proposed(chosen.rule)
         pagefiles.append(page, lambda text: ending(str(page), text, rule))
-        Records(self._client).amend(chosen.id, status=Status.ARCHIVED, reason=f"approved into {page.name}")
+        self._client.ask("records.amend", id=chosen.id, status=Status.ARCHIVED, reason=f"approved into {page.name}")
         return chosen.model_copy(update={"page": str(page)})
 
     @operation("rules.reject", "POST /rules/proposals/{id}/reject", permission=Permission.REVIEW)
     def reject(self, id: str, reason: str | None = None) -> Proposal:
         """Turn a proposed rule down; it stays in the history, with the reason."""
-        chosen = self._held(id)
-        Records(self._client).amend(chosen.id, status=Status.REJECTED, reason=reason or "rejected")
+        chosen, client = _named(id, self._waiting({})), self._client
+        author = client.author(reason or "rejected")
+        write(client.runtime.writing, [Amend(chosen.id, Status.REJECTED)], author, client.now())
         return chosen
 
     def _page(self, folder: str | None) -> Path:
@@ -104,11 +103,17 @@ class Proposals(Namespace):
             )
         return page
 
-    def _held(self, id: str) -> Proposal:
-        for one in self.proposals():
-            if id in (one.id, one.name):
-                return one
-        raise NotFound(f"no proposal {id!r} is waiting", hint="`agent-memory rules proposals` shows them", field="id")
+    def _waiting(self, at: Moments) -> list[Proposal]:
+        view, where = asked(self._client, {"kinds": ["procedure"], "status": Status.HELD}, at)
+        found = self._client.runtime.store.records.find(view, where, limit=MOST)
+        return [_shown(record) for record in found if record.source == PROPOSED]
+
+
+def _named(id: str, waiting: list[Proposal]) -> Proposal:
+    for one in waiting:
+        if id in (one.id, one.name):
+            return one
+    raise NotFound(f"no proposal {id!r} is waiting", hint="`agent-memory rules proposals` shows them", field="id")
 
 
 def _shown(record: Record) -> Proposal:

@@ -10,7 +10,7 @@ from typing import Any
 from agent_memory.app.operations import Namespace, Permission, operation
 from agent_memory.core.recall.costs import costs, told
 from agent_memory.core.recall.recall import recall
-from agent_memory.core.recall.receipt import PIPELINE, differences, question_of
+from agent_memory.core.recall.receipt import PIPELINE, differences, questions_of
 from agent_memory.models.answer import Replay
 from agent_memory.models.errors import InvalidInput, NotFound
 from agent_memory.models.limits import Few
@@ -90,8 +90,8 @@ class Receipts(Namespace):
         client = self._client
         body = {"space": None, "head": 0, **self._body(receipt_id)}  # the first receipts did not tell these
         same_space = self._same_space(body)
-        question = question_of(body, client.scope, client.now() if now else None, same_space)
-        recalled = recall(client.runtime.recalling, question)
+        questions = questions_of(body, client.scope, client.now() if now else None, same_space)
+        recalled = recall(client.runtime.recalling, *questions)
         found = differences(body, recalled)
         lines = client.runtime.store.records.journal(client.view(), after=body["seq"], limit=MOST_LINES)
         return Replay(

@@ -8,7 +8,7 @@ from typing import Any, TypedDict, Unpack
 from agent_memory.app.namespaces.asking import Where, asked
 from agent_memory.app.namespaces.sweeping import Sweeping
 from agent_memory.app.operations import TABLE, Permission, operation
-from agent_memory.core.write.commit import How, Revision, commit, commit_after_reading, connect, once
+from agent_memory.core.write.commit import How, Revision, commit, commit_after_reading, connect, once, write
 from agent_memory.core.write.forget import forget
 from agent_memory.core.write.normalise import again
 from agent_memory.models.draft import Draft
@@ -186,9 +186,8 @@ class Records(Sweeping):
         if if_version is not None and (known := client.runtime.store.records.history(client.view(), id)):
             author = client.head(known[-1].kind, id)[1]
             expect = [Expect(if_version, id=id)]
-        applied = client.runtime.store.records.apply(
-            [change], author=replace(author, reason=condition.get("reason")), now=client.now(), expect=expect
-        )
+        author = replace(author, reason=condition.get("reason"))
+        applied = write(client.runtime.writing, [change], author, client.now(), How(expect=expect))
         return _written(applied.outcomes[0], applied)
 
     @operation(
@@ -256,8 +255,7 @@ class Records(Sweeping):
                 field="if_version",
             )
         client = self._client
-        client.runtime.receipts.flush()
-        applied = forget(client.runtime.store.records, ids, client.author(reason), client.now(), if_version)
+        applied = forget(client.runtime.writing, ids, client.author(reason), client.now(), if_version)
         return Forgotten(ids=list(applied.erased), seq=applied.seq, scrubbed=applied.scrubbed)
 
     @operation("records.link", "POST /links", permission=Permission.WRITE, toolset="knowledge/links/add")
@@ -282,7 +280,7 @@ class Records(Sweeping):
 
     def _relate(self, change: Connect | Disconnect, reason: str | None) -> str:
         client = self._client
-        applied = client.runtime.store.records.apply([change], author=client.author(reason), now=client.now())
+        applied = write(client.runtime.writing, [change], client.author(reason), client.now())
         return applied.outcomes[0].effect.value
 
     def _commit(self, drafts: list[Draft], reason: str | None, how: How) -> list[Written]:

@@ -5,39 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Unpack
 
 from agent_memory.app.config import read_recipes
-from agent_memory.app.namespaces.asking import (
-    Moments,
-    Sought,
-    Where,
-    asked,
-    chosen_recipe,
-    facts_shown,
-    own_user,
-    turn_shown,
-)
-from agent_memory.app.namespaces.goals import Goals
-from agent_memory.app.namespaces.user import User
+from agent_memory.app.namespaces.asking import Moments, Sought, Where, asked, chosen_recipe, own_user
 from agent_memory.app.operations import Namespace, Operation, operation
+from agent_memory.core.recall.bundle import GROUPS, bundle
 from agent_memory.core.recall.recall import recall
 from agent_memory.core.recall.receipt import Question
-from agent_memory.models.answer import Hit, Recalled
+from agent_memory.models.answer import Recalled
 from agent_memory.models.bundle import MemoryBundle, RetrievalWeights
 from agent_memory.models.errors import InvalidInput
-from agent_memory.models.kinds.experience import Strategy
 from agent_memory.models.limits import Bundled, Hits, Query
 from agent_memory.models.model import Unit
-from agent_memory.models.moment import to_micros
-from agent_memory.models.recipe import BUNDLE, DEFAULT, Listed, Recipe
+from agent_memory.models.recipe import BUNDLE, Listed, Recipe
 
 if TYPE_CHECKING:
     from agent_memory.app.client import Client
-
-GROUPS = {
-    "turn": "episodic",
-    "fact": "semantic_facts",
-    "entity": "semantic_entities",
-    "strategy": "procedural",
-}
 
 
 class Retriever(Namespace):
@@ -90,46 +71,16 @@ class Retriever(Namespace):
 
         `weights` scale the groups of this bundle: those that are not named are as `retriever.weights` has them.
         """
-        scale = self._scale(weights or {})
-        window: Where = {}
-        if (as_of := at.get("as_of")) is not None:
-            window["as_of"] = as_of
-        if (valid_at := at.get("valid_at")) is not None:
-            window["valid_at"] = valid_at
-        if time_window_hours is not None:
-            window["time_window_hours"] = time_window_hours
-        damaged = [0]  # every group meets the same rows
-
-        def group(kind: str, where: Where) -> list[tuple[Hit, float]]:
-            hits, left_out = self._group(kind, query, top_k, where, scale)
-            damaged.append(left_out)
-            return hits
-
-        turns = group("turn", window) if include_episodic else []
-        facts = group("fact", window) if include_semantic else []
-        entities = group("entity", window) if include_semantic else []
-        worked: Where = {**window, "fields": {"worked": True}}
-        strategies = group("strategy", worked) if include_procedural else []
-        view = self._client.view(**at)
-        named = facts_shown(self._client, view, [hit.record for hit, _ in facts])
-        return MemoryBundle(
-            relevant_turns=[
-                {**turn_shown(hit.record), "score": score, "repeats": len(hit.repeats)} for hit, score in turns
-            ],
-            facts=[
-                {**shown, "held_until": _until(hit), "score": score, "repeats": len(hit.repeats)}
-                for shown, (hit, score) in zip(named, facts, strict=True)
-            ],
-            entities=[_entity(hit, score) for hit, score in entities],
-            strategies=[_strategy(hit) for hit, _ in strategies],
-            active_goals=[
-                {"id": goal.id, "description": goal.description, "priority": goal.priority, "status": goal.status}
-                for goal in Goals(self._client).active(**at)
-            ],
-            user_context=User(self._client).context(**at),
-            damaged=max(damaged),
-            **at,
+        client = self._client
+        window: Where = {} if time_window_hours is None else {"time_window_hours": time_window_hours}
+        view, where = asked(client, window, at)
+        question = Question(query, view, where, top_k, chosen_recipe(client, BUNDLE), as_of=at.get("as_of"))
+        included = {"turn": include_episodic, "strategy": include_procedural}
+        kinds = [kind for kind in GROUPS if included.get(kind, include_semantic)]
+        made = bundle(
+            client.runtime.recalling, client.runtime.store.records, question, kinds, self._scale(weights or {})
         )
+        return made.model_copy(update=dict(at))
 
     def retrieve(self, query: str, user_id: str | None = None, top_k: int = 10, **how: Any) -> MemoryBundle:
         """The same as `remember`, whose other arguments it takes too; `user_id` is the client's own."""
@@ -157,47 +108,3 @@ class Retriever(Namespace):
             raise InvalidInput(
                 f"weights: {error.message}", hint=f"use finite numbers for {names}", field="weights"
             ) from None
-
-    def _group(
-        self, kind: str, query: str, k: int, window: Where, scale: RetrievalWeights
-    ) -> tuple[list[tuple[Hit, float]], int]:
-        """Hits of one kind with their score in the bundle: the group's weight times the evidence, plus recency; and how
-        many rows could not be read."""
-        weight, recency = getattr(scale, GROUPS[kind]), scale.recency
-        if not weight:
-            return [], 0
-        where: Where = {**window, "kinds": [kind]}
-        now = self._client.now()
-        recalled = self.recall(query, k, BUNDLE, **where)
-        found = [(hit, round(weight * hit.score + recency * _recency(hit, now), 6)) for hit in recalled]
-        return sorted(found, key=lambda pair: -pair[1]), recalled.damaged
-
-
-def _recency(hit: Hit, now: int) -> float:
-    days = max(now - to_micros(hit.record.valid_from), 0) / 86_400_000_000
-    return float(2 ** (-days / DEFAULT.half_life_days))
-
-
-def _until(hit: Hit) -> str | None:
-    return hit.held_until.isoformat() if hit.held_until else None
-
-
-def _entity(hit: Hit, score: float) -> dict[str, Any]:
-    payload = hit.record.payload
-    return {
-        "id": hit.record.id,
-        "name": payload["name"],
-        "type": payload["type"],
-        "description": payload.get("description"),
-        "salience": hit.record.importance,
-        "score": score,
-    }
-
-
-def _strategy(hit: Hit) -> dict[str, Any]:
-    strategy = Strategy.of(hit.record)
-    return {
-        "description": strategy.description,
-        "tool_sequence": strategy.tool_sequence,
-        "success_rate": strategy.success_rate,
-    }

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Unpack
 
-from agent_memory.app.namespaces.asking import Moments, Where, asked, facts_shown
+from agent_memory.app.namespaces.asking import Moments, Where, asked
 from agent_memory.app.operations import Namespace, Permission, operation
+from agent_memory.core.graph.draft import ABOUT
+from agent_memory.core.recall.bundle import facts_shown
 from agent_memory.core.recall.recall import recall
 from agent_memory.core.recall.receipt import Question
-from agent_memory.core.write.commit import SELF, Revision, commit_after_reading, connect
-from agent_memory.core.write.graphdraft import ABOUT
+from agent_memory.core.write.commit import SELF, Revision, commit_after_reading, connect, write
 from agent_memory.models.answer import Recalled
 from agent_memory.models.errors import InvalidInput, NotFound
 from agent_memory.models.kinds.kind import joined_key
@@ -71,12 +72,15 @@ class Semantic(Namespace):
             predicate=predicate,
             created_at=self._client.clock.now(),
         )
-        return self.store_fact(fact)
+        return self._store(fact)
 
     @operation("semantic.store_fact", "PUT /facts", permission=Permission.WRITE, toolset="core/save/fact")
     def store_fact(self, fact: Fact) -> Fact:
         """Store a claim. The same claim again is the same fact; a claim about the same subject and predicate
         supersedes the one before, which stays true for its own time."""
+        return self._store(fact)
+
+    def _store(self, fact: Fact) -> Fact:
         stored: list[Fact] = []
 
         def read() -> Revision:
@@ -96,7 +100,8 @@ class Semantic(Namespace):
         """Facts nearest to a vector, those at least this certain."""
         where: Where = {"kinds": ["fact"], "min_confidence": min_confidence}
         found = [hit for hit in self._near(query_embedding, top_k, where, at) if hit.why.similarity is not None]
-        named = facts_shown(self._client, self._client.view(**at), [hit.record for hit in found])
+        records = self._client.runtime.store.records
+        named = facts_shown(records, self._client.view(**at), [hit.record for hit in found])
         return [{**shown, "score": hit.why.similarity} for shown, hit in zip(named, found, strict=True)]
 
     @operation("semantic.vector_search_entities", "POST /entities/near")
@@ -150,7 +155,7 @@ class Semantic(Namespace):
         return {
             "entities": [self._entity_shown(record) for record in start],
             "related": related,
-            "facts": facts_shown(self._client, view, list(facts.values())),
+            "facts": facts_shown(records, view, list(facts.values())),
         }
 
     @operation(
@@ -171,7 +176,7 @@ class Semantic(Namespace):
         weight = rest.pop("weight", 1.0)
         link = Link(source_id=source_id, target_id=target_id, type=rel_type, weight=weight, properties=rest)
         client = self._client
-        client.runtime.store.records.apply([connect(link)], author=client.author(), now=client.now())
+        write(client.runtime.writing, [connect(link)], client.author(), client.now())
         return link
 
     def _near(self, vector: list[float], k: int, where: Where, at: Moments) -> Recalled:

@@ -55,9 +55,8 @@ class Sweeping(Namespace):
             )
         client = self._client
         view, chosen = asked(client, where, everywhere=True)
-        client.runtime.receipts.flush()
         found = sweep(
-            client.runtime.store.records,
+            client.runtime.writing,
             view,
             replace(chosen, statuses=tuple(Status)),
             None if dry_run else client.author(reason),

@@ -8,15 +8,14 @@ from typing import Any, Unpack
 
 from agent_memory.app.namespaces.asking import Moments, asked
 from agent_memory.app.operations import Namespace, Permission, operation
+from agent_memory.core.recall.standing import person, preferences
 from agent_memory.core.write.commit import commit
 from agent_memory.models.draft import Draft
 from agent_memory.models.errors import InvalidInput
 from agent_memory.models.kinds.kind import joined_key, typed_value
 from agent_memory.models.kinds.person import Expertise, Interest, Preference
 from agent_memory.models.model import Moment, Unit
-from agent_memory.models.record import Record
 
-MOST = 10_000
 SHOWN = 5  # lines that an error names
 _DOMAIN = re.compile(r"^##\s+(?P<domain>.+?)\s*$")
 _TITLE = re.compile(r"^#\s")
@@ -56,9 +55,7 @@ class User(Namespace):
     )
     def preferences(self, domain: str | None = None, **at: Unpack[Moments]) -> list[Preference]:
         """All preferences, or those of one domain."""
-        fields = {} if domain is None else {"domain": domain}
-        found = [Preference(**record.payload) for record in self._all("preference", fields, at)]
-        return sorted(found, key=lambda one: (one.domain.casefold(), one.name.casefold()))
+        return preferences(self._client.runtime.store.records, self._client.view(**at), domain)
 
     @operation(
         "user.set_expertise", "PUT /expertise", permission=Permission.WRITE, toolset="knowledge/user/set_expertise"
@@ -85,21 +82,15 @@ class User(Namespace):
         The user's `name` is the preference `user` / `name`, where there is one; `last_active` is the time of the newest
         memory.
         """
-        preferences = self.preferences(**at)
-        name = next((one.value for one in preferences if (one.domain, one.name) == ("user", "name")), None)
-        return {
-            "user": {"id": self._client.scope.user, "name": name, "last_active": self._last_active(at)},
-            "preferences": [{**one.model_dump(), "key": one.key} for one in preferences],
-            "expertise": [record.payload for record in self._all("expertise", {}, at)],
-            "interests": [record.payload["topic"] for record in self._all("interest", {}, at)],
-        }
+        view, chosen = asked(self._client, {}, at)
+        return person(self._client.runtime.store.records, view, chosen.pages)
 
     @operation("user.to_markdown", "GET /user/markdown")
     def to_markdown(self) -> str:
         """The preferences as USER_PREFS.md: a section per domain, for people to read and edit."""
         lines = ["# Preferences"]
         domain = None
-        for one in self.preferences():
+        for one in self._all():
             if one.domain != domain:
                 domain = one.domain
                 lines += ["", f"## {domain}", ""]
@@ -113,19 +104,13 @@ class User(Namespace):
         What is missing in the text is left as it is: deleting a line forgets nothing. A line that is neither a heading
         nor a preference is an error, and then nothing changes.
         """
-        known = {(one.domain, one.name): _shown(one.value) for one in self.preferences()}
+        known = {(one.domain, one.name): _shown(one.value) for one in self._all()}
         read = [one for one in _parsed(text) if known.get((one.domain, one.name)) != _shown(one.value)]
         self._write([_preference_draft(one, 1.0) for one in read])
         return read
 
-    def _last_active(self, at: Moments) -> str | None:
-        view, chosen = asked(self._client, {}, at)
-        newest = self._client.runtime.store.records.find(view, chosen, limit=1)
-        return newest[0].valid_from.isoformat() if newest else None
-
-    def _all(self, kind: str, fields: dict[str, Any], at: Moments) -> list[Record]:
-        view, chosen = asked(self._client, {"kinds": [kind], "fields": fields}, at)
-        return self._client.runtime.store.records.find(view, chosen, limit=MOST, oldest_first=True)
+    def _all(self) -> list[Preference]:
+        return preferences(self._client.runtime.store.records, self._client.view())
 
     def _write(self, drafts: list[Draft]) -> None:
         client = self._client

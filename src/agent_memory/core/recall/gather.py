@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from agent_memory.core.govern.book import Book
 from agent_memory.core.recall.entities import Reached
-from agent_memory.core.recall.past import BEGINNING, Clause, Window, clause, placed, rest, windows
+from agent_memory.core.recall.past import Clause, Window, clause, ever, placed, rest, windows
 from agent_memory.core.recall.question import Asked, read, spoken
 from agent_memory.core.recall.receipt import Question
 from agent_memory.core.recall.score import Ranking, rank
@@ -15,6 +17,7 @@ from agent_memory.core.write.embed import Embedding
 from agent_memory.models.errors import PartMissing
 from agent_memory.models.kinds.kind import fold
 from agent_memory.models.moment import from_micros
+from agent_memory.models.record import Record
 from agent_memory.ports.embedder import Space
 from agent_memory.ports.index import Calling, Index, Pool, Probe
 from agent_memory.ports.receipts import ReceiptLine
@@ -57,101 +60,175 @@ class Gathered:
     events: tuple[int, ...] = ()
 
 
+@dataclass(frozen=True)
+class Sought:
+    """What to look for, as of which times."""
+
+    question: Question
+    asked: Asked
+    past: tuple[Window, ...]
+    reached: Reached
+
+
 def gathered(
-    recalling: Recalling, embedding: Embedding | None, question: Question, asked: Asked, reached: Reached
-) -> Gathered:
-    """A time that is named by something that happened then is looked up first, and the rest is asked as of it."""
-    past, when = _past(question, asked)
-    gathering = Gathering(recalling, embedding, question, asked, reached)
-    if when is None:
-        return gathering.as_of(past)
-    first = gathering.ever(asked)
-    if not _over(first.pool, question.view.now):
-        return gathering.as_of(past)  # as a replay gathers it, without what held only once
-    told = gathering.told(when, first)
-    return gathering.as_of(past) if told is None else gathering.as_of((*past, told[0]), (told[1],))
+    recalling: Recalling, embedding: Embedding | None, questions: Sequence[Question], asked: Asked, reached: Reached
+) -> list[Gathered]:
+    """For questions that differ in where they look. A time that is named by something that happened then is looked up
+    first, and the rest is asked as of it."""
+    look = Looking(recalling, embedding, questions[0])
+    asking = [Asking(look, one, asked, reached) for one in questions]
+    pasts = [_past(one, asked) for one in questions]
+    when = pasts[0][1]
+    told: list[Told | None] = [None] * len(questions)
+    if when is not None:
+        ever = look([one.ever(asked) for one in asking])
+        # Where nothing is over, it is gathered as a replay does: without what held only once.
+        told = [
+            one.told(when, first) if _over(first.pool, one.now) else None
+            for one, first in zip(asking, ever, strict=True)
+        ]
+    found = look(
+        [
+            one.as_of((*past, *(known.windows if known else ())))
+            for one, (past, _), known in zip(asking, pasts, told, strict=True)
+        ]
+    )
+    return [
+        replace(one, events=known.events if known else (), tokens=0 if place else look.tokens)
+        for place, (one, known) in enumerate(zip(found, told, strict=True))
+    ]
 
 
-class Gathering:
-    """What is asked on the way to one answer: no text is embedded twice, and all of it is paid for."""
+class Told(NamedTuple):
+    """When something was, and the version that tells."""
 
-    def __init__(
-        self, recalling: Recalling, embedding: Embedding | None, question: Question, asked: Asked, reached: Reached
-    ) -> None:
-        self._recalling, self._embedding, self._question = recalling, embedding, question
-        self._asked, self._reached, self._now = asked, reached, question.view.now
-        self._catching_up = CatchingUp(recalling, question)
-        self._probes: dict[str, Probe] = {}
-        self._tokens: list[int | None] = []
+    window: Window
+    version: int
 
-    def as_of(self, past: tuple[Window, ...], events: tuple[int, ...] = ()) -> Gathered:
-        """The evidence for what is left of the question without the words that say when."""
-        return replace(self._evidence(self._without(past), past), events=events)
+    @property
+    def windows(self) -> tuple[Window]:
+        return (self.window,)
 
-    def ever(self, asked: Asked) -> Gathered:
-        """The evidence of all times."""
-        return self._evidence(asked, (Window(BEGINNING, self._now, "over", ""),))
+    @property
+    def events(self) -> tuple[int]:
+        return (self.version,)
 
-    def told(self, when: Clause, first: Gathered) -> tuple[Window, int] | None:
-        """When that was, and the version that tells: one that has the words as its value, or the memory of what
-        happened. `first` is the evidence of all times for the whole question."""
-        found = value(self._ranked(first), when, self._now)
+
+class Asking:
+    """One of the questions, and what is asked on the way to its answer."""
+
+    def __init__(self, look: Looking, question: Question, asked: Asked, reached: Reached) -> None:
+        self._look, self._question, self._asked, self._reached = look, question, asked, reached
+        self.now = question.view.now
+
+    def as_of(self, past: tuple[Window, ...]) -> Sought:
+        """What is left of the question without the words that say when."""
+        return Sought(self._question, self._without(past), past, self._reached)
+
+    def ever(self, asked: Asked) -> Sought:
+        """At any time."""
+        return Sought(self._question, asked, (ever(self.now),), self._reached)
+
+    def told(self, when: Clause, first: Gathered) -> Told | None:
+        """When that was: by a version that has the words as its value, or by the memory of what happened. `first` is
+        the evidence of all times for the whole question."""
+        found = value(self._ranked(first), when, self.now)
         if found is not None:
-            only = (window(found, when, self._now),)
+            only = (window(found, when, self.now),)
             left = self._without(only)
-            ranking = self._ranked(self.ever(left))
+            ranking = self._ranked(*self._look([self.ever(left)]))
             if first_of_all(found, ranking):
-                return only[0], found.handle
-            if first_that_changed(found, ranking, self._now):
-                return window(found, when, self._now, named=True), found.handle
+                return Told(only[0], found.handle)
+            if first_that_changed(found, ranking, self.now):
+                return Told(window(found, when, self.now, named=True), found.handle)
             if not says_little(left.terms) and next(ranking.best(EVENT), None) is not None:
                 found = None  # it is the value of something else, and tells the time as anything else does
-        event = self._event(when) if when.sure else None
+        event = self._look.event(when) if when.sure else None
         if event is None:
             return None
         if found is not None and event.record == found.record:
-            return window(found, when, self._now, named=True), found.handle
-        version = next(iter(self._recalling.index.hydrate([event.handle])), None)
-        return None if version is None else (placed(when, version, self._now), version.seq)
-
-    def _event(self, when: Clause) -> Event | None:
-        """The memory that fits the words best, if any fits; "when we still …" is of something that is over."""
-        question = replace(
-            self._question, text=when.said, where=Filter(pages=self._question.where.pages or ()), meaning=None
-        )
-        ever = (Window(BEGINNING, self._now, "over", ""),)
-        found = self._evidence(read(when.said, from_micros(self._now)), ever, question, Reached())
-        pool = found.pool
-        assert pool.valid_to is not None and pool.records is not None
-        for row in rank(pool, replace(found.asked, past=()), question.recipe, self._now).best(EVENT):
-            if not when.still or pool.valid_to[row] <= self._now:
-                return Event(int(pool.handles[row]), int(pool.records[row]))
-        return None
+            return Told(window(found, when, self.now, named=True), found.handle)
+        version = self._look.version(event.handle)
+        return None if version is None else Told(placed(when, version, self.now), version.seq)
 
     def _without(self, past: tuple[Window, ...]) -> Asked:
         text = rest(self._asked.text, past)
-        return self._asked if text == self._asked.text else read(text, from_micros(self._now))
+        return self._asked if text == self._asked.text else read(text, from_micros(self.now))
 
     def _ranked(self, found: Gathered) -> Ranking:
         asked = replace(found.asked, past=())
-        return rank(found.pool, asked, self._question.recipe, self._now, self._reached.evidence)
+        return rank(found.pool, asked, self._question.recipe, self.now, self._reached.evidence)
 
-    def _evidence(
-        self,
-        asked: Asked,
-        past: tuple[Window, ...],
-        question: Question | None = None,
-        reached: Reached | None = None,
-    ) -> Gathered:
-        """For the question that is asked, or for another one."""
-        if asked.text not in self._probes:
-            self._probes[asked.text], tokens = _probe(
-                self._embedding, question or self._question, asked, reached or self._reached
+
+class Looking:
+    """Gathers for one recall: no text is embedded twice, and all of it is paid for. Bulk writes leave their vectors to
+    whoever asks first, within bounds: once a recall."""
+
+    def __init__(self, recalling: Recalling, embedding: Embedding | None, question: Question) -> None:
+        self._recalling, self._embedding, self._question = recalling, embedding, question
+        self._view = question.view
+        self._tried = question.again
+        self._probes: dict[str, Probe] = {}
+        self._events: dict[Clause, Event | None] = {}
+        self._tokens: list[int | None] = []
+
+    @property
+    def tokens(self) -> int | None:
+        return None if None in self._tokens else sum(one or 0 for one in self._tokens)
+
+    def __call__(self, sought: Sequence[Sought]) -> list[Gathered]:
+        """The evidence for each, as of one moment."""
+        for one in sought:
+            self._prepare(one)
+        probes = [
+            replace(
+                self._probes[one.asked.text],
+                where=one.question.where,
+                past=tuple(window.seen(self._view.now) for window in one.past),
             )
+            for one in sought
+        ]
+        pools = self._gather(probes)
+        if pools[0].pending and not self._tried:
+            self._tried = True
+            self._recalling.embedding.try_to_catch_up(self._view, seconds=CATCH_UP_SECONDS, now=self._view.now)
+            pools = self._gather(probes)
+        return [
+            Gathered(pool, replace(one.asked, past=one.past), probe.space, 0)
+            for one, probe, pool in zip(sought, probes, pools, strict=True)
+        ]
+
+    def event(self, when: Clause) -> Event | None:
+        """The memory that fits the words best, if any fits; "when we still …" is of something that is over."""
+        if when not in self._events:
+            self._events[when] = self._event(when)
+        return self._events[when]
+
+    def version(self, handle: int) -> Record | None:
+        return next(iter(self._recalling.index.hydrate([handle])), None)
+
+    def _event(self, when: Clause) -> Event | None:
+        now, where = self._view.now, Filter(pages=self._question.where.pages or ())
+        question = replace(self._question, text=when.said, where=where, meaning=None)
+        (found,) = self([Sought(question, read(when.said, from_micros(now)), (ever(now),), Reached())])
+        pool = found.pool
+        assert pool.valid_to is not None and pool.records is not None
+        for row in rank(pool, replace(found.asked, past=()), question.recipe, now).best(EVENT):
+            if not when.still or pool.valid_to[row] <= now:
+                return Event(int(pool.handles[row]), int(pool.records[row]))
+        return None
+
+    def _prepare(self, sought: Sought) -> None:
+        if (text := sought.asked.text) not in self._probes:
+            self._probes[text], tokens = _probe(self._embedding, sought.question, sought.asked, sought.reached)
             self._tokens.append(tokens)
-        probe = replace(self._probes[asked.text], past=tuple(one.seen(self._now) for one in past))
-        paid = None if None in self._tokens else sum(one or 0 for one in self._tokens)
-        return Gathered(self._catching_up.pool(probe), replace(asked, past=past), probe.space, paid)
+
+    def _gather(self, probes: Sequence[Probe]) -> list[Pool]:
+        with span("recall.gather"):
+            pools = self._recalling.index.gather_each(probes)
+            searched, candidates = sum(one.documents for one in pools), sum(len(one.handles) for one in pools)
+            tell(seq=pools[0].seq, searched=searched, candidates=candidates, pending=pools[0].pending)
+        return pools
 
 
 def _past(question: Question, asked: Asked) -> tuple[tuple[Window, ...], Clause | None]:
@@ -169,30 +246,6 @@ def _past(question: Question, asked: Asked) -> tuple[tuple[Window, ...], Clause 
 
 def _over(pool: Pool, now: int) -> bool:
     return pool.valid_to is not None and bool((pool.valid_to <= now).any())
-
-
-class CatchingUp:
-    """Gathers for one recall. Bulk writes leave their vectors to whoever asks first, within bounds: once a recall."""
-
-    def __init__(self, recalling: Recalling, question: Question) -> None:
-        self._recalling = recalling
-        self._view = question.view
-        self._tried = question.again
-
-    def pool(self, probe: Probe) -> Pool:
-        """The evidence."""
-        pool = self._gather(probe)
-        if not pool.pending or self._tried:
-            return pool
-        self._tried = True
-        self._recalling.embedding.try_to_catch_up(self._view, seconds=CATCH_UP_SECONDS, now=self._view.now)
-        return self._gather(probe)
-
-    def _gather(self, probe: Probe) -> Pool:
-        with span("recall.gather"):
-            pool = self._recalling.index.gather(probe)
-            tell(seq=pool.seq, searched=pool.documents, candidates=len(pool.handles), pending=pool.pending)
-        return pool
 
 
 def _probe(embedding: Embedding | None, question: Question, asked: Asked, reached: Reached) -> tuple[Probe, int | None]:

@@ -78,6 +78,11 @@ class Clause:
     sure: bool = True
 
 
+def ever(now: int) -> Window:
+    """All that is over."""
+    return Window(BEGINNING, now, "over", "")
+
+
 def windows(text: str, named: tuple[Period, ...], now: int) -> list[Window]:
     """The times in the past that the question names by themselves."""
     asked = tense(text)

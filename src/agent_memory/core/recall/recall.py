@@ -3,59 +3,110 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
 
-from agent_memory.core.recall.entities import reach, ways
+from agent_memory.core.recall.chosen import Chosen
+from agent_memory.core.recall.entities import Reached, reach, ways
 from agent_memory.core.recall.explain import explained
 from agent_memory.core.recall.gather import Gathered, Recalling, gathered
 from agent_memory.core.recall.question import Asked, names, read
-from agent_memory.core.recall.receipt import Question, receipt_line
+from agent_memory.core.recall.receipt import Question, Receipted, receipt_line, together
 from agent_memory.core.recall.rerank import Judge
-from agent_memory.core.recall.score import rank
+from agent_memory.core.recall.score import Ranking, rank
 from agent_memory.core.recall.select import select
 from agent_memory.core.recall.shape import shape
 from agent_memory.core.recall.trace import traced
-from agent_memory.models.answer import Recalled, When
+from agent_memory.models.answer import Hit, Recalled, When
 from agent_memory.models.errors import InvalidInput
 from agent_memory.models.limits import LONGEST_QUERY, MOST_HITS
 from agent_memory.models.model import clean_text, new_id
 from agent_memory.models.moment import from_micros, maybe_moment
 from agent_memory.models.record import Record, Scope
 from agent_memory.ports.index import Index, Probe
-from agent_memory.ports.receipts import ReceiptLine
 from agent_memory.ports.spans import span, tell
 
 
-def recall(recalling: Recalling, question: Question) -> Recalled:
-    """Answer, and leave a receipt unless it was asked only to compare."""
-    recalled, line = answer(recalling, question)
-    if not question.again:
+def recall(recalling: Recalling, *questions: Question) -> Recalled:
+    """Answer, and leave a receipt unless it was asked only to compare. Several questions that differ in where they look
+    have one answer, and one receipt."""
+    recalled, line = together(answers(recalling, questions))
+    if not questions[0].again:
         recalling.receipts.add(line)
     return recalled
 
 
-def answer(recalling: Recalling, question: Question) -> tuple[Recalled, ReceiptLine]:
+def answer(recalling: Recalling, question: Question) -> Receipted:
     """The answer, and the receipt that it should leave."""
+    return answers(recalling, [question])[0]
+
+
+def answers(recalling: Recalling, questions: Sequence[Question]) -> list[Receipted]:
+    """For questions that differ in where they look: what they have in common is done once, as of one moment."""
     started = time.perf_counter()
+    index = recalling.index
     with span("recall.read"):
-        question, asked = _read(recalling.index, question)
+        first, asked = _read(index, questions[0])
+        questions = [replace(one, speakers=first.speakers, read_as=first.read_as) for one in questions]
     embedding = recalling.embedding if recalling.embedding.agree(settle=False) else None
     with span("recall.entities"):
-        reached = reach(recalling.index, recalling.calling, asked.text, question.view, question.recipe)
-    found = gathered(recalling, embedding, question, asked, reached)
-    pool, tokens, times = found.pool, found.tokens, found.asked.past
+        reached = reach(index, recalling.calling, asked.text, first.view, first.recipe)
+    found = gathered(recalling, embedding, questions, asked, reached)
     with span("recall.fuse"):
-        near = _near(recalling.index, question, found)
-        ranking = rank(pool, found.asked, question.recipe, question.view.now, reached.evidence, near)
-    judge = Judge(recalling.reranker, question.text, question.reranked)
-    hydrating = Hydrating(recalling.index)
+        ranked = [_ranked(recalling, one, there, reached) for one, there in zip(questions, found, strict=True)]
+    hydrating = Hydrating(index)
     with span("recall.select"):
-        best = select(pool, ranking, question.recipe, question.k, hydrating, judge)
+        if len(ranked) > 1:
+            hydrating.read_ahead([handle for one in ranked for handle in one.head()])
+        best = [
+            select(one.found.pool, one.ranking, one.question.recipe, one.question.k, hydrating, one.judge)
+            for one in ranked
+        ]
     with span("recall.explain"):
-        entities = ways(recalling.index, reached, [one.record.seq for one in best])
-        hits = [explained(one, pool, ranking, question, entities.get(one.record.seq, [])) for one in best]
-        told = traced(recalling.index, pool, ranking, question, best) if question.trace else None
+        entities = ways(index, reached, [hit.record.seq for several in best for hit in several])
+        hits = [_explained(one, several, entities) for one, several in zip(ranked, best, strict=True)]
+        made = [_told(recalling, *one, asked, started) for one in zip(ranked, best, hits, strict=True)]
+    if damaged := hydrating.damaged():
+        made = [(one.model_copy(update={"damaged": one.damaged + damaged}), line) for one, line in made]
+    receipt_id = None if first.again else made[0][0].receipt_id
+    tell(hits=sum(len(one.hits) for one, _ in made), receipt_id=receipt_id)
+    return made
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """A question with its evidence in order, and who may reorder it."""
+
+    question: Question
+    found: Gathered
+    ranking: Ranking
+    judge: Judge
+
+    def head(self) -> list[int]:
+        """The handles of what selecting reads first."""
+        recipe = self.question.recipe
+        size = recipe.head if recipe.reads_head else self.question.k
+        return [int(self.found.pool.handles[row]) for row in islice(self.ranking.best(recipe.min_relevance), size)]
+
+
+def _ranked(recalling: Recalling, question: Question, found: Gathered, reached: Reached) -> Ranked:
+    near = _near(recalling.index, question, found)
+    ranking = rank(found.pool, found.asked, question.recipe, question.view.now, reached.evidence, near)
+    return Ranked(question, found, ranking, Judge(recalling.reranker, question.text, question.reranked))
+
+
+def _explained(ranked: Ranked, best: list[Chosen], entities: Mapping[int, list[str]]) -> list[Hit]:
+    pool, ranking, question = ranked.found.pool, ranked.ranking, ranked.question
+    return [explained(one, pool, ranking, question, entities.get(one.record.seq, [])) for one in best]
+
+
+def _told(
+    recalling: Recalling, ranked: Ranked, best: list[Chosen], hits: list[Hit], asked: Asked, started: float
+) -> Receipted:
+    question, found, judge, pool = ranked.question, ranked.found, ranked.judge, ranked.found.pool
+    told = traced(recalling.index, pool, ranked.ranking, question, best) if question.trace else None
+    times = found.asked.past
     recalled = Recalled.trusted(
         query=question.text,
         hits=hits,
@@ -64,18 +115,17 @@ def answer(recalling: Recalling, question: Question) -> tuple[Recalled, ReceiptL
         searched=pool.documents,
         candidates=len(pool.handles),
         pending=pool.pending,
-        damaged=pool.damaged + hydrating.damaged(),
+        damaged=pool.damaged,
         space=found.space.fingerprint if found.space else None,
         milliseconds=round((time.perf_counter() - started) * 1000, 3),
-        tokens=tokens,
-        money=recalling.embedding.money(tokens),
+        tokens=found.tokens,
+        money=recalling.embedding.money(found.tokens),
         trace=told and told.trace,
         reranked=judge.told,
         valid_at=maybe_moment(question.view.valid_at),
         as_of=question.as_of,
         past=[When.trusted(words=one.words, start=from_micros(one.start), end=from_micros(one.end)) for one in times],
     )
-    tell(hits=len(hits), receipt_id=None if question.again else recalled.receipt_id)
     repeats = (other.record.seq for one in best for other in one.repeats)
     named = (*(told.named if told else ()), *repeats, *judge.named, *found.events)
     return recalled, receipt_line(question, replace(asked, past=times), pool, recalled, named)
@@ -97,14 +147,19 @@ class Hydrating:
 
     def __init__(self, index: Index) -> None:
         self._index = index
+        self._known: dict[int, Record] = {}
         self._missing: set[int] = set()
 
     def __call__(self, handles: Sequence[int]) -> list[Record]:
-        with span("recall.hydrate", records=len(handles)):
-            found = self._index.hydrate(handles)
-        if len(found) < len(handles):
-            self._missing |= {*handles} - {record.seq for record in found}
-        return found
+        self.read_ahead([one for one in handles if one not in self._known and one not in self._missing])
+        return [self._known[one] for one in handles if one in self._known]
+
+    def read_ahead(self, handles: Sequence[int]) -> None:
+        """Those that will be asked for."""
+        if handles:
+            with span("recall.hydrate", records=len(handles)):
+                self._known |= {record.seq: record for record in self._index.hydrate(handles)}
+            self._missing |= {*handles} - self._known.keys()
 
     def damaged(self) -> int:
         """How many of those cannot be read; the others were forgotten meanwhile."""

@@ -22,6 +22,7 @@ from agent_memory.ports.spans import trace_id
 
 PIPELINE = "recall-6"  # changes whenever the same question on the same rows would be answered differently
 SAME_SCORE = 1e-6
+Receipted = tuple[Recalled, ReceiptLine]
 
 
 @dataclass(frozen=True)
@@ -97,6 +98,37 @@ def receipt_line(
     return ReceiptLine(recalled.receipt_id, question.view, recalled.seq, text, handles, terms, named)
 
 
+def together(found: Sequence[Receipted]) -> Receipted:
+    """One answer and one receipt for questions that differ in where they look: its `groups` say where, and which times
+    each was found to ask of."""
+    if len(found) == 1:
+        return found[0]
+    bodies = [json.loads(line.body) for _, line in found]
+    told = [recalled for recalled, _ in found]
+    tokens, money = ([getattr(one, name) for one in told] for name in ("tokens", "money"))
+    merged = {
+        "searched": sum(one.searched for one in told),
+        "candidates": sum(one.candidates for one in told),
+        "damaged": max(one.damaged for one in told),
+        "milliseconds": max(one.milliseconds for one in told),
+        "tokens": None if None in tokens else sum(tokens),
+        "money": None if None in money else sum(money),
+    }
+    body = {
+        **bodies[0],
+        **{name: value for name, value in merged.items() if name in bodies[0]},
+        "groups": [{"where": one["where"], "past": one.get("past", [])} for one in bodies],
+        "hits": [hit for one in bodies for hit in one["hits"]],
+    }
+    line = replace(
+        found[0][1],
+        body=json.dumps(body, ensure_ascii=False, separators=(",", ":")),
+        handles=tuple(handle for _, one in found for handle in one.handles),
+        named=tuple(handle for _, one in found for handle in one.named),
+    )
+    return told[0].model_copy(update={**merged, "hits": [hit for one in told for hit in one.hits]}), line
+
+
 def with_context(line: ReceiptLine, shown: tuple[int, ...], context: dict[str, Any]) -> ReceiptLine:
     """The receipt of a recall that became a context: what was made of its hits. Only what is really shown counts as
     accessed."""
@@ -105,8 +137,13 @@ def with_context(line: ReceiptLine, shown: tuple[int, ...], context: dict[str, A
     return replace(line, body=body, handles=shown, named=named)
 
 
-def question_of(body: dict[str, Any], scope: Scope, now: int | None, same_space: bool) -> Question:
-    """The question behind a receipt: as of its own moment, or of `now`."""
+def questions_of(body: dict[str, Any], scope: Scope, now: int | None, same_space: bool) -> list[Question]:
+    """The question behind a receipt, for each of its groups: as of its own moment, or of `now`."""
+    groups = body.get("groups") or [{}]
+    return [_question_of({**body, **group}, scope, now, same_space) for group in groups]
+
+
+def _question_of(body: dict[str, Any], scope: Scope, now: int | None, same_space: bool) -> Question:
     if body["query"] is None:
         raise NotFound("what this receipt asked was forgotten", field="receipt_id")
     said = body["where"].items()

@@ -1,4 +1,5 @@
-"""The way in: normalise → embed → one `apply`. Links of a draft are written in the same transaction."""
+"""The way in: normalise → gate → embed → one `apply`. `write` takes every change to records; nothing else does.
+Links of a draft are written in the same transaction."""
 
 from __future__ import annotations
 
@@ -10,6 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from agent_memory.core.govern.book import Book
+from agent_memory.core.govern.gate import Gate
 from agent_memory.core.write.embed import Embedding
 from agent_memory.core.write.normalise import SALT_BYTES, normalise, unit_interval
 from agent_memory.models.draft import Draft
@@ -17,8 +20,10 @@ from agent_memory.models.errors import Changed, InvalidInput
 from agent_memory.models.kinds.conversation import turn_key
 from agent_memory.models.kinds.kind import Kind, canonical_json
 from agent_memory.models.model import clean_name
-from agent_memory.models.record import Link
-from agent_memory.ports.changes import Applied, Author, Change, Connect, Derived, Expect, Key, Once, Put
+from agent_memory.models.record import Link, Record
+from agent_memory.ports.changes import Applied, Author, Change, Connect, Erase, Expect, Key, Once, Put, Vector
+from agent_memory.ports.embedder import Space
+from agent_memory.ports.receipts import ReceiptLine
 from agent_memory.ports.records import RecordStore
 from agent_memory.ports.spans import span
 
@@ -40,6 +45,8 @@ class Writing:
     records: RecordStore
     embedding: Embedding
     kinds: Mapping[str, Kind]
+    gate: Gate
+    receipts: Book[ReceiptLine]
 
 
 @dataclass(frozen=True)
@@ -58,18 +65,30 @@ class How:
 def commit(writing: Writing, drafts: Sequence[Draft], author: Author, now: int, how: How = How()) -> Applied:  # noqa: B008
     """Write drafts, all or none."""
     writing.embedding.agree()
-    with span("write.normalise", records=len(drafts)):
-        puts = [normalise(draft, writing.kinds, now) for draft in drafts]
     changes: list[Change] = []
-    for draft, put in zip(drafts, _with_vectors(writing.embedding, puts, drafts, how.embed), strict=True):
-        if len(draft.links) > MOST_LINKS:
-            raise InvalidInput(f"links: {len(draft.links)}; the limit is {MOST_LINKS} per write", field="links")
-        changes += [put, *(connect(_named(link, put.id)) for link in draft.links), *_neighbours(put)]
+    with span("write.normalise", records=len(drafts)):
+        for draft in drafts:
+            put = normalise(draft, writing.kinds, now)
+            if draft.embedding is not None:
+                put = _with_vectors(put, writing.embedding.space, writing.embedding.given(draft.embedding), True)
+            if len(draft.links) > MOST_LINKS:
+                raise InvalidInput(f"links: {len(draft.links)}; the limit is {MOST_LINKS} per write", field="links")
+            changes += [put, *(connect(_named(link, put.id)) for link in draft.links), *_neighbours(put)]
     changes += how.changes
     if how.skip_forgotten:
         changes = [replace(one, unless_forgotten=True) if isinstance(one, Put | Connect) else one for one in changes]
-    with span("write.apply", changes=len(changes)):
-        return writing.records.apply(changes, author=author, now=now, expect=how.expect, once=how.once)
+    return write(writing, changes, author, now, how)
+
+
+def write(writing: Writing, changes: Sequence[Change], author: Author, now: int, how: How = How()) -> Applied:  # noqa: B008
+    """Make changes to records, all or none, as the gate lets them in. An erasure also finds the receipts that wait."""
+    decided = writing.gate.decide(changes, author)
+    if any(isinstance(one, Erase) for one in decided):
+        writing.receipts.flush()
+    if how.embed:
+        decided = _embedded(writing.embedding, decided)
+    with span("write.apply", changes=len(decided)):
+        return writing.records.apply(decided, author=author, now=now, expect=how.expect, once=how.once)
 
 
 @dataclass(frozen=True)
@@ -87,6 +106,14 @@ def commit_after_reading(writing: Writing, read: Callable[[], Revision], now: in
     return until_settled(
         lambda revision: commit(writing, [revision.draft], revision.author, now, How(expect=(revision.expect,))), read
     )
+
+
+def heads(records: RecordStore, author: Author, kind: str, id: str) -> tuple[Record | None, Author]:
+    """The record of a user's own that is to be changed, and in whose name to write the next version of it."""
+    for scope in author.scope.readable():
+        if scope.user == author.scope.user and (found := records.head(scope, kind, id=id)) is not None:
+            return found, replace(author, scope=scope)
+    return None, author
 
 
 def until_settled(attempt: Callable[[R], T], read: Callable[[], R]) -> T:
@@ -126,18 +153,18 @@ def connect(link: Link) -> Connect:
     )
 
 
-def _with_vectors(embedding: Embedding, puts: list[Put], drafts: Sequence[Draft], embed: bool) -> list[Put]:
-    """With the vectors that a caller brought, or those that are made now; without them they are made later."""
-    own = [place for place, draft in enumerate(drafts) if embed and draft.embedding is None]
-    made = dict(zip(own, embedding.vectors([puts[place].content.text for place in own]), strict=True))
-    for place, draft in enumerate(drafts):
-        if draft.embedding is not None:
-            made[place] = embedding.given(draft.embedding, puts[place].content.text), True
-    for place, (vectors, complete) in made.items():
-        put = puts[place]
-        derived = Derived(put.derived.terms, put.derived.fields, vectors, embedding.space, complete)
-        puts[place] = Put(put.id, put.kind, put.content, put.state, derived, put.succeeds, put.dated)
-    return puts
+def _embedded(embedding: Embedding, changes: Sequence[Change]) -> Sequence[Change]:
+    """With the vectors of those for which the caller brought none; what is not made now is made later."""
+    bare = [one.content.text for one in changes if isinstance(one, Put) and not one.derived.complete]
+    made = iter(embedding.vectors(bare))
+    return [
+        _with_vectors(one, embedding.space, *next(made)) if isinstance(one, Put) and not one.derived.complete else one
+        for one in changes
+    ]
+
+
+def _with_vectors(put: Put, space: Space, vectors: tuple[Vector, ...], complete: bool) -> Put:
+    return replace(put, derived=replace(put.derived, vectors=vectors, space=space, complete=complete))
 
 
 def _neighbours(put: Put) -> list[Connect]:

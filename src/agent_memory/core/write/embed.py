@@ -107,7 +107,7 @@ class Embedding:
             for found in passages
         ]
 
-    def given(self, vector: Sequence[float], text: str) -> tuple[Vector, ...]:
+    def given(self, vector: Sequence[float]) -> tuple[Vector, ...]:
         """A vector that the caller brought: made of no part of the text that anybody knows."""
         return (Vector(0, 0, 0, *quantised(self.direction(vector))),)
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from agent_memory.core.write.commit import Writing, write
 from agent_memory.models.errors import NotFound
 from agent_memory.models.record import Scope
 from agent_memory.ports.changes import Applied, Author, Erase
@@ -15,14 +16,14 @@ from agent_memory.ports.records import Filter, RecordStore, View
 SLICE = 500  # records that go in one transaction
 
 
-def forget(records: RecordStore, ids: Sequence[str], author: Author, now: int, version: int | None = None) -> Applied:
+def forget(writing: Writing, ids: Sequence[str], author: Author, now: int, version: int | None = None) -> Applied:
     """All or none of these; `erased` names everything that went. With `version`, only while it is the newest one.
 
     The engine finds what was derived, in the same transaction: also what no longer holds, was superseded or archived.
     A record with another source stays, with its history: versions of it that came from what is forgotten are forgotten
     only by forgetting that record.
     """
-    return records.apply([Erase(id, True, version) for id in dict.fromkeys(ids)], author=author, now=now)
+    return write(writing, [Erase(id, True, version) for id in dict.fromkeys(ids)], author, now)
 
 
 @dataclass
@@ -38,12 +39,13 @@ class Sweep:
         return sum(self.kinds.values())
 
 
-def sweep(records: RecordStore, view: View, where: Filter, author: Author | None) -> Sweep:
+def sweep(writing: Writing, view: View, where: Filter, author: Author | None) -> Sweep:
     """Count what fits among the reader's own, and with an `author` erase it. What he only shares with others stays.
 
     What fits is counted before anything goes: something that is derived from another one that fits counts as itself,
     and so does what somebody else forgets meanwhile.
     """
+    records = writing.records
     kinds = _fitting(records, view, where)
     done = Sweep(dict(sorted(Counter(kinds.values()).items())))
     left, gone = list(kinds) if author is not None else [], set[str]()
@@ -51,7 +53,7 @@ def sweep(records: RecordStore, view: View, where: Filter, author: Author | None
         tell("forgetting", len(kinds) - len(left), len(kinds))
         some, left = left[:SLICE], left[SLICE:]
         try:
-            applied = records.apply([Erase(id, True, scope=scope) for scope, id in some], author=author, now=view.now)
+            applied = write(writing, [Erase(id, True, scope=scope) for scope, id in some], author, view.now)
         except NotFound:
             left = [one for one in _fitting(records, view, where) if one in kinds]
             if set(some) <= set(left):

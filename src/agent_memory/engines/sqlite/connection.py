@@ -12,7 +12,7 @@ from pathlib import Path
 from agent_memory.engines.sqlite.log import overwritten_when_removed
 from agent_memory.models.errors import AgentMemoryError, Corrupt, InvalidInput, StoreError, StoreFull
 from agent_memory.ports.abandon import stoppable
-from agent_memory.ports.gate import Gate
+from agent_memory.ports.forks import ForkGuard
 
 BUSY_SECONDS = 30.0
 BRIEF_SECONDS = 1.0  # for what is only written beside something else, and can come later
@@ -96,7 +96,7 @@ class Connections:
         self._beside: tuple[_Identity, ...] = (None, None)  # which log and index, as long as a connection is open
         self._open = 0
         self._counting = threading.Lock()
-        self._gate = Gate()
+        self._gate = ForkGuard()
         self._writing = threading.Lock()
 
     @property

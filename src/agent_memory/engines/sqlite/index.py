@@ -39,18 +39,24 @@ class SqliteIndex:
         self._guard = threading.Lock()
 
     def gather(self, probe: Probe) -> Pool:
+        return self.gather_each([probe])[0]
+
+    def gather_each(self, probes: Sequence[Probe]) -> list[Pool]:
         from agent_memory.engines.sqlite.search import Search
 
         with self._connections.reading() as connection:
             seq = _seq(connection)
             number, space = spaces.active(connection)
-            if probe.vector is not None:
-                same(probe.space, space)
-            scopes = self._interning.readable(connection, probe.view.scope)
-            search = Search(connection, self._interning, probe, seq)
+            for probe in probes:
+                if probe.vector is not None:
+                    same(probe.space, space)
+            scopes = self._interning.readable(connection, probes[0].view.scope)
+            searches = [Search(connection, self._interning, probe, seq) for probe in probes]
             for shelf in self._followed(connection, scopes, seq, (number, space)):
-                search.add(shelf)
-            return search.pool(spaces.pending(connection, space, scopes) if space else 0)
+                for search in searches:
+                    search.add(shelf)
+            pending = spaces.pending(connection, space, scopes) if space else 0
+            return [search.pool(pending) for search in searches]
 
     def occurring(self, scope: Scope, terms: Sequence[int]) -> frozenset[int]:
         with self._connections.reading() as connection:

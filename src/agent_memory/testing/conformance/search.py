@@ -58,6 +58,14 @@ def evidence(store: Store, pool: Pool, column: str) -> dict[str, Any]:
 
 
 class WordsConformance:
+    def test_several_probes_are_answered_each_by_itself(self, store: Store) -> None:
+        write(store, put("red ball", id="a"), put("red car", id="b", kind="fact"), put("blue car", id="c", kind="fact"))
+        probes = [Probe(view(), Filter(kinds=kinds), 0, (term("red"),)) for kinds in (("note",), ("fact",), None)]
+        found = store.index.gather_each(probes)
+        assert [names(store, pool) for pool in found] == [["a"], ["b"], ["a", "b"]]
+        assert [(pool.documents, pool.frequencies.tolist()) for pool in found] == [(1, [1]), (2, [1]), (3, [2])]
+        assert {(pool.seq, pool.head) for pool in found} == {(found[0].seq, found[0].head)}
+
     """Words bring all their matches, and the statistics are those of the reader."""
 
     def test_an_empty_store_gives_an_empty_pool(self, store: Store) -> None:

@@ -48,6 +48,10 @@ class MemoryIndex:
             hidden = reader.hidden(probe.where, probe.past) if probe.tell_hidden else None
             return replace(pool, hidden=hidden, head=world.seq)
 
+    def gather_each(self, probes: Sequence[Probe]) -> list[Pool]:
+        with self._room.reading():  # nobody writes meanwhile
+            return [self.gather(probe) for probe in probes]
+
     def occurring(self, scope: Scope, terms: Sequence[int]) -> frozenset[int]:
         with self._room.reading() as world:
             bodies = [body for body in world.bodies.values() if world.scope_of(body.number) in scope.readable()]

@@ -1,7 +1,7 @@
-"""A gate before code that must not be caught by a fork.
+"""A guard before code that must not be caught by a fork.
 
 A child has the forking thread alone, and all locks as they were: one that another thread held just then, inside SQLite
-or a model, in the middle of an import or in a library, is held in the child for ever. So before a fork a gate is shut:
+or a model, in the middle of an import or in a library, is held in the child for ever. So before a fork a guard is shut:
 nobody comes in any more, and the fork waits for those inside. (Locks of our own can simply be made anew.)
 """
 
@@ -14,7 +14,7 @@ FORK_SECONDS = 30.0  # how long a fork waits for those inside; then it goes ahea
 CALL_SECONDS = 10.0  # how long it waits for calls; one that takes longer has done its imports
 
 
-class Gate:
+class ForkGuard:
     """Open to any number of threads at once, and to one thread again and again."""
 
     def __init__(self) -> None:
@@ -80,5 +80,5 @@ class Gate:
         return empty
 
 
-CALLS = Gate()
+CALLS = ForkGuard()
 """The calls of all clients in this process."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from agent_memory.core.write.graphdraft import ABOUT, MENTIONED
+from agent_memory.core.graph.draft import ABOUT, MENTIONED
 from agent_memory.models.graph import Edge, KnowledgeGraph, Node
 from agent_memory.models.record import Link, Record, Status
 from agent_memory.ports.records import Filter, RecordStore, View
@@ -95,6 +95,17 @@ class Look:
                 )
             ),
         )
+
+    def searched(self, query: str) -> KnowledgeGraph:
+        """What has these words, whatever their case, in a name, a type or an observation, and what is around it."""
+        sought, entities = query.lower(), self.all()
+        told = self.observations([record.id for record in entities])
+
+        def fits(record: Record) -> bool:
+            texts = [record.payload["name"], record.payload["type"], *(fact.text for fact in told.get(record.id, ()))]
+            return any(sought in text.lower() for text in texts)
+
+        return self.around([record for record in entities if fits(record)])
 
     def _standing(self, ids: Iterable[str], kind: str) -> dict[str, Record]:
         found = self.records.get(self.view, sorted(set(ids)))

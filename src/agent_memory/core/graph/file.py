@@ -11,10 +11,10 @@ from agent_memory.models.graph import Edge, Node
 from agent_memory.models.kinds.kind import fold
 
 
-def parsed(text: str) -> tuple[dict[int, Node], dict[int, Edge], dict[int, str]]:
-    """Entities, relations, and what is wrong with the other lines, by the numbers of their lines."""
-    nodes: dict[int, Node] = {}
-    edges: dict[int, Edge] = {}
+def parsed(text: str, skip_bad: bool) -> tuple[list[Node], list[Edge], list[str]]:
+    """Entities, relations, each once, and what is wrong with the other lines: an error, unless they are passed over."""
+    nodes: list[Node] = []
+    edges: dict[Edge, None] = {}
     bad: dict[int, str] = {}
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
@@ -23,16 +23,24 @@ def parsed(text: str) -> tuple[dict[int, Node], dict[int, Edge], dict[int, str]]
             said = json.loads(line)
             kind = said.get("type") if isinstance(said, dict) else None
             if kind == "entity":
-                nodes[number] = _node(said)
+                nodes.append(_node(said))
             elif kind == "relation":
-                edges[number] = _edge(said)
+                edges[_edge(said)] = None
             else:
                 bad[number] = "neither an entity nor a relation"
         except InvalidInput as error:
             bad[number] = error.message
         except (ValueError, RecursionError):
             bad[number] = "not JSON"
-    return nodes, edges, bad
+    told = [f"line {number}: {why}" for number, why in bad.items()]
+    if told and not skip_bad:
+        more = f" and {len(told) - 5} more" if len(told) > 5 else ""
+        raise InvalidInput(
+            f"text: {'; '.join(told[:5])}{more}",
+            hint="correct them, or pass skip_bad to take over the rest; nothing was written",
+            field="text",
+        )
+    return merged(nodes), list(edges), told
 
 
 def merged(nodes: Iterable[Node]) -> list[Node]:

@@ -1,0 +1,253 @@
+"""Every operation of the table, called once through `dispatch`: what changes records passes the gate, and what only
+reads changes nothing."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent_memory import AgentMemory
+from agent_memory.app.operations import TABLE, Permission
+from agent_memory.models import Entity, Fact, Goal, Turn
+from agent_memory.models.errors import Denied
+from agent_memory.models.graph import Edge, Node, Observing, Unobserving
+from agent_memory.models.record import Link
+from agent_memory.models.rules import Action
+from agent_memory.ports.changes import Author, Change
+
+NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
+RULE = "**never-merge** (deny) Never merge.\n  - command: `git merge`"
+RECORDS = ("contents", "versions", "links", "tombstones")
+READS_MAY_WRITE = {"receipts", "shown", "accesses", "accessed", "sqlite_sequence"}  # and vectors that are pending: none
+
+
+class Scene:
+    """Something of everything, for one user, in a repository with pages."""
+
+    def __init__(self, home: Path, repository: Path) -> None:
+        self.repository = str(repository)
+        memory = self.memory = AgentMemory("ada", "talk")
+        self.file = next(home.rglob("*.db"))
+        self.goal = memory.add_goal(Goal(description="ship it", created_at=NOW)).id
+        self.ada = memory.upsert_entity(Entity(name="Ada", type="Person", first_seen=NOW)).id
+        self.acme = memory.upsert_entity(Entity(name="Acme", type="Organization", first_seen=NOW)).id
+        memory.graph.add_observations([Observing(entity_name="Ada", contents=["likes tea"])])
+        memory.graph.create_relations([Edge(source="Ada", target="Acme", relation_type="WORKS_FOR")])
+        self.turn = memory.store_turn(self.said(0)).id
+        self.note = memory.records.add("the printer is on the third floor").id
+        self.strategy = memory.procedural.learn_strategy("look first", "any", ["psql"]).id
+        memory.user.set_preference("git", "merge style", "rebase")
+        self.proposal = memory.rules.propose(RULE).id
+        self.key = memory.keys.create("a key").id
+        memory.vectors.upsert("mine", "one", [1.0, 0.0])
+        memory.working.set("key", "value")
+        self.receipt = memory.recall("printer").receipt_id
+        self.vector = memory.embedder.embed_single("tea")
+        memory.rules.init(folder=self.repository)
+        with open(f"{self.repository}/.memory/procedural.md", "a", encoding="utf-8") as page:
+            page.write("\n## Rules\n\n- **no-force** (deny) Never force.\n  - command: `git push --force`\n")
+        memory.upkeep.catch_up()
+        memory.receipts.get(self.receipt)  # which waits until it is written
+
+    def said(self, index: int) -> Turn:
+        return Turn(conversation_id="talk", index=index, role="user", content=f"turn {index}", timestamp=NOW)
+
+    def call(self, name: str) -> Any:
+        return self.memory._run(TABLE[name], TABLE[name].bind((), EXAMPLES[name](self)))
+
+    def rows(self, tables: Sequence[str] | None = None) -> dict[str, list[Any]]:
+        """What the file holds, in these tables or in all that a read must leave alone."""
+        with sqlite3.connect(f"file:{self.file}?mode=ro", uri=True) as store:
+            named = store.execute("select name from sqlite_master where type = 'table'").fetchall()
+            chosen = tables or sorted({name for (name,) in named} - READS_MAY_WRITE)
+            return {name: store.execute(f"select * from {name}").fetchall() for name in chosen}
+
+
+@pytest.fixture
+def scene(home: Path, repo: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Scene]:
+    repo.write("README.md", "hello")
+    repo.commit("feat: begin")
+    monkeypatch.chdir(repo.root)
+    scene = Scene(home, repo.root)
+    with scene.memory:
+        yield scene
+
+
+EXAMPLES: dict[str, Callable[[Scene], dict[str, Any]]] = {
+    "contexts.assemble": lambda s: {"task_description": "ship it"},
+    "embedder.embed": lambda s: {"texts": ["tea"]},
+    "embedder.embed_single": lambda s: {"text": "tea"},
+    "episodic.store_turn": lambda s: {"turn": s.said(1)},
+    "episodic.store_turn_log": lambda s: {"turn": s.said(1)},
+    "episodic.vector_search": lambda s: {"query_embedding": s.vector},
+    "episodic.get_conversation": lambda s: {"conversation_id": "talk"},
+    "episodic.get_recent_turns": lambda s: {},
+    "goals.add": lambda s: {"goal": Goal(description="rest", created_at=NOW)},
+    "goals.update": lambda s: {"id": s.goal, "status": "completed"},
+    "goals.get": lambda s: {"id": s.goal},
+    "goals.active": lambda s: {},
+    "goals.children": lambda s: {"id": s.goal},
+    "graph.create_entities": lambda s: {"entities": [Node(name="Bo", entity_type="Person", observations=["sings"])]},
+    "graph.create_relations": lambda s: {"relations": [Edge(source="Ada", target="Cy", relation_type="KNOWS")]},
+    "graph.add_observations": lambda s: {"observations": [Observing(entity_name="Ada", contents=["has a dog"])]},
+    "graph.delete_entities": lambda s: {"entity_names": ["Ada"]},
+    "graph.delete_observations": lambda s: {"deletions": [Unobserving(entity_name="Ada", observations=["likes tea"])]},
+    "graph.delete_relations": lambda s: {"relations": [Edge(source="Ada", target="Acme", relation_type="WORKS_FOR")]},
+    "graph.read": lambda s: {},
+    "graph.search": lambda s: {"query": "tea"},
+    "graph.open": lambda s: {"names": ["Ada"]},
+    "graph.load": lambda s: {"text": '{"type":"entity","name":"Di","entityType":"Person","observations":["runs"]}'},
+    "keys.create": lambda s: {"label": "another"},
+    "keys.rotate": lambda s: {"key_id": s.key},
+    "keys.revoke": lambda s: {"key_id": s.key},
+    "keys.denials": lambda s: {},
+    "keys.list": lambda s: {},
+    "procedural.record_invocation": lambda s: {
+        "conversation_id": "talk",
+        "turn_id": s.turn,
+        "tool_name": "psql",
+        "tool_input": {},
+        "tool_output": "ok",
+        "success": True,
+        "latency_ms": 3,
+    },
+    "procedural.learn_strategy": lambda s: {"description": "ask", "context_pattern": "any", "tool_sequence": ["mail"]},
+    "procedural.reinforce_strategy": lambda s: {"strategy_id": s.strategy, "success": True},
+    "procedural.find_strategies": lambda s: {"task_description": "look"},
+    "procedural.get_tool_stats": lambda s: {},
+    "procedural.reflect": lambda s: {"outcome": {"success": True}},
+    "receipts.get": lambda s: {"receipt_id": s.receipt},
+    "receipts.find": lambda s: {},
+    "receipts.costs": lambda s: {},
+    "receipts.replay": lambda s: {"receipt_id": s.receipt},
+    "receipts.accesses": lambda s: {"ids": [s.note]},
+    "records.forget_where": lambda s: {"conversation_id": "talk"},
+    "records.add": lambda s: {"text": "new"},
+    "records.add_many": lambda s: {"records": [{"text": "one"}, {"text": "two"}]},
+    "records.get": lambda s: {"id": s.note},
+    "records.resolve": lambda s: {"prefix": s.note[:6]},
+    "records.lookup": lambda s: {"kind": "fact", "key": "none"},
+    "records.find": lambda s: {},
+    "records.versions": lambda s: {},
+    "records.history": lambda s: {"id": s.note},
+    "records.amend": lambda s: {"id": s.note, "importance": 0.9},
+    "records.edit": lambda s: {"id": s.note, "text": "the printer moved"},
+    "records.forget": lambda s: {"ids": [s.note]},
+    "records.link": lambda s: {"link": Link(source_id=s.note, target_id=s.ada, type="ABOUT")},
+    "records.unlink": lambda s: {"source_id": s.ada, "target_id": s.acme, "type": "WORKS_FOR"},
+    "records.links": lambda s: {"id": s.ada},
+    "records.journal": lambda s: {},
+    "user.set_preference": lambda s: {"domain": "git", "name": "editor", "value": "vi"},
+    "user.get_preference": lambda s: {"domain": "git", "name": "merge style"},
+    "user.preferences": lambda s: {},
+    "user.set_expertise": lambda s: {"topic": "sql", "level": "expert"},
+    "user.add_interest": lambda s: {"topic": "tea"},
+    "user.context": lambda s: {},
+    "user.to_markdown": lambda s: {},
+    "user.from_markdown": lambda s: {"text": "## git\n\n- **merge style**: merge\n"},
+    "recall": lambda s: {"query": "where is the printer?"},
+    "remember": lambda s: {"query": "what does Ada like?"},
+    "retriever.recipes": lambda s: {},
+    "rules.prompt": lambda s: {"task": "push"},
+    "rules.apply": lambda s: {"folder": s.repository},
+    "rules.propose": lambda s: {"rule": "**other** (warn) Other.\n  - command: `other`"},
+    "rules.proposals": lambda s: {},
+    "rules.approve": lambda s: {"id": s.proposal},
+    "rules.reject": lambda s: {"id": s.proposal},
+    "rules.trust": lambda s: {},
+    "rules.untrust": lambda s: {},
+    "rules.trusted": lambda s: {},
+    "rules.follow": lambda s: {},
+    "rules.read": lambda s: {},
+    "rules.at": lambda s: {"ref": "HEAD"},
+    "rules.log": lambda s: {},
+    "rules.diff": lambda s: {"a": "HEAD"},
+    "rules.check": lambda s: {"action": Action(command="git push --force")},
+    "rules.lint": lambda s: {},
+    "rules.fix": lambda s: {},
+    "rules.init": lambda s: {},
+    "semantic.upsert_entity": lambda s: {"entity": Entity(name="Ed", type="Person", first_seen=NOW)},
+    "semantic.learn_fact": lambda s: {"claim": "Ada works from Lisbon", "entity_ids": [s.ada]},
+    "semantic.store_fact": lambda s: {"fact": Fact(claim="tea is green", source="extraction", created_at=NOW)},
+    "semantic.vector_search_facts": lambda s: {"query_embedding": s.vector},
+    "semantic.vector_search_entities": lambda s: {"query_embedding": s.vector},
+    "semantic.get_entity": lambda s: {"id": s.ada},
+    "semantic.get_entity_graph": lambda s: {"entity_ids": [s.ada]},
+    "semantic.create_relationship": lambda s: {"source_id": s.ada, "target_id": s.acme, "rel_type": "FOUNDED"},
+    "upkeep.stats": lambda s: {},
+    "upkeep.verify": lambda s: {},
+    "upkeep.catch_up": lambda s: {},
+    "upkeep.run_jobs": lambda s: {},
+    "upkeep.rebuild": lambda s: {},
+    "vectors.upsert": lambda s: {"namespace": "mine", "id": "two", "vector": [0.0, 1.0]},
+    "vectors.query": lambda s: {"namespace": "mine", "vector": [1.0, 0.0]},
+    "vectors.delete": lambda s: {"namespace": "mine", "ids": ["one"]},
+    "working.add_turn": lambda s: {"turn": s.said(2)},
+    "working.get_recent_turns": lambda s: {},
+    "working.set": lambda s: {"key": "other", "value": 1},
+    "working.get": lambda s: {"key": "key"},
+    "working.delete": lambda s: {"key": "key"},
+    "working.get_context": lambda s: {},
+    "working.clear_session": lambda s: {},
+    "working.set_active_goal": lambda s: {"goal_id": s.goal, "goal_description": "ship it"},
+    "working.get_active_goal": lambda s: {},
+    "working.push_thought": lambda s: {"thought": "hm"},
+    "working.get_thoughts": lambda s: {},
+}
+KEEPS_RECORDS = {"receipts", "keys", "working", "vectors", "upkeep"}  # what of the table is about something else
+KEEPS_RECORDS |= {"rules.apply", "rules.trust", "rules.untrust", "rules.fix", "rules.init"}
+READING = sorted(name for name, one in TABLE.items() if one.permission is Permission.READ)
+WRITING = sorted(name for name, one in TABLE.items() if one.permission is not Permission.READ)
+
+
+def keeps_records(name: str) -> bool:
+    return name in KEEPS_RECORDS or name.partition(".")[0] in KEEPS_RECORDS
+
+
+class Recording:
+    """A gate that lets everything in, or nothing, and remembers what came."""
+
+    def __init__(self, *, shut: bool = False) -> None:
+        self.seen: list[Change] = []
+        self._shut = shut
+
+    def decide(self, changes: Sequence[Change], author: Author) -> Sequence[Change]:
+        self.seen += changes
+        if self._shut:
+            raise Denied("the gate is shut")
+        return changes
+
+
+def test_every_operation_has_an_example() -> None:
+    assert EXAMPLES.keys() == TABLE.keys()
+
+
+@pytest.mark.parametrize("name", WRITING)
+def test_what_changes_records_passes_the_gate(name: str, scene: Scene) -> None:
+    gate = scene.memory._client.runtime.gate = Recording()
+    before = scene.rows(RECORDS)
+    scene.call(name)
+    changed = scene.rows(RECORDS) != before
+    assert changed == bool(gate.seen) == (not keeps_records(name))
+
+
+@pytest.mark.parametrize("name", [name for name in WRITING if not keeps_records(name)])
+def test_a_gate_that_is_shut_keeps_everything_out(name: str, scene: Scene) -> None:
+    scene.memory._client.runtime.gate = Recording(shut=True)
+    before = scene.rows(RECORDS)
+    with pytest.raises(Denied, match="the gate is shut"):
+        scene.call(name)
+    assert scene.rows(RECORDS) == before
+
+
+@pytest.mark.parametrize("name", READING)
+def test_what_only_reads_changes_nothing(name: str, scene: Scene) -> None:
+    before = scene.rows()
+    scene.call(name)
+    scene.memory._client.runtime.receipts.flush()
+    assert scene.rows() == before
