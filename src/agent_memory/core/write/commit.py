@@ -4,12 +4,16 @@ Links of a draft are written in the same transaction."""
 from __future__ import annotations
 
 import hashlib
+import json
 import random
 import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from datetime import datetime
 from typing import TypeVar
+
+from pydantic import BaseModel
 
 from agent_memory.core.govern.book import Book
 from agent_memory.core.govern.gate import Gate
@@ -20,6 +24,7 @@ from agent_memory.models.errors import Changed, InvalidInput
 from agent_memory.models.kinds.conversation import turn_key
 from agent_memory.models.kinds.kind import Kind, canonical_json
 from agent_memory.models.model import clean_name
+from agent_memory.models.moment import to_micros
 from agent_memory.models.record import Link, Record
 from agent_memory.ports.changes import Applied, Author, Change, Connect, Erase, Expect, Key, Once, Put, Vector
 from agent_memory.ports.embedder import Space
@@ -137,9 +142,31 @@ def once(key: str | None, drafts: Sequence[Draft]) -> Once | None:
     if key is None:
         return None
     try:
-        return Once(clean_name(key), hashlib.sha256(repr(drafts).encode(errors="replace")).digest())
+        return Once(clean_name(key), hashlib.sha256(_spelled(drafts)).digest())
     except ValueError as error:
         raise InvalidInput(f"idempotency_key: {error}", field="idempotency_key") from None
+
+
+def _spelled(drafts: Sequence[Draft]) -> bytes:
+    """As JSON, always in the same way. What nobody said is left out, so that a draft may learn new fields."""
+    said = [
+        {one.name: value for one in fields(draft) if (value := getattr(draft, one.name)) not in (one.default, {})}
+        for draft in drafts
+    ]
+    try:
+        return json.dumps(said, sort_keys=True, default=_plain).encode()
+    except (TypeError, RecursionError):
+        return b""  # a payload that cannot be stored: `normalise` says why
+
+
+def _plain(value: object) -> object:
+    match value:
+        case datetime():
+            return to_micros(value)
+        case BaseModel():
+            return value.model_dump(mode="json", exclude_defaults=True)
+        case _:
+            return str(value)
 
 
 def connect(link: Link) -> Connect:
