@@ -7,11 +7,12 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TypeGuard
 
 import pytest
 
 import agent_memory.app.memory  # noqa: F401 - fills the table
-from agent_memory.app.operations import TABLE
+from agent_memory.app.operations import TABLE, Permission
 
 ROOT = Path(__file__).parents[2]
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
@@ -31,6 +32,7 @@ MANY_PARAMETERS = {
 }
 MANY_METHODS = {
     "AgentMemory",  # thirteen names that callers rely on, and recall
+    "SqliteIndex",  # the fifteen of its port, and what a fork leaves to do
 }
 BANNED = {"utils", "util", "helpers", "helper", "common", "manager", "base", "misc", "v2"}
 
@@ -119,6 +121,15 @@ def test_no_operation_calls_another() -> None:
                 assert not others & names & methods.keys(), f"{owner}.{name} calls {others & names}"
             if operation is not None and {name, *others} & asks:
                 assert operation.here, f"{owner}.{name} asks the store, and does not run here"
+                said = {
+                    node.value for one in {name, *others} & asks for node in ast.walk(methods[one]) if _is_text(node)
+                }
+                wrote = {one for one in said & TABLE.keys() if TABLE[one].permission is not Permission.READ}
+                assert not wrote or operation.permission is not Permission.READ, f"{owner}.{name} reads, asks {wrote}"
+
+
+def _is_text(node: ast.AST) -> TypeGuard[ast.Constant]:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
 def attributes(function: ast.FunctionDef) -> list[ast.Attribute]:
