@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from typing import Any
 
 import grpc
@@ -54,6 +55,16 @@ def test_a_memory_is_written_and_recalled(client: Foreign) -> None:
     assert hit["record"]["status"] == "STATUS_ACTIVE"
     replay = client.call("ReceiptsService/Replay", {"receipt_id": found["receipt_id"]})
     assert replay["identical"] is True
+
+
+def test_a_connection_outlives_many_calls_that_fail(client: Foreign) -> None:
+    """What a failed call leaves behind, and nobody has collected yet, does not count as a call that is open."""
+    gc.disable()
+    try:
+        codes = {refused(lambda: client.raw("RecordsService/Get", b"\xff"))[0] for _ in range(150)}
+    finally:
+        gc.enable()
+    assert codes == {grpc.StatusCode.INVALID_ARGUMENT}
 
 
 def test_what_is_not_sent_is_not_said(client: Foreign) -> None:
