@@ -31,7 +31,7 @@ def agreement(open_store: Callable[[Path], Store], *, searching: bool = False) -
     """A test case for an engine; `open_store` gets an empty folder for each example, and gives a new, empty store."""
     case: type[TestCase] = type("Agreement", (Agreement,), {"open_store": staticmethod(open_store)}).TestCase  # type: ignore[attr-defined]
     case.settings = settings(  # type: ignore[attr-defined]
-        max_examples=120 if searching else 30,
+        max_examples=120 if searching else 20,
         stateful_step_count=40 if searching else 25,
         deadline=None,
         derandomize=not searching,

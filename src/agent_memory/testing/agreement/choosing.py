@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
 
-from agent_memory.models.record import Status
+from agent_memory.models.record import Link, Status
 from agent_memory.ports.changes import (
     DERIVED_FROM,
     Amend,
@@ -72,8 +72,8 @@ def some_put(pick: Random) -> Put:
     return replace(new, succeeds=pick.random() < 0.5, dated=pick.random() < 0.5)
 
 
-def some_change(pick: Random, ids: Sequence[str]) -> Change:
-    """Of what is there already."""
+def some_change(pick: Random, ids: Sequence[str], links: Sequence[Link] = ()) -> Change:
+    """Of what is there already; a link among these is mostly one that stands."""
     source, target = pick.choice(ids), pick.choice(ids)
     type, properties = pick.choice(TYPES), pick.choice(("{}", '{"why":1}'))
     match pick.randrange(5):
@@ -85,6 +85,9 @@ def some_change(pick: Random, ids: Sequence[str]) -> Change:
             here, there = pick.choice(((key, target), (source, key)))
             return Connect(here, there, type, b"salt", if_there=pick.random() < 0.7)
         case 2:
+            if links and pick.random() < 0.8:
+                link = pick.choice(links)
+                source, target, type = link.source_id, link.target_id, link.type
             return Disconnect(source, target, type)
     return Connect(source, target, type, b"salt", pick.choice(UNITS), properties)
 

@@ -82,7 +82,9 @@ class Agreement(RuleBasedStateMachine):
     def change(self, seed: int) -> None:
         pick = Random(seed)
         scope = pick.choice(WRITERS)
-        self.write(pick, [some_change(pick, self.present(scope)) for _ in range(pick.randint(1, 2))], scope=scope)
+        ids = self.present(scope)
+        links = self.reference.records.links(View(scope, 0), ids)
+        self.write(pick, [some_change(pick, ids, links) for _ in range(pick.randint(1, 2))], scope=scope)
 
     @rule(seed=seeds)
     def erase(self, seed: int) -> None:
