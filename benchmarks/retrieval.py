@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from agent_memory import AgentMemory
+from agent_memory.models.answer import Recalled
 from agent_memory.models.recipe import Recipe
 
 os.environ["AGENT_MEMORY_PROCEDURES"] = "false"  # this repository has pages of its own
@@ -62,9 +63,12 @@ class Adapter:
             self._memory.records.add_many(records[start : start + PAGE], embed=True)
 
     def search(self, query: str, k: int, now: str | None) -> list[str]:
+        return [hit.id for hit in self.recall(query, k, now)]
+
+    def recall(self, query: str, k: int, now: str | None) -> Recalled:
         assert self._memory
         self._clock.at = _moment(now) if now else datetime.now(UTC)
-        return [hit.id for hit in self._memory.recall(query, k, self.recipe)]
+        return self._memory.recall(query, k, self.recipe)
 
     def stats(self) -> dict[str, int]:
         assert self._memory

@@ -6,14 +6,13 @@ another ending and a vector turned a little. The public API, the default recipe,
 that stands still. Pin it to a core with `taskset -c 0`.
 
 Prints the times of a recall, of the first one, what is held and stored, and in which functions the time goes.
-`--store` keeps the store, and takes it as it is if it is there. `--answers` writes what was answered, to compare.
+`--store` keeps the store, and takes it as it is if it is there. What was answered is compared by same.py.
 """
 
 from __future__ import annotations
 
 import argparse
 import cProfile
-import json
 import os
 import pstats
 import statistics
@@ -118,17 +117,12 @@ def dominating(ask: Callable[[str], Any], questions: list[str], most: int = 22) 
         yield f"| {name} | {within:.2f} | {calls:.1f} |"
 
 
-def told(recalled: Any) -> list[Any]:
-    return [[hit.id, hit.score, hit.relevance, hit.why.channels] for hit in recalled.hits]
-
-
 def asked() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("n", type=int, nargs="?", default=100_000)
     parser.add_argument("questions", type=int, nargs="?", default=200)
     parser.add_argument("--alone", action="store_true", help="observations instead of turns of conversations")
     parser.add_argument("--store", type=Path, help="a file to keep")
-    parser.add_argument("--answers", type=Path, help="where to write what was answered")
     return parser.parse_args()
 
 
@@ -157,9 +151,6 @@ def main() -> None:
             print(f"| resident MB | {before:.0f} before, {resident():.0f} after |")
             print("\n| function, with all that it calls | ms a recall | calls |\n|---|---|---|")
             print("\n".join(dominating(memory.recall, questions[:50])))
-            if options.answers:
-                answers = {question: told(memory.recall(question)) for question in questions}
-                options.answers.write_text(json.dumps(answers))
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ import pytest
 from agent_memory.engines.sqlite import open_store
 from agent_memory.ports.store import Store
 from agent_memory.testing import conformance
+from agent_memory.testing.agreement import agreement
 
 
 @pytest.fixture
@@ -45,3 +46,11 @@ class TestAccess(conformance.AccessConformance): ...
 
 @pytest.mark.requirement("L9")
 class TestVectors(conformance.VectorConformance): ...
+
+
+def new(folder: Path) -> Store:
+    return open_store(folder / "memory.db")
+
+
+TestAgreement = pytest.mark.timeout(900)(agreement(new))  # when it fails, it looks for a short example
+TestLongAgreement = pytest.mark.timeout(7200)(pytest.mark.soak(agreement(new, searching=True)))

@@ -40,7 +40,7 @@ delete from lists where scope = ? and conversation = ?
 delete from working where expires_at <= ?
 
 -- name: sweep_lists
-delete from lists where item in (select l.item from lists l where l.expires_at <= :now and (
+delete from lists where item in (select l.item from lists l where (
     select n.expires_at from lists n where n.scope = l.scope and n.conversation = l.conversation and n.name = l.name
     order by n.item desc limit 1) <= :now)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agent_memory.ports.store import Store
 from agent_memory.ports.working import Desk
-from agent_memory.testing.builders import ALICE, ALICES_BOT, BOB, NOW, SHARED, STRANGER
+from agent_memory.testing.builders import ALICE, ALICES_BOT, BOB, DAY, NOW, SHARED, STRANGER
 
 DESK = Desk(ALICE, "c1")
 OTHERS = [Desk(ALICE, "c2"), *(Desk(scope, "c1") for scope in (BOB, SHARED, ALICES_BOT, STRANGER))]
@@ -48,6 +48,12 @@ class WorkingConformance:
         assert list(store.working.items(DESK, "turns", limit=2, now=NOW)) == ["3", "2"]
         assert list(store.working.items(DESK, "turns", limit=0, now=NOW)) == []
         assert list(store.working.items(DESK, "others", limit=9, now=NOW)) == []
+
+    def test_a_list_that_is_over_stays_so(self, store: Store) -> None:
+        store.working.push(DESK, "turns", "1", keep=10, expires_at=NOW + 2 * DAY, now=NOW)
+        store.working.push(DESK, "turns", "2", keep=10, expires_at=NOW + 10, now=NOW)
+        store.working.set(OTHERS[0], "any", "1", expires_at=NOW + 2 * DAY, now=NOW + DAY)  # sweeps, maybe
+        assert list(store.working.items(DESK, "turns", limit=10, now=NOW + DAY)) == []
 
     def test_the_same_item_may_come_twice(self, store: Store) -> None:
         for _ in range(2):

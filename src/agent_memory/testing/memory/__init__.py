@@ -1,6 +1,6 @@
 """The reference engine: every store port on plain dicts, slow and obviously right.
 
-The other engines are compared with it, by random operations, in `tests/conformance/test_agreement.py`. Nothing is
+The other engines are compared with it, by random operations, in `agent_memory.testing.agreement`. Nothing is
 indexed, cached or kept: each read looks at all rows.
 """
 

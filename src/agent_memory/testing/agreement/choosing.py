@@ -1,4 +1,4 @@
-"""What random writers do and random readers ask for, in the tests that compare engines."""
+"""What random writers do and random readers ask for, while engines are compared."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
 
-from agent_memory.models.record import Status
+from agent_memory.models.record import Link, Status
 from agent_memory.ports.changes import (
     DERIVED_FROM,
     Amend,
@@ -17,6 +17,7 @@ from agent_memory.ports.changes import (
     Key,
     Put,
 )
+from agent_memory.ports.index import Calling
 from agent_memory.ports.records import Filter
 from agent_memory.testing.builders import (
     ALICE,
@@ -32,13 +33,14 @@ from agent_memory.testing.builders import (
     with_vectors,
 )
 
+NAMESPACES = ("space", "other space")
 IDS, KINDS, KEYS, TYPES = "abcd", ("note", "procedure"), ("k1", "k2"), ("about", DERIVED_FROM)
 WORDS, UNITS = ("red", "green", "blue"), (0.0, 0.25, 0.5, 1.0)
 SCOPES = (ALICE, ALICES_BOT, BOT, SHARED, BOB, STRANGER)
 WRITERS = (*SCOPES, ALICE, ALICE, SHARED, ALICES_BOT)  # where most happens, most meets
 QUESTIONS = {SPACE: (1.0, 1.0, 1.0, 1.0), OTHER_SPACE: (1.0, 0.0, 0.0)}  # exact halves and ones: no rounding anywhere
 
-CALLING = {"note": lambda payload: [str(payload["n"]), "x"]}  # type: ignore[dict-item, return-value]
+CALLING: Calling = {"note": lambda payload: [str(payload["n"]), "x"]}
 
 NOTHING = (None, None)  # what is chosen from (*NOTHING, x) is mostly not x
 
@@ -70,8 +72,8 @@ def some_put(pick: Random) -> Put:
     return replace(new, succeeds=pick.random() < 0.5, dated=pick.random() < 0.5)
 
 
-def some_change(pick: Random, ids: Sequence[str]) -> Change:
-    """Of what is there already."""
+def some_change(pick: Random, ids: Sequence[str], links: Sequence[Link] = ()) -> Change:
+    """Of what is there already; a link among these is mostly one that stands."""
     source, target = pick.choice(ids), pick.choice(ids)
     type, properties = pick.choice(TYPES), pick.choice(("{}", '{"why":1}'))
     match pick.randrange(5):
@@ -80,8 +82,12 @@ def some_change(pick: Random, ids: Sequence[str]) -> Change:
             return Amend(source, status, pick.choice(units), pick.choice(units), pick.choice((*NOTHING, moment(pick))))
         case 1:
             key = Key(pick.choice(KINDS), pick.choice(KEYS))
-            return Connect(*pick.choice(((key, target), (source, key))), type, b"salt", if_there=pick.random() < 0.7)
+            here, there = pick.choice(((key, target), (source, key)))
+            return Connect(here, there, type, b"salt", if_there=pick.random() < 0.7)
         case 2:
+            if links and pick.random() < 0.8:
+                link = pick.choice(links)
+                source, target, type = link.source_id, link.target_id, link.type
             return Disconnect(source, target, type)
     return Connect(source, target, type, b"salt", pick.choice(UNITS), properties)
 
