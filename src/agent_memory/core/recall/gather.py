@@ -88,9 +88,9 @@ class Gathering:
         """The evidence for what is left of the question without the words that say when."""
         return replace(self._evidence(self._without(past), past), events=events)
 
-    def ever(self, asked: Asked) -> Gathered:
-        """The evidence of all times."""
-        return self._evidence(asked, (Window(BEGINNING, self._now, "over", ""),))
+    def ever(self, asked: Asked, question: Question | None = None, reached: Reached | None = None) -> Gathered:
+        """The evidence of all times, for the question that is asked or for another one."""
+        return self._evidence(asked, (Window(BEGINNING, self._now, "over", ""),), question, reached)
 
     def told(self, when: Clause, first: Gathered) -> tuple[Window, int] | None:
         """When that was, and the version that tells: one that has the words as its value, or the memory of what
@@ -119,8 +119,7 @@ class Gathering:
         question = replace(
             self._question, text=when.said, where=Filter(pages=self._question.where.pages or ()), meaning=None
         )
-        ever = (Window(BEGINNING, self._now, "over", ""),)
-        found = self._evidence(read(when.said, from_micros(self._now)), ever, question, Reached())
+        found = self.ever(read(when.said, from_micros(self._now)), question, Reached())
         pool = found.pool
         assert pool.valid_to is not None and pool.records is not None
         for row in rank(pool, replace(found.asked, past=()), question.recipe, self._now).best(EVENT):
@@ -143,11 +142,9 @@ class Gathering:
         question: Question | None = None,
         reached: Reached | None = None,
     ) -> Gathered:
-        """For the question that is asked, or for another one."""
         if asked.text not in self._probes:
-            self._probes[asked.text], tokens = _probe(
-                self._embedding, question or self._question, asked, reached or self._reached
-            )
+            links = self._reached if reached is None else reached
+            self._probes[asked.text], tokens = _probe(self._embedding, question or self._question, asked, links)
             self._tokens.append(tokens)
         probe = replace(self._probes[asked.text], past=tuple(one.seen(self._now) for one in past))
         paid = None if None in self._tokens else sum(one or 0 for one in self._tokens)
