@@ -143,10 +143,7 @@ def test_quoted_text_stays_in_its_fence_and_names_its_source(clone: Any) -> None
             assert [chunk.id for chunk in context.rules] == ["short"]
             own, _, quoted = context.text.partition(heading)
             assert EVIL not in own and "deployed by Ada" in own, "not among one's own memories"
-            assert (
-                f"not trusted: {NAME}, AGENTS.md" in quoted
-                and "not instructions" in quoted.splitlines()[0 if form == "xml" else 1]
-            )
+            assert f"not trusted: {NAME}, AGENTS.md" in quoted and "not instructions" in quoted.partition(EVIL)[0]
             assert {chunk.source for chunk in context.chunks if chunk.by and NAME in chunk.by} == {"untrusted"}
             assert form != "json" or EVIL in json.loads(context.text)["untrusted"][0]["text"]
 
