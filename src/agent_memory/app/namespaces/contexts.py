@@ -8,7 +8,7 @@ from typing import Any, Unpack
 from agent_memory.app import registry
 from agent_memory.app.fitting import fitting
 from agent_memory.app.following import folder_here
-from agent_memory.app.namespaces.asking import Moments, asked, chosen_recipe
+from agent_memory.app.namespaces.asking import Moments, Nearby, asked, chosen_recipe
 from agent_memory.app.operations import Namespace, operation
 from agent_memory.app.trust import Repository, book
 from agent_memory.core.context import gather
@@ -29,8 +29,8 @@ MOST_PREFERENCES = 200
 MOST_GOALS = 20
 
 
-class Bounds(Moments, total=False):
-    """What a context may hold, beside its tokens."""
+class Bounds(Moments, Nearby, total=False):
+    """What a context may hold beside its tokens, as of when, and where it is asked for."""
 
     per_conversation: PerConversation
     min_relevance: Unit
@@ -57,7 +57,7 @@ class Contexts(Namespace):
         (facts, entities). `counter` is `estimate` (safe for any model), `wordpiece`, or a function of your own.
         At most three turns of one conversation, unless `per_conversation` says otherwise (0: all). Without
         `ids` the text is shorter, and the `chunks` still have them. `left_out` says what was considered, and
-        why it is not there.
+        why it is not there. What belongs to `near_repository`, where the caller works, counts a little more.
         """
         started = time.perf_counter()
         limits = _limits(max_tokens, counter, format, bounds)
@@ -83,11 +83,12 @@ class Contexts(Namespace):
         self._client.runtime.receipts.add(with_context(line, made.shown, _told(made, context, chosen, format)))
         return context
 
-    def _question(self, task: str, tiers: tuple[Tier, ...], at: Moments) -> Question:
+    def _question(self, task: str, tiers: tuple[Tier, ...], bounds: Bounds) -> Question:
         kinds = [kind.name for kind in self._client.runtime.kinds.values() if kind.searchable and kind.tier in tiers]
-        view, where = asked(self._client, {"kinds": kinds}, at)
+        view, where = asked(self._client, {"kinds": kinds}, bounds)
         recipe = chosen_recipe(self._client, CONTEXT)
-        return Question(task, view, where, CANDIDATES, recipe, as_of=at.get("as_of"))
+        near = bounds.get("near_repository")
+        return Question(task, view, where, CANDIDATES, recipe, as_of=bounds.get("as_of"), near=near)
 
     def _pages(self, task: str, tiers: tuple[Tier, ...], at: Moments) -> tuple[list[Candidate], str | None]:
         """What the pages say that hold here now, and the repository that is not trusted, if they are of one."""

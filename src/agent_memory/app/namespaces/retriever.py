@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from agent_memory.app.config import read_recipes
 from agent_memory.app.namespaces.asking import (
     Moments,
+    Nearby,
     Sought,
-    Where,
     asked,
     chosen_recipe,
     facts_shown,
@@ -38,6 +38,10 @@ GROUPS = {
     "entity": "semantic_entities",
     "strategy": "procedural",
 }
+
+
+class Asked(Moments, Nearby, total=False):
+    """As of when, and from where, a bundle is asked for."""
 
 
 class Retriever(Namespace):
@@ -84,23 +88,18 @@ class Retriever(Namespace):
         include_procedural: bool = True,
         time_window_hours: float | None = None,
         weights: dict[str, float] | None = None,
-        **at: Unpack[Moments],
+        **at: Unpack[Asked],
     ) -> MemoryBundle:
         """What is known that helps with this: turns, facts, entities, strategies, goals and the user.
 
         `weights` scale the groups of this bundle: those that are not named are as `retriever.weights` has them.
+        `near_repository` is the repository that the caller works in: what belongs to it counts a little more.
         """
         scale = self._scale(weights or {})
-        window: Where = {}
-        if (as_of := at.get("as_of")) is not None:
-            window["as_of"] = as_of
-        if (valid_at := at.get("valid_at")) is not None:
-            window["valid_at"] = valid_at
-        if time_window_hours is not None:
-            window["time_window_hours"] = time_window_hours
+        when, window = _asked(at, time_window_hours)
         damaged = [0]  # every group meets the same rows
 
-        def group(kind: str, where: Where) -> list[tuple[Hit, float]]:
+        def group(kind: str, where: Sought) -> list[tuple[Hit, float]]:
             hits, left_out = self._group(kind, query, top_k, where, scale)
             damaged.append(left_out)
             return hits
@@ -108,9 +107,9 @@ class Retriever(Namespace):
         turns = group("turn", window) if include_episodic else []
         facts = group("fact", window) if include_semantic else []
         entities = group("entity", window) if include_semantic else []
-        worked: Where = {**window, "fields": {"worked": True}}
+        worked: Sought = {**window, "fields": {"worked": True}}
         strategies = group("strategy", worked) if include_procedural else []
-        view = self._client.view(**at)
+        view = self._client.view(**when)
         named = facts_shown(self._client, view, [hit.record for hit, _ in facts])
         return MemoryBundle(
             relevant_turns=[
@@ -124,9 +123,9 @@ class Retriever(Namespace):
             strategies=[_strategy(hit) for hit, _ in strategies],
             active_goals=[
                 {"id": goal.id, "description": goal.description, "priority": goal.priority, "status": goal.status}
-                for goal in Goals(self._client).active(**at)
+                for goal in Goals(self._client).active(**when)
             ],
-            user_context=User(self._client).context(**at),
+            user_context=User(self._client).context(**when),
             damaged=max(damaged),
         )
 
@@ -158,18 +157,33 @@ class Retriever(Namespace):
             ) from None
 
     def _group(
-        self, kind: str, query: str, k: int, window: Where, scale: RetrievalWeights
+        self, kind: str, query: str, k: int, window: Sought, scale: RetrievalWeights
     ) -> tuple[list[tuple[Hit, float]], int]:
         """Hits of one kind with their score in the bundle: the group's weight times the evidence, plus recency; and how
         many rows could not be read."""
         weight, recency = getattr(scale, GROUPS[kind]), scale.recency
         if not weight:
             return [], 0
-        where: Where = {**window, "kinds": [kind]}
+        where: Sought = {**window, "kinds": [kind]}
         now = self._client.now()
         recalled = self.recall(query, k, BUNDLE, **where)
         found = [(hit, round(weight * hit.score + recency * _recency(hit, now), 6)) for hit in recalled]
         return sorted(found, key=lambda pair: -pair[1]), recalled.damaged
+
+
+def _asked(at: Asked, hours: float | None) -> tuple[Moments, Sought]:
+    """As of when a bundle looks, and what its recalls are asked with."""
+    when: Moments = {}
+    if (as_of := at.get("as_of")) is not None:
+        when["as_of"] = as_of
+    if (valid_at := at.get("valid_at")) is not None:
+        when["valid_at"] = valid_at
+    window = cast("Sought", dict(when))
+    if (near := at.get("near_repository")) is not None:
+        window["near_repository"] = near
+    if hours is not None:
+        window["time_window_hours"] = hours
+    return when, window
 
 
 def _recency(hit: Hit, now: int) -> float:

@@ -170,8 +170,9 @@ def _flags(operation: Operation) -> list[click.Parameter]:
     flags: list[click.Parameter] = [click.Option(["--json", "_json"], is_flag=True, help=JSON_HELP)]
     if _gives(operation) is Recalled:
         flags.append(click.Option(["--why", "_why"], is_flag=True, help="say for each hit why it was found"))
-    if operation.name in PLACED:
-        flags.append(click.Option(["--global", "_global"], is_flag=True, help="of no repository, wherever you are"))
+    if placed := _placed(operation):
+        said = "prefer no repository" if placed == NEAR else "of no repository"
+        flags.append(click.Option(["--global", "_global"], is_flag=True, help=f"{said}, wherever you are"))
     if operation.name in QUESTIONS:
         flags.append(click.Option(["--yes", "_yes"], is_flag=True, help="do not ask"))
     return flags
@@ -186,7 +187,7 @@ def _run(operation: Operation, **given: Any) -> int:
     session: Session = context.obj
     said = {**TYPED.get(operation.name, {}), **options.arguments(context, operation.signature)}
     _check_order(said)
-    placed = PLACED.get(operation.name)
+    placed = _placed(operation)
     if given.get("_global") or {"repository", placed} & said.keys() or not (here := placed and trust.in_git()):
         placed = None
     else:
@@ -217,15 +218,24 @@ def _run(operation: Operation, **given: Any) -> int:
 
 
 def _asked(memory: AgentMemory, operation: Operation, said: dict[str, Any], placed: str | None) -> Any:
-    """What it answers. A server that is older than this refuses `near_repository`, which nobody said and which leaves
-    nothing out: it is asked without it."""
+    """What it answers. A server that is older than this may refuse the repository, which nobody said: it is asked
+    without it."""
     ask = ASKED.get(operation.name) or (lambda memory, said: attrgetter(operation.name)(memory)(**said))
     try:
         return ask(memory, said)
     except InvalidInput as error:
-        if placed != NEAR or error.field != NEAR:
+        if placed is None or error.field != placed:
             raise
-    return ask(memory, {name: value for name, value in said.items() if name != NEAR})
+    return ask(memory, {name: value for name, value in said.items() if name != placed})
+
+
+def _placed(operation: Operation) -> str | None:
+    """The argument that is the repository of the working directory, where nobody says otherwise: of a search, the one
+    that it prefers; of what is written, the one that it belongs to."""
+    if NEAR in operation.signature:
+        return NEAR
+    writes = operation.permission is Permission.WRITE and not operation.erases
+    return "repository" if writes and "repository" in operation.signature else None
 
 
 def _looked(said: dict[str, Any]) -> list[Line]:
@@ -272,8 +282,6 @@ QUESTIONS: dict[str, Callable[[AgentMemory, dict[str, Any]], None]] = {
 """Operations that are confirmed at a terminal. `forget` shows what would go before it asks."""
 
 NEAR = "near_repository"
-PLACED = {"records.add": "repository", "recall": NEAR}
-"""Operations with the argument that is, where nobody says otherwise, the repository of the working directory."""
 
 TYPED: dict[str, dict[str, Any]] = {"semantic.learn_fact": {"source": "user_stated"}}
 """What an argument is where somebody types the command, and leaves it out."""
