@@ -382,3 +382,16 @@ def test_ready_says_what_is_not(rest: TestClient, service: Service, monkeypatch:
     said = is_problem(rest.get("/readyz"), 503, "not_ready")
     assert said["detail"] == "embedder: the embedder is out of reach"
     assert rest.get("/healthz").status_code == 200
+
+
+def test_problems_speak_to_whoever_sends_requests(rest: TestClient) -> None:
+    said = is_problem(rest.get("/v1/records/nosuch"), 404, "not_found")
+    assert said["hint"] == "`GET /v1/records/{id}/history` shows all versions"
+    said = is_problem(rest.get("/v1/records/nosuch/history"), 404, "not_found")
+    assert said["hint"] == "`GET /v1/records` shows what there is"
+    ours = is_problem(rest.post("/v1/call/records.history", json={"id": "nosuch"}), 404, "not_found")
+    assert "`agent-memory list`" in ours["hint"], "our own client shows it at a terminal"
+    said = is_problem(
+        rest.post("/v1/records", json={"text": "x", "valid_from": "2026-01-31T12:00:00"}), 422, "invalid_input"
+    )
+    assert said["detail"].endswith("has no time zone: give it one, such as 2026-01-31T12:00:00Z for UTC")

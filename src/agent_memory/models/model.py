@@ -37,7 +37,7 @@ _PAIRS = [first + second for first in ID_ALPHABET for second in ID_ALPHABET]
 FIXES = {
     "missing": "give it a value",
     "extra_forbidden": "remove it, or check its spelling",
-    "timezone_aware": "give it a time zone, for example datetime.now(timezone.utc)",
+    "timezone_aware": "give it a time zone, such as 2026-01-31T12:00:00Z",
 }
 
 PLAINER = (
@@ -64,7 +64,7 @@ def no_number(value: Any) -> Any:
 def aware_utc(moment: datetime) -> datetime:
     """The same moment in UTC; a naive datetime is refused, since nobody knows when it is."""
     if moment.tzinfo is None:
-        raise ValueError("has no time zone: use an aware datetime such as datetime.now(timezone.utc)")
+        raise ValueError(f"has no time zone: give it one, such as {moment.isoformat()}Z for UTC")
     try:
         return moment.astimezone(UTC)
     except OverflowError:

@@ -21,6 +21,7 @@ from agent_memory.app.operations import TABLE, Operation, Permission
 from agent_memory.interfaces.cli import (
     PROGRAM,
     exits,
+    forgetting,
     ids,
     journal,
     missing,
@@ -99,11 +100,14 @@ def _say_what_there_is() -> None:
 
 
 class Command(click.Command):
-    """A command that says what to do about words too many."""
+    """A command that says what to do about words too many, and about options that it does not have."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         given, ctx.allow_extra_args = list(args), True
-        rest = super().parse_args(ctx, args)
+        try:
+            rest = super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            raise suggest.other_option(error, self, ctx) from None
         if rest and not ctx.resilient_parsing:
             raise _too_many(ctx, rest, given)
         return rest
@@ -267,19 +271,11 @@ def _check_order(said: dict[str, Any]) -> None:
         )
 
 
-def _erasing(memory: AgentMemory, said: dict[str, Any]) -> None:
-    if said.get("dry_run"):
-        return
-    if sys.stdin is None or not sys.stdin.isatty():
-        raise click.UsageError("this erases permanently, and there is no terminal to ask at: pass --yes")
-    click.confirm("Erase it for ever, and what was derived from it alone?", abort=True, err=True)
-
-
 QUESTIONS: dict[str, Callable[[AgentMemory, dict[str, Any]], None]] = {
-    "records.forget": _erasing,
-    "records.forget_where": _erasing,
+    "records.forget": forgetting.confirm,
+    "records.forget_where": forgetting.confirm,
 }
-"""Operations that are confirmed at a terminal. `forget` shows what would go before it asks."""
+"""Operations that are confirmed at a terminal, with the question."""
 
 NEAR = "near_repository"
 
