@@ -107,7 +107,7 @@ def test_replay_says_whether_it_is_the_same_and_what_is_not(here: Any, remembere
     assert here("replay", receipt, "--json").json["identical"] is True
     here("add", "gone soon", "--id", "gone")
     here("forget", "gone", "--yes")
-    assert "1 records were forgotten since" in here("replay", receipt, "--now").out
+    assert "1 record forgotten since" in here("replay", receipt, "--now").out
 
 
 def test_show_and_list(here: Any, remembered: str) -> None:
