@@ -205,13 +205,17 @@ def invalid(what: str, error: ValidationError) -> InvalidInput:
 
 
 def wrong(report: list[tuple[tuple[int | str, ...], str, str]]) -> tuple[str, str, str]:
-    """Of what pydantic found (where, what, which sort): the first wrong field, what is wrong with it, and how to mend
-    it; the others are named there."""
+    """Of what pydantic found (where, what, which sort): the first wrong field, what is wrong with it, and how to fix
+    it; the others are named there. Where one is missing and one is unknown, the name was probably a slip."""
     (where, said, sort), *others = report
+    fix = FIXES.get(sort, "")
+    if sort == "missing" and [sort for _, _, sort in others] == ["extra_forbidden"]:
+        (unknown, _, _), *others = others
+        fix = f"there is no {'.'.join(map(str, unknown))}: did you mean {'.'.join(map(str, where))}?"
     named = [".".join(map(str, other)) for other, _, _ in others]
     if len(named) > MOST_NAMED:
         named[MOST_NAMED:] = ["…"]
-    fixes = [FIXES.get(sort, ""), f"{len(others)} more: {', '.join(named)}" if named else ""]
+    fixes = [fix, f"{len(others)} more: {', '.join(named)}" if named else ""]
     said = said.removeprefix("Value error, ").removeprefix("Input ")
     for theirs, ours in PLAINER:
         said = theirs.sub(ours, said)
