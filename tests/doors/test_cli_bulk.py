@@ -90,6 +90,16 @@ def test_a_terminal_is_shown_the_count_and_asked(terminal: Any, ask: Ask) -> Non
     assert ask("forget", "else", "--dry-run").out == "1 would be forgotten: 1 observation; nothing was erased\n"
 
 
+def test_whatever_erases_asks_the_same_question(terminal: Any, ask: Ask) -> None:
+    for words in (["forget", "turn"], ["records", "forget", "turn"]):
+        no = terminal(*words, typed="n\n")
+        said = ("observation  a turn of it" in no.out, "Erase 1 observation for good" in no.out)
+        assert (no.code, *said) == (130, True, True), no.out
+    no = terminal("records", "forget-where", "--kinds", "plan", typed="n\n")
+    assert (no.code, "Erase 1 plan for good" in no.out) == (130, True)
+    assert len(left()) == 7
+
+
 def test_what_was_derived_counts_once_and_slices_add_up(here: Any, tmp_path: Path) -> None:
     with AgentMemory("default") as memory:
         many = [{"text": f"line {n}", "id": f"n{n:04}", "conversation_id": "long"} for n in range(SLICE + 3)]

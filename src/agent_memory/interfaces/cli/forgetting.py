@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agent_memory.interfaces.cli import completing, whose
+from agent_memory.interfaces.cli import PROGRAM, completing, whose
 from agent_memory.interfaces.cli.session import Session
 
 if TYPE_CHECKING:
@@ -74,7 +74,8 @@ def confirm(memory: AgentMemory, said: dict[str, Any]) -> None:
         return
     if sys.stdin is None or not sys.stdin.isatty():
         raise click.UsageError(
-            "this erases permanently, and there is no terminal to ask at: pass --yes, or look with --dry-run"
+            f"this erases permanently, and there is no terminal to ask at: pass --yes, or see what would go with "
+            f"`{PROGRAM} forget --dry-run`"
         )
     found = _preview(memory, said)
     if found.count:
