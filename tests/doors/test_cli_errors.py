@@ -33,7 +33,7 @@ PORT = "Staging listens on port 5433"
         (["add", "a\udcffb"], 2, "lone surrogate"),
         (["add", "x", "--nosuch", "1"], 2, "there is no option --nosuch"),
         (["add", "x", "--kind", "fact", "--subject", "y"], 2, "agent-memory learn CLAIM --subject"),
-        (["recall", "x", "--repositroy", "y"], 2, "did you mean --repository?"),
+        (["recall", "x", "--repositroy", "y"], 2, "did you mean --repository or --near-repository?"),
         (["rules", "propose", "--text", "x"], 2, "type `agent-memory rules propose RULE`"),
         (["forget", "@last", "--kind", "plan", "--yes"], 2, "--kind cannot be combined with ids"),
         (["forget", "--yes"], 2, "nothing to forget was named"),
