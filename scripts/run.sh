@@ -9,6 +9,15 @@ program=$1 port=$2
 is_port "$port" || { echo "PORT=$port is not a port: use a number from 1 to 65534, such as make run PORT=8005" >&2; exit 2; }
 grpc_port=${3:-$((port + 1))}
 is_port "$grpc_port" || { echo "GRPC_PORT=$grpc_port is not a port: use a number from 1 to 65535" >&2; exit 2; }
+"${program%/*}/python" - "$port" "$grpc_port" <<'EOF' || exit 2
+import socket, sys
+for port in sys.argv[1:]:
+    try:
+        socket.create_server(("127.0.0.1", int(port))).close()
+    except OSError as error:
+        why = error.strerror.partition(" (")[0].lower()
+        sys.exit(f"port {port} cannot be used ({why}): choose another one, such as make run PORT=9005")
+EOF
 
 folder=$(mktemp -d "${TMPDIR:-/tmp}/agent-memory-run-XXXXXX")
 server=

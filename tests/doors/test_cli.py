@@ -30,11 +30,11 @@ def test_an_import_brings_nothing_forgotten_back_unless_asked(here: Any, tmp_pat
     here("forget", "port", "--yes")
     told = here("import", str(file)).out
     assert told == (
-        "read 1 lines: 0 created, 0 updated, 0 unchanged; 1 forgotten before, passed over "
+        "read 1 line: 0 created, 0 updated, 0 unchanged; 1 forgotten before, passed over "
         "(--restore-forgotten stores them)\n"
     )
     assert here("import", str(file), "--json").json["forgotten"] == 1
-    assert here("import", str(file), "--restore-forgotten").out == "read 1 lines: 1 created, 0 updated, 0 unchanged\n"
+    assert here("import", str(file), "--restore-forgotten").out == "read 1 line: 1 created, 0 updated, 0 unchanged\n"
 
 
 @pytest.mark.requirement("P10", "P15")
@@ -107,7 +107,7 @@ def test_replay_says_whether_it_is_the_same_and_what_is_not(here: Any, remembere
     assert here("replay", receipt, "--json").json["identical"] is True
     here("add", "gone soon", "--id", "gone")
     here("forget", "gone", "--yes")
-    assert "1 records were forgotten since" in here("replay", receipt, "--now").out
+    assert "1 record forgotten since" in here("replay", receipt, "--now").out
 
 
 def test_show_and_list(here: Any, remembered: str) -> None:

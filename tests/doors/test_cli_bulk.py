@@ -51,7 +51,7 @@ def left() -> set[str]:
 def test_a_conversation_goes_with_all_that_it_ever_held(ask: Ask) -> None:
     everything = left()
     dry = ask("forget", "--conversation-id", "talk", "--dry-run")
-    assert (dry.code, dry.out) == (0, "4 would be forgotten: 3 observation, 1 plan; nothing was erased\n")
+    assert (dry.code, dry.out) == (0, "4 would be forgotten: 3 observations, 1 plan; nothing was erased\n")
     assert ask("forget", "--conversation-id", "talk", "--dry-run", "--json").json["kinds"] == {
         "observation": 3,
         "plan": 1,
@@ -59,7 +59,7 @@ def test_a_conversation_goes_with_all_that_it_ever_held(ask: Ask) -> None:
     refused = ask("forget", "--conversation-id", "talk")
     assert (refused.code, "--yes" in refused.err, "--dry-run" in refused.err) == (2, True, True)
     assert left() == everything
-    assert ask("forget", "--conversation-id", "talk", "--yes").out == "forgotten: 4 (3 observation, 1 plan)\n"
+    assert ask("forget", "--conversation-id", "talk", "--yes").out == "forgotten: 4 (3 observations, 1 plan)\n"
     assert left() == {"else", "shared", "bobs"}
     assert ask("forget", "--conversation-id", "talk", "--yes").out == "forgotten: 0\n"
     assert ask("verify").code == 0
@@ -83,11 +83,21 @@ def test_neither_nothing_nor_both_can_be_named(ask: Ask) -> None:
 
 def test_a_terminal_is_shown_the_count_and_asked(terminal: Any, ask: Ask) -> None:
     no = terminal("forget", "--conversation-id", "talk", typed="n\n")
-    assert (no.code, "Erase 4 for ever (3 observation, 1 plan)" in no.out) == (130, True)
+    assert (no.code, "Erase 3 observations, 1 plan for good" in no.out) == (130, True)
     assert len(left()) == 7
     assert terminal("forget", "--conversation-id", "talk", typed="y\n").code == 0
     assert len(left()) == 3
     assert ask("forget", "else", "--dry-run").out == "1 would be forgotten: 1 observation; nothing was erased\n"
+
+
+def test_whatever_erases_asks_the_same_question(terminal: Any, ask: Ask) -> None:
+    for words in (["forget", "turn"], ["records", "forget", "turn"]):
+        no = terminal(*words, typed="n\n")
+        said = ("observation  a turn of it" in no.out, "Erase 1 observation for good" in no.out)
+        assert (no.code, *said) == (130, True, True), no.out
+    no = terminal("records", "forget-where", "--kinds", "plan", typed="n\n")
+    assert (no.code, "Erase 1 plan for good" in no.out) == (130, True)
+    assert len(left()) == 7
 
 
 def test_what_was_derived_counts_once_and_slices_add_up(here: Any, tmp_path: Path) -> None:

@@ -31,7 +31,14 @@ PORT = "Staging listens on port 5433"
         (["add", "x", "--payload", "[1]"], 2, "payload"),
         (["add", ""], 2, "text: is empty"),
         (["add", "a\udcffb"], 2, "lone surrogate"),
-        (["add", "x", "--nosuch", "1"], 2, "--nosuch"),
+        (["add", "x", "--nosuch", "1"], 2, "there is no option --nosuch"),
+        (["add", "x", "--kind", "fact", "--subject", "y"], 2, "agent-memory learn CLAIM --subject"),
+        (["recall", "x", "--repositroy", "y"], 2, "did you mean --repository or --near-repository?"),
+        (["rules", "propose", "--text", "x"], 2, "type `agent-memory rules propose RULE`"),
+        (["forget", "@last", "--kind", "plan", "--yes"], 2, "--kind cannot be combined with ids"),
+        (["forget", "--yes"], 2, "nothing to forget was named"),
+        (["show", "01m"], 3, "an id can be cut to its first 4 characters, and no shorter"),
+        (["list", "--repository", "x", "--bogus"], 2, "there is no option --bogus"),
         (["list", "--limit", "0"], 2, "limit: should be 1 or more"),
         (["recall"], 2, "QUERY"),
         (["recall", "x", "--as-of", "2026-13-45"], 2, "is not a moment"),
@@ -138,3 +145,27 @@ def test_a_dotenv_file_may_begin_with_a_mark(here: Any, tmp_path: Path) -> None:
     (tmp_path / "config/.env").write_text("AGENT_MEMORY_USER=ada\n", "utf-8-sig")
     assert here("add", "x", "--id", "x").code == 0
     assert here("show", "x", "--json").json["scope"]["user"] == "ada"
+
+
+def test_a_wrong_option_is_never_answered_with_one_that_help_hides(here: Any) -> None:
+    assert "--tenant" not in here("rules", "propose", "--text", "no pushes on fridays").err
+
+
+def test_a_memory_file_that_cannot_be_read_is_named_with_the_option(here: Any, tmp_path: Path) -> None:
+    file = tmp_path / "memory.jsonl"
+    file.write_text("not json\n")
+    ran = here("import-mcp", str(file))
+    assert (ran.code, f"error: {file}: line 1: not JSON" in ran.err, "--skip-bad" in ran.err) == (2, True, True)
+    assert "skip_bad" not in ran.err and "text:" not in ran.err
+
+
+def test_one_is_one_and_two_are_two(here: Any, tmp_path: Path) -> None:
+    here("add", "The only one")
+    assert here("export", str(tmp_path / "one")).out.startswith("wrote 1 record to ")
+    assert here("import", str(tmp_path / "one")).out.startswith("read 1 line: ")
+    assert here("forget", "--kind", "observation", "--dry-run").out.startswith("1 would be forgotten: 1 observation;")
+    here("add", "Another one")
+    assert "2 observations" in here("forget", "--kind", "observation", "--yes").out
+    lines = [{"type": "entity", "name": "Ada", "entityType": "person", "observations": ["engineer"]}]
+    (tmp_path / "graph").write_text("\n".join(map(json.dumps, lines)))
+    assert here("import-mcp", str(tmp_path / "graph")).out.startswith("took over 1 entity, 1 observation, 0 relations;")

@@ -91,7 +91,7 @@ def test_an_export_at_a_terminal_hides_nothing(terminal: Any, process: Any, tmp_
 def test_a_terminal_gets_colour_and_tables_unless_no_color(terminal: Any, here: Any, remembered: str) -> None:
     coloured = terminal("recall", "which port?", "--why").out
     assert "\x1b[3" in coloured
-    assert "1 of 1 memories" in coloured
+    assert "1 of 1 memory, " in coloured
     assert "\t" not in coloured
     plain = terminal("recall", "which port?", NO_COLOR="1").out
     assert PORT in plain

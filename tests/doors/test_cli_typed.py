@@ -50,24 +50,26 @@ def test_a_server_that_is_older_is_asked_without_it(
     here: Any, serving: Any, one_server: Any, clone: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with serving() as url:
-        monkeypatch.setattr(one_server, "app", older(one_server.app))
+        monkeypatch.setattr(one_server, "app", older(older(one_server.app, NEAR), "repository", "/v1/call/semantic"))
         here("add", "Deploys run from main", "--id", "one", "--store", url)
         ran = here("recall", "deploys", "--json", "--store", url)
         assert [hit["record"]["id"] for hit in ran.json["hits"]] == ["one"]
         said = here("recall", "deploys", "--near-repository", "other", "--store", url)
         assert (said.code, "near_repository" in said.err) == (2, True), "what was asked for is never left out"
+        assert here("learn", "Staging runs PostgreSQL 16", "--store", url).code == 0
+        assert here("learn", "It does", "--repository", "other", "--store", url).code == 2
 
 
-def older(app: Any) -> Any:
-    """The same server, as if it did not know `near_repository`."""
+def older(app: Any, field: str, path: str = "") -> Any:
+    """The same server, as if it did not know a field."""
 
     async def called(scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] != "http":
             await app(scope, receive, send)
             return
         first = await receive()
-        if NEAR.encode() in first["body"]:
-            said = {"code": "invalid_input", "detail": f"{NEAR}: Extra inputs are not permitted", "field": NEAR}
+        if field.encode() in first["body"] and scope["path"].startswith(path):
+            said = {"code": "invalid_input", "detail": f"{field}: Extra inputs are not permitted", "field": field}
             await JSONResponse(said, 422)(scope, receive, send)
             return
         told = iter([first])
@@ -124,3 +126,55 @@ def test_a_recall_prefers_where_you_are_a_little(here: Any, clone: Path) -> None
         here("recall", "deploys", *words, "--json").json["hits"][0]["record"]["id"] for words in ([], ["--global"])
     ]
     assert first == ["here", "elsewhere"], "of equals the newer comes first, unless one is from here"
+
+
+def test_a_fact_belongs_to_the_repository_that_you_are_in_too(here: Any, clone: Path) -> None:
+    said = {
+        (): "git.example/acme/shop",
+        ("--global",): None,
+        ("--repository", "other"): "other",
+    }
+    for number, (words, repository) in enumerate(said.items()):
+        learned = here("learn", f"Staging runs PostgreSQL 1{number}", *words, "--json").json
+        assert (learned["repository"], here("show", learned["id"], "--json").json["repository"]) == (repository,) * 2
+    again = here("learn", "Staging runs PostgreSQL 10", "--global", "--json").json
+    assert again["repository"] == "git.example/acme/shop", "said again, it stays where it belongs"
+
+
+def test_a_fact_can_be_true_since_another_day(here: Any) -> None:
+    about = ("--subject", "staging", "--predicate", "runs")
+    here("learn", "Staging runs PostgreSQL 16", *about, "--valid-from", "2026-01-31T12:00:00Z")
+    here("learn", "Staging runs PostgreSQL 17", *about, "--valid-from", "2026-03-01T00:00:00Z")
+    then = here("list", "--kind", "fact", "--valid-at", "2026-02-15T00:00:00Z", "--json").json
+    assert [one["text"] for one in then] == ["Staging runs PostgreSQL 16"]
+    assert [one["text"] for one in here("list", "--kind", "fact", "--json").json] == ["Staging runs PostgreSQL 17"]
+
+
+def test_a_context_and_a_bundle_prefer_where_you_are_a_little(here: Any, clone: Path) -> None:
+    for name, words in {"red": [], "blue": ["--repository", "other"]}.items():
+        here("learn", f"Deploys run from the {name} branch", *words)
+    for other in ("The coffee machine is on the second floor", "Ada prefers tea"):
+        here("learn", other, "--global")
+    task = "where do deploys run from?"
+    asked = ("context", task, "--min-relevance", "0.5")
+    whole = here(*asked, "--json").json["total_tokens"]
+    first = []
+    for words in ([], ["--global"]):
+        context = here(*asked, "--max-tokens", str(whole - 1), *words, "--json").json
+        bundle = here("remember", "--query", task, *words, "--json").json
+        (kept,) = context["chunks"]
+        assert kept["content"] == bundle["facts"][0]["claim"]
+        first.append(kept["content"].split()[4])
+    assert first == ["red", "blue"], "of equals the newer comes first, unless one is from here"
+
+
+def test_whatever_takes_a_repository_is_told_yours_but_what_erases() -> None:
+    from agent_memory.app.operations import TABLE
+    from agent_memory.interfaces.cli import commands
+
+    told = {
+        name
+        for name, operation in TABLE.items()
+        if "--global" in {flag for param in commands.command("x", operation).params for flag in param.opts}
+    }
+    assert told == {"records.add", "semantic.learn_fact", "recall", "remember", "contexts.assemble"}

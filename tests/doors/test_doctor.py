@@ -169,7 +169,7 @@ def test_another_embedder_and_vectors_that_wait(here: Any, filled: Path, monkeyp
         memory.records.add_many([{"text": "later"}, {"text": "later still"}])
     code, found, named = look(here)
     assert (code, found["vectors"]) == (0, "warn")
-    assert named["vectors"]["detail"] == "2 texts wait for theirs"
+    assert named["vectors"]["detail"] == "2 texts still without one"
     monkeypatch.setenv("AGENT_MEMORY_EMBEDDING_PROVIDER", "ollama")
     monkeypatch.setenv("AGENT_MEMORY_EMBEDDING_URL", "http://127.0.0.1:9")
     code, found, _ = look(here)

@@ -81,7 +81,7 @@ def test_a_pipe_and_json_get_the_answer_alone(process: Any, terminal: Any, lines
     assert process("verify").err == ""
     later = process("import", str(lines), "--later", "--store", "other.db")
     assert later.code == 0 and later.err == (
-        f"note: {MANY} memories wait for their vectors and are found by their words until then; "
+        f"note: {MANY} memories still without a vector, found by words alone until then; "
         "`agent-memory upkeep catch-up` makes them\n"
     )
     assert json.loads(process("upkeep", "catch-up", "--store", "other.db", "--json").out)["vectors"] == MANY

@@ -312,7 +312,7 @@ def test_everything_that_goes_wrong_is_a_problem(rest: TestClient) -> None:
     said = is_problem(rest.post("/v1/records", json={"text": "x", "nonsense": 1}), 422, "invalid_input")
     assert (said["field"], said["hint"]) == ("nonsense", "remove it, or check its spelling")
     said = is_problem(rest.post("/memory/store", json={"content": "x"}), 422, "invalid_input")
-    assert (said["field"], said["hint"]) == ("context", "give it a value; 1 more: content")
+    assert (said["field"], said["hint"]) == ("context", "there is no content: did you mean context?")
     is_problem(rest.get("/v1/records", params={"limit": "many"}), 422, "invalid_input")
     is_problem(rest.get("/v1/records", params={"fields": "{"}), 422, "invalid_input")
     is_problem(rest.post("/v1/records", content=b'{"text": "\\ud800"}', headers=json_type), 422, "invalid_input")
@@ -382,3 +382,18 @@ def test_ready_says_what_is_not(rest: TestClient, service: Service, monkeypatch:
     said = is_problem(rest.get("/readyz"), 503, "not_ready")
     assert said["detail"] == "embedder: the embedder is out of reach"
     assert rest.get("/healthz").status_code == 200
+
+
+def test_problems_speak_to_whoever_sends_requests(rest: TestClient) -> None:
+    said = is_problem(rest.get("/v1/records/nosuch"), 404, "not_found")
+    assert said["hint"] == "`GET /v1/records/{id}/history` shows all versions"
+    said = is_problem(rest.get("/v1/records/nosuch/history"), 404, "not_found")
+    assert said["hint"] == "`GET /v1/records` shows what there is"
+    ours = is_problem(rest.post("/v1/call/records.history", json={"id": "nosuch"}), 404, "not_found")
+    assert "`agent-memory list`" in ours["hint"], "our own client shows it at a terminal"
+    said = is_problem(
+        rest.post("/v1/records", json={"text": "x", "valid_from": "2026-01-31T12:00:00"}), 422, "invalid_input"
+    )
+    assert said["detail"].endswith("has no time zone: give it one, such as 2026-01-31T12:00:00Z for UTC")
+    said = is_problem(rest.post("/v1/rules/proposals", json={"text": "No pushes on Fridays"}), 422, "invalid_input")
+    assert (said["field"], said["hint"]) == ("rule", "there is no text: did you mean rule?")

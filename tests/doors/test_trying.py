@@ -36,6 +36,16 @@ def test_a_command_runs_in_a_store_of_its_own(process: Any, scratch: Path, home:
     assert not home.exists() and list(scratch.iterdir()) == []
 
 
+def test_a_command_of_ours_needs_no_program_before_it(process: Any, scratch: Path, home: Path) -> None:
+    told = process("try", "recall", "why did the deploys time out?", "-k", "1", "--json")
+    assert len(told.json["hits"]) == 1
+    assert process("try", "--empty", "list").code == 6
+    wrong = process("try", "recal", "x")
+    assert (wrong.code, "did you mean `agent-memory try recall`?" in wrong.err) == (2, True)
+    assert "agent-memory try list" in process("try").err
+    assert not home.exists() and list(scratch.iterdir()) == []
+
+
 def test_a_shell_at_a_terminal_and_nobody_in_a_pipe(terminal: Any, process: Any, scratch: Path) -> None:
     shell = scratch.parent / "shell"
     shell.write_text(f"#!/bin/sh\n{' '.join(PROGRAM)} list --kind goal\necho as $AGENT_MEMORY_USER\n")
@@ -59,6 +69,17 @@ def run(*words: str) -> subprocess.CompletedProcess[str]:
 def test_a_port_that_is_none_gets_a_sentence(words: list[str]) -> None:
     told = run(*words).stderr.splitlines()
     assert f"{words[-1]} is not a port: use a number from 1 to 6553" in told[0] and len(told) == 2
+
+
+def test_a_port_that_is_taken_gets_a_sentence_before_the_story(scratch: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken, socket.create_server(("127.0.0.1", 0)) as closed:
+        port, free = (one.getsockname()[1] for one in (taken, closed))
+        closed.close()
+        for ports in ([f"PORT={port}", f"GRPC_PORT={free}"], [f"PORT={free}", f"GRPC_PORT={port}"]):
+            ran = run(*ports)
+            assert f"port {port} cannot be used (address already in use): choose another" in ran.stderr.splitlines()[0]
+            assert ran.stdout == ""
+    assert list(scratch.iterdir()) == []
 
 
 def test_make_run_serves_the_story_that_it_told(scratch: Path, home: Path) -> None:

@@ -7,7 +7,9 @@ from agent_memory.app.namespaces.asking import Moments, Sought, Where
 from agent_memory.app.namespaces.contexts import Bounds
 from agent_memory.app.namespaces.receipts import Access
 from agent_memory.app.namespaces.records import Condition, Fields, Forgotten, Written
+from agent_memory.app.namespaces.retriever import Asked
 from agent_memory.app.namespaces.rules import Begun, Linted
+from agent_memory.app.namespaces.semantic import Standing
 from agent_memory.app.namespaces.sweeping import Swept
 from agent_memory.app.namespaces.upkeep import Verification
 from agent_memory.app.namespaces.vectors import VectorMatch
@@ -253,7 +255,7 @@ class AsyncRetriever:
         include_procedural: bool = ...,
         time_window_hours: float | None = ...,
         weights: dict[str, float] | None = ...,
-        **at: Unpack[Moments],
+        **at: Unpack[Asked],
     ) -> MemoryBundle: ...
     async def retrieve(self, query: str, user_id: str | None = ..., top_k: int = ..., **how: Any) -> MemoryBundle: ...
 
@@ -301,6 +303,7 @@ class AsyncSemantic:
         source_turn_id: str | None = ...,
         subject: str | None = ...,
         predicate: str | None = ...,
+        **standing: Unpack[Standing],
     ) -> Fact: ...
     async def store_fact(self, fact: Fact) -> Fact: ...
     async def upsert_entity(self, entity: Entity) -> Entity: ...
@@ -410,6 +413,7 @@ class AsyncAgentMemory:
         source_turn_id: str | None = ...,
         subject: str | None = ...,
         predicate: str | None = ...,
+        **standing: Unpack[Standing],
     ) -> Fact: ...
     async def recall(
         self,
@@ -439,7 +443,7 @@ class AsyncAgentMemory:
         include_procedural: bool = ...,
         time_window_hours: float | None = ...,
         weights: dict[str, float] | None = ...,
-        **at: Unpack[Moments],
+        **at: Unpack[Asked],
     ) -> MemoryBundle: ...
     async def set_working_context(self, key: str, value: Any, ttl_seconds: float = ...) -> None: ...
     async def store_turn(self, turn: Turn) -> Turn: ...

@@ -12,7 +12,7 @@ from urllib.parse import quote
 from agent_memory.app.check import Check, State
 from agent_memory.engines.sqlite import schema, scrub
 from agent_memory.models.moment import from_micros, to_micros
-from agent_memory.models.size import sized
+from agent_memory.models.size import counted, sized
 from agent_memory.ports.embedder import Space
 
 CLOCK_SLACK = timedelta(minutes=1)
@@ -132,7 +132,9 @@ def _vectors(connection: sqlite3.Connection, space: Space | None) -> Iterator[Ch
         yield Check("space", State.OK, stored.fingerprint)
     pending: int = connection.execute("select count(*) from pending where space = ?", (number,)).fetchone()[0]
     if pending:
-        yield Check("vectors", State.WARN, f"{pending} texts wait for theirs", "`agent-memory rebuild` makes them")
+        yield Check(
+            "vectors", State.WARN, f"{counted(pending, 'text')} still without one", "`agent-memory rebuild` makes them"
+        )
     else:
         yield Check("vectors", State.OK, "none pending")
 

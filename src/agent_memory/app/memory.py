@@ -30,6 +30,8 @@ from agent_memory.app.namespaces import (
 from agent_memory.app.namespaces.asking import Moments, Sought
 from agent_memory.app.namespaces.contexts import Bounds
 from agent_memory.app.namespaces.embedder import Embedder as TextEmbedder
+from agent_memory.app.namespaces.retriever import Asked
+from agent_memory.app.namespaces.semantic import Standing
 from agent_memory.app.operations import Operation
 from agent_memory.app.workplace import Workplace
 from agent_memory.core.working.desk import LIST_SECONDS
@@ -158,9 +160,12 @@ class AgentMemory:
         source_turn_id: str | None = None,
         subject: str | None = None,
         predicate: str | None = None,
+        **standing: Unpack[Standing],
     ) -> Fact:
         """Store a claim. With a subject and a predicate it supersedes the claim before it."""
-        return self.semantic.learn_fact(claim, source, confidence, entity_ids, source_turn_id, subject, predicate)
+        return self.semantic.learn_fact(
+            claim, source, confidence, entity_ids, source_turn_id, subject, predicate, **standing
+        )
 
     def upsert_entity(self, entity: Entity) -> Entity:
         """Store or update an entity; gives it with the stored id."""
@@ -205,7 +210,7 @@ class AgentMemory:
         include_procedural: bool = True,
         time_window_hours: float | None = None,
         weights: dict[str, float] | None = None,
-        **at: Unpack[Moments],
+        **at: Unpack[Asked],
     ) -> MemoryBundle:
         """What is known that helps with this, grouped and ready for a prompt."""
         return self.retriever.remember(

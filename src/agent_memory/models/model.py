@@ -37,7 +37,7 @@ _PAIRS = [first + second for first in ID_ALPHABET for second in ID_ALPHABET]
 FIXES = {
     "missing": "give it a value",
     "extra_forbidden": "remove it, or check its spelling",
-    "timezone_aware": "give it a time zone, for example datetime.now(timezone.utc)",
+    "timezone_aware": "give it a time zone, such as 2026-01-31T12:00:00Z",
 }
 
 PLAINER = (
@@ -64,7 +64,7 @@ def no_number(value: Any) -> Any:
 def aware_utc(moment: datetime) -> datetime:
     """The same moment in UTC; a naive datetime is refused, since nobody knows when it is."""
     if moment.tzinfo is None:
-        raise ValueError("has no time zone: use an aware datetime such as datetime.now(timezone.utc)")
+        raise ValueError(f"has no time zone: give it one, such as {moment.isoformat()}Z for UTC")
     try:
         return moment.astimezone(UTC)
     except OverflowError:
@@ -205,13 +205,17 @@ def invalid(what: str, error: ValidationError) -> InvalidInput:
 
 
 def wrong(report: list[tuple[tuple[int | str, ...], str, str]]) -> tuple[str, str, str]:
-    """Of what pydantic found (where, what, which sort): the first wrong field, what is wrong with it, and how to mend
-    it; the others are named there."""
+    """Of what pydantic found (where, what, which sort): the first wrong field, what is wrong with it, and how to fix
+    it; the others are named there. Where one is missing and one is unknown, the name was probably a slip."""
     (where, said, sort), *others = report
+    fix = FIXES.get(sort, "")
+    if sort == "missing" and [sort for _, _, sort in others] == ["extra_forbidden"]:
+        (unknown, _, _), *others = others
+        fix = f"there is no {'.'.join(map(str, unknown))}: did you mean {'.'.join(map(str, where))}?"
     named = [".".join(map(str, other)) for other, _, _ in others]
     if len(named) > MOST_NAMED:
         named[MOST_NAMED:] = ["…"]
-    fixes = [FIXES.get(sort, ""), f"{len(others)} more: {', '.join(named)}" if named else ""]
+    fixes = [fix, f"{len(others)} more: {', '.join(named)}" if named else ""]
     said = said.removeprefix("Value error, ").removeprefix("Input ")
     for theirs, ours in PLAINER:
         said = theirs.sub(ours, said)

@@ -1,4 +1,4 @@
-"""Numbers of bytes as people read them."""
+"""Numbers as people read them: of bytes, and of things."""
 
 from __future__ import annotations
 
@@ -10,3 +10,8 @@ def sized(number: float) -> str:
             return f"{number:.0f} {unit}"
         number /= 1024
     return f"{number:.1f} GB"
+
+
+def counted(number: int, one: str, many: str | None = None) -> str:
+    """`1 record`, `2 records`; `many` where it is not made by an s."""
+    return f"{number} {one if number == 1 else many or one + 's'}"

@@ -24,7 +24,7 @@ def written(tmp_path: Path, *lines: object) -> str:
 def test_the_file_is_taken_over_once(here: Any, tmp_path: Path) -> None:
     file = written(tmp_path, *LINES, "", LINES[2])
     ran = here("import-mcp", file, "--user", "ada")
-    assert (ran.code, ran.out) == (0, "took over 2 entities, 2 observations, 1 relations; 0 were known\n")
+    assert (ran.code, ran.out) == (0, "took over 2 entities, 2 observations, 1 relation; 0 already known\n")
     again = here("import-mcp", file, "--user", "ada", "--json").json
     assert again == {"entities": 0, "observations": 0, "relations": 0, "known": 5, "bad": []}
     with AgentMemory("ada") as memory:
@@ -72,7 +72,7 @@ def test_nothing_in_the_file_is_lost(here: Any, tmp_path: Path) -> None:
     ]
     file = written(tmp_path, *lines)
     ran = here("import-mcp", file, "--user", "ada")
-    assert (ran.code, ran.out) == (0, "took over 3 entities, 5 observations, 2 relations; 0 were known\n")
+    assert (ran.code, ran.out) == (0, "took over 3 entities, 5 observations, 2 relations; 0 already known\n")
     with AgentMemory("ada") as memory:
         graph = memory.graph.read()
         assert [(one.name, one.entity_type, one.observations) for one in graph.entities] == [

@@ -38,10 +38,14 @@ class Where(Moments, total=False):
     fields: dict[str, Any]
 
 
-class Sought(Where, total=False):
-    """The same for a recall. What belongs to `near_repository` counts a little more; nothing is left out for it."""
+class Nearby(TypedDict, total=False):
+    """Where the caller works: what belongs to `near_repository` counts a little more; nothing is left out for it."""
 
     near_repository: Name
+
+
+class Sought(Where, Nearby, total=False):
+    """Which records a recall considers, and where it is asked."""
 
 
 def asked(

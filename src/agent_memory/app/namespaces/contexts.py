@@ -8,7 +8,7 @@ from typing import Any, Unpack
 from agent_memory.app import registry
 from agent_memory.app.fitting import fitting
 from agent_memory.app.following import folder_here
-from agent_memory.app.namespaces.asking import Moments, Where, asked, chosen_recipe
+from agent_memory.app.namespaces.asking import Moments, Nearby, Where, asked, chosen_recipe
 from agent_memory.app.operations import Namespace, operation
 from agent_memory.app.trust import Repository, book
 from agent_memory.core.context import gather
@@ -31,9 +31,10 @@ MOST_PREFERENCES = 200
 MOST_GOALS = 20
 
 
-class Bounds(Moments, total=False):
-    """What a context may hold, beside its tokens. `repository` and `conversation_id` choose among what is recalled;
-    `kinds` also among preferences, goals and what pages say beside their rules."""
+class Bounds(Moments, Nearby, total=False):
+    """What a context may hold beside its tokens, as of when, and where it is asked for. `repository` and
+    `conversation_id` choose among what is recalled; `kinds` also among preferences, goals and what pages say beside
+    their rules."""
 
     kinds: list[Name]
     repository: Name
@@ -64,7 +65,7 @@ class Contexts(Namespace):
         `kinds`, `repository` and `conversation_id` leave out what is of another.
         At most three turns of one conversation, unless `per_conversation` says otherwise (0: all). Without
         `ids` the text is shorter, and the `chunks` still have them. `left_out` says what was considered, and
-        why it is not there.
+        why it is not there. What belongs to `near_repository`, where the caller works, counts a little more.
         """
         started = time.perf_counter()
         limits = _limits(max_tokens, counter, format, bounds)
@@ -103,7 +104,8 @@ class Contexts(Namespace):
             where["conversation_id"] = conversation
         view, chosen = asked(self._client, where, bounds)
         recipe = chosen_recipe(self._client, CONTEXT)
-        return Question(task, view, chosen, CANDIDATES, recipe, as_of=bounds.get("as_of"))
+        near = bounds.get("near_repository")
+        return Question(task, view, chosen, CANDIDATES, recipe, as_of=bounds.get("as_of"), near=near)
 
     def _pages(self, task: str, tiers: tuple[Tier, ...], at: Bounds) -> tuple[list[Candidate], str | None]:
         """What the pages say that hold here now, and the repository that is not trusted, if they are of one."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Unpack
 
 from agent_memory.app.config import read_recipes
-from agent_memory.app.namespaces.asking import Moments, Sought, Where, asked, chosen_recipe, own_user
+from agent_memory.app.namespaces.asking import Moments, Nearby, Sought, Where, asked, chosen_recipe, own_user
 from agent_memory.app.operations import Namespace, Operation, operation
 from agent_memory.core.recall.bundle import GROUPS, bundle
 from agent_memory.core.recall.recall import recall
@@ -19,6 +19,10 @@ from agent_memory.models.recipe import BUNDLE, Listed, Recipe
 
 if TYPE_CHECKING:
     from agent_memory.app.client import Client
+
+
+class Asked(Moments, Nearby, total=False):
+    """As of when, and from where, a bundle is asked for."""
 
 
 class Retriever(Namespace):
@@ -65,22 +69,24 @@ class Retriever(Namespace):
         include_procedural: bool = True,
         time_window_hours: float | None = None,
         weights: dict[str, float] | None = None,
-        **at: Unpack[Moments],
+        **at: Unpack[Asked],
     ) -> MemoryBundle:
         """What is known that helps with this: turns, facts, entities, strategies, goals and the user.
 
         `weights` scale the groups of this bundle: those that are not named are as `retriever.weights` has them.
+        `near_repository` is the repository that the caller works in: what belongs to it counts a little more.
         """
         client = self._client
         window: Where = {} if time_window_hours is None else {"time_window_hours": time_window_hours}
         view, where = asked(client, window, at)
-        question = Question(query, view, where, top_k, chosen_recipe(client, BUNDLE), as_of=at.get("as_of"))
+        as_of, near = at.get("as_of"), at.get("near_repository")
+        question = Question(query, view, where, top_k, chosen_recipe(client, BUNDLE), as_of=as_of, near=near)
         included = {"turn": include_episodic, "strategy": include_procedural}
         kinds = [kind for kind in GROUPS if included.get(kind, include_semantic)]
         made = bundle(
             client.runtime.recalling, client.runtime.store.records, question, kinds, self._scale(weights or {})
         )
-        return made.model_copy(update=dict(at))
+        return made.model_copy(update={"as_of": as_of, "valid_at": at.get("valid_at")})
 
     def retrieve(self, query: str, user_id: str | None = None, top_k: int = 10, **how: Any) -> MemoryBundle:
         """The same as `remember`, whose other arguments it takes too; `user_id` is the client's own."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Unpack
+from typing import Any, TypedDict, Unpack
 
 from agent_memory.app.namespaces.asking import Moments, Where, asked
 from agent_memory.app.operations import Namespace, Permission, operation
@@ -17,11 +17,18 @@ from agent_memory.models.errors import InvalidInput, NotFound
 from agent_memory.models.kinds.kind import joined_key
 from agent_memory.models.kinds.knowledge import Entity, Fact, FactPayload, FactSource, fact_key
 from agent_memory.models.limits import Depth
-from agent_memory.models.model import Unit
+from agent_memory.models.model import Moment, Name, Unit
 from agent_memory.models.moment import maybe_moment, to_micros
 from agent_memory.models.recipe import MEANING
 from agent_memory.models.record import Link, Record
 from agent_memory.ports.changes import DERIVED_FROM, Expect
+
+
+class Standing(TypedDict, total=False):
+    """Since when a claim is true, if not since now, and the repository it belongs to."""
+
+    valid_from: Moment
+    repository: Name
 
 
 class Semantic(Namespace):
@@ -57,10 +64,12 @@ class Semantic(Namespace):
         source_turn_id: str | None = None,
         subject: str | None = None,
         predicate: str | None = None,
+        **standing: Unpack[Standing],
     ) -> Fact:
         """Remember a claim. With a subject and a predicate it supersedes the claim before it.
 
         "Ada works from Lisbon", subject "Ada", predicate "works from": what she did before stays true for its time.
+        `valid_from` says since when, if not since now.
         """
         fact = Fact(
             claim=claim,
@@ -70,7 +79,8 @@ class Semantic(Namespace):
             source_turn_id=source_turn_id,
             subject=subject,
             predicate=predicate,
-            created_at=self._client.clock.now(),
+            created_at=standing.get("valid_from") or self._client.clock.now(),
+            repository=standing.get("repository"),
         )
         return self._store(fact)
 
@@ -194,6 +204,7 @@ class Semantic(Namespace):
             view, records = self._client.view(), self._client.runtime.store.records
             there = {record.id for record in records.get(view, [*before.entity_ids, before.source_turn_id or ""])}
             known = [id for id in before.entity_ids if id in there]
+            kept["repository"] = new.repository or before.repository
             kept["entity_ids"] = list(dict.fromkeys([*known, *new.entity_ids]))
             kept["source_turn_id"] = new.source_turn_id or (
                 before.source_turn_id if before.source_turn_id in there else None

@@ -14,13 +14,13 @@ ERRORS = MappingProxyType(
         "bad-pattern": "a code span cannot be a pattern",
         "bad-severity": "a severity is deny, warn, require or advise",
         "bad-value": "a value is not in the form that its key wants",
-        "duplicate-id": "two rules of a page, or of pages side by side, have one id",
+        "duplicate-id": "two rules on a page, or on pages side by side, have the same id",
         "empty-rule": "a rule says nothing",
         "front-matter": "the front matter cannot be read",
         "git-config": "`git config` names a key that a page may not set",
         "missing-colon": "a key has no colon after it",
         "no-condition": "a rule with `require` does not say what it requires",
-        "no-subject": "a condition or an exception stands without the thing it is about",
+        "no-subject": "a condition or an exception without the thing it is about",
         "no-value": "a key has no value in a code span",
         "too-long": "a paragraph of a rule is too long to be read",
         "two-subjects": "a rule is about two things",
@@ -31,18 +31,18 @@ ERRORS = MappingProxyType(
 )
 WARNINGS = MappingProxyType(
     {
-        "control-characters": "the page holds characters that no text holds",
-        "key-spelling": "a key is understood, and spelled otherwise",
-        "loosened": "a rule takes the place of a stricter one that is farther away",
+        "control-characters": "the page has characters that do not belong in a text",
+        "key-spelling": "a key is understood, but spelled differently",
+        "loosened": "a rule replaces a stricter one from farther away",
         "made-id": "a rule has no id: one was made from its words",
         "no-check": "a rule with deny, warn or require that no machine can check",
         "nested-deeply": "a list is nested too deeply to be read",
         "section-name": "a heading is nearly one that means something",
-        "severity-case": "a severity is written in small letters",
+        "severity-case": "a severity is not in lower case",
         "skill-form": "a skill has no name or no description",
-        "stray-rule": "a rule stands outside the section Rules, and is not read",
+        "stray-rule": "a rule is outside the section Rules, and is not read",
         "stray-text": "text beside the code spans of a value means nothing",
-        "unused-check": "a check under `advise` is never asked",
+        "unused-check": "a check under `advise` is never used",
     }
 )
 FIXABLE = frozenset({"bad-id", "key-spelling", "made-id", "severity-case"})

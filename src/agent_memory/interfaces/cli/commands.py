@@ -21,6 +21,7 @@ from agent_memory.app.operations import TABLE, Operation, Permission
 from agent_memory.interfaces.cli import (
     PROGRAM,
     exits,
+    forgetting,
     ids,
     journal,
     missing,
@@ -99,11 +100,14 @@ def _say_what_there_is() -> None:
 
 
 class Command(click.Command):
-    """A command that says what to do about words too many."""
+    """A command that says what to do about words too many, and about options that it does not have."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         given, ctx.allow_extra_args = list(args), True
-        rest = super().parse_args(ctx, args)
+        try:
+            rest = super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            raise suggest.other_option(error, self, ctx) from None
         if rest and not ctx.resilient_parsing:
             raise _too_many(ctx, rest, given)
         return rest
@@ -170,8 +174,9 @@ def _flags(operation: Operation) -> list[click.Parameter]:
     flags: list[click.Parameter] = [click.Option(["--json", "_json"], is_flag=True, help=JSON_HELP)]
     if _gives(operation) is Recalled:
         flags.append(click.Option(["--why", "_why"], is_flag=True, help="say for each hit why it was found"))
-    if operation.name in PLACED:
-        flags.append(click.Option(["--global", "_global"], is_flag=True, help="of no repository, wherever you are"))
+    if placed := _placed(operation):
+        said = "prefer no repository" if placed == NEAR else "of no repository"
+        flags.append(click.Option(["--global", "_global"], is_flag=True, help=f"{said}, wherever you are"))
     if operation.name in QUESTIONS:
         flags.append(click.Option(["--yes", "_yes"], is_flag=True, help="do not ask"))
     return flags
@@ -186,7 +191,7 @@ def _run(operation: Operation, **given: Any) -> int:
     session: Session = context.obj
     said = {**TYPED.get(operation.name, {}), **options.arguments(context, operation.signature)}
     _check_order(said)
-    placed = PLACED.get(operation.name)
+    placed = _placed(operation)
     if given.get("_global") or {"repository", placed} & said.keys() or not (here := placed and trust.in_git()):
         placed = None
     else:
@@ -218,15 +223,24 @@ def _run(operation: Operation, **given: Any) -> int:
 
 
 def _asked(memory: AgentMemory, operation: Operation, said: dict[str, Any], placed: str | None) -> Any:
-    """What it answers. A server that is older than this refuses `near_repository`, which nobody said and which leaves
-    nothing out: it is asked without it."""
+    """What it answers. A server that is older than this may refuse the repository, which nobody said: it is asked
+    without it."""
     ask = ASKED.get(operation.name) or (lambda memory, said: attrgetter(operation.name)(memory)(**said))
     try:
         return ask(memory, said)
     except InvalidInput as error:
-        if placed != NEAR or error.field != NEAR:
+        if placed is None or error.field != placed:
             raise
-    return ask(memory, {name: value for name, value in said.items() if name != NEAR})
+    return ask(memory, {name: value for name, value in said.items() if name != placed})
+
+
+def _placed(operation: Operation) -> str | None:
+    """The argument that is the repository of the working directory, where nobody says otherwise: of a search, the one
+    that it prefers; of what is written, the one that it belongs to."""
+    if NEAR in operation.signature:
+        return NEAR
+    writes = operation.permission is Permission.WRITE and not operation.erases
+    return "repository" if writes and "repository" in operation.signature else None
 
 
 def _looked(said: dict[str, Any]) -> list[Line]:
@@ -257,26 +271,16 @@ def _check_order(said: dict[str, Any]) -> None:
         )
 
 
-def _erasing(memory: AgentMemory, said: dict[str, Any]) -> None:
-    if said.get("dry_run"):
-        return
-    if sys.stdin is None or not sys.stdin.isatty():
-        raise click.UsageError("this erases permanently, and there is no terminal to ask at: pass --yes")
-    click.confirm("Erase it for ever, and what was derived from it alone?", abort=True, err=True)
-
-
 QUESTIONS: dict[str, Callable[[AgentMemory, dict[str, Any]], None]] = {
-    "records.forget": _erasing,
-    "records.forget_where": _erasing,
+    "records.forget": forgetting.confirm,
+    "records.forget_where": forgetting.confirm,
 }
-"""Operations that are confirmed at a terminal. `forget` shows what would go before it asks."""
+"""Operations that are confirmed at a terminal, with the question."""
 
 LOOKED = {"valid_at": "what held at", "as_of": "what was known at"}
 """The moments at which a read looks."""
 
 NEAR = "near_repository"
-PLACED = {"records.add": "repository", "recall": NEAR}
-"""Operations with the argument that is, where nobody says otherwise, the repository of the working directory."""
 
 TYPED: dict[str, dict[str, Any]] = {"semantic.learn_fact": {"source": "user_stated"}}
 """What an argument is where somebody types the command, and leaves it out."""

@@ -6,7 +6,9 @@ from collections.abc import Mapping
 
 from agent_memory.app.namespaces.records import Forgotten
 from agent_memory.app.namespaces.sweeping import Swept
+from agent_memory.app.registry import installed_kinds
 from agent_memory.interfaces.cli.blocks import Block, Line
+from agent_memory.models.size import counted
 
 
 def forgotten(one: Forgotten) -> list[Block]:
@@ -17,13 +19,15 @@ def swept(one: Swept) -> list[Block]:
     if one.dry_run:
         kinds = f": {by_kind(one.kinds)}; nothing was erased" if one.count else ""
         return [Line(f"{one.count} would be forgotten{kinds}", "yellow" if one.count else "")]
-    with_them = f", and {one.derived} that were derived from them alone" if one.derived else ""
+    with_them = f", and {one.derived} derived from nothing else" if one.derived else ""
     kinds = f" ({by_kind(one.kinds)})" if one.count else ""
     return _scrubbed(f"forgotten: {one.count}{kinds}{with_them}", done=one.scrubbed)
 
 
 def by_kind(kinds: Mapping[str, int]) -> str:
-    return ", ".join(f"{number} {kind}" for kind, number in kinds.items())
+    known = installed_kinds()
+    plurals = {kind: known[kind].plural.replace("_", " ") if kind in known else None for kind in kinds}
+    return ", ".join(counted(number, kind.replace("_", " "), plurals[kind]) for kind, number in kinds.items())
 
 
 def _scrubbed(said: str, *, done: bool) -> list[Block]:

@@ -35,7 +35,7 @@ EXAMPLES: Mapping[str, str] = MappingProxyType(
         "serve": "serve --port 8005",
         "show": "show staging-port --as-of now",
         "stats": "stats",
-        "try": "try agent-memory recall 'why did the deploys time out?'",
+        "try": "try recall 'why did the deploys time out?'",
         "verify": "verify",
         "whoami": "whoami",
         "keys create": "keys create dashboard --permissions read --expires-days 30",

@@ -35,6 +35,7 @@ def command(session: Session, file: str, _json: bool) -> int:
     from agent_memory.interfaces.cli import exits, output, progress
     from agent_memory.interfaces.cli.blocks import Line
     from agent_memory.models.errors import InvalidInput
+    from agent_memory.models.size import counted
 
     in_json, out = session.json or _json, sys.stdout.buffer
     with session.memory() as memory, progress.shown(in_json=in_json or file == "-"):
@@ -47,7 +48,8 @@ def command(session: Session, file: str, _json: bool) -> int:
             why = f"{file}: cannot be written: {error.strerror}"
             raise InvalidInput(why, hint="name another file", field="file") from error
     if file != "-":
-        output.write_json({"records": count}) if in_json else output.write([Line(f"wrote {count} records to {file}")])
+        wrote = Line(f"wrote {counted(count, 'record')} to {file}")
+        output.write_json({"records": count}) if in_json else output.write([wrote])
     return exits.OK
 
 

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import sys
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from agent_memory.interfaces.cli import completing, whose
+from agent_memory.interfaces.cli import PROGRAM, completing, whose
 from agent_memory.interfaces.cli.session import Session
 
 if TYPE_CHECKING:
     from agent_memory.app.memory import AgentMemory
+    from agent_memory.app.namespaces.sweeping import Swept
 
-ASKED = "and what was derived from it alone?"
-WHERE = ("conversation_id", "kinds", "repository")
+OPTIONS = MappingProxyType({"conversation_id": "--conversation-id", "kinds": "--kind", "repository": "--repository"})
+WHERE = tuple(OPTIONS)
 
 
 @whose.anywhere
@@ -34,22 +36,28 @@ def command(session: Session, /, **given: Any) -> int:
     IDS are ids, or how they begin, or @last. Instead of them, --conversation-id, --kind and --repository choose all
     records of yours to which everything that is given applies, archived ones included.
     """
-    from agent_memory.interfaces.cli import exits, ids, output
+    from agent_memory.interfaces.cli import exits, ids, missing, output
     from agent_memory.interfaces.cli.present import PRESENTERS
+    from agent_memory.models.errors import NotFound
 
     where = {name: given[name] for name in WHERE if given[name]}
-    if bool(where) is bool(given["ids"]):
-        raise click.UsageError("name ids, or say which by --conversation-id, --kind or --repository")
-    if not given["yes"] and not given["dry_run"] and (sys.stdin is None or not sys.stdin.isatty()):
+    choice = "--conversation-id, --kind or --repository"
+    if where and given["ids"]:
         raise click.UsageError(
-            "this erases permanently, and there is no terminal to ask at: pass --yes, or look with --dry-run"
+            f"{' and '.join(OPTIONS[name] for name in where)} cannot be combined with ids: "
+            f"name the records, or choose all of them by {choice}"
         )
+    if not where and not given["ids"]:
+        raise click.UsageError(f"nothing to forget was named: give ids, or choose by {choice}")
     with session.memory() as memory:
-        if where:
-            result = _sweep(memory, {**where, "kinds": list(given["kinds"]) or None}, given)
-        else:
-            named = ids.resolved(memory, "records.forget", {"ids": list(given["ids"])})["ids"]
-            result = _named(memory, named, given)
+        said: dict[str, Any] = (
+            {**where, "kinds": list(given["kinds"]) or None} if where else {"ids": list(given["ids"])}
+        )
+        try:
+            said = ids.resolved(memory, "records.forget", said)
+            result = _forget(memory, said, given)
+        except NotFound as error:
+            raise missing.explained(error, memory, said) from error
     if session.json or given["_json"]:
         output.write_json(result)
     else:
@@ -57,34 +65,46 @@ def command(session: Session, /, **given: Any) -> int:
     return exits.OK
 
 
-def _sweep(memory: AgentMemory, where: dict[str, Any], given: dict[str, Any]) -> Any:
-    from agent_memory.interfaces.cli import progress
+def confirm(memory: AgentMemory, said: dict[str, Any]) -> None:
+    """The one question before something is erased. What would go is shown first; where nobody can be asked, the answer
+    must have been given with the command."""
     from agent_memory.interfaces.cli.erasures import by_kind
 
-    if given["dry_run"] or not given["yes"]:
-        found = memory.records.forget_where(**where, dry_run=True)
-        if given["dry_run"] or not found.count:
-            return found
-        click.confirm(f"Erase {found.count} for ever ({by_kind(found.kinds)}), {ASKED}", abort=True, err=True)
+    if said.get("dry_run"):
+        return
+    if sys.stdin is None or not sys.stdin.isatty():
+        raise click.UsageError(
+            f"this erases permanently, and there is no terminal to ask at: pass --yes, or see what would go with "
+            f"`{PROGRAM} forget --dry-run`"
+        )
+    found = _preview(memory, said)
+    if found.count:
+        question = f"Erase {by_kind(found.kinds)} for good, with whatever was derived from nothing else?"
+        click.confirm(question, abort=True, err=True)
+
+
+def _forget(memory: AgentMemory, said: dict[str, Any], given: dict[str, Any]) -> Any:
+    from agent_memory.interfaces.cli import progress
+
+    if given["dry_run"]:
+        return _preview(memory, said)
+    if not given["yes"]:
+        confirm(memory, said)
+    forget = memory.records.forget if "ids" in said else memory.records.forget_where
     with progress.shown(in_json=given["_json"]):
-        return memory.records.forget_where(**where, reason=given["reason"])
+        return forget(**said, reason=given["reason"])
 
 
-def _named(memory: AgentMemory, ids: list[str], given: dict[str, Any]) -> Any:
+def _preview(memory: AgentMemory, said: dict[str, Any]) -> Swept:
+    """What would go: one by one if they were named, otherwise as a count."""
     from agent_memory.app.namespaces.sweeping import Swept
-    from agent_memory.interfaces.cli import missing
     from agent_memory.interfaces.cli.cleaning import cut, one_line
-    from agent_memory.models.errors import NotFound
 
-    try:
-        if given["dry_run"] or not given["yes"]:
-            last = [memory.records.history(id)[-1] for id in ids]
-            for one in last:
-                click.echo(f"  {one.kind}  {cut(one_line(one.text), 100)}", err=True)
-            if given["dry_run"]:
-                kinds = sorted(one.kind for one in last)
-                return Swept(count=len(last), kinds={kind: kinds.count(kind) for kind in kinds}, dry_run=True)
-            click.confirm(f"Erase {len(ids)} for ever, {ASKED}", abort=True, err=True)
-        return memory.records.forget(ids, given["reason"])
-    except NotFound as error:
-        raise missing.explained(error, memory, {"ids": ids}) from error
+    if "ids" not in said:
+        chosen = {name: said.get(name) for name in WHERE}
+        return memory.records.forget_where(**chosen, dry_run=True)
+    last = [memory.records.history(id)[-1] for id in said["ids"]]
+    for one in last:
+        click.echo(f"  {one.kind}  {cut(one_line(one.text), 100)}", err=True)
+    kinds = sorted(one.kind for one in last)
+    return Swept(count=len(last), kinds={kind: kinds.count(kind) for kind in kinds}, dry_run=True)

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from agent_memory.interfaces.cli import whose
 from agent_memory.interfaces.cli.session import Session
+
+if TYPE_CHECKING:
+    from agent_memory.app.memory import AgentMemory
+    from agent_memory.models.graph import Imported
 
 
 @whose.anywhere
@@ -26,21 +31,41 @@ def command(session: Session, file: str, skip_bad: bool, later: bool, _json: boo
     from agent_memory.interfaces.cli import exits, output, progress, vectors
     from agent_memory.interfaces.cli.blocks import Block, Line
     from agent_memory.models.errors import InvalidInput
+    from agent_memory.models.size import counted
 
     try:
         data = sys.stdin.buffer.read() if file == "-" else Path(file).expanduser().read_bytes()
     except OSError as error:
         raise InvalidInput(f"{file}: cannot be read: {error.strerror}", hint="check the path", field="file") from error
     with session.memory(creates=True) as memory, progress.shown(in_json=session.json or _json):
-        taken = memory.graph.load(data.decode("utf-8", errors="replace"), skip_bad)
+        taken = _loaded(memory, file, data.decode("utf-8", errors="replace"), skip_bad)
         left, waiting = vectors.finished(memory, later=later)
     if session.json or _json:
         output.write_json(taken)
         return exits.OK
-    counts = f"{taken.entities} entities, {taken.observations} observations, {taken.relations} relations"
-    lines: list[Block] = [Line(f"took over {counts}; {taken.known} were known")]
+    counts = ", ".join(
+        (
+            counted(taken.entities, "entity", "entities"),
+            counted(taken.observations, "observation"),
+            counted(taken.relations, "relation"),
+        )
+    )
+    lines: list[Block] = [Line(f"took over {counts}; {taken.known} already known")]
     lines += [Line(f"left out {one}", "yellow") for one in taken.bad]
     output.write(lines)
     if left:
         output.write_error("note:", waiting, "yellow")
     return exits.OK
+
+
+def _loaded(memory: AgentMemory, file: str, text: str, skip_bad: bool) -> Imported:
+    """What is wrong is told of the file and by the option, which is what somebody here can change."""
+    from agent_memory.models.errors import InvalidInput
+
+    try:
+        return memory.graph.load(text, skip_bad)
+    except InvalidInput as error:
+        if error.field != "text":
+            raise
+        said = f"{'standard input' if file == '-' else file}: {error.message.removeprefix('text: ')}"
+        raise InvalidInput(said, hint=error.hint.replace("skip_bad", "--skip-bad"), field="file") from error

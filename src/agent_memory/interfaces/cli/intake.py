@@ -37,6 +37,7 @@ def command(session: Session, file: str, restore_forgotten: bool, later: bool, _
     from agent_memory.interfaces.cli import exits, output, progress, vectors
     from agent_memory.interfaces.cli.blocks import Line
     from agent_memory.models.errors import InvalidInput
+    from agent_memory.models.size import counted
 
     in_json = session.json or _json
     try:
@@ -55,7 +56,7 @@ def command(session: Session, file: str, restore_forgotten: bool, later: bool, _
         forgotten = taken.effects["forgotten"]
         counts = ", ".join(f"{count} {name}" for name, count in taken.effects.items() if name != "forgotten")
         passed = f"; {forgotten} forgotten before, passed over (--restore-forgotten stores them)" if forgotten else ""
-        output.write([Line(f"read {taken.lines} lines: {counts}{passed}")])
+        output.write([Line(f"read {counted(taken.lines, 'line')}: {counts}{passed}")])
         if left:
             output.write_error("note:", waiting, "yellow")
     return exits.OK
@@ -64,6 +65,7 @@ def command(session: Session, file: str, restore_forgotten: bool, later: bool, _
 def _read(memory: AgentMemory, source: BinaryIO, restore_forgotten: bool) -> Import:
     from agent_memory.app.transfer import LONGEST_LINE, PAGE, Import
     from agent_memory.models.errors import AgentMemoryError, InvalidInput
+    from agent_memory.models.size import counted
     from agent_memory.ports.progress import tell
 
     taken = Import(lambda name, said: attrgetter(name)(memory)(**said))
@@ -78,10 +80,14 @@ def _read(memory: AgentMemory, source: BinaryIO, restore_forgotten: bool) -> Imp
             done += sum(map(len, lines))
             tell("importing", done, max(done, size))
     except AgentMemoryError as error:
-        kept = f"{error.hint}; " if error.hint else ""
+        hints = [error.hint] if error.hint else []
+        if taken.lines:
+            hints.append(
+                f"the {counted(taken.lines, 'line')} before it {'is' if taken.lines == 1 else 'are'} in the store"
+            )
         raise type(error)(
             f"line {taken.lines + 1}: {error.message}",
-            hint=f"{kept}the {taken.lines} lines before it are in the store",
+            hint="; ".join(hints),
             field=error.field,
         ) from error
     return taken

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from agent_memory.interfaces.cli import PROGRAM, journal
+from agent_memory.interfaces.cli.ids import SHORTEST
 from agent_memory.interfaces.cli.output import shown
 from agent_memory.models.errors import NotFound
 
@@ -33,9 +34,9 @@ def _known(memory: AgentMemory, id: str) -> bool:
 def _unknown(memory: AgentMemory, id: str) -> NotFound:
     line = journal.erasure(memory, id)
     if line is None:
-        return NotFound(
-            f"no record {id!r} of user {memory.user_id!r}", hint=f"`{PROGRAM} list` shows what there is", field="id"
-        )
+        short = f"an id can be cut to its first {SHORTEST} characters, and no shorter; " if len(id) < SHORTEST else ""
+        hint = f"{short}`{PROGRAM} list` shows what there is"
+        return NotFound(f"no record {id!r} of user {memory.user_id!r}", hint=hint, field="id")
     reason = f"reason: {line.reason}" if line.reason else "no reason was given"
     return NotFound(
         f"{id!r} was forgotten on {shown(line.at)} ({reason})",

@@ -33,7 +33,7 @@ from agent_memory.models.rules import (
     RuleRevision,
     TrustedRepository,
 )
-from agent_memory.models.size import sized
+from agent_memory.models.size import counted, sized
 
 ID = Column("id", Under.NARROW, "cyan", whole=True, order=0, short=True)
 TEXT = Column("text")
@@ -177,7 +177,8 @@ def recalled(found: Recalled, *, why: bool = False) -> list[Block]:
 def _searched(found: Any) -> list[Block]:
     if not isinstance(found, Recalled):
         return []
-    said = f"{len(found)} of {found.searched} memories, {found.milliseconds:.0f} ms, receipt {found.receipt_id}"
+    searched = counted(found.searched, "memory", "memories")
+    said = f"{len(found)} of {searched}, {found.milliseconds:.0f} ms, receipt {found.receipt_id}"
     if found.pending:
         said += f"; {vectors.searched_without(found.pending)}"
     said += f"; {_damaged(found.damaged)}" if found.damaged else ""
@@ -206,7 +207,7 @@ def replayed(one: Replay) -> list[Block]:
     if one.identical:
         return [Line("identical: the same records, versions, order and scores", "green"), *recalled(one.recalled)[:-1]]
     reasons = [
-        *([f"{one.forgotten} records were forgotten since"] if one.forgotten else []),
+        *([f"{counted(one.forgotten, 'record')} forgotten since"] if one.forgotten else []),
         *([] if one.same_space else [f"meaning was compared in {one.space}, whose vectors are not there any more"]),
         *([] if one.same_pipeline else [f"it was answered by pipeline {one.pipeline}"]),
     ]
@@ -244,7 +245,7 @@ def reasons(hit: Hit) -> str:
     if why.read_as != "question":
         parts.append(f"read as {why.read_as}")
     if hit.repeats:
-        parts.append(f"{len(hit.repeats)} more say the same")
+        parts.append(f"{len(hit.repeats)} more {'says' if len(hit.repeats) == 1 else 'say'} the same")
     return " · ".join(parts)
 
 

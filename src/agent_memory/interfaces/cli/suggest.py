@@ -44,6 +44,10 @@ MEANT = MappingProxyType(
 )
 """Words that other programs use -> ours."""
 
+_FACTS = f"`{PROGRAM} learn CLAIM --subject … --predicate …` stores a fact that takes the place of the one before it"
+ELSEWHERE = MappingProxyType({("add", option): _FACTS for option in ("--subject", "--predicate")})
+"""Command and option -> what to type instead."""
+
 ERASING = frozenset(MEANT[word] for word in ("delete", "erase", "remove", "rm"))
 
 
@@ -54,6 +58,22 @@ def meant(word: str, names: Collection[str]) -> str | None:
     known = {theirs: ours for theirs, ours in MEANT.items() if ours in names} | {name: name for name in names}
     alike = sorted((SequenceMatcher(None, word, theirs).ratio(), ours) for theirs, ours in known.items())
     return next((ours for ratio, ours in reversed(alike) if ratio >= (SURE if ours in ERASING else LIKELY)), None)
+
+
+def other_option(error: click.NoSuchOption, command: click.Command, context: click.Context) -> click.UsageError:
+    """What somebody may have meant by an option that a command does not have: none of those that its help hides."""
+    shown = {name for param in command.params if not getattr(param, "hidden", False) for name in param.opts}
+    near = [name for name in error.possibilities or [] if name in shown]
+    said = f"there is no option {error.option_name}" + (f"; did you mean {' or '.join(near)}?" if near else "")
+    told = click.UsageError(said, context)
+    takes = [str(param.name) for param in command.params if isinstance(param, click.Argument)]
+    elsewhere = ELSEWHERE.get((str(context.info_name), error.option_name))
+    if elsewhere:
+        told.hint = elsewhere  # type: ignore[attr-defined]
+    elif takes and not near:
+        usage = f"{context.command_path} {' '.join(name.upper() for name in takes)}"
+        told.hint = f"type `{usage}`; `{context.command_path} --help` shows its options"  # type: ignore[attr-defined]
+    return told
 
 
 class Group(click.Group):

@@ -32,13 +32,15 @@ EMPTY = ("an empty store of its own; `exit` throws it away", SAID[-1])
 def command(session: Session, command: tuple[str, ...], empty: bool) -> int:
     """Play with a store of its own: a shell in which agent-memory knows the story of `demo`, and nothing of yours.
 
-    When the shell ends, the store is deleted. With a COMMAND, only that runs in it.
+    When the shell ends, the store is deleted. With a COMMAND, only that runs in it: a command of agent-memory, such as
+    `recall`, or any other program.
     """
-    from agent_memory.interfaces.cli import output
+    from agent_memory.interfaces.cli import output, suggest
+    from agent_memory.interfaces.cli.root import root
 
     shell = os.environ.get("SHELL") or os.environ.get("COMSPEC") or "/bin/sh"
     if not command and not (sys.stdin and sys.stdin.isatty()):
-        raise click.UsageError(f"nobody is here to type: name a command, such as `{PROGRAM} try {PROGRAM} list`")
+        raise click.UsageError(f"nobody is here to type: name a command, such as `{PROGRAM} try list`")
     from agent_memory.interfaces.cli.demo import USER, place, story
 
     with place(None) as store:
@@ -50,11 +52,15 @@ def command(session: Session, command: tuple[str, ...], empty: bool) -> int:
             output.write_error("try:", line, "cyan")
         environment = {**os.environ, "AGENT_MEMORY_STORE": f"sqlite:///{store}", "AGENT_MEMORY_USER": USER}
         environment["PATH"] = _findable(environment.get("PATH", os.defpath))
-        words = list(command) or [shell]
+        ours = root.list_commands(click.get_current_context())
+        own = [sys.executable, "-m", "agent_memory.interfaces.cli"] if command and command[0] in ours else []
+        words = [*own, *command] or [shell]
         try:
             return subprocess.call(words, env=environment)  # noqa: S603 - what somebody typed, as they typed it
         except OSError as error:
-            raise click.UsageError(f"{words[0]}: cannot be run: {error.strerror}") from None
+            near = suggest.meant(words[0], ours)
+            did = f"; did you mean `{PROGRAM} try {near}`?" if near else ""
+            raise click.UsageError(f"{words[0]}: cannot be run: {error.strerror}{did}") from None
 
 
 def _findable(path: str) -> str:

@@ -6,6 +6,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from agent_memory.interfaces.cli import PROGRAM
+from agent_memory.models.size import counted
 
 if TYPE_CHECKING:
     from agent_memory.app.memory import AgentMemory
@@ -32,9 +33,10 @@ def finished(memory: AgentMemory, *, later: bool) -> tuple[int, str]:
     with suppress(AgentMemoryError):  # of a key that may only write
         left = memory.upkeep.stats()["pending_vectors"]
     how = "the server makes them in the background" if away else HOW
-    return left, f"{left} memories wait for their vectors and are found by their words until then{trouble}; {how}"
+    waiting = counted(left, "memory", "memories")
+    return left, f"{waiting} still without a vector, found by words alone until then{trouble}; {how}"
 
 
 def searched_without(pending: int) -> str:
     """What a recall says of memories that it could not compare by meaning."""
-    return f"{pending} memories had no vector yet and were searched by their words only; {HOW}"
+    return f"{counted(pending, 'memory', 'memories')} had no vector yet, searched by words alone; {HOW}"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
+import re
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
@@ -14,6 +16,7 @@ from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
+from agent_memory.app.operations import TABLE
 from agent_memory.models.errors import AgentMemoryError, TooMany
 from agent_memory.models.model import Model, invalid, wrong
 from agent_memory.ports.spans import trace_id
@@ -57,6 +60,8 @@ TITLES: Mapping[int, str] = MappingProxyType(
         507: "No space left",
     }
 )
+CALL = "/v1/call/"  # where our own client is, which tells its user of commands
+_COMMAND = re.compile(r"`agent-memory ([a-z][a-z -]*)[^`]*`")
 PLAIN: Mapping[int, str] = MappingProxyType({400: "invalid_json", 404: "no_such_path", 405: "method_not_allowed"})
 
 
@@ -84,12 +89,31 @@ def problem(status: int, detail: str, code: str, **more: Any) -> JSONResponse:
     return JSONResponse(body, status, headers, media_type="application/problem+json")
 
 
-def of_error(error: AgentMemoryError) -> JSONResponse:
+@functools.cache
+def _paths() -> Mapping[str, str]:
+    """Commands that read -> the requests that do the same."""
+    found: dict[str, str] = {}
+    for name, operation in TABLE.items():
+        if operation.route.startswith("GET "):
+            long = name.replace(".", " ").replace("_", "-")
+            found |= dict.fromkeys([long, operation.command or long], operation.route.replace(" ", " /v1", 1))
+    return found
+
+
+def _request(found: re.Match[str]) -> str:
+    """A command as a request, where it only reads. The rest is for whoever runs the server, and has a shell."""
+    words = found[1].split()
+    names = (" ".join(words[:size]) for size in (2, 1))
+    return next((f"`{_paths()[name]}`" for name in names if name in _paths()), found[0])
+
+
+def of_error(error: AgentMemoryError, *, hinted: bool = True) -> JSONResponse:
     headers = None
     if isinstance(error, TooMany) and error.wait is not None:
         headers = {"retry-after": str(max(1, math.ceil(error.wait)))}  # HTTP knows whole seconds only
     status = STATUS.get(error.code, 500)
-    return problem(status, error.message, error.code, hint=error.hint, field=error.field, headers=headers)
+    hint = _COMMAND.sub(_request, error.hint) if hinted else error.hint
+    return problem(status, error.message, error.code, hint=hint, field=error.field, headers=headers)
 
 
 def install(app: FastAPI) -> None:
@@ -97,7 +121,7 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(AgentMemoryError)
     async def ours(request: Request, error: AgentMemoryError) -> JSONResponse:
-        return of_error(error)
+        return of_error(error, hinted=not request.url.path.startswith(CALL))
 
     @app.exception_handler(RequestValidationError)
     async def unreadable(request: Request, error: RequestValidationError) -> JSONResponse:

@@ -73,6 +73,7 @@ class Fact(FactPayload, Stored):
     source: FactSource
     confidence: Unit = 0.8
     created_at: Moment = Field(default_factory=now_utc)
+    repository: Name | None = None
     superseded: Text | None = Field(default=None, json_schema_extra={"readOnly": True})
 
     def draft(self) -> Draft:
@@ -83,6 +84,7 @@ class Fact(FactPayload, Stored):
             payload=self.part(FactPayload),
             confidence=self.confidence,
             source=self.source,
+            repository=self.repository,
             valid_from=self.created_at,
             dated="created_at" in self.model_fields_set,
             embedding=self.vector(),
@@ -96,6 +98,7 @@ class Fact(FactPayload, Stored):
             source=record.source,
             confidence=record.confidence,
             created_at=record.valid_from,
+            repository=record.repository,
             **record.payload,
         )
 
