@@ -165,30 +165,31 @@ class Reader:
             ) from None
 
     def _record(self, row: VersionRow) -> Record:
+        (version, id, kind, scope, text, payload, key, conversation, repository, status, importance, confidence,
+         source, valid_from, valid_to, number, _, at, ended) = row  # fmt: skip
         name = self.interning.text
-        said = json.loads(row.payload)
-        texts, units = {type(row.id), type(row.text), type(said)}, {type(row.importance), type(row.confidence)}
-        if texts != {str, dict} or units != {float}:
+        said = json.loads(payload)
+        if {type(id), type(text), type(said)} != {str, dict} or {type(importance), type(confidence)} != {float}:
             raise TypeError("a column of another type")
         return Record.trusted(
-            id=row.id,
-            kind=name(self.connection, row.kind),
-            scope=self.interning.scope(self.connection, row.scope),
-            text=row.text,
+            id=id,
+            kind=name(self.connection, kind),
+            scope=self.interning.scope(self.connection, scope),
+            text=text,
             payload=said,
-            key=row.key,
-            conversation_id=row.conversation,
-            repository=row.repository,
-            status=Status(name(self.connection, row.status)),
-            importance=row.importance,
-            confidence=row.confidence,
-            source=name(self.connection, row.source),
-            valid_from=from_micros(row.valid_from),
-            valid_to=maybe_moment(row.valid_to),
-            recorded_at=from_micros(row.at),
-            recorded_to=maybe_moment(row.ended),
-            seq=row.version,
-            version=row.number,
+            key=key,
+            conversation_id=conversation,
+            repository=repository,
+            status=Status(name(self.connection, status)),
+            importance=importance,
+            confidence=confidence,
+            source=name(self.connection, source),
+            valid_from=from_micros(valid_from),
+            valid_to=maybe_moment(valid_to),
+            recorded_at=from_micros(at),
+            recorded_to=maybe_moment(ended),
+            seq=version,
+            version=number,
         )
 
     # -- links

@@ -65,34 +65,34 @@ class Agreement(RuleBasedStateMachine):
     def start(self, early: bool, busy: bool, seed: int) -> None:
         """With an embedder or without; in a new store, or in one that has seen something."""
         if early:
-            self.both(lambda store: store.index.begin(SPACE))
+            self._both(lambda store: store.index.begin(SPACE))
         pick = Random(seed)
         for _ in range(8 * busy):
-            self.apply(pick, [some_put(pick), some_put(pick)], pick.choice(WRITERS))
+            self._apply(pick, [some_put(pick), some_put(pick)], pick.choice(WRITERS))
             scope = pick.choice(WRITERS)
-            self.apply(pick, [some_change(pick, self.present(scope))], scope)
-        self.compare(pick)
+            self._apply(pick, [some_change(pick, self._present(scope))], scope)
+        self._compare(pick)
 
     @rule(seed=seeds)
     def put(self, seed: int) -> None:
         pick = Random(seed)
-        self.write(pick, [some_put(pick) for _ in range(pick.randint(1, 3))])
+        self._write(pick, [some_put(pick) for _ in range(pick.randint(1, 3))])
 
     @rule(seed=seeds)
     def change(self, seed: int) -> None:
         pick = Random(seed)
         scope = pick.choice(WRITERS)
-        ids = self.present(scope)
+        ids = self._present(scope)
         links = self.reference.records.links(View(scope, 0), ids)
-        self.write(pick, [some_change(pick, ids, links) for _ in range(pick.randint(1, 2))], scope=scope)
+        self._write(pick, [some_change(pick, ids, links) for _ in range(pick.randint(1, 2))], scope=scope)
 
     @rule(seed=seeds)
     def erase(self, seed: int) -> None:
         pick = Random(seed)
         scope = pick.choice(WRITERS)
         before = [some_put(pick)] * (pick.random() < 0.3)
-        gone = pick.choices(self.present(scope), k=pick.choice((1, 1, 2)))
-        self.write(pick, [*before, *(Erase(id, with_derived=pick.random() < 0.7) for id in gone)], scope=scope)
+        gone = pick.choices(self._present(scope), k=pick.choice((1, 1, 2)))
+        self._write(pick, [*before, *(Erase(id, with_derived=pick.random() < 0.7) for id in gone)], scope=scope)
 
     @rule(seed=seeds)
     def write_what_may_fail(self, seed: int) -> None:
@@ -101,7 +101,7 @@ class Agreement(RuleBasedStateMachine):
         batch = [some_put(pick) if pick.random() < 0.5 else some_change(pick, IDS) for _ in range(pick.randint(1, 4))]
         expect = [some_condition(pick)] * (pick.random() < 0.5)
         once = Once(pick.choice("xyz"), pick.choice((b"1", b"2"))) if pick.random() < 0.3 else None
-        self.write(pick, batch, expect=expect, once=once)
+        self._write(pick, batch, expect=expect, once=once)
 
     @rule(seed=seeds)
     def embed(self, seed: int) -> None:
@@ -115,13 +115,13 @@ class Agreement(RuleBasedStateMachine):
             store.index.embedded(space, batch, now=now)
             return [(one.text, one.part) for one in waiting]
 
-        self.both(act)
-        self.compare(pick)
+        self._both(act)
+        self._compare(pick)
 
     @rule(seed=seeds, space=st.sampled_from((SPACE, OTHER_SPACE)), begin=st.booleans())
     def change_space(self, seed: int, space: Space, begin: bool) -> None:
-        self.both(lambda store: store.index.begin(space) if begin else store.index.switch(space))
-        self.compare(Random(seed))
+        self._both(lambda store: store.index.begin(space) if begin else store.index.switch(space))
+        self._compare(Random(seed))
 
     @rule(seed=seeds)
     def recall(self, seed: int) -> None:
@@ -140,8 +140,8 @@ class Agreement(RuleBasedStateMachine):
             line = ReceiptLine(f"r{self.receipts}", view, seq, body, tuple(told[:shown]), asked, tuple(told[shown:]))
             store.receipts.keep([line])
 
-        self.both(act)
-        self.compare(pick)
+        self._both(act)
+        self._compare(pick)
 
     @rule(seed=seeds)
     def work(self, seed: int) -> None:
@@ -166,8 +166,8 @@ class Agreement(RuleBasedStateMachine):
             return None
 
         pick_one = pick.choice((0, 0, 0, 1, 1, 1, 2, 3))
-        self.both(act)
-        self.compare(pick)
+        self._both(act)
+        self._compare(pick)
 
     @rule(seed=seeds)
     def place(self, seed: int) -> None:
@@ -176,12 +176,12 @@ class Agreement(RuleBasedStateMachine):
         space, id = pick.choice(NAMESPACES), pick.choice(IDS)
         numbers = [float(pick.randrange(1, 4)) for _ in range(pick.choice((3, 3, 3, 3, 2)))]
         said, gone = {"n": pick.randrange(2)}, pick.random() < 0.3
-        self.both(
+        self._both(
             lambda store: (
                 store.vectors.delete(space, [id, "b"]) if gone else store.vectors.upsert(space, id, numbers, said)
             )
         )
-        self.compare(pick)
+        self._compare(pick)
 
     @rule(seed=seeds)
     def admit(self, seed: int) -> None:
@@ -198,37 +198,37 @@ class Agreement(RuleBasedStateMachine):
                 store.access.refuse(lines)
             return store.access.end(old, at) if ends else store.access.add(key, instead=instead)
 
-        self.both(act)
-        self.compare(pick)
+        self._both(act)
+        self._compare(pick)
 
     @rule(seed=seeds, louder=st.booleans())
     def rebuild(self, seed: int, louder: bool) -> None:
         def derive(kind: str, text: str, payload: str) -> Derived:
             return Derived(terms(f"{text} {WORDS[0]}" if louder else text), (("n", len(text) % 3),))
 
-        self.both(lambda store: store.records.rebuild(derive)["contents"])
-        self.compare(Random(seed))
+        self._both(lambda store: store.records.rebuild(derive)["contents"])
+        self._compare(Random(seed))
 
-    def present(self, scope: Scope) -> list[str]:
+    def _present(self, scope: Scope) -> list[str]:
         """Ids that somebody of this scope sees, if there are any."""
         found = self.reference.records.find(View(scope, 0), EVERYTHING, limit=100)
         return sorted({record.id for record in found}) or [*IDS]
 
-    def write(self, pick: Random, batch: Sequence[Change], scope: Scope | None = None, **conditions: Any) -> None:
+    def _write(self, pick: Random, batch: Sequence[Change], scope: Scope | None = None, **conditions: Any) -> None:
         scope = scope or pick.choice(WRITERS)
-        self.apply(pick, batch, scope, **conditions)
-        self.compare(pick, scope)
+        self._apply(pick, batch, scope, **conditions)
+        self._compare(pick, scope)
 
-    def apply(self, pick: Random, batch: Sequence[Change], scope: Scope, **conditions: Any) -> None:
+    def _apply(self, pick: Random, batch: Sequence[Change], scope: Scope, **conditions: Any) -> None:
         now = moment(pick)
         author = Author(scope, "tester", "why" if now % 2 else None)
         note(f"{batch} {author} {now} {conditions}")
-        self.both(lambda store: store.records.apply(batch, author=author, now=now, **conditions))
+        self._both(lambda store: store.records.apply(batch, author=author, now=now, **conditions))
 
-    def both(self, act: Callable[[Store], Any]) -> None:
+    def _both(self, act: Callable[[Store], Any]) -> None:
         assert answer(lambda: act(self.engine)) == answer(lambda: act(self.reference))
 
-    def compare(self, pick: Random, writer: Scope | None = None) -> None:
+    def _compare(self, pick: Random, writer: Scope | None = None) -> None:
         """Somebody looks: at the present, at another time, as of before, or as whoever wrote; all of them search."""
         view, where = View(pick.choice(SCOPES), moment(pick)), some_filter(pick)
         head = self.reference.records.stats(view)["seq"]
