@@ -30,8 +30,8 @@ class Request:
     def __post_init__(self) -> None:
         if len(self.changes) > MOST_CHANGES:
             raise InvalidInput(
-                f"{len(self.changes)} changes in one write; the limit is {MOST_CHANGES}: each record, each of its links "
-                "and each erasure is one",
+                f"{len(self.changes)} changes in one write; the limit is {MOST_CHANGES}: each record, each of its "
+                "links and each erasure is one",
                 hint="write them in several parts",
                 field="records",
             )
