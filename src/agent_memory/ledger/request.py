@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 
 from agent_memory.ledger.rows import Wanted
 from agent_memory.models.errors import InvalidInput
@@ -56,10 +56,22 @@ class _Asking:
         self.found = found
         self.scope = scope
         found.authors.add(scope)
-        self._readable = [found.ids.setdefault(one, set()) for one in scope.readable()]
-        self._ids = self._readable[0]  # a writer's own scope is the narrowest that it reads
-        self._keys = found.keys.setdefault(scope, set())
-        self._forgotten = found.forgotten.setdefault((scope.tenant, scope.user), set())
+
+    @cached_property
+    def _ids(self) -> set[str]:
+        return self.found.ids.setdefault(self.scope, set())
+
+    @cached_property
+    def _readable(self) -> list[set[str]]:
+        return [self.found.ids.setdefault(one, set()) for one in self.scope.readable()]
+
+    @cached_property
+    def _keys(self) -> set[tuple[str, str]]:
+        return self.found.keys.setdefault(self.scope, set())
+
+    @cached_property
+    def _forgotten(self) -> set[str]:
+        return self.found.forgotten.setdefault((self.scope.tenant, self.scope.user), set())
 
     def all_of(self, request: Request) -> None:
         if request.once is not None:

@@ -61,7 +61,7 @@ def erased(answer: object) -> tuple[str, ...]:
 class TestWanted:
     def test_a_put_is_looked_for_in_its_own_scope(self) -> None:
         asked = wanted([request(put("x", id="a", key="k"))])
-        assert asked.ids == {ALICE: {"a"}, SHARED: set()}
+        assert asked.ids == {ALICE: {"a"}}
         assert asked.keys == {ALICE: {("note", "k")}}
         assert not asked.deriving and not asked.types
 

@@ -92,9 +92,8 @@ class _Look:
 
     def forgotten(self, asked: Mapping[tuple[str, str], Iterable[str]]) -> Iterator[tuple[str, str, str]]:
         for (tenant, user), ids in asked.items():
-            if ids:
-                whose = {"tenant": tenant, "user": user, "ids": _listed(ids)}
-                yield from ((tenant, user, id) for (id,) in self.connection.execute(SQL["forgotten"], whose))
+            whose = {"tenant": tenant, "user": user, "ids": _listed(ids)}
+            yield from ((tenant, user, id) for (id,) in self.connection.execute(SQL["forgotten"], whose))
 
     def answers(self, asked: Iterable[tuple[Scope, str]]) -> Iterator[tuple[tuple[Scope, str], Answer]]:
         for scope, key in asked:
