@@ -13,8 +13,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pytest
+
 from agent_memory import AgentMemory
 from agent_memory.app.operations import Permission
+from agent_memory.core.working import desk
 from agent_memory.models import Entity, Goal, Link, Turn
 from agent_memory.models.graph import Edge, Node
 from agent_memory.models.record import Scope
@@ -24,6 +27,8 @@ OWNERS = [Scope(tenant=t, user=u, agent=a) for t, u, a in itertools.product(TENA
 TALK, SPACE, KEY, RIGHTS = "talk", "pictures", "port", list(Permission)
 EVERYWHERE = "note"
 """An id that everybody's store has."""
+LONG = 10**7
+"""Seconds that things stay on a desk: what ends by itself in a long run would look as if somebody had changed it."""
 
 
 @dataclass(frozen=True)
@@ -131,9 +136,11 @@ def _one_of_everything(memory: AgentMemory, word: str) -> str:
     memory.record_tool_usage("curl", {"said": word}, {"said": word}, True, 5)
     memory.procedural.learn_strategy(said, "checkout", ["curl"])
     memory.reflect({"said": word})
-    memory.set_working_context(KEY, said)
-    memory.working.set_active_goal(goal.id, said)
-    memory.working.push_thought(said)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(desk, "LIST_SECONDS", LONG)
+        memory.set_working_context(KEY, said, LONG)
+        memory.working.set_active_goal(goal.id, said)
+        memory.working.push_thought(said)
     memory.vectors.upsert(SPACE, EVERYWHERE, [1.0, 0.0, 0.0], {"said": word})
     return memory.recall(f"checkout {word}").receipt_id
 
@@ -142,7 +149,7 @@ def state(store: Path, owner: Scope) -> str:
     """What somebody else could have changed: every write of records and links leaves a line in the journal."""
     with opened(store, owner) as memory:
         lines = memory.records.journal(limit=10_000)
-        desk = memory.get_working_context(), memory.working.get_thoughts()
-        found = f"{lines[-1].chain} {len(lines)} {desk} {memory.vectors.query(SPACE, [1.0, 0.0, 0.0])}"
+        held = memory.get_working_context(), memory.working.get_thoughts()
+        found = f"{lines[-1].chain} {len(lines)} {held} {memory.vectors.query(SPACE, [1.0, 0.0, 0.0])}"
         memory.close(clear=False)
     return found
