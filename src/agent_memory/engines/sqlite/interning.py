@@ -62,6 +62,7 @@ class Naming:
         self._interning = interning
         self._connection = connection
         self._made: dict[str, int] = {}
+        self._scopes: dict[Scope, int] = {}
 
     def number(self, text: str) -> int:
         """Made when it is new."""
@@ -84,7 +85,10 @@ class Naming:
 
     def scope(self, scope: Scope) -> int:
         """Made when it is new."""
-        return self._interning.numbers.get(scope) or scope_number(self._connection, scope)
+        number = self._interning.numbers.get(scope)
+        if number is None:
+            number = self._scopes[scope] = scope_number(self._connection, scope)
+        return number
 
     def known_scope(self, scope: Scope) -> int | None:
         return self._interning.numbers.get(scope) or known_scope(self._connection, scope)
@@ -94,6 +98,7 @@ class Naming:
         return self._interning.scope(self._connection, number)
 
     def settle(self) -> None:
+        self._interning.numbers |= self._scopes
         self._interning.names |= self._made
         self._interning.texts |= {number: text for text, number in self._made.items()}
 
@@ -110,10 +115,6 @@ def known_label(connection: sqlite3.Connection, text: str) -> int:
     """For readers: -1 when there is none."""
     found: int | None = cell(connection, SQL["label"], (text,))
     return -1 if found is None else found
-
-
-def label_text(connection: sqlite3.Connection, number: int | None) -> str | None:
-    return None if number is None else cell(connection, SQL["label_text"], (number,))
 
 
 def scope_number(connection: sqlite3.Connection, scope: Scope) -> int:

@@ -12,9 +12,6 @@ insert or ignore into names (text) values (?)
 -- name: label
 select label from labels where text = ?
 
--- name: label_text
-select text from labels where label = ?
-
 -- name: insert_label
 insert into labels (text) values (?) returning label
 
