@@ -244,6 +244,22 @@ def test_a_recall_goes_on_without_what_is_damaged(how: str, home: Path) -> None:
         assert memory.recall("written afterwards", k=1)[0].id == "after"
 
 
+@pytest.mark.parametrize("how", {**BROKEN, "no content": "delete from contents where content = {content}"})
+def test_what_is_damaged_can_be_forgotten(how: str, home: Path) -> None:
+    with AgentMemory(user_id="ada") as memory:
+        memory.records.add("the lighthouse keeper retired", id="bad", conversation_id="c1")
+        memory.records.add("the lighthouse is white", id="good")
+    statement = {**BROKEN, "no content": "delete from contents where content = {content}"}[how]
+    with closing(sqlite3.connect(home / "memory.db")) as connection, connection:
+        content = connection.execute("select content from versions where id = 'bad'").fetchone()[0]
+        connection.execute(statement.format(content=content))
+    with AgentMemory(user_id="ada") as memory:
+        assert sorted(memory.records.forget(["bad", "good"]).ids) == ["bad", "good"]
+    with closing(sqlite3.connect(home / "memory.db")) as connection:
+        for table in ("versions", "contents", "words", "vectors", "pending"):
+            assert connection.execute(f"select count(*) from {table}").fetchone() == (0,), table
+
+
 def test_vectors_are_made_anew(home: Path) -> None:
     with AgentMemory(user_id="ada") as memory:
         for text in ("the red barn", "the blue boat"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from agent_memory.ledger import repeats
 from agent_memory.ledger.journal import AMEND, CONNECT, DISCONNECT, ERASE, PUT, Signature, Subject
@@ -32,6 +32,7 @@ from agent_memory.ports.changes import (
     Applied,
     Change,
     Connect,
+    Content,
     Disconnect,
     Effect,
     Erase,
@@ -136,7 +137,7 @@ class _Writer:
             return Outcome(Effect.CREATED, put.id, 1)
         id = self.stored[put.id] = held.place.id
         number = held.number
-        believed = [Believed(one, one.body.text, one.body.payload, one.state) for one in held.versions]
+        believed = [Believed(one, one.body.text, one.body.payload, one.state) for one in held.versions if one.body]
         meeting = meet(believed, put.content, put.state, succeeds=put.succeeds, dated=put.dated)
         if meeting.state is None:
             return Outcome(Effect.UNCHANGED, id, number)
@@ -172,8 +173,10 @@ class _Writer:
 
     def _amend(self, amend: Amend) -> Outcome:
         held = self._find(amend.id, to_change=True)
-        at = self.journal.clock(self.by.now)
-        version = next((one for one in reversed(held.versions) if one.state.valid_from <= at), held.versions[0])
+        at, versions = self.journal.clock(self.by.now), [one for one in held.versions if one.body]
+        if not versions:
+            raise NotFound(f"record {amend.id!r} has no current version", field="id")
+        version = next((one for one in reversed(versions) if one.state.valid_from <= at), versions[0])
         changed = {
             name: value
             for name in ("status", "importance", "confidence", "valid_to")
@@ -198,7 +201,7 @@ class _Writer:
         self, place: Place, kind: str, number: int, state: State, body: Put | Stored, ended: Sequence[int] = ()
     ) -> None:
         """A version and its journal line, with a content of its own or one that is stored already."""
-        content = body.content if isinstance(body, Put) else body.body
+        content = body.content if isinstance(body, Put) else cast("Content", body.body)
         proof = version_seal(Identity(place.id, kind, place.scope, number), content, state, ended)
         operation = PUT if isinstance(body, Put) else AMEND
         seq = self.journal.append(operation, Subject(place.scope, place.record), self.by, proof)

@@ -28,13 +28,17 @@ class Request:
     salt: bytes = field(default_factory=partial(secrets.token_bytes, SALT_BYTES))
 
     def __post_init__(self) -> None:
-        if len(self.changes) > MOST_CHANGES:
-            raise InvalidInput(
-                f"{len(self.changes)} changes in one write; the limit is {MOST_CHANGES}: each record, each of its "
-                "links and each erasure is one",
-                hint="write them in several parts",
-                field="records",
-            )
+        check_number(self.changes)
+
+
+def check_number(changes: Sequence[Change]) -> None:
+    if len(changes) > MOST_CHANGES:
+        raise InvalidInput(
+            f"{len(changes)} changes in one write; the limit is {MOST_CHANGES}: each record, each of its links and "
+            "each erasure is one",
+            hint="write them in several parts",
+            field="records",
+        )
 
 
 def own(scope: Scope) -> tuple[Scope, ...]:
@@ -60,6 +64,10 @@ class _Asking:
     @cached_property
     def _ids(self) -> set[str]:
         return self.found.ids.setdefault(self.scope, set())
+
+    @cached_property
+    def _told(self) -> list[set[str]]:
+        return [self.found.told.setdefault(one, set()) for one in self.scope.readable()]
 
     @cached_property
     def _readable(self) -> list[set[str]]:
@@ -88,13 +96,17 @@ class _Asking:
         match change:
             case Put():
                 self._ids.add(change.id)
+                self._told[0].add(change.id)  # its own scope is the narrowest that a writer reads
                 if change.state.key is not None:
                     self._keys.add((change.kind, change.state.key))
                 if change.unless_forgotten:
                     self._forgotten.add(change.id)
             case Amend() | Erase():
                 self._end(change.id)
-                if isinstance(change, Erase) and change.with_derived:
+                if isinstance(change, Amend):
+                    for told in self._told:
+                        told.add(change.id)
+                elif change.with_derived:
                     self.found.deriving.update(own(self.scope))
             case _:
                 self.found.types.add(change.type)

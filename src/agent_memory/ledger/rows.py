@@ -21,12 +21,13 @@ class Place(NamedTuple):
 
 
 class Stored(NamedTuple):
-    """A version that is believed. `content` is where it is stored, `body` what it says."""
+    """A version that is believed. `content` is where it is stored, `body` what it says; None: it was not asked for, or
+    is lost."""
 
     version: int
     number: int
     content: int
-    body: Content
+    body: Content | None
     state: State
 
 
@@ -78,6 +79,8 @@ class Wanted:
     """What must be read before a write can be planned. Records are named by id or by (kind, key) in a scope; then all
     their believed versions, also under other keys, and the links of these types that stand between two of them.
 
+    `told`: of these ids the contents, too, as of all that are named by a key. Of what is linked or erased they are not
+    read.
     `authors` are written for: such a scope is made when it is new. `deriving` is not empty: all that was ever derived
     from one of the records, through any number of steps, in these scopes. `forgotten`: which of these ids a user
     erased, by (tenant, user).
@@ -85,6 +88,7 @@ class Wanted:
 
     authors: set[Scope] = field(default_factory=set)
     ids: dict[Scope, set[str]] = field(default_factory=dict)
+    told: dict[Scope, set[str]] = field(default_factory=dict)
     keys: dict[Scope, set[tuple[str, str]]] = field(default_factory=dict)
     types: set[str] = field(default_factory=set)
     deriving: set[Scope] = field(default_factory=set)
@@ -95,7 +99,7 @@ class Wanted:
 @dataclass(frozen=True, slots=True)
 class Present:
     """What an engine found, under its write lock. `scopes`: the number of every scope that a line may name.
-    `rooted`: of what descends, whatever has another source that stands, beside those in `descents`.
+    `rooted`: of `records` and what descends from them, whatever has a source that stands and is none of them.
     `spaces`: the active one first, then one that is being built."""
 
     head: Head

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
 from agent_memory.ledger.journal import Journal
+from agent_memory.ledger.repeats import FORGOTTEN, wrote
 from agent_memory.ledger.rows import (
     Answer,
     AnswerRow,
@@ -45,7 +46,7 @@ class World:
         self._links: dict[int, LinkRow] = {}
         self._ended_versions: dict[int, int] = {}
         self._ended_links: dict[int, int] = {}
-        self._answered: list[AnswerRow] = []
+        self._answered: dict[tuple[Scope, str], int] = {}  # when
         self._rows_of: defaultdict[int, list[int]] = defaultdict(list)  # record -> its new versions and links
         for held in present.records:
             self._hold(held)
@@ -61,7 +62,7 @@ class World:
             tuple(Ended(*one) for one in self._ended_versions.items()),
             tuple(self._links.values()),
             tuple(Ended(*one) for one in self._ended_links.items()),
-            tuple(self._answered),
+            tuple(AnswerRow(*key, at, self._answers[key]) for key, at in self._answered.items()),
         )
 
     # -- records
@@ -143,12 +144,14 @@ class World:
         for as long as something goes."""
         inside = set(scopes)
         found: dict[int, Place] = {}
-        gone, frontier = {record, *self._erased}, [record]
+        gone, frontier = {record}, [record]
         while frontier:
             for place in self._descendants[frontier.pop()].values():
-                if place.record in gone or place.scope not in inside or place.record in self.present.rooted:
+                if place.scope not in inside or place.record in self.present.rooted:
                     continue
-                if {target for target, _ in self._sources[place.record]} <= gone:
+                if place.record in gone or place.record in self._erased:
+                    continue
+                if all(target in gone or target in self._erased for target, _ in self._sources[place.record]):
                     gone.add(place.record)
                     frontier.append(place.record)
                     found[place.record] = place
@@ -161,6 +164,9 @@ class World:
         self._ids.pop((place.scope, place.id), None)
         self._erased.add(place.record)
         self._forgotten.add((place.scope.tenant, place.scope.user, place.id))
+        for key, kept in self._answers.items():
+            if place.scope in key[0].readable() and kept.text and wrote(kept.text, {place.id}):
+                self._answers[key] = FORGOTTEN
         self._gone.append(Gone(place, line, tuple(self._taken_back(place.record))))
 
     def forgotten(self, scope: Scope, id: str | Key) -> bool:
@@ -181,7 +187,7 @@ class World:
 
     def answer(self, row: AnswerRow) -> None:
         self._answers[row.scope, row.key] = row.answer
-        self._answered.append(row)
+        self._answered[row.scope, row.key] = row.at
 
 
 def _ends(link: LinkRow) -> tuple[int, int, str, Scope]:

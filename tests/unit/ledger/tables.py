@@ -73,7 +73,14 @@ class Tables:
                 for one in sources
                 if one.target in known
             ),
-            frozenset(one.source for one in sources if one.ended is None and one.target not in known),
+            frozenset(
+                link.source
+                for link in self.links.values()
+                if link.type == DERIVED_FROM
+                and link.ended is None
+                and link.source in known
+                and link.target not in known
+            ),
             frozenset((gone.place.scope.tenant, gone.place.scope.user, gone.place.id) for gone in self.tombstones),
             self.answers,
             self.spaces,

@@ -112,6 +112,13 @@ class TestSeveralRequests:
         assert isinstance(third, Conflict)
         assert len(tables.lines) == 1
 
+    def test_a_request_that_wrote_what_is_erased_is_forgotten(self) -> None:
+        tables = Tables()
+        first = request(put("one", id="a"), once=Once("k", b"print"))
+        _, (_, _, late) = tables.apply([first, request(Erase("a")), first])
+        assert isinstance(late, Conflict)
+        assert [answer.text for answer in tables.answers.values()] == [""]
+
     def test_a_group_writes_what_its_requests_would_have_written(self) -> None:
         requests = [
             request(put("one", id="a", key="k"), put("two", id="b"), link("a", "b", DERIVED_FROM)),
@@ -191,6 +198,12 @@ class TestDerivation:
         assert erased(plan([gone], tables.read(wanted([gone]))).answers[0]) == ("a",), "another source stands"
         _, (answer,) = tables.apply([request(Disconnect("c", "b", DERIVED_FROM), Erase("a", with_derived=True))])
         assert erased(answer) == ("a", "c")
+
+    def test_a_source_of_before_keeps_what_got_another_one_now(self) -> None:
+        tables = Tables()
+        tables.apply([request(*(put(id, id=id) for id in "stx"), link("s", "x", DERIVED_FROM))])
+        _, (answer,) = tables.apply([request(link("s", "t", DERIVED_FROM), Erase("t", with_derived=True))])
+        assert erased(answer) == ("t",)
 
     def test_others_are_left_alone(self) -> None:
         tables = Tables()

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import TypeVar
 
 from agent_memory.core.graph.draft import ABOUT, mention, mention_key, observation, spelled_key
 from agent_memory.core.graph.file import called, merged
@@ -35,6 +36,10 @@ from agent_memory.models.record import Link, Record, Status
 from agent_memory.ports.changes import Applied, Author, Change, Disconnect, Effect, Erase, Expect
 from agent_memory.ports.clock import Clock
 from agent_memory.ports.records import View
+
+T = TypeVar("T")
+
+PART = 5000  # changes that are made in one write; what takes more is made in several
 
 
 @dataclass(frozen=True)
@@ -96,8 +101,11 @@ class Drawing:
         gone |= set(self._unnamed([link for link in look.links(list(gone)) if link.type != ABOUT]))
         facts = [fact for several in look.observations(list(gone)).values() for fact in several]
         alone = [fact.id for fact in facts if gone.issuperset(fact.payload.get("entity_ids", ()))]
-        if gone:
-            forget(self.writing, [*gone, *alone], self.author, self._now)
+        left = [*gone, *alone]
+        while left:  # in one write, unless they are too many
+            some, left = left[-PART:], left[:-PART]
+            erased = set(forget(self.writing, some, self.author, self._now).erased)
+            left = [id for id in left if id not in erased]
         known = {record.payload["name"] for record in [*found, *mentioned]}
         absent = [name for name in entity_names if name not in known]
         if not absent:
@@ -143,6 +151,18 @@ class Drawing:
         return Deleted(success=True, message=f"{count} The rest matched nothing.")
 
     def load(self, entities: list[Node], relations: list[Edge]) -> Imported:
+        """In one write, or where that would be too large, in several: entities first."""
+        whole = _weight(entities, relations) <= PART
+        parts = [self._load(entities, relations)] if whole else []
+        if not whole:
+            pieces = [piece for one in entities for piece in _pieces(one)]
+            parts += [self._load(some, []) for some in _parts(pieces, lambda one: _weight([one], []))]
+            parts += [self._load([], some) for some in _parts(relations, lambda one: _weight([], [one]))]
+            parts.append(Imported(entities=0, observations=0, relations=0, known=len(entities) - len(pieces), bad=[]))
+        sums = {name: sum(getattr(one, name) for one in parts) for name in ("entities", "observations", "relations")}
+        return Imported(**sums, known=sum(one.known for one in parts), bad=[])
+
+    def _load(self, entities: list[Node], relations: list[Edge]) -> Imported:
         def attempt(found: list[Record]) -> Imported:
             known = {called(one.payload["name"], one.payload["type"]): one.id for one in reversed(found)}
             return self._take(entities, relations, known)
@@ -214,10 +234,12 @@ class Drawing:
         writes: dict[Author, tuple[list[Draft], list[Expect], list[Change]]] = {}
         for id, fact in facts.items():
             others = [other for other in fact.payload.get("entity_ids", ()) if other not in gone[id]]
-            old, author = heads(self.writing.records, self.author, "fact", id) if others else (None, self.author)
+            old, author = heads(self.writing.records, self.author, "fact", id)
+            if old is None or not others:
+                author = self.author
             drafts, expect, changes = writes.setdefault(author, ([], [], []))
-            if old is None:
-                changes.append(Erase(id, with_derived=True))
+            if old is None or not others:
+                changes.append(Erase(id, with_derived=True, version=old.version if old else None, scope=fact.scope))
                 continue
             drafts.append(replace(again(old, self.writing.kinds), payload={**old.payload, "entity_ids": others}))
             expect.append(Expect(old.version, id=id))
@@ -248,6 +270,32 @@ class Drawing:
     @property
     def _now(self) -> int:
         return to_micros(self.clock.now())
+
+
+def _weight(entities: Sequence[Node], relations: Sequence[Edge]) -> int:
+    """How many changes it takes to store these: an observation has a link, and a relation may mention two entities."""
+    return sum(1 + 2 * len(one.observations) for one in entities) + 3 * len(relations)
+
+
+def _pieces(node: Node) -> Iterator[Node]:
+    """One entity with its observations, so many at a time that they can be stored in one write."""
+    most = PART // 2 - 1
+    for start in range(0, max(len(node.observations), 1), most):
+        yield node.model_copy(update={"observations": node.observations[start : start + most]})
+
+
+def _parts(values: Sequence[T], weight: Callable[[T], int]) -> Iterator[list[T]]:
+    """In their order, in as few parts as a write can take."""
+    part: list[T] = []
+    room = PART
+    for value in values:
+        if part and weight(value) > room:
+            yield part
+            part, room = [], PART
+        part.append(value)
+        room -= weight(value)
+    if part:
+        yield part
 
 
 def _over(record: Record, now: datetime) -> bool:

@@ -19,8 +19,9 @@ from agent_memory.core.govern.book import Book
 from agent_memory.core.govern.gate import Gate
 from agent_memory.core.write.embed import Embedding
 from agent_memory.core.write.normalise import SALT_BYTES, normalise, unit_interval
+from agent_memory.ledger.request import check_number
 from agent_memory.models.draft import Draft
-from agent_memory.models.errors import Changed, InvalidInput
+from agent_memory.models.errors import Changed, InvalidInput, StoreError
 from agent_memory.models.kinds.conversation import turn_key
 from agent_memory.models.kinds.kind import Kind, canonical_json
 from agent_memory.models.model import clean_name
@@ -87,7 +88,10 @@ def commit(writing: Writing, drafts: Sequence[Draft], author: Author, now: int, 
 
 def write(writing: Writing, changes: Sequence[Change], author: Author, now: int, how: How = How()) -> Applied:  # noqa: B008
     """Make changes to records, all or none, as the gate lets them in. An erasure also finds the receipts that wait."""
+    check_number(changes)
     decided = writing.gate.decide(changes, author)
+    if len(decided) != len(changes):
+        raise StoreError("the gate did not decide about every change", hint="nothing was written: this is its mistake")
     if any(isinstance(one, Erase) for one in decided):
         writing.receipts.flush()
     if how.embed:
@@ -155,7 +159,7 @@ def _spelled(drafts: Sequence[Draft]) -> bytes:
     ]
     try:
         return json.dumps(said, sort_keys=True, default=_plain).encode()
-    except (TypeError, RecursionError):
+    except (TypeError, ValueError, RecursionError):
         return b""  # a payload that cannot be stored: `normalise` says why
 
 

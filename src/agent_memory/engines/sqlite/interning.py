@@ -76,7 +76,7 @@ class Naming:
     def text(self, number: int) -> str:
         known = self._interning.texts.get(number)
         if known is None:
-            (known,) = self._connection.execute(SQL["name_text"], (number,)).fetchone()
+            known = cell(self._connection, SQL["name_text"], (number,)) or ""
         return known
 
     def known(self, text: str) -> int:

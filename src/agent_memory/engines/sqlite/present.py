@@ -16,6 +16,8 @@ from agent_memory.models.record import Scope, Status
 from agent_memory.ports.changes import DERIVED_FROM, Content, State
 from agent_memory.ports.embedder import Space
 
+NUL = "\0"  # where SQLite ends a string in JSON
+
 
 def present(connection: sqlite3.Connection, names: Naming, wanted: Wanted, spaces: Mapping[Space, int]) -> Present:
     scopes = {scope: names.scope(scope) for scope in wanted.authors}
@@ -26,14 +28,14 @@ def present(connection: sqlite3.Connection, names: Naming, wanted: Wanted, space
     records = tuple(held for scope in scopes for held in look.records(scope, wanted))
     follow = records and (wanted.types or wanted.deriving)
     numbers = _listed(held.place.record for held in records) if follow else ""
-    descents = tuple(look.descents(numbers, wanted.deriving)) if wanted.deriving and records else ()
+    descents, rooted = look.derivation(numbers, wanted.deriving) if wanted.deriving and records else ((), ())
     return Present(
         head(connection),
         scopes,
         records,
         tuple(look.links(numbers, wanted.types)) if wanted.types and records else (),
-        tuple(descent for descent, _ in descents),
-        frozenset(descent.source.record for descent, rooted in descents if rooted),
+        tuple(descents),
+        frozenset(rooted),
         frozenset(look.forgotten(wanted.forgotten)),
         dict(look.answers(wanted.answers)),
         tuple(spaces),
@@ -50,8 +52,11 @@ class _Look:
         ids, keys = wanted.ids.get(scope, ()), wanted.keys.get(scope, ())
         if not ids and not keys:
             return
+        number, told = self.scopes[scope], set(wanted.told.get(scope, ()))
         pairs = [(self.names.known(kind), key) for kind, key in keys]
-        asked = {"scope": self.scopes[scope], "ids": _listed(ids), "keys": _listed(pairs)}
+        for kind, key in [pair for pair in pairs if NUL in pair[1]]:
+            told |= {id for (id,) in self.connection.execute(SQL["id_by_key"], (key, kind, number))}
+        asked = {"scope": number, "ids": _listed({*ids, *told}), "told": _listed(told), "keys": _listed(pairs)}
         rows = self.connection.execute(SQL["held"], asked)
         for (record, id, kind), versions in groupby(rows, lambda row: row[:3]):
             stored = tuple(self._stored(*row[3:]) for row in versions)
@@ -60,6 +65,8 @@ class _Look:
     def _stored(self, version: int, number: int, content: int, *said: Any) -> Stored:
         text, payload, salt, key, conversation, position, repository, *rest = said
         status, importance, confidence, source, valid_from, valid_to = rest
+        if text is None:
+            return Stored(version, number, content, None, State(valid_from, key=key))
         state = State(
             valid_from=valid_from,
             valid_to=valid_to,
@@ -82,13 +89,15 @@ class _Look:
         for link, source, target, type, scope, *rest in self.connection.execute(SQL["standing"], asked):
             yield LinkRow(link, source, target, kinds[type], scopes[scope], *rest)
 
-    def descents(self, records: str, scopes: Iterable[Scope]) -> Iterator[tuple[Descent, bool]]:
-        """And whether the source has another one that stands."""
+    def derivation(self, records: str, scopes: Iterable[Scope]) -> tuple[list[Descent], list[int]]:
+        """What was ever derived from these records, and which of all of them have a source elsewhere."""
         numbers = {self.scopes[scope]: scope for scope in scopes if scope in self.scopes}
         asked = {"records": records, "scopes": _listed(numbers), "type": self.names.known(DERIVED_FROM)}
-        for record, id, whose, target, scope, stands, rooted in self.connection.execute(SQL["descents"], asked):
-            place = Place(record, id, numbers[whose])
-            yield Descent(place, target, self.names.scope_of(scope), bool(stands)), bool(rooted)
+        descents = [
+            Descent(Place(record, id, numbers[whose]), target, self.names.scope_of(scope), bool(stands))
+            for record, id, whose, target, scope, stands in self.connection.execute(SQL["descents"], asked)
+        ]
+        return descents, [record for (record,) in self.connection.execute(SQL["rooted"], asked)]
 
     def forgotten(self, asked: Mapping[tuple[str, str], Iterable[str]]) -> Iterator[tuple[str, str, str]]:
         for (tenant, user), ids in asked.items():

@@ -4,21 +4,24 @@
 select seq, at, chain from journal order by seq desc limit 1
 
 -- name: held
-with wanted (id) as (
-    select value from json_each(:ids)
-    union
-    select v.id from json_each(:keys) k
+with named (id, told) as (
+    select value, value in (select value from json_each(:told)) from json_each(:ids)
+    union all
+    select v.id, 1 from json_each(:keys) k
     cross join versions v on v.key = k.value ->> 1 and v.kind = k.value ->> 0 and v.scope = :scope and v.to_seq is null
-)
+), wanted (id, told) as (select id, max(told) from named group by id)
 select v.record, v.id, v.kind, v.version, v.number, v.content, c.text, c.payload, c.salt,
     v.key, conversation.text, v.position, repository.text, v.status, v.importance, v.confidence, v.source,
     v.valid_from, v.valid_to
 from wanted
 cross join versions v on v.id = wanted.id and v.scope = :scope and v.to_seq is null
-join contents c on c.content = v.content
-left join labels conversation on conversation.label = v.conversation
-left join labels repository on repository.label = v.repository
+left join contents c on c.content = v.content and wanted.told
+left join labels conversation on conversation.label = v.conversation and wanted.told
+left join labels repository on repository.label = v.repository and wanted.told
 order by v.record, v.valid_from, v.version
+
+-- name: id_by_key
+select id from versions where key = ? and kind = ? and scope = ? and to_seq is null limit 1
 
 -- name: standing
 select l.link, l.source, l.target, l.type, l.scope, l.weight, l.properties, l.salt
@@ -28,20 +31,28 @@ cross join links l on l.source = r.value and l.type = t.value
 where l.to_seq is null and l.target in (select value from json_each(:records))
 and l.scope in (select value from json_each(:scopes))
 
--- name: descents
--- All that was ever derived from these records, and whether it has a source beside them that stands.
+-- name: descended
 with recursive descended (record) as (
     select value from json_each(:records)
     union
     select l.source from descended d cross join links l on l.target = d.record and l.type = :type
     cross join versions v on v.version = l.source and v.scope in (select value from json_each(:scopes))
 )
-select v.record, v.id, v.scope, l.target, l.scope, l.to_seq is null, exists (
-    select 1 from links o where o.source = l.source and o.type = :type and o.to_seq is null
-    and o.target <> o.source and o.target not in (select record from descended))
+
+-- name: descents
+-- All that was ever derived from these records.
+{{descended}}
+select v.record, v.id, v.scope, l.target, l.scope, l.to_seq is null
 from descended d
 cross join links l on l.target = d.record and l.type = :type
 cross join versions v on v.version = l.source and v.scope in (select value from json_each(:scopes))
+
+-- name: rooted
+-- Those of these records, and of what was derived from them, that have a source elsewhere which stands.
+{{descended}}
+select d.record from descended d where exists (
+    select 1 from links o where o.source = d.record and o.type = :type and o.to_seq is null
+    and o.target <> o.source and o.target not in (select record from descended))
 
 -- name: forgotten
 select t.id from scopes s cross join tombstones t on t.scope = s.scope

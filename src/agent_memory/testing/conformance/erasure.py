@@ -305,6 +305,12 @@ class DerivedErasureConformance:
         applied = write(store, Erase("source", with_derived=True), now=NOW + 9)
         assert applied.erased == ("source", "over", "rejected", "cut", "later")
 
+    def test_what_gets_another_source_in_the_same_write_keeps_the_old_one(self, store: Store) -> None:
+        write(store, put("one", id="a"), put("two", id="b"), put("child", id="c"), link("c", "a", DERIVED_FROM))
+        applied = write(store, link("c", "b", DERIVED_FROM), Erase("b", with_derived=True))
+        assert applied.erased == ("b",)
+        assert ids(store.records.get(view(), ["a", "c"])) == ["a", "c"]
+
     def test_a_source_that_was_taken_away_is_none(self, store: Store) -> None:
         write(store, put("one", id="a"), put("two", id="b"), put("from both", id="c"))
         write(store, link("c", "a", DERIVED_FROM), link("c", "b", DERIVED_FROM), Disconnect("c", "b", DERIVED_FROM))

@@ -164,6 +164,12 @@ class WritingConformance:
             write(store, put("two", id="b", key="k"))
         assert write_one(store, put("two", id="b", key="k", kind="fact"), scope=BOB).effect is Effect.CREATED
 
+    @pytest.mark.parametrize("key", ["a\0b", "\0", "\x1f", "\U0001f600", "\u2028", '"', "\\"])
+    def test_any_text_can_be_a_key(self, store: Store, key: str) -> None:
+        write(store, put("one", id="a", key=key), put("else", id="other", key=key[:1] + "c"))
+        outcome = write_one(store, put("two", id="new", key=key))
+        assert (outcome.effect, outcome.id, outcome.version) == (Effect.UPDATED, "a", 2)
+
     def test_a_write_that_changes_nothing_brings_no_line(self, store: Store) -> None:
         first = write(store, put("one", id="a"))
         again = write(store, put("one", id="a"), now=NOW + 5)
