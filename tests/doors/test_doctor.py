@@ -276,7 +276,7 @@ def test_what_was_forgotten_and_may_be_on_the_disk(
         code, found, named = look(here)
         assert (code, found["erasures"]) == (0, "warn")
         assert "may still be in the file" in named["erasures"]["detail"]
-        assert "next write" in named["erasures"]["fix"] and "agent-memory rebuild" in named["erasures"]["fix"]
+        assert "next write" in named["erasures"]["fix"] and "upkeep run-jobs" in named["erasures"]["fix"]
         with serving() as url:
             assert look(here, "--store", url)[1]["erasures"] == "warn"
     here("add", "a later write")
