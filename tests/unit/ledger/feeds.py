@@ -10,7 +10,7 @@ from typing import Any
 from tests.unit.ledger.tables import Tables
 
 from agent_memory.ledger.rows import Ended, VersionRow
-from agent_memory.ledger.shelves.feed import Fields, News, Vectors, Versions, heard
+from agent_memory.ledger.shelves.feed import News, Row, Vectors, Versions, heard
 from agent_memory.models.record import Record, Scope
 from agent_memory.ports.embedder import Space
 from agent_memory.ports.index import NEVER
@@ -58,13 +58,12 @@ class TableFeed:
             [*told.erased],
         )
 
-    def fields(self, scope: Scope, after: int, name: str) -> Fields:
+    def fields(self, scope: Scope, after: int, name: str) -> Sequence[Row]:
         self.asked.append(("fields", scope, after, name))
         numbers = {row.content for row in self._new(scope, after)}
-        found = [
+        return [
             (number, value) for number in numbers for one, value in self.tables.contents[number].fields if one == name
         ]
-        return Fields(*zip(*found, strict=True)) if found else Fields()
 
     def payloads(self, contents: Sequence[int]) -> Mapping[int, Any]:
         self.asked.append(("payloads",))

@@ -13,7 +13,7 @@ from agent_memory.engines.sqlite.interning import Interning
 from agent_memory.engines.sqlite.read import Reader
 from agent_memory.engines.sqlite.statements import SQL, VECTORS_PER_LINE, cell
 from agent_memory.ledger.rows import Ended
-from agent_memory.ledger.shelves.feed import Cells, Fields, News, Vectors, Versions, heard
+from agent_memory.ledger.shelves.feed import Cells, News, Row, Vectors, Versions, heard
 from agent_memory.models.record import Record, Scope
 from agent_memory.ports.records import View
 
@@ -42,7 +42,7 @@ class SqliteFeed:
         if after and not told.filled:
             return News(erased=[*told.erased])
         with lenient(self._connection):
-            versions = Versions(*self._columns("feed_versions", asked))
+            versions = Versions(*zip(*self._rows("feed_versions", asked), strict=True))
             ended = self._connection.execute(SQL["ended_of"], {**asked, "records": json.dumps([*told.changed])})
             return News(
                 versions._replace(
@@ -57,11 +57,11 @@ class SqliteFeed:
                 [*told.erased],
             )
 
-    def fields(self, scope: Scope, after: int, name: str) -> Fields:
+    def fields(self, scope: Scope, after: int, name: str) -> list[Row]:
         known = self._interning.known(self._connection, name)
         asked = {"scope": self._interning.numbers[scope], "after": after, "name": known}
         with lenient(self._connection):
-            return Fields(*self._columns("feed_fields", asked))
+            return self._rows("feed_fields", asked).fetchall()
 
     def payloads(self, contents: Sequence[int]) -> Mapping[int, Any]:
         return dict(self._connection.execute(SQL["payloads"], (json.dumps(contents),)).fetchall())
@@ -76,9 +76,6 @@ class SqliteFeed:
     def _rows(self, statement: str, asked: Mapping[str, Any]) -> sqlite3.Cursor:
         sql = SQL[statement].format(whose=SQL["since" if asked["after"] else "whole_scope"])
         return self._connection.execute(sql, asked)
-
-    def _columns(self, statement: str, asked: Mapping[str, Any]) -> Iterator[Cells]:
-        return zip(*self._rows(statement, asked), strict=True)
 
     def _texts(self, statement: str, numbers: Cells) -> Cells:
         """Names or labels; None where the number is nobody's."""

@@ -6,6 +6,7 @@ which are fast to take in and to check; a cell may hold anything where a file is
 
 from __future__ import annotations
 
+from collections import defaultdict, namedtuple
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
@@ -16,42 +17,19 @@ from agent_memory.ports.embedder import Space
 from agent_memory.ports.records import View
 
 Cells = Sequence[Any]
+Row = tuple[Any, ...]
 
+Versions = namedtuple(
+    "Versions",
+    "version record content position importance confidence valid_from valid_to ended "
+    "kind status conversation repository key",
+    defaults=((), (), (), (), (), (), (), (), (), (), (), (), (), ()),
+)
+"""Columns, in the order of their numbers. `position` is 0 where there is none, `valid_to` and `ended` are `NEVER` where
+there is no end; `kind` to `key` are texts, or None."""
 
-class Versions(NamedTuple):
-    """In the order of their numbers. `position` is 0 where there is none, `valid_to` and `ended` are `NEVER` where
-    there is no end; `kind` to `key` are texts, or None."""
-
-    version: Cells = ()
-    record: Cells = ()
-    content: Cells = ()
-    position: Cells = ()
-    importance: Cells = ()
-    confidence: Cells = ()
-    valid_from: Cells = ()
-    valid_to: Cells = ()
-    ended: Cells = ()
-    kind: Cells = ()
-    status: Cells = ()
-    conversation: Cells = ()
-    repository: Cells = ()
-    key: Cells = ()
-
-
-class Fields(NamedTuple):
-    """The values of an indexed field."""
-
-    content: Cells = ()
-    value: Cells = ()
-
-
-class Vectors(NamedTuple):
-    """Of the active space. `line` brought it."""
-
-    line: Cells
-    content: Cells
-    scale: Cells
-    data: Cells
+Vectors = namedtuple("Vectors", "line content scale data")
+"""Columns, of the active space. `line` brought it."""
 
 
 class News(NamedTuple):
@@ -60,7 +38,7 @@ class News(NamedTuple):
     to be asked for again."""
 
     versions: Versions = Versions()
-    words: Sequence[tuple[Any, Any, Any]] = ()
+    words: Sequence[Row] = ()
     vectors: Iterable[Vectors] = ()
     ended: Sequence[Ended] = ()
     erased: Sequence[int] = ()
@@ -70,11 +48,8 @@ class News(NamedTuple):
 class Feed(Protocol):
     """One snapshot: `seq` is its last journal line, `space` the active one."""
 
-    @property
-    def seq(self) -> int: ...
-
-    @property
-    def space(self) -> Space | None: ...
+    seq: int
+    space: Space | None
 
     def readable(self, scope: Scope) -> Sequence[Scope]:
         """The scopes that this one sees, those that exist, the narrowest first."""
@@ -84,8 +59,8 @@ class Feed(Protocol):
         """What is new in exactly this scope since the line `after`; 0: everything."""
         ...
 
-    def fields(self, scope: Scope, after: int, name: str) -> Fields:
-        """Of the contents that are new since the line `after`; asked for when a question first needs this field."""
+    def fields(self, scope: Scope, after: int, name: str) -> Sequence[Row]:
+        """(content, value) of the contents that are new since the line `after`, when a question needs this field."""
         ...
 
     def payloads(self, contents: Sequence[int]) -> Mapping[int, Any]:
@@ -102,8 +77,7 @@ class Feed(Protocol):
 
 
 class Heard(NamedTuple):
-    """What journal lines mean for a shelf: `changed` are records with other versions, `filled` that there may be rows
-    to read."""
+    """What journal lines mean for a shelf. `filled`: there are rows to read; `changed`: records with new versions."""
 
     anew: bool
     filled: bool
@@ -111,10 +85,10 @@ class Heard(NamedTuple):
     erased: set[int]
 
 
-def heard(lines: Iterable[tuple[int, int | None]]) -> Heard:
+def heard(lines: Iterable[Row]) -> Heard:
     """Of (operation, record)."""
-    records: dict[str, set[int]] = {}
+    records: defaultdict[str | None, set[int]] = defaultdict(set)
     for operation, record in lines:
-        records.setdefault(NAMES.get(operation, ""), set()).update(() if record is None else (record,))
-    changed = records.get(PUT, set()) | records.get(AMEND, set())
-    return Heard(ADOPT in records, bool(changed) or EMBED in records, changed, records.get(ERASE, set()))
+        records[NAMES.get(operation)].add(record)
+    anew, filled = ADOPT in records, not records.keys().isdisjoint({PUT, AMEND, EMBED})
+    return Heard(anew, filled, records[PUT] | records[AMEND], records[ERASE])

@@ -47,7 +47,7 @@ class Search:
             self.damaged += shelf.damaged
         columns, order = seen.columns, seen.order
         rows = order[self._mask(seen)[order]]
-        at = seen.place[rows]
+        at = columns["place"][rows]
         told, telling = at, np.ones(len(at), np.int64)  # contents, and how many versions have each of them
         if probe.past:  # only there may several: before something else held, and after
             told, spread, telling = np.unique(at, return_inverse=True, return_counts=True)
@@ -63,14 +63,15 @@ class Search:
                 counts[here, term] = times[shown]
                 matching[here] = True
                 self.frequencies[term] += telling[here].sum()
-        if query is None or seen.vectors is None or not len(rows):
+        if query is None or not seen.vectors or not len(rows):
             similarity = np.full(len(told), np.nan, np.float32)
         else:
-            belonging = back[seen.owners]
+            vectors = seen.vectors
+            belonging = back[vectors["place"]]
             if ahead:  # of the snapshot, or of the moment that is replayed
-                belonging[seen.lines > self.until] = -1
-            with span("gather.vectors", vectors=len(seen.vectors)):
-                similarity = _similarity(seen.vectors, seen.scales, belonging, query, len(told))
+                belonging[vectors["line"] > self.until] = -1
+            with span("gather.vectors", vectors=len(belonging)):
+                similarity = _similarity(vectors["data"], vectors["scale"], belonging, query, len(told))
         if probe.past:
             counts, matching, similarity = counts.T.take(spread, axis=-1).T, matching[spread], similarity[spread]
         self.numberings.append(seen.numbering)
@@ -93,7 +94,9 @@ class Search:
 
     def pool(self, pending: int) -> Pool:
         """All shelves together: statistics over everything, rows only of the candidates."""
-        parts = self.parts or [_nothing(len(self.probe.terms))]
+        if not self.parts:
+            self.add(Shelf(self.probe.view.scope))
+        parts = self.parts
         joined = parts[0] if len(parts) == 1 else {name: np.concatenate([p[name] for p in parts]) for name in parts[0]}
         handles = joined["handles"]
         rows = self._candidates(joined)
@@ -104,24 +107,17 @@ class Search:
             rows = rows[np.lexsort((handles[rows], joined["positions"][rows], joined["conversations"][rows]))]
         if len(parts) > 1 or len(rows) < len(handles):
             joined = {name: column.T.take(rows, axis=-1).T for name, column in joined.items()}
+        told = ("handles", "valid_from", "importance", "conversations", "similarity", "counts", "lengths", "exact")
+        past = ("valid_to", "records") if self.probe.past else ()
         return Pool(
             seq=self.at,
-            handles=joined["handles"],
-            valid_from=joined["valid_from"],
-            importance=joined["importance"],
-            conversations=joined["conversations"],
-            similarity=joined["similarity"],
-            counts=joined["counts"],
-            lengths=joined["lengths"],
-            exact=joined["exact"],
             documents=len(handles),
             pending=pending,
             frequencies=self.frequencies,
             hidden=self.hidden if self.probe.tell_hidden else None,
             head=self.seq,
             damaged=self.damaged,
-            valid_to=joined["valid_to"] if self.probe.past else None,
-            records=joined["records"] if self.probe.past else None,
+            **{name: joined[name] for name in (*told, *past)},
         )
 
     def _candidates(self, joined: dict[str, NDArray[Any]]) -> NDArray[np.int64]:
@@ -236,7 +232,7 @@ def _having(seen: Seen, field: Field) -> NDArray[np.bool_]:
     """Which rows have a field, with a value or at all."""
     contents = np.zeros(len(seen.lengths), np.bool_)
     contents[seen.fields[field]] = True
-    having: NDArray[np.bool_] = contents[seen.place]
+    having: NDArray[np.bool_] = contents[seen.columns["place"]]
     return having
 
 
@@ -310,20 +306,3 @@ def _top(values: NDArray[Any], handles: NDArray[np.int64], count: int) -> NDArra
         equal = equal[np.argsort(handles[places[equal]])][: count - len(above)]
         places = places[np.concatenate([above, equal])]
     return places
-
-
-def _nothing(terms: int) -> dict[str, NDArray[Any]]:
-    return {
-        "handles": np.empty(0, np.int64),
-        "valid_from": np.empty(0, np.int64),
-        "valid_to": np.empty(0, np.int64),
-        "records": np.empty(0, np.int64),
-        "importance": np.empty(0, np.float32),
-        "conversations": np.empty(0, np.int32),
-        "positions": np.empty(0, np.int64),
-        "exact": np.empty(0, np.bool_),
-        "similarity": np.empty(0, np.float32),
-        "counts": np.empty((0, terms), np.uint8),
-        "matching": np.empty(0, np.bool_),
-        "lengths": np.empty(0, np.int32),
-    }

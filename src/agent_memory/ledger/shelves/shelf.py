@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from agent_memory.ledger.shelves.feed import Cells, Feed, News, Vectors
+from agent_memory.ledger.shelves.feed import Cells, Feed, News, Row, Vectors
 from agent_memory.ledger.shelves.postings import ENTRY, Postings
 from agent_memory.models.record import Scope
 from agent_memory.ports.embedder import Space
@@ -30,21 +30,14 @@ Field = tuple[str] | tuple[str, str | int | float]
 NAME, TEXT = 400, 150  # bytes that a name, or a text with a number, takes in memory, about
 NOBODYS = -1  # what no text hashes to
 
-_NUMBERS = {
-    "version": np.int64,
-    "record": np.int64,
-    "content": np.int64,
-    "position": np.int64,
-    "importance": np.float32,
-    "confidence": np.float64,
-    "valid_from": np.int64,
-    "valid_to": np.int64,
-    "ended": np.int64,
-}
+Types = dict[str, tuple[type, ...]]
 _TEXTS = ("kind", "status", "conversation", "repository")
-_VERSION: dict[str, set[type]] = {name: {int} if dtype is np.int64 else {float} for name, dtype in _NUMBERS.items()}
-_VERSION |= {name: {str, type(None)} for name in _TEXTS}
-_VECTOR: dict[str, set[type]] = {"line": {int}, "content": {int}, "scale": {float}, "data": {bytes}}
+_WHOLE = ("version", "record", "content", "position", "valid_from", "valid_to", "ended")
+_COLUMNS: dict[str, Any] = dict.fromkeys(_WHOLE, np.int64) | dict.fromkeys(_TEXTS, np.int32)
+_COLUMNS |= {"importance": np.float32, "confidence": np.float64, "key": np.int64}
+_VERSION: Types = {**dict.fromkeys(_WHOLE, (int,)), **dict.fromkeys(_TEXTS, (str, type(None)))}
+_VERSION |= {"importance": (float,), "confidence": (float,)}
+_VECTOR: Types = {"line": (int,), "content": (int,), "scale": (float,), "data": (bytes,)}
 
 
 def hashed(text: object) -> int:
@@ -56,9 +49,9 @@ def posted(field: Field) -> int:
     return hash(tuple(str(one) if isinstance(one, str) else one for one in field)) % 2**64
 
 
-def _misfits(batch: Any, types: Mapping[str, set[type]]) -> set[int]:
+def _misfits(batch: Any, types: Types) -> set[int]:
     """The rows with a cell of another type: some files take anything."""
-    wrong = {name: allowed for name, allowed in types.items() if not {*map(type, getattr(batch, name))} <= allowed}
+    wrong = {name: allowed for name, allowed in types.items() if not {*map(type, getattr(batch, name))} <= {*allowed}}
     return {
         place
         for name, allowed in wrong.items()
@@ -128,14 +121,10 @@ class Seen(NamedTuple):
     columns: dict[str, NDArray[Any]]
     order: NDArray[np.int64]
     numbering: Numbering
-    place: NDArray[np.int64]
     lengths: NDArray[np.int32]
     words: list[tuple[NDArray[np.int32], NDArray[np.uint8]]]
     fields: dict[Field, NDArray[np.int32]]
-    vectors: NDArray[np.int8] | None
-    scales: NDArray[np.float32]
-    owners: NDArray[np.int64]
-    lines: NDArray[np.int64]
+    vectors: dict[str, NDArray[Any]]
 
 
 class Shelf:
@@ -149,19 +138,15 @@ class Shelf:
     def _empty(self) -> None:
         self.seq = 0
         self.space: Space | None = None
-        self.columns = {name: Growing(dtype) for name, dtype in _NUMBERS.items()}
-        self.columns |= {name: Growing(np.int32) for name in _TEXTS} | {"key": Growing(np.int64)}
+        self.columns = {name: Growing(dtype) for name, dtype in _COLUMNS.items()}
         self.numbering = Numbering()
-        self.place = Growing(np.int64)  # of each version: where its content stands in `contents`
+        self.columns["place"] = Growing(np.int64)  # where its content stands in `contents`
         self.contents = Growing(np.int64)
         self.lengths = Growing(np.int32)
         self.there = Growing(np.bool_)  # of each content: it was not erased
         self.words, self.fields = Postings(), Postings()
         self.fielded: dict[str, int] = {}  # fields that were asked for, and until which line they are posted
-        self.vectors: Growing | None = None
-        self.scales = Growing(np.float32)
-        self.owners = Growing(np.int64)  # of each vector: where its content stands
-        self.lines = Growing(np.int64)  # of each vector: the journal line that brought it
+        self.vectors: dict[str, Growing] = {}
         self._order: NDArray[np.int64] | None = None
         self.names: dict[str, dict[int, int]] = {}  # name -> record -> its first version that goes by it
         self.named = 0  # how many versions were asked for their names
@@ -186,11 +171,13 @@ class Shelf:
         if news.erased:
             self._erase(news.erased)
         # Which of the damaged rows were erased, nobody knows; and what is mostly gone is better read again.
-        if news.anew or (news.erased and (self.damaged or self.gone * 2 > self.place.count)):
+        if news.anew or (news.erased and (self.damaged or self.gone * 2 > self.columns["place"].count)):
             self._empty()
             news = feed.follow(self.scope, 0)
-        if feed.space is not None and self.vectors is None:
-            self.space, self.vectors = feed.space, Growing(np.int8, feed.space.dimension)
+        if feed.space is not None and not self.vectors:
+            self.space = feed.space  # a vector has the place of its content, and the line that brought it
+            self.vectors = {name: Growing(np.int64) for name in ("place", "line")}
+            self.vectors |= {"scale": Growing(np.float32), "data": Growing(np.int8, feed.space.dimension)}
         self._add(news)
         versions, ended = self.columns["version"].rows, self.columns["ended"].rows
         for version, line in news.ended:
@@ -201,11 +188,11 @@ class Shelf:
     def _erase(self, records: Collection[int]) -> None:
         """Where it stands: no moment shows it any more, and its vectors say nothing."""
         rows = np.flatnonzero(np.isin(self.columns["record"].rows, [*records]))
-        places = self.place.rows[rows]
+        places = self.columns["place"].rows[rows]
         self.columns["ended"].rows[rows] = 0
         self.there.rows[places] = False
-        if self.vectors is not None:
-            self.vectors.rows[np.isin(self.owners.rows, places)] = 0
+        if self.vectors:
+            self.vectors["data"].rows[np.isin(self.vectors["place"].rows, places)] = 0
         for having in self.names.values():
             for record in records:
                 having.pop(record, None)
@@ -220,16 +207,13 @@ class Shelf:
             if (places < 0).any():  # of a damaged version, which was left out
                 versions = self._sound(versions, {*np.flatnonzero(places < 0).tolist()})
                 places = places[places >= 0]
+            rows = versions._asdict() | {"key": [*map(hashed, versions.key)], "place": places}
             for name, column in self.columns.items():
-                cells: Cells = getattr(versions, name)
-                if name in _TEXTS:
-                    cells = self.numbering.numbers(cells)
-                column.extend([*map(hashed, cells)] if name == "key" else cells)
-            self.place.extend(places)
+                column.extend(self.numbering.numbers(rows[name]) if name in _TEXTS else rows[name])
         for vectors in news.vectors:
             self._add_vectors(vectors)
 
-    def _add_words(self, words: Sequence[tuple[Any, Any, Any]], contents: list[int]) -> None:
+    def _add_words(self, words: Sequence[Row], contents: list[int]) -> None:
         """Of these new contents; one whose words are not there, or cannot be read, is found by other means."""
         sound = {
             content: (length, terms)
@@ -248,8 +232,7 @@ class Shelf:
             self.there.extend([True] * len(contents))
 
     def _add_vectors(self, batch: Vectors) -> None:
-        assert self.vectors is not None and self.space is not None
-        dimension = self.space.dimension
+        dimension = self.space.dimension if self.space else 0
         misfits = _misfits(batch, _VECTOR)
         if not misfits:
             places = self._places(batch.content)
@@ -259,10 +242,10 @@ class Shelf:
         if misfits:
             sound = self._sound(batch, misfits)
             return self._add_vectors(sound) if sound.data else None
-        self.owners.extend(places)
-        self.scales.extend(batch.scale)
-        self.lines.extend(batch.line)
-        self.vectors.extend(np.frombuffer(b"".join(batch.data), np.int8).reshape(-1, dimension))
+        data = np.frombuffer(b"".join(batch.data), np.int8).reshape(-1, dimension)
+        for name, cells in (batch._asdict() | {"place": places, "data": data}).items():
+            if name in self.vectors:
+                self.vectors[name].extend(cells)
         return None
 
     def _sound(self, batch: Any, misfits: Collection[int]) -> Any:
@@ -283,30 +266,21 @@ class Shelf:
         """With the lock held."""
         for name in {name for name, *_ in fields}:
             self._read_fields(feed, name)
-        if self._order is None or len(self._order) != self.place.count:
+        if self._order is None or len(self._order) != self.columns["place"].count:
             self._order = np.lexsort([self.columns[name].rows for name in ("version", "position", "conversation")])
-        return Seen(
-            {name: column.rows for name, column in self.columns.items()},
-            self._order,  # those of one conversation stand together, in order
-            self.numbering,
-            self.place.rows,
-            self.lengths.rows,
-            [self.words.find(term) for term in terms],
-            {field: self.fields.find(posted(field))[0] for field in fields},
-            None if self.vectors is None else self.vectors.rows,
-            self.scales.rows,
-            self.owners.rows,
-            self.lines.rows,
-        )
+        columns, vectors = ({name: one.rows for name, one in group.items()} for group in (self.columns, self.vectors))
+        words = [self.words.find(term) for term in terms]
+        having = {field: self.fields.find(posted(field))[0] for field in fields}
+        return Seen(columns, self._order, self.numbering, self.lengths.rows, words, having, vectors)
 
     def _read_fields(self, feed: Feed, name: str) -> None:
         """Of what this snapshot shows, and no question asked for before."""
         before = self.fielded.get(name, 0)
-        if before >= feed.seq:
+        if before >= min(self.seq, feed.seq):
             return
-        contents, values = feed.fields(self.scope, before, name)
-        places = self._places([content if type(content) is int else NOBODYS for content in contents])
-        marks = np.array([hash((name, value)) for value in values], np.int64).view(np.uint64)
+        rows = feed.fields(self.scope, before, name)
+        places = self._places([content if type(content) is int else NOBODYS for content, _ in rows])
+        marks = np.array([hash((name, value)) for _, value in rows], np.int64).view(np.uint64)
         for words in (marks, np.full(len(places), posted((name,)), np.uint64)):
             self.fields.add(words[places >= 0], places[places >= 0].astype(np.int32))
         self.fielded[name] = feed.seq
@@ -337,7 +311,6 @@ class Shelf:
 
     @property
     def bytes(self) -> int:
-        beside = [self.place, self.contents, self.lengths, self.there, self.scales, self.owners, self.lines]
-        arrays = [*self.columns.values(), *beside, *([] if self.vectors is None else [self.vectors])]
+        arrays = [*self.columns.values(), *self.vectors.values(), self.contents, self.lengths, self.there]
         texts = NAME * len(self.names) + TEXT * self.numbering.hashes.count
         return sum(array.rows.nbytes for array in arrays) + self.words.bytes + self.fields.bytes + texts
