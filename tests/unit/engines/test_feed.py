@@ -88,3 +88,11 @@ def test_a_number_that_is_none_is_told_from_one_that_nobody_knows(store: Store, 
     found, _ = news(path, 0)
     assert found.versions.kind == [b"", None, b""], "texts are expected: what is none is damaged"
     assert len({*found.versions.conversation}) == 1, "not UTF-8, and still one conversation"
+
+
+def test_a_line_whose_record_cannot_be_read_tells_that_there_is_something_to_read(store: Store, tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    last = write(store, put("red d", id="d")).seq
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("update journal set record = x'ff' where seq = ?", (last,))
+    assert news(path, last - 1)[0].versions.version == (last,)

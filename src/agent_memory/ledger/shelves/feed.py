@@ -89,6 +89,6 @@ def heard(lines: Iterable[Row]) -> Heard:
     """Of (operation, record)."""
     records: defaultdict[str | None, set[int]] = defaultdict(set)
     for operation, record in lines:
-        records[NAMES.get(operation)].add(record)
+        records[NAMES.get(operation)].update([record] if type(record) is int else [])
     anew, filled = ADOPT in records, not records.keys().isdisjoint({PUT, AMEND, EMBED})
     return Heard(anew, filled, records[PUT] | records[AMEND], records[ERASE])
