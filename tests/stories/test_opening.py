@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from agent_memory import AgentMemory
 from agent_memory.engines.sqlite import schema
 from agent_memory.engines.sqlite.connection import Connections
+from agent_memory.engines.sqlite.feed import SqliteFeed
 from agent_memory.models.errors import InvalidInput, StoreError
 from agent_memory.ports.embedder import Passage, Space
 
@@ -54,6 +55,8 @@ def test_a_connection_that_failed_is_not_used_again(memory: AgentMemory, home: P
 class Interrupted:
     """A connection that is broken off at its nth statement."""
 
+    text_factory = str
+
     def __init__(self, connection: sqlite3.Connection, after: int) -> None:
         self.connection = connection
         self.left = after
@@ -69,13 +72,15 @@ def test_an_interrupted_search_leaves_no_rows_twice(memory: AgentMemory) -> None
     index = memory._client.runtime.store.index
     memory.records.add("the first note")
     memory.recall("note")
-    (shelf,) = index._shelves.values()  # type: ignore[attr-defined]
+    (shelf,) = index.shelves._shelves.values()  # type: ignore[attr-defined]
     broken = 0
     for after in range(8):
         memory.records.add(f"note number {after}")
         with index._connections.reading() as connection:  # type: ignore[attr-defined]
             try:
-                shelf.follow(Interrupted(connection, after), 10_000 + after, (1, 384))
+                feed = SqliteFeed(connection, index._interning)  # type: ignore[attr-defined]
+                feed._connection = Interrupted(connection, after)  # type: ignore[assignment]
+                shelf.follow(feed)
             except KeyboardInterrupt:
                 broken += 1
             else:
@@ -86,17 +91,17 @@ def test_an_interrupted_search_leaves_no_rows_twice(memory: AgentMemory) -> None
 
 
 def test_shelves_that_a_question_needs_stay_however_large(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("agent_memory.engines.sqlite.index.CACHE_BYTES", 1)
+    monkeypatch.setattr("agent_memory.ledger.shelves.shelves.CACHE_BYTES", 1)
     with AgentMemory("ann") as ann, AgentMemory("bob") as bob, AgentMemory("*", shared=True) as everyone:
         for memory in (ann, bob, everyone):
             memory.records.add("the lamp is broken")
         index = ann._client.runtime.store.index
         bob.recall("lamp")
         assert len(ann.recall("lamp").hits) == 2
-        kept = dict(index._shelves)  # type: ignore[attr-defined]
+        kept = dict(index.shelves._shelves)  # type: ignore[attr-defined]
         assert len(kept) == 2, "Ann's own and the shared one, and no longer Bob's"
         ann.recall("broken lamp")
-        assert index._shelves == kept, "they were not loaded again"  # type: ignore[attr-defined]
+        assert index.shelves._shelves == kept, "they were not loaded again"  # type: ignore[attr-defined]
 
 
 class Twin:

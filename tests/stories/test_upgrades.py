@@ -135,9 +135,10 @@ memory.records.find()
 memory.working.set("k", 1)
 assert not {"numpy", "onnxruntime"} & set(sys.modules), "reading by key needs no arithmetic"
 memory.records.add("now the model is needed")
-assert not memory._client.runtime.store.index._shelves, "and no vectors before the first search"
+shelves = memory._client.runtime.store.index.shelves._shelves
+assert not shelves, "and no vectors before the first search"
 memory.recall("model")
-assert list(memory._client.runtime.store.index._shelves) == [1], "then only those of this scope"
+assert [scope.user for scope in shelves] == ["ada"], "then only those of this scope"
 """
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert ran.returncode == 0, ran.stderr

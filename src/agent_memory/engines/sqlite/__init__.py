@@ -26,7 +26,7 @@ def open_store(path: Path) -> Store:
     def after_fork(child: bool) -> None:
         connections.after_fork(child)
         if child:
-            index.after_fork()
+            index.shelves.renew()
 
     return Store(
         url=f"sqlite:///{path}",

@@ -1,7 +1,7 @@
-"""Which contents hold which words: a forward index on disk, turned around in memory.
+"""Which contents hold which words, or have which fields: a forward index, turned around in memory.
 
-On disk each content has one row with the hashes and counts of its words, so that a write touches one page and an
-erasure removes one row. In memory the pairs are sorted by word once; what comes later waits in a short tail.
+An engine has one row for each content, with the hashes and counts of its words, so that a write touches one page and an
+erasure removes one row. Here the pairs are sorted by word once; what comes later waits in a short tail.
 """
 
 from __future__ import annotations
@@ -28,8 +28,12 @@ class Postings:
         sizes = np.array([len(row) // ENTRY for row in rows], np.int64)
         words = np.frombuffer(b"".join(row[: size * 8] for row, size in zip(rows, sizes, strict=True)), "<u8")
         counts = np.frombuffer(b"".join(row[size * 8 :] for row, size in zip(rows, sizes, strict=True)), np.uint8)
-        places = np.repeat(np.arange(first, first + len(rows), dtype=np.int32), sizes)
-        self._tail.append((words, places, counts))
+        self.add(words, np.repeat(np.arange(first, first + len(rows), dtype=np.int32), sizes), counts)
+
+    def add(
+        self, words: NDArray[np.uint64], places: NDArray[np.int32], counts: NDArray[np.uint8] | None = None
+    ) -> None:
+        self._tail.append((words, places, np.ones(len(words), np.uint8) if counts is None else counts))
         self._waiting += len(words)
         if not len(self._words) or self._waiting > max(TAIL, len(self._words) // 8):
             self._settle()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import sqlite3
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -12,11 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from agent_memory.engines.sqlite.interning import Interning, known_label
-from agent_memory.engines.sqlite.shelf import Shelf
-from agent_memory.engines.sqlite.statements import SQL
+from agent_memory.ledger.shelves.feed import Feed
+from agent_memory.ledger.shelves.shelf import NOBODYS, Field, Numbering, Seen, Shelf, hashed
 from agent_memory.ports.index import Pool, Probe
-from agent_memory.ports.records import CONFINED
+from agent_memory.ports.records import CONFINED, Filter
 from agent_memory.ports.spans import span
 
 BLOCK = 1024  # vectors turned into floats at a time: 1.5 MB, which stays in the processor's cache
@@ -24,18 +21,17 @@ BLOCK = 1024  # vectors turned into floats at a time: 1.5 MB, which stays in the
 
 @dataclass
 class Search:
-    """One question, asked shelf by shelf. `seq` is that of the snapshot."""
+    """One question, asked shelf by shelf, as of one snapshot."""
 
-    connection: sqlite3.Connection
-    interning: Interning
+    feed: Feed
     probe: Probe
-    seq: int
     parts: list[dict[str, NDArray[Any]]] = field(default_factory=list)
+    numberings: list[Numbering] = field(default_factory=list)
     hidden: Counter[str] = field(default_factory=Counter)
     damaged: int = 0
 
     def __post_init__(self) -> None:
-        asked = self.probe.view.seq
+        self.seq, asked = self.feed.seq, self.probe.view.seq
         self.at = self.seq if asked is None else min(self.seq, asked)
         until = self.probe.vectors_until
         self.until = self.seq if until is None else min(self.seq, until)
@@ -45,41 +41,40 @@ class Search:
         """Collect the evidence of one shelf: a row per visible version."""
         probe = self.probe
         with shelf.lock:
-            columns = {name: growing.rows for name, growing in shelf.columns.items()}
-            order = shelf.order()
-            place, lengths, contents = shelf.place.rows, shelf.lengths.rows, shelf.contents.count
-            found = [shelf.postings.find(term) for term in probe.terms]
-            vectors = None if shelf.vectors is None else shelf.vectors.rows
-            scales, owners, lines = shelf.scales.rows, shelf.owners.rows, shelf.lines.rows
+            seen = shelf.seen(self.feed, probe.terms, (*probe.where.fields, *_confining(shelf.numbering, probe.where)))
+            query = probe.vector if shelf.space == probe.space else None
             ahead = shelf.seq > self.until
-            self.damaged += len(shelf.damaged)
-        rows = order[self._mask(columns)[order]]
-        at = place[rows]
+            self.damaged += shelf.damaged
+        columns, order = seen.columns, seen.order
+        rows = order[self._mask(seen)[order]]
+        at = columns["place"][rows]
         told, telling = at, np.ones(len(at), np.int64)  # contents, and how many versions have each of them
         if probe.past:  # only there may several: before something else held, and after
             told, spread, telling = np.unique(at, return_inverse=True, return_counts=True)
-        back = np.full(contents, -1, np.int64)
+        back = np.full(len(seen.lengths), -1, np.int64)
         back[told] = np.arange(len(told))
         counts = np.zeros((len(told), len(probe.terms)), np.uint8, order="F")  # core reads it word by word
         matching = np.zeros(len(told), np.bool_)
-        with span("gather.words", terms=len(found)):
-            for term, (places, times) in enumerate(found):
+        with span("gather.words", terms=len(seen.words)):
+            for term, (places, times) in enumerate(seen.words):
                 here = back[places]
                 shown = here >= 0
                 here = here[shown]
                 counts[here, term] = times[shown]
                 matching[here] = True
                 self.frequencies[term] += telling[here].sum()
-        if probe.vector is None or vectors is None or not len(rows):
+        if query is None or not seen.vectors or not len(rows):
             similarity = np.full(len(told), np.nan, np.float32)
         else:
-            belonging = back[owners]
+            vectors = seen.vectors
+            belonging = back[vectors["place"]]
             if ahead:  # of the snapshot, or of the moment that is replayed
-                belonging[lines > self.until] = -1
-            with span("gather.vectors", vectors=len(vectors)):
-                similarity = _similarity(vectors, scales, belonging, probe.vector, len(told))
+                belonging[vectors["line"] > self.until] = -1
+            with span("gather.vectors", vectors=len(belonging)):
+                similarity = _similarity(vectors["data"], vectors["scale"], belonging, query, len(told))
         if probe.past:
             counts, matching, similarity = counts.T.take(spread, axis=-1).T, matching[spread], similarity[spread]
+        self.numberings.append(seen.numbering)
         self.parts.append(
             {
                 "handles": columns["version"][rows],
@@ -89,42 +84,40 @@ class Search:
                 "importance": columns["importance"][rows],
                 "conversations": columns["conversation"][rows],
                 "positions": columns["position"][rows],
+                "exact": _equal(columns["key"][rows], hashed(probe.key)),
                 "similarity": similarity,
                 "counts": counts,
                 "matching": matching,
-                "lengths": lengths[at],
+                "lengths": seen.lengths[at],
             }
         )
 
     def pool(self, pending: int) -> Pool:
         """All shelves together: statistics over everything, rows only of the candidates."""
-        parts = self.parts or [_nothing(len(self.probe.terms))]
+        if not self.parts:
+            self.add(Shelf(self.probe.view.scope))
+        parts = self.parts
         joined = parts[0] if len(parts) == 1 else {name: np.concatenate([p[name] for p in parts]) for name in parts[0]}
         handles = joined["handles"]
-        joined["exact"] = np.isin(handles, self._exact())
         rows = self._candidates(joined)
         if len(parts) > 1:  # each shelf is in order, but a conversation may be on several
+            hashes = [one.hashes.rows[p["conversations"]] for one, p in zip(self.numberings, parts, strict=True)]
+            joined["conversations"] = np.zeros(len(handles), np.int32)
+            joined["conversations"][rows] = _renumbered(np.concatenate(hashes)[rows])
             rows = rows[np.lexsort((handles[rows], joined["positions"][rows], joined["conversations"][rows]))]
         if len(parts) > 1 or len(rows) < len(handles):
             joined = {name: column.T.take(rows, axis=-1).T for name, column in joined.items()}
+        told = ("handles", "valid_from", "importance", "conversations", "similarity", "counts", "lengths", "exact")
+        past = ("valid_to", "records") if self.probe.past else ()
         return Pool(
             seq=self.at,
-            handles=joined["handles"],
-            valid_from=joined["valid_from"],
-            importance=joined["importance"],
-            conversations=joined["conversations"],
-            similarity=joined["similarity"],
-            counts=joined["counts"],
-            lengths=joined["lengths"],
-            exact=joined["exact"],
             documents=len(handles),
             pending=pending,
             frequencies=self.frequencies,
             hidden=self.hidden if self.probe.tell_hidden else None,
             head=self.seq,
             damaged=self.damaged,
-            valid_to=joined["valid_to"] if self.probe.past else None,
-            records=joined["records"] if self.probe.past else None,
+            **{name: joined[name] for name in (*told, *past)},
         )
 
     def _candidates(self, joined: dict[str, NDArray[Any]]) -> NDArray[np.int64]:
@@ -139,27 +132,21 @@ class Search:
             chosen[_top(joined[column], handles, self.probe.pool)] = True
         return np.flatnonzero(chosen)
 
-    def _exact(self) -> list[int]:
-        """Versions whose natural key is just what was asked for."""
-        if self.probe.key is None:
-            return []
-        return [version for (version,) in self.connection.execute(SQL["versions_with_key"], (self.probe.key,))]
-
-    def _mask(self, columns: dict[str, NDArray[Any]]) -> NDArray[np.bool_]:
+    def _mask(self, seen: Seen) -> NDArray[np.bool_]:
         """Which versions the view and the filter let through."""
-        left = int((columns["version"] <= self.seq).sum()) if self.probe.tell_hidden else 0
-        for reason, mask in self._narrowed(columns):
+        left = _known(seen, self.seq) if self.probe.tell_hidden else 0
+        for reason, mask in self._narrowed(seen):
             if self.probe.tell_hidden:
                 passed = int(mask.sum())
                 self.hidden[reason] += left - passed
                 left = passed
         return mask
 
-    def _narrowed(self, columns: dict[str, NDArray[Any]]) -> Iterator[tuple[str, NDArray[np.bool_]]]:
+    def _narrowed(self, seen: Seen) -> Iterator[tuple[str, NDArray[np.bool_]]]:
         """What is left after each step, in the order of `HIDDEN`."""
-        view, where = self.probe.view, self.probe.where
+        view, where, columns = self.probe.view, self.probe.where, seen.columns
         valid_from, valid_to = columns["valid_from"], columns["valid_to"]
-        mask: NDArray[np.bool_] = (columns["version"] <= self.at) & (columns["to_seq"] > self.at)
+        mask: NDArray[np.bool_] = (columns["version"] <= self.at) & (columns["ended"] > self.at)
         yield "recorded", mask
         if view.valid_at is not None:
             mask &= (valid_from <= view.valid_at) & (valid_to > view.valid_at)
@@ -175,13 +162,13 @@ class Search:
                 mask |= over
         yield "valid", mask
         if where.kinds is not None:
-            mask &= self._among(columns["kind"], where.kinds)
+            mask &= _among(seen, "kind", where.kinds)
             yield "kinds", mask
-        mask &= self._among(columns["status"], where.statuses)
+        mask &= _among(seen, "status", where.statuses)
         yield "statuses", mask
         for name, column in (("conversation_id", "conversation"), ("repository", "repository")):
             if (text := getattr(where, name)) is not None:
-                mask &= columns[column] == known_label(self.connection, text)
+                mask &= columns[column] == seen.numbering[text]
                 yield name, mask
         if where.after is not None:
             mask &= valid_from >= where.after
@@ -192,42 +179,68 @@ class Search:
         if where.min_confidence is not None:
             mask &= columns["confidence"] >= where.min_confidence
             yield "min_confidence", mask
-        for name, value in where.fields:
-            asked = (self.interning.known(self.connection, name), value)
-            named = self.connection.execute(SQL["contents_with_field"], asked)
-            mask &= np.isin(columns["content"], [content for (content,) in named])
+        for one in where.fields:
+            mask &= _having(seen, one)
             yield "fields", mask
         if where.pages is not None:
-            mask &= ~self._elsewhere(columns, mask, where.pages)
+            mask &= ~_elsewhere(seen, where)
             yield "pages", mask
 
-    def _elsewhere(
-        self, columns: dict[str, NDArray[Any]], mask: NDArray[np.bool_], pages: tuple[str, ...]
-    ) -> NDArray[np.bool_]:
-        """Which rows are confined to another place than these; nothing is read where no row could be."""
-        kind, field = CONFINED
-        confined: NDArray[np.bool_] = mask & self._among(columns["kind"], (kind,))
-        if confined.any():
-            asked = {
-                "contents": json.dumps(columns["content"][confined].tolist()),
-                "place": self.interning.known(self.connection, field),
-                "pages": json.dumps(pages),
-            }
-            named = self.connection.execute(SQL["elsewhere"], asked)
-            confined &= np.isin(columns["content"], [content for (content,) in named])
-        return confined
 
-    def _among(self, column: NDArray[Any], names: tuple[str, ...]) -> NDArray[np.bool_]:
-        """Whether each row has one of these names: a table to look up, since names have small numbers."""
-        numbers = [self.interning.known(self.connection, name) for name in names]
-        if len(numbers) == 1:
-            same: NDArray[np.bool_] = column == numbers[0]
-            return same
-        table = np.zeros(max([*numbers, int(column.max(initial=0))]) + 1, np.bool_)
-        table[numbers] = True
-        table[0] = False
-        listed: NDArray[np.bool_] = table[column]
-        return listed
+def _confining(numbering: Numbering, where: Filter) -> list[Field]:
+    """The fields that say where what is confined belongs: anywhere, and then to these places; nothing is read where
+    no row is confined."""
+    kind, place = CONFINED
+    if where.pages is None or numbering[kind] == NOBODYS:
+        return []
+    return [(place,), *((place, page) for page in where.pages)]
+
+
+def _elsewhere(seen: Seen, where: Filter) -> NDArray[np.bool_]:
+    """Which rows are confined to another place than these."""
+    confined = _among(seen, "kind", CONFINED[:1])
+    if confined.any():
+        anywhere, *here = _confining(seen.numbering, where)
+        confined &= _having(seen, anywhere)
+        for one in here:
+            confined &= ~_having(seen, one)
+    return confined
+
+
+def _among(seen: Seen, name: str, texts: tuple[str, ...]) -> NDArray[np.bool_]:
+    """Whether each row has one of these: a table to look up, since texts have small numbers."""
+    column, numbers = seen.columns[name], [seen.numbering[text] for text in texts]
+    if len(numbers) == 1:
+        return _equal(column, numbers[0])
+    table = np.zeros(max([*numbers, int(column.max(initial=0))]) + 1, np.bool_)
+    table[[number for number in numbers if number != NOBODYS]] = True
+    listed: NDArray[np.bool_] = table[column]
+    return listed
+
+
+def _known(seen: Seen, seq: int) -> int:
+    """How many versions came until then, without those that were erased."""
+    return int(((seen.columns["version"] <= seq) & (seen.columns["ended"] > 0)).sum())
+
+
+def _equal(column: NDArray[Any], value: int) -> NDArray[np.bool_]:
+    same: NDArray[np.bool_] = (column == value) & (value != NOBODYS)
+    return same
+
+
+def _having(seen: Seen, field: Field) -> NDArray[np.bool_]:
+    """Which rows have a field, with a value or at all."""
+    contents = np.zeros(len(seen.lengths), np.bool_)
+    contents[seen.fields[field]] = True
+    having: NDArray[np.bool_] = contents[seen.columns["place"]]
+    return having
+
+
+def _renumbered(hashes: NDArray[np.int64]) -> NDArray[np.int32]:
+    """One number for a conversation on all shelves, in the order in which they come; 0 for none."""
+    _, first, spread = np.unique(hashes, return_index=True, return_inverse=True)
+    numbers = np.argsort(np.argsort(first)) + 1
+    return np.where(hashes == NOBODYS, 0, numbers[spread]).astype(np.int32)
 
 
 def _held(columns: dict[str, NDArray[Any]], past: tuple[tuple[int, int], ...]) -> NDArray[np.bool_]:
@@ -293,19 +306,3 @@ def _top(values: NDArray[Any], handles: NDArray[np.int64], count: int) -> NDArra
         equal = equal[np.argsort(handles[places[equal]])][: count - len(above)]
         places = places[np.concatenate([above, equal])]
     return places
-
-
-def _nothing(terms: int) -> dict[str, NDArray[Any]]:
-    return {
-        "handles": np.empty(0, np.int64),
-        "valid_from": np.empty(0, np.int64),
-        "valid_to": np.empty(0, np.int64),
-        "records": np.empty(0, np.int64),
-        "importance": np.empty(0, np.float32),
-        "conversations": np.empty(0, np.int32),
-        "positions": np.empty(0, np.int64),
-        "similarity": np.empty(0, np.float32),
-        "counts": np.empty((0, terms), np.uint8),
-        "matching": np.empty(0, np.bool_),
-        "lengths": np.empty(0, np.int32),
-    }

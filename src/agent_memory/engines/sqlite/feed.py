@@ -1,0 +1,93 @@
+"""What shelves follow, out of the file: rows as they are, with texts for numbers."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from agent_memory.engines.sqlite import spaces
+from agent_memory.engines.sqlite.cells import lenient
+from agent_memory.engines.sqlite.interning import Interning
+from agent_memory.engines.sqlite.read import Reader
+from agent_memory.engines.sqlite.statements import SQL, VECTORS_PER_LINE, cell
+from agent_memory.ledger.rows import Ended
+from agent_memory.ledger.shelves.feed import Cells, News, Row, Vectors, Versions, heard
+from agent_memory.models.record import Record, Scope
+from agent_memory.ports.records import View
+
+BATCH = 4096  # vectors at a time: of a large scope they take more room than all the rest
+WRONG = b""  # for a cell that should be a number and is none: not a text, so that whoever expects one finds out
+
+
+class SqliteFeed:
+    """One read transaction."""
+
+    def __init__(self, connection: sqlite3.Connection, interning: Interning) -> None:
+        self.seq: int = cell(connection, SQL["last_seq"])
+        self._number, self.space = spaces.active(connection)
+        self._connection = connection
+        self._interning = interning
+
+    def readable(self, scope: Scope) -> list[Scope]:
+        return [*self._interning.readable(self._connection, scope).values()]
+
+    def follow(self, scope: Scope, after: int) -> News:
+        number = self._interning.numbers[scope]
+        asked: dict[str, Any] = {"scope": number, "after": after}
+        told = heard(self._connection.execute(SQL["scope_lines"], asked) if after else ())
+        if told.anew:
+            return News(anew=True)
+        if after and not told.filled:
+            return News(erased=[*told.erased])
+        with lenient(self._connection):
+            versions = Versions(*zip(*self._rows("feed_versions", asked), strict=True))
+            ended = self._connection.execute(SQL["ended_of"], {**asked, "records": json.dumps([*told.changed])})
+            return News(
+                versions._replace(
+                    kind=self._texts("name_texts", versions.kind),
+                    status=self._texts("name_texts", versions.status),
+                    conversation=self._texts("label_texts", versions.conversation),
+                    repository=self._texts("label_texts", versions.repository),
+                ),
+                self._rows("feed_words", asked).fetchall(),
+                self._vectors(asked) if self.space else (),
+                [*map(Ended._make, ended)] if told.changed else (),
+                [*told.erased],
+            )
+
+    def fields(self, scope: Scope, after: int, name: str) -> list[Row]:
+        known = self._interning.known(self._connection, name)
+        asked = {"scope": self._interning.numbers[scope], "after": after, "name": known}
+        with lenient(self._connection):
+            return self._rows("feed_fields", asked).fetchall()
+
+    def payloads(self, contents: Sequence[int]) -> Mapping[int, Any]:
+        return dict(self._connection.execute(SQL["payloads"], (json.dumps(contents),)).fetchall())
+
+    def standing(self, view: View, records: Sequence[int]) -> list[Record]:
+        return Reader(self._connection, self._interning, view).standing(records)
+
+    def pending(self, scope: Scope) -> int:
+        scopes = self._interning.readable(self._connection, scope)
+        return spaces.pending(self._connection, self.space, scopes) if self.space else 0
+
+    def _rows(self, statement: str, asked: Mapping[str, Any]) -> sqlite3.Cursor:
+        sql = SQL[statement].format(whose=SQL["since" if asked["after"] else "whole_scope"])
+        return self._connection.execute(sql, asked)
+
+    def _texts(self, statement: str, numbers: Cells) -> Cells:
+        """Names or labels; None where the number is nobody's."""
+        there = {*numbers}
+        sound = [number for number in there if type(number) is int and -(2**31) <= number < 2**31]
+        rows = self._connection.execute(SQL[statement], (json.dumps(sound),)) if sound else ()
+        texts: dict[object, object] = dict.fromkeys(there, WRONG) | dict.fromkeys(sound) | {None: None}
+        texts |= {number: text for number, text in rows if type(text) is str}
+        return [texts[number] for number in numbers]
+
+    def _vectors(self, asked: Mapping[str, Any]) -> Iterator[Vectors]:
+        sql = SQL["feed_new_vectors" if asked["after"] else "feed_all_vectors"]
+        rows = self._connection.execute(sql, {**asked, "space": self._number, "per_line": VECTORS_PER_LINE})
+        while batch := rows.fetchmany(BATCH):
+            yield Vectors(*zip(*batch, strict=True))

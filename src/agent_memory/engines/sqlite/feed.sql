@@ -1,0 +1,44 @@
+-- What shelves follow.
+
+-- name: scope_lines
+select operation, record from journal where seq > :after and scope in (:scope, 0)
+
+-- name: whole_scope
+scope = :scope
+
+-- name: since
++scope = :scope and version > :after
+
+-- name: feed_versions
+select version, record, content, coalesce(position, 0), importance, confidence,
+    valid_from, coalesce(valid_to, 9223372036854775807), coalesce(to_seq, 9223372036854775807),
+    kind, status, conversation, repository, key
+from versions where {whose} order by version
+
+-- name: feed_words
+select content, length, terms from words
+where content in (select content from versions where {whose} and content > :after) order by content
+
+-- name: feed_fields
+select content, value from fields
+where content in (select content from versions where {whose} and content > :after) and +name = :name
+
+-- name: feed_all_vectors
+select vector / :per_line, content, scale, data from vectors where scope = :scope and space = :space
+
+-- name: feed_new_vectors
+select vector / :per_line, content, scale, data from vectors
+where +scope = :scope and +space = :space and vector >= (:after + 1) * :per_line
+
+-- name: ended_of
+select version, to_seq from versions where to_seq > :after and (id, scope) in (
+    select id, scope from versions where version in (select value from json_each(:records)))
+
+-- name: name_texts
+select name, text from names where name in (select value from json_each(?))
+
+-- name: label_texts
+select label, text from labels where label in (select value from json_each(?))
+
+-- name: payloads
+select content, cast(payload as blob) from contents where content in (select value from json_each(?))

@@ -1,0 +1,94 @@
+"""What shelves are fed by: one snapshot of a store, and what is new in it. All that an engine does for a search.
+
+Texts are texts, and numbers are the journal's: what a shelf makes of them is its own affair. Most comes as columns,
+which are fast to take in and to check; a cell may hold anything where a file is damaged.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, namedtuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from agent_memory.ledger.journal import ADOPT, AMEND, EMBED, ERASE, NAMES, PUT
+from agent_memory.ledger.rows import Ended
+from agent_memory.models.record import Record, Scope
+from agent_memory.ports.embedder import Space
+from agent_memory.ports.records import View
+
+Cells = Sequence[Any]
+Row = tuple[Any, ...]
+
+Versions = namedtuple(
+    "Versions",
+    "version record content position importance confidence valid_from valid_to ended "
+    "kind status conversation repository key",
+    defaults=((), (), (), (), (), (), (), (), (), (), (), (), (), ()),
+)
+"""Columns, in the order of their numbers. `position` is 0 where there is none, `valid_to` and `ended` are `NEVER` where
+there is no end; `kind` to `key` are texts, or None."""
+
+Vectors = namedtuple("Vectors", "line content scale data")
+"""Columns, of the active space. `line` brought it."""
+
+
+class News(NamedTuple):
+    """What came to a scope since a journal line. `words` are (content, length, terms) of new contents: hashes and then
+    counts, as `Terms` has them. `erased` are records. `anew`: nothing that was read before counts any more, and all is
+    to be asked for again."""
+
+    versions: Versions = Versions()
+    words: Sequence[Row] = ()
+    vectors: Iterable[Vectors] = ()
+    ended: Sequence[Ended] = ()
+    erased: Sequence[int] = ()
+    anew: bool = False
+
+
+class Feed(Protocol):
+    """One snapshot: `seq` is its last journal line, `space` the active one."""
+
+    seq: int
+    space: Space | None
+
+    def readable(self, scope: Scope) -> Sequence[Scope]:
+        """The scopes that this one sees, those that exist, the narrowest first."""
+        ...
+
+    def follow(self, scope: Scope, after: int) -> News:
+        """What is new in exactly this scope since the line `after`; 0: everything."""
+        ...
+
+    def fields(self, scope: Scope, after: int, name: str) -> Sequence[Row]:
+        """(content, value) of the contents that are new since the line `after`, when a question needs this field."""
+        ...
+
+    def payloads(self, contents: Sequence[int]) -> Mapping[int, Any]:
+        """Canonical JSON of these contents, as text or in UTF-8."""
+        ...
+
+    def standing(self, view: View, records: Sequence[int]) -> Sequence[Record]:
+        """What the view shows of these records, in their order; those that cannot be read are left out."""
+        ...
+
+    def pending(self, scope: Scope) -> int:
+        """How many contents that this scope sees have no vectors yet."""
+        ...
+
+
+class Heard(NamedTuple):
+    """What journal lines mean for a shelf. `filled`: there are rows to read; `changed`: records with new versions."""
+
+    anew: bool
+    filled: bool
+    changed: set[int]
+    erased: set[int]
+
+
+def heard(lines: Iterable[Row]) -> Heard:
+    """Of (operation, record)."""
+    records: defaultdict[str | None, set[int]] = defaultdict(set)
+    for operation, record in lines:
+        records[NAMES.get(operation)].update([record] if type(record) is int else [])
+    anew, filled = ADOPT in records, not records.keys().isdisjoint({PUT, AMEND, EMBED})
+    return Heard(anew, filled, records[PUT] | records[AMEND], records[ERASE])

@@ -1,0 +1,98 @@
+"""What SQLite tells a shelf that follows: no more than what is new in its scope, and texts for numbers."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from agent_memory.engines.sqlite import open_store
+from agent_memory.engines.sqlite.feed import SqliteFeed
+from agent_memory.engines.sqlite.interning import Interning
+from agent_memory.ledger.shelves.feed import News
+from agent_memory.ports.changes import Amend, Erase
+from agent_memory.ports.store import Store
+from agent_memory.testing.builders import ALICE, BOB, SPACE, embed_all, put, write
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with closing(open_store(tmp_path / "memory.db")) as store:
+        store.index.begin(SPACE)
+        write(store, *(put(f"red {id}", id=id, conversation_id="c1", key=f"k{id}") for id in "abc"))
+        write(store, put("his", id="a"), scope=BOB)
+        yield store
+
+
+def news(path: Path, after: int) -> tuple[News, list[str]]:
+    """What is new to Alice, and the statements that it took."""
+    statements: list[str] = []
+    with closing(sqlite3.connect(path)) as connection:
+        feed = SqliteFeed(connection, Interning())
+        assert feed.readable(ALICE) == [ALICE]
+        connection.set_trace_callback(statements.append)
+        found = feed.follow(ALICE, after)
+        return found._replace(vectors=[*found.vectors]), statements
+
+
+def test_all_of_a_scope_comes_with_its_texts(store: Store, tmp_path: Path) -> None:
+    found, _ = news(tmp_path / "memory.db", 0)
+    assert found.versions.kind == ["note"] * 3 and found.versions.status == ["active"] * 3
+    assert found.versions.conversation == ["c1"] * 3 and found.versions.repository == [None] * 3
+    assert found.versions.key == ("ka", "kb", "kc")
+    assert [content for content, _, _ in found.words] == [*found.versions.content]
+    assert not found.erased and not found.ended
+
+
+def test_lines_of_others_are_passed_over(store: Store, tmp_path: Path) -> None:
+    last = write(store, put("last", id="d")).seq
+    for number in range(9):
+        write(store, put(f"his {number}", id="a"), scope=BOB)
+    found, statements = news(tmp_path / "memory.db", last)
+    assert found == News(vectors=[], erased=[]) and len(statements) == 1, "the lines are looked at, and nothing else"
+
+
+def test_an_erasure_is_told_by_its_record(store: Store, tmp_path: Path) -> None:
+    last = write(store, put("red d", id="d")).seq
+    write(store, Erase("d"))
+    found, statements = news(tmp_path / "memory.db", last)
+    assert found == News(erased=[last], vectors=[]) and len(statements) == 1
+
+
+def test_what_changed_is_told_once(store: Store, tmp_path: Path) -> None:
+    last = write(store, put("red d", id="d")).seq
+    amended = write(store, Amend("d", importance=1.0)).seq
+    found, _ = news(tmp_path / "memory.db", last)
+    assert found.versions.version == (amended,) and found.ended == [(last, amended)] and not found.words
+    embed_all(store)
+    found, _ = news(tmp_path / "memory.db", amended)
+    assert not found.versions.version and sum(len(batch.data) for batch in found.vectors) == 4
+
+
+def test_what_stands_for_all_is_read_anew(store: Store, tmp_path: Path) -> None:
+    last = write(store, put("red d", id="d")).seq
+    embed_all(store)
+    store.index.switch(SPACE, anew=True)
+    assert news(tmp_path / "memory.db", last)[0] == News(anew=True, vectors=[])
+
+
+def test_a_number_that_is_none_is_told_from_one_that_nobody_knows(store: Store, tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with closing(sqlite3.connect(path)) as connection, connection:
+        for id, kind in (("a", "'x'"), ("b", "999"), ("c", "99999999999")):
+            connection.execute(f"update versions set kind = {kind}, key = cast(x'ff' as text) where id = ?", (id,))
+        connection.execute("update labels set text = cast(x'ff' as text)")
+    found, _ = news(path, 0)
+    assert found.versions.kind == [b"", None, b""], "texts are expected: what is none is damaged"
+    assert len({*found.versions.conversation}) == 1, "not UTF-8, and still one conversation"
+
+
+def test_a_line_whose_record_cannot_be_read_tells_that_there_is_something_to_read(store: Store, tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    last = write(store, put("red d", id="d")).seq
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("update journal set record = x'ff' where seq = ?", (last,))
+    assert news(path, last - 1)[0].versions.version == (last,)

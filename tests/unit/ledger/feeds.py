@@ -1,0 +1,93 @@
+"""A feed out of the simplest tables: what a shelf is told, and a list of what it asked for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.unit.ledger.tables import Tables
+
+from agent_memory.ledger.rows import Ended, VersionRow
+from agent_memory.ledger.shelves.feed import News, Row, Vectors, Versions, heard
+from agent_memory.models.record import Record, Scope
+from agent_memory.ports.embedder import Space
+from agent_memory.ports.index import NEVER
+from agent_memory.ports.records import View
+
+
+@dataclass
+class TableFeed:
+    """`wrong` are cells of versions that are damaged: (version, column) -> what stands there."""
+
+    tables: Tables
+    asked: list[tuple[object, ...]] = field(default_factory=list)
+    wrong: dict[tuple[int, str], object] = field(default_factory=dict)
+
+    @property
+    def seq(self) -> int:
+        return self.tables.lines[-1].seq if self.tables.lines else 0
+
+    @property
+    def space(self) -> Space | None:
+        return self.tables.spaces[0] if self.tables.spaces else None
+
+    def readable(self, scope: Scope) -> Sequence[Scope]:
+        return [one for one in scope.readable() if one in self.tables.scopes]
+
+    def follow(self, scope: Scope, after: int) -> News:
+        self.asked.append(("follow", scope, after))
+        lines = [line for line in self.tables.lines if line.seq > after and line.scope in (scope, None)]
+        told = heard((line.operation, line.record) for line in lines if after)
+        if told.anew:
+            return News(anew=True)
+        new = self._new(scope, after)
+        contents = [self.tables.contents[number] for number in sorted({row.content for row in new})]
+        contents = [one for one in contents if one.content > after]
+        vectors = [one for content in contents for one in content.vectors]
+        return News(
+            Versions(*zip(*map(self._cells, new), strict=True)) if new else Versions(),
+            [(one.content, one.terms.length, one.terms.hashes + one.terms.counts) for one in contents],
+            [Vectors([one.line], [one.content], [one.vector.scale], [one.vector.data]) for one in vectors],
+            [
+                Ended(row.version, row.ended)
+                for row in self.tables.versions.values()
+                if row.place.record in told.changed and row.ended is not None
+            ],
+            [*told.erased],
+        )
+
+    def fields(self, scope: Scope, after: int, name: str) -> Sequence[Row]:
+        self.asked.append(("fields", scope, after, name))
+        numbers = {row.content for row in self._new(scope, after)}
+        return [
+            (number, value) for number in numbers for one, value in self.tables.contents[number].fields if one == name
+        ]
+
+    def payloads(self, contents: Sequence[int]) -> Mapping[int, Any]:
+        self.asked.append(("payloads",))
+        return {number: self.tables.contents[number].body.payload for number in contents}
+
+    def standing(self, view: View, records: Sequence[int]) -> Sequence[Record]:
+        self.asked.append(("standing", *records))
+        rows = [row for row in self.tables.versions.values() if row.place.record in records and row.ended is None]
+        told = [json.loads(self.tables.contents[row.content].body.payload) for row in rows]
+        return [
+            Record.trusted(id=row.place.id, kind=row.kind, payload=one) for row, one in zip(rows, told, strict=True)
+        ]
+
+    def pending(self, scope: Scope) -> int:
+        return 0
+
+    def _new(self, scope: Scope, after: int) -> list[VersionRow]:
+        rows = self.tables.versions.items()
+        return [row for number, row in sorted(rows) if number > after and row.place.scope == scope]
+
+    def _cells(self, row: VersionRow) -> list[object]:
+        state = row.state
+        ends = [NEVER if end is None else end for end in (state.valid_to, row.ended)]
+        cells = [row.version, row.place.record, row.content, state.position or 0, state.importance, state.confidence]
+        cells += [state.valid_from, *ends, row.kind, str(state.status), state.conversation_id, state.repository]
+        named = zip(Versions._fields, [*cells, state.key], strict=True)
+        return [self.wrong.get((row.version, name), cell) for name, cell in named]

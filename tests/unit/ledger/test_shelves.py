@@ -1,0 +1,227 @@
+"""Shelves on a feed that is a plain object: what they answer, and what they ask for. No engine, no file."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+from tests.unit.ledger.feeds import TableFeed
+from tests.unit.ledger.tables import Tables
+
+from agent_memory.ledger.journal import AMEND, Head, Journal, Signature, Subject
+from agent_memory.ledger.request import Request
+from agent_memory.ledger.shelves.shelves import Shelves
+from agent_memory.ledger.spaces import adopting
+from agent_memory.models.errors import SpaceMismatch
+from agent_memory.models.record import Scope, Status
+from agent_memory.ports.changes import Amend, Author, Change, Erase
+from agent_memory.ports.index import Pool, Probe
+from agent_memory.ports.records import Filter
+from agent_memory.testing.builders import (
+    ALICE,
+    BOB,
+    CALLING,
+    EVERYTHING,
+    NOW,
+    OTHER_SPACE,
+    SHARED,
+    SPACE,
+    direction,
+    put,
+    term,
+    vector,
+    view,
+    with_vectors,
+)
+
+LINES = 20_000  # of others
+
+
+class Library:
+    """Tables, a feed out of them, and the shelves that follow it."""
+
+    def __init__(self) -> None:
+        self.tables = Tables(spaces=(SPACE,))
+        self.feed = TableFeed(self.tables)
+        self.shelves = Shelves()
+
+    def write(self, *changes: Change, scope: Scope = ALICE) -> int:
+        self.tables.apply([Request(changes, Author(scope), NOW)])
+        return self.feed.seq
+
+    def head(self) -> Head:
+        last = self.tables.lines[-1]
+        return Head(last.seq, last.at, last.chain)
+
+    def look(self, words: str = "", where: Filter = EVERYTHING, feed: TableFeed | None = None, **more: object) -> Pool:
+        probe = Probe(view(), where, 0, tuple(map(term, words.split())), tell_hidden=True, **more)  # type: ignore[arg-type]
+        return self.shelves.gather_each(feed or self.feed, [probe])[0]
+
+    def found(self, words: str = "", where: Filter = EVERYTHING, **more: object) -> list[str]:
+        return sorted(self.tables.versions[one].place.id for one in self.look(words, where, **more).handles.tolist())
+
+    def called(self, name: str, feed: TableFeed | None = None) -> list[str]:
+        return [one.id for one in self.shelves.called(feed or self.feed, view(), [name], CALLING, 9).records]
+
+    def asked(self) -> list[tuple[object, ...]]:
+        """Since it was last looked at."""
+        asked, self.feed.asked = self.feed.asked, []
+        return asked
+
+
+@pytest.fixture
+def library() -> Library:
+    return Library()
+
+
+def some(library: Library) -> int:
+    """Three records, on a shelf."""
+    last = library.write(*(put(f"red {id}", id=id, key=f"k{id}", payload={"n": id}) for id in "abc"))
+    assert library.look("red").documents == 3
+    library.asked()
+    return last
+
+
+class TestAsking:
+    def test_what_did_not_change_is_not_asked_for(self, library: Library) -> None:
+        last = some(library)
+        assert library.found("red", key="ka") == ["a", "b", "c"] and library.asked() == []
+        library.write(put("red d", id="d"))
+        assert library.found("red") == ["a", "b", "c", "d"]
+        assert library.asked() == [("follow", ALICE, last)]
+
+    def test_texts_keys_and_fields_are_on_the_shelf(self, library: Library) -> None:
+        library.write(
+            put("red", id="a", key="k", conversation_id="c1", repository="r1", payload={"n": 1}),
+            put("red", id="b", kind="fact", status=Status.HELD, payload={"n": 1.0, "m": "1"}),
+            put("red", id="c", kind="procedure", payload={"origin": "r1"}),
+        )
+        library.write(put("red", id="d", key="k"), scope=BOB)
+        for where, expected in (
+            (Filter(), "ac"),
+            (Filter(kinds=("fact", "procedure"), statuses=tuple(Status)), "bc"),
+            (Filter(statuses=(Status.HELD,)), "b"),
+            (Filter(conversation_id="c1"), "a"),
+            (Filter(repository="c1"), ""),
+            (Filter(statuses=tuple(Status), fields=(("n", 1),)), "ab"),
+            (Filter(statuses=tuple(Status), fields=(("m", 1),)), ""),
+            (Filter(pages=()), "a"),
+            (Filter(pages=("r1", "r2")), "ac"),
+        ):
+            assert library.found("red", where) == [*expected], where
+        pool = library.look("red", key="k")
+        assert pool.exact.tolist() == [library.tables.versions[one].place.id == "a" for one in pool.handles.tolist()]
+        assert {what for what, *_ in library.asked()} == {"follow", "fields"}
+
+    def test_a_field_is_asked_for_once(self, library: Library) -> None:
+        last = some(library)
+        for _ in range(2):
+            assert library.found("red", Filter(fields=(("n", "a"),))) == ["a"]
+        assert library.asked() == [("fields", ALICE, 0, "n")]
+        library.write(put("red", id="d", payload={"n": "a"}))
+        assert library.found("red", Filter(fields=(("n", "a"),))) == ["a", "d"]
+        assert library.asked() == [("follow", ALICE, last), ("fields", ALICE, last, "n")]
+
+    def test_other_users_lines_cost_one_question(self, library: Library) -> None:
+        last = some(library)
+        library.write(put("blue", id="x"), scope=BOB)
+        journal = Journal(library.head(), library.tables.scopes)
+        for _ in range(LINES):
+            journal.append(AMEND, Subject(BOB, last + 1), Signature(NOW))
+        library.tables.lines += journal.lines
+        assert library.look("red").documents == 3
+        assert library.asked() == [("follow", ALICE, last)]
+
+    def test_a_space_that_is_adopted_is_read_anew(self, library: Library) -> None:
+        last = some(library)
+        library.tables.lines.append(adopting(library.head(), "again"))
+        assert library.found("red") == ["a", "b", "c"]
+        assert library.asked() == [("follow", ALICE, last), ("follow", ALICE, 0)]
+
+    def test_a_question_of_another_space_is_refused(self, library: Library) -> None:
+        some(library)
+        with pytest.raises(SpaceMismatch):
+            library.look(vector=direction(1, 0, 0), space=OTHER_SPACE)
+
+
+class TestErasing:
+    def test_it_is_masked_where_it_stands(self, library: Library) -> None:
+        first = library.write(
+            with_vectors(put("red secret", id="a", key="k", payload={"n": 1}), vector(1, 0, 0, 0)),
+            *(with_vectors(put(f"red {id}", id=id, payload={"n": 1}), vector(0, 1, 0, 0)) for id in "bcd"),
+        )
+        question = {"vector": direction(1, 0, 0, 0), "space": SPACE, "key": "k"}
+        assert library.found("secret", **question) == ["a"]
+        assert library.shelves.occurring(library.feed, ALICE, [term("secret")])
+        library.asked()
+        library.write(Erase("a"))
+        pool = library.look("red secret", Filter(fields=(("n", 1),)), **question)
+        assert (pool.documents, pool.frequencies.tolist(), pool.exact.any()) == (3, [3, 0], False)
+        assert not any((pool.hidden or {}).values()), "it is gone, not hidden"
+        assert not library.shelves.occurring(library.feed, ALICE, [term("secret")])
+        (shelf,) = library.shelves._shelves.values()
+        assert [row.any() for row in shelf.vectors["data"].rows] == [False, True, True, True]
+        assert ("follow", ALICE, 0) not in library.asked()
+        assert library.look("secret", feed=library.feed).seq > first
+
+    def test_what_came_and_went_is_nothing(self, library: Library) -> None:
+        last = some(library)
+        library.write(put("red", id="d"), Erase("d"))
+        library.write(Erase("c"), put("red anew", id="c"), Amend("a", importance=1.0))
+        assert library.found("red") == ["a", "b", "c"] and library.found("anew") == ["c"]
+        hidden = library.look("red").hidden or {}
+        assert sum(hidden.values()) == hidden["recorded"] == 1, "the version that was amended"
+        assert library.asked() == [("follow", ALICE, last)]
+
+    def test_what_is_mostly_gone_is_read_again(self, library: Library) -> None:
+        last = some(library)
+        library.write(Erase("a"), Erase("b"))
+        assert library.found("red") == ["c"]
+        assert library.asked() == [("follow", ALICE, last), ("follow", ALICE, 0)]
+
+    def test_an_older_snapshot_does_not_bring_a_name_back(self, library: Library) -> None:
+        things = [put("red", id=id, kind="thing", payload={"name": f"the {id}"}) for id in "abc"]
+        library.write(*things)
+        before = TableFeed(copy.deepcopy(library.tables))
+        assert library.look("red").documents == 3
+        library.write(Erase("a"))
+        assert library.look("red").documents == 2
+        assert library.called("the a", before) == library.called("the a") == []
+        assert library.called("the b") == ["b"]
+        library.write(Erase("b"))
+        assert library.called("the b") == [] and library.called("the c") == ["c"]
+        assert "the b" not in str([shelf.names for shelf in library.shelves._shelves.values()])
+
+
+class TestDamage:
+    def test_what_cannot_be_read_is_left_out_and_counted(self, library: Library) -> None:
+        library.write(*(put("red", id=id) for id in "abcdef"))
+        a, b, c, *_ = library.tables.versions
+        library.feed.wrong = {(a, "valid_from"): "soon", (b, "kind"): b"", (c, "status"): None}
+        pool = library.look("red")
+        assert (pool.damaged, pool.documents) == (2, 3), "a status that nobody knows is not what anybody asks for"
+        library.write(Erase("d"))
+        assert library.look("red").damaged == 2
+        library.write(Erase("a"))
+        assert library.look("red").damaged == 1
+
+    def test_a_version_of_a_content_that_was_left_out_is_left_out(self, library: Library) -> None:
+        library.write(*(put(f"red {id}", id=id) for id in "ab"))
+        first, *_ = library.tables.versions
+        library.feed.wrong = {(first, "record"): 0.5}
+        assert library.found("red") == ["b"]
+        library.write(Amend("a", importance=1.0))
+        pool = library.look("red")
+        assert (pool.damaged, pool.documents) == (2, 1)
+
+
+def test_a_conversation_has_one_number_on_all_shelves(library: Library) -> None:
+    for scope, talks in ((ALICE, ("c2", None, "c1")), (SHARED, ("c1", "c3", None))):
+        news = [put("red", id=f"{scope.user} {one}", conversation_id=one, position=len(scope.user)) for one in talks]
+        library.write(*news, scope=scope)
+    pool = library.look("red")
+    told = [library.tables.versions[one].state.conversation_id for one in pool.handles.tolist()]
+    assert told == [None, None, "c2", "c1", "c1", "c3"]
+    numbers = dict(zip(told, pool.conversations.tolist(), strict=True))
+    assert numbers[None] == 0 and [numbers[one] for one in told] == pool.conversations.tolist()
+    assert len({*numbers.values()}) == 4
