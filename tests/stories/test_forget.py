@@ -117,11 +117,11 @@ def test_what_was_asked_before_it_was_stored_is_forgotten_too(
         said(memory, index, message)
     settle()
     turn = memory.episodic.get_conversation("c1")[0]
-    assert bytes_of(home).count(SECRET.encode()) >= 4  # in four receipts, beside the turn itself
+    assert bytes_of(home).count(SECRET.encode()) >= 2  # in a receipt, beside the turn itself
     memory.records.forget([turn.id])
     assert SECRET.encode() not in bytes_of(home)
     assert b"weather like in Oslo" in bytes_of(home)
-    assert memory.upkeep.stats()["receipts"] == 3  # the fourth of the second message had shown the first
+    assert memory.upkeep.stats()["receipts"] == 0  # that of the second message had shown the first
 
 
 @pytest.mark.local

@@ -110,7 +110,7 @@ def check_erasures(since: datetime | None) -> Check:
         "erasures",
         State.WARN,
         f"what was forgotten on {since:%Y-%m-%d %H:%M} UTC or later may still be in the file or its log",
-        "stop the process that reads it for long; then a server, the next write or `agent-memory upkeep run-jobs` overwrites it",
+        "stop the long-running reader; then a server, the next write or `agent-memory upkeep run-jobs` overwrites it",
     )
 
 
