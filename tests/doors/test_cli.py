@@ -86,6 +86,16 @@ def test_a_hit_that_is_over_says_until_when_it_held(here: Any, terminal: Any) ->
     assert "held" not in here("recall", "who is on call?").out
 
 
+def test_the_version_that_a_question_about_the_past_asks_for_is_not_grey(here: Any, terminal: Any) -> None:
+    for day, name in ((1, "CircleCI"), (2, "Buildkite"), (3, "Jenkins")):
+        since = f"2026-01-0{day}T00:00:00Z"
+        here("learn", f"CI runs on {name}", "--subject", "CI", "--predicate", "runs on", "--valid-from", since)
+    shown = terminal("recall", "what did we use before Buildkite?", COLUMNS="120").out
+    assert "nothing fits well" not in shown
+    assert "CI runs on CircleCI" in shown and "\x1b[2mCI runs on CircleCI" not in shown
+    assert "\x1b[2mCI runs on Jenkins" in shown
+
+
 def test_why_tells_the_period_that_a_date_in_the_question_means(here: Any, terminal: Any) -> None:
     here("add", PORT, "--id", "port", "--valid-from", "2026-02-20T10:00:00+00:00")
     why = here("recall", "what was said on 20 February 2026?", "--why").out

@@ -152,6 +152,16 @@ class Recalled(Model):
     def __getitem__(self, place: int) -> Hit:
         return self.hits[place]
 
+    def fits(self, place: int) -> bool:
+        """Whether the hit at this place is worth a look. The version that a question about the past asks for may have
+        none of its words ("what did we use before Buildkite?"): the first hit fits if it held then."""
+        hit = self.hits[place]
+        return hit.fits or (place == 0 and self._held_then(hit))
+
+    def _held_then(self, hit: Hit) -> bool:
+        ended, began = hit.held_until, hit.record.valid_from
+        return ended is not None and any(began < one.end and one.start < ended for one in self.past)
+
 
 class Replay(Model):
     """A recall, asked again. `identical`: the same records, versions, order and scores. `forgotten` records of this

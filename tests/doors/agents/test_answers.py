@@ -136,6 +136,19 @@ def test_a_recall_tells_what_time_a_question_was_taken_for(inside: Any, service:
     assert "past" not in now and [hit["text"] for hit in now["hits"]] == ["Cy is on call"]
 
 
+def test_the_version_that_a_question_about_the_past_asks_for_fits_without_its_words(
+    inside: Any, service: Service
+) -> None:
+    with AgentMemory("ada") as memory:
+        for name in ("Jenkins", "CircleCI", "Buildkite", "GitHub Actions"):
+            memory.learn_fact(f"CI runs on {name}", subject="CI", predicate="runs on")
+        hits = memory.recall("what did we use before Buildkite?").hits
+    found = told(inside(lambda client: client.call_tool("recall", {"query": "what did we use before Buildkite?"})))
+    assert not any(hit.fits for hit in hits), "by its words alone"
+    assert [hit["text"] for hit in found["hits"]] == ["CI runs on CircleCI"]
+    assert "Nothing fits" not in found["note"] and f"below relevance 0.25: {len(hits) - 1}." in found["note"]
+
+
 def test_where_no_rule_holds_it_is_said_and_how_one_is_made(inside: Any, tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.chdir(tmp_path)
     told_of = told(inside(lambda client: client.call_tool("rules", {})))

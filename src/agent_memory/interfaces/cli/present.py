@@ -169,7 +169,7 @@ def recalled(found: Recalled, *, why: bool = False) -> list[Block]:
         for hit in found
     ]
     compared = [Note(f"meaning was compared in {found.space}")] if why and found.space else []
-    faint = frozenset(number for number, hit in enumerate(found) if not hit.fits)
+    faint = frozenset(place for place in range(len(found)) if not found.fits(place))
     nothing = [Note("nothing fits well; the nearest are:")] if len(faint) == len(rows) else []
     return [*nothing, *_cut(Table(columns, rows, LONGEST, faint)), *compared, *_searched(found)]
 

@@ -54,7 +54,7 @@ def _noted(damaged: int) -> str:
 
 def _recalled(found: Recalled) -> Answer:
     """What does not fit is left out, and counted: a model would make something of it."""
-    fitting = [hit for hit in found if hit.fits]
+    fitting = [hit for place, hit in enumerate(found) if found.fits(place)]
     note = _noted(found.damaged)
     if found.pending:
         note += f" {found.pending} memories had no vector yet and were searched by their words only."
