@@ -13,11 +13,12 @@ from agent_memory.models.errors import Denied, InvalidInput
 @dataclass(frozen=True)
 class Workplace:
     """`root` is the folder that a caller cannot leave, but for the `others`; None: there is none. `own`: the pages in
-    the configuration of whoever runs this process are the caller's own."""
+    the configuration of whoever runs this process are the caller's own. `shut`: nobody may ask about any folder."""
 
     root: Path | None = None
     own: bool = True
     others: tuple[Path, ...] = ()
+    shut: bool = False
 
     @classmethod
     def bound(cls, root: Path | None, own: bool = False) -> Workplace:
@@ -35,11 +36,19 @@ class Workplace:
 
     def holds(self, path: Path) -> bool:
         """Whether a caller may reach it, its links followed."""
+        if self.shut:
+            return False
         found = Path(os.path.realpath(path))
         return self.root is None or any(found.is_relative_to(root) for root in (self.root, *self.others))
 
     def path(self, asked: str, within: Path | None = None, field: str = "path") -> Path:
         """A file or folder, seen from `within`, and its links followed. `Denied` outside the root."""
+        if self.shut:
+            raise InvalidInput(
+                f"{field}: this server works in no folder, so it knows no rules",
+                hint="whoever runs it can name one with AGENT_MEMORY_WORKPLACE",
+                field=field,
+            )
         start = within or self.root or _here()
         try:
             found = Path(os.path.realpath(start / Path(asked).expanduser()))

@@ -100,7 +100,11 @@ def test_the_list_of_tools_in_tokens_of_todays_models(inside: Any) -> None:
     assert int(counted.stdout) < MOST_TOKENS, counted.stdout
 
 
-def test_the_inspector_over_stdio_and_http(url: str) -> None:
+def test_the_inspector_over_stdio_and_http(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    monkeypatch.setenv("AGENT_MEMORY_WORKPLACE", str(tmp_path))  # over HTTP there are no rules without it
+    url = request.getfixturevalue("url")
     ours = [sys.executable, "-m", "agent_memory.interfaces.cli", "mcp", "--user", "ada"]
     environment = [f"{name}={os.environ[name]}" for name in ("AGENT_MEMORY_HOME", "PYTHONPATH") if name in os.environ]
     flags = [part for pair in environment for part in ("-e", pair)]

@@ -3,6 +3,7 @@ stranger's repository are quoted at most."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import subprocess
 from pathlib import Path
@@ -11,7 +12,8 @@ from typing import Any
 import mcp_types as types
 import pytest
 from mcp import Client
-from talking import told
+from mcp.client.streamable_http import streamable_http_client
+from talking import refused, told
 
 from agent_memory.app.trust import Repository, trust, untrust
 
@@ -123,3 +125,26 @@ def test_a_strangers_pages_are_quoted_and_bind_nobody(
     assert "## Rules\n- no-push" in stdio(context, roots=[other])
     untrust(str(other))
     assert "## Rules" not in stdio(context, roots=[other])
+
+
+@pytest.mark.parametrize("given", [False, True])
+def test_over_http_it_is_the_folder_that_the_server_was_given_or_none(
+    repositories: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest, given: bool
+) -> None:
+    here, other = repositories
+    monkeypatch.chdir(here)
+    if given:
+        monkeypatch.setenv("AGENT_MEMORY_WORKPLACE", str(other))
+    url = request.getfixturevalue("url")
+
+    async def talk() -> list[Any]:
+        async with Client(streamable_http_client(f"{url}/mcp")) as client:
+            calls: list[dict[str, Any]] = [{}, {"action": "read"}, {"command": "git merge x"}, {"folder": str(here)}]
+            return [await client.call_tool("rules", one) for one in calls]
+
+    *answers, elsewhere = asyncio.run(talk())
+    assert "Tuesday" not in str(answers) and refused(elsewhere)["field"] == "folder"
+    if given:
+        assert "Friday" in str(told(answers[0])) and told(answers[2])["result"]["violations"]
+    else:
+        assert all("AGENT_MEMORY_WORKPLACE" in refused(one)["hint"] for one in answers)

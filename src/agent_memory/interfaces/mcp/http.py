@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
 from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
@@ -41,7 +42,7 @@ def mount(
     app: Starlette, service: Service, identify: Identify, *, toolsets: Iterable[str] = (), path: str = "/mcp"
 ) -> None:
     """Offer MCP at `path` of this application; it lives as long as the application does."""
-    server = Door(service, identify, toolsets).server()
+    server = Door(service, _placed(service, identify), toolsets).server()
     manager = StreamableHTTPSessionManager(server, json_response=True, stateless=True, max_request_body_size=MOST_BYTES)
     around = app.router.lifespan_context
 
@@ -54,3 +55,15 @@ def mount(
     entrance = Entrance(StreamableHTTPASGIApp(manager))
     entrance.route = Route(path, endpoint=entrance, name="mcp")
     app.router.routes.append(entrance.route)
+
+
+def _placed(service: Service, identify: Identify) -> Identify:
+    """Callers work in the folder that the server was given, and not in the one where it happened to be started."""
+
+    def identified(request: Request) -> Caller:
+        caller = identify(request)
+        if service.settings.workplace is not None:
+            return caller
+        return replace(caller, workplace=replace(service.workplace, shut=True))
+
+    return identified
