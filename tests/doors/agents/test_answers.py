@@ -149,6 +149,21 @@ def test_the_version_that_a_question_about_the_past_asks_for_fits_without_its_wo
     assert "Nothing fits" not in found["note"] and f"below relevance 0.25: {len(hits) - 1}." in found["note"]
 
 
+def test_what_began_before_and_is_over_is_not_denied(inside: Any, service: Service) -> None:
+    with AgentMemory("ada") as memory:
+        for day, name in ((1, "Ann"), (15, "Bo")):
+            since = datetime(2026, 1, day, tzinfo=UTC)
+            memory.learn_fact(f"{name} is on call", subject="payments", predicate="on call", valid_from=since)
+
+    def recalled(**given: str) -> Any:
+        return told(inside(lambda client: client.call_tool("recall", {"query": "on call", **given})))
+
+    nothing = recalled(before="10 January 2026")
+    assert nothing["hits"] == []
+    assert "Nothing that holds now began `before` then." in nothing["note"] and "give `at`" in nothing["note"]
+    assert [hit["text"] for hit in recalled(at="10 January 2026")["hits"]] == ["Ann is on call"]
+
+
 def test_where_no_rule_holds_it_is_said_and_how_one_is_made(inside: Any, tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.chdir(tmp_path)
     told_of = told(inside(lambda client: client.call_tool("rules", {})))
