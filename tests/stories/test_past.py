@@ -104,6 +104,15 @@ def test_a_hit_says_until_when_it_held(memory: AgentMemory) -> None:
     assert first.relevance > second.relevance and first.score > second.score
 
 
+def test_until_a_day_is_the_version_that_ended_then(memory: AgentMemory) -> None:
+    for day, name in ((1, "Ann"), (5, "Bo"), (12, "Cy")):
+        since = datetime(2026, 1, day, tzinfo=UTC)
+        memory.learn_fact(f"{name} is on call", subject="payments", predicate="on call", valid_from=since)
+    for until in ("until 5 January 2026", "till 2026-01-05"):
+        found = memory.recall(f"who was on call {until}?")
+        assert found[0].text == "Ann is on call" and found.past[0].words == until
+
+
 @pytest.fixture
 def same_day(memory: AgentMemory) -> AgentMemory:
     """Five that followed one another within minutes; the third said it twice."""

@@ -54,6 +54,27 @@ def test_the_times_that_a_question_names(text: str, found: list[tuple[str, str]]
 
 
 @pytest.mark.parametrize(
+    ("until", "end"),
+    [
+        ("until 5 November", "2026-11-05"),
+        ("Till Thursday", "2026-11-12"),
+        ("until last Thursday", "2026-11-12"),
+        ("until today", "2026-11-16"),
+        ("until March", "2026-03-01"),
+        ("until 2025", "2025-01-01"),
+        ("until the end of May", "2026-06-01"),
+        ("by 5 November", "2026-11-06"),
+    ],
+)
+def test_what_was_so_until_a_day_was_over_when_it_began(until: str, end: str) -> None:
+    text = f"Who was on call {until}?"
+    (found,) = windows(text, read(text, NOW).periods, AT)
+    assert (found.side, found.words) == ("before", until) and from_micros(
+        found.end
+    ).isoformat() == f"{end}T00:00:00+00:00"
+
+
+@pytest.mark.parametrize(
     ("text", "said"),
     [
         ("Where was our office before the move?", ("the move", "before", False)),

@@ -18,13 +18,13 @@ is ranked as ever, and so is everything where no version has ended.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC
 from typing import TYPE_CHECKING, Literal
 
 from agent_memory.core.recall.dates import FIRST, LAST, Period, periods
 from agent_memory.core.recall.tense import ASKS, ASKS_WHEN, CLAUSE, names_something_past, over, tense
-from agent_memory.models.moment import to_micros
+from agent_memory.models.moment import from_micros, to_micros
 from agent_memory.models.record import Record
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ BEHIND = 0.02  # how far a version stands below the one of the same record that 
 LONGEST_STORY = 2000  # characters of a memory that are looked at for its date
 
 _FIRST_OF_ALL = re.compile(r"\boriginally\b|\binitially\b|\bat first\b|\bin the beginning\b", re.IGNORECASE)
+_UNTIL = re.compile(r"^(?:until|till)\b", re.IGNORECASE)
 _STILL = re.compile(r"\bstill\s+", re.IGNORECASE)
 _SIDES: dict[str, Side] = {"before": "before", "prior to": "before", "until": "before", "till": "before"}
 _SIDES |= {"after": "after", "following": "after"}
@@ -88,7 +89,7 @@ def windows(text: str, named: tuple[Period, ...], now: int) -> list[Window]:
     asked = tense(text)
     if asked == "present":
         return []
-    found = [one for period in named if (one := _window(period, now, asked == "past"))]
+    found = [one for period in named if (one := _window(_reaching(period, now), now, asked == "past"))]
     if said := over(text):
         found.append(Window(BEGINNING, now, "over", said))
     elif first := _FIRST_OF_ALL.search(text):
@@ -185,6 +186,14 @@ def _fit(window: Window, begins: NDArray[np.int64], ends: NDArray[np.int64], ove
     held = (start < end) & (over | (window.side != "over"))
     fits: Numbers = np.where(held, fit, 0.0)
     return fits
+
+
+def _reaching(period: Period, now: int) -> Period:
+    """What was so until a day was over when the day began, though what is dated until a day may be of that day."""
+    if not _UNTIL.match(period.text):
+        return period
+    before = periods(_UNTIL.sub("before", period.text), from_micros(now))
+    return replace(period, end=before[0].end) if before else period
 
 
 def _window(period: Period, now: int, past: bool) -> Window | None:
