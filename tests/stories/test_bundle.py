@@ -81,7 +81,9 @@ def scored(memory: AgentMemory, found: Recalled, weight: float) -> list[tuple[st
         (hit.id, weight * hit.score + recency * 2 ** (-((now - hit.record.valid_from) / timedelta(days=1)) / 30))
         for hit in found
     ]
-    return sorted(((id, round(score, 6)) for id, score in scores), key=lambda pair: -pair[1])
+    rounded = [(id, round(score, 6)) for id, score in scores]
+    over = bool(found.past) and any(hit.held_until for hit in found)  # then the order is that of the past
+    return rounded if over else sorted(rounded, key=lambda pair: -pair[1])
 
 
 @pytest.mark.parametrize("query", QUESTIONS)

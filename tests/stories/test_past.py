@@ -263,3 +263,16 @@ def test_contexts_and_bundles_say_until_when_it_held(memory: AgentMemory) -> Non
     bundle = memory.remember(question)
     assert [fact["held_until"] is None for fact in bundle.facts] == [False, True]
     assert f"held until {until}" in bundle.to_context_string()
+
+
+def test_a_bundle_has_the_version_that_held_then_first(memory: AgentMemory) -> None:
+    now = datetime.now(UTC)
+    for days, name in ((60, "Ann"), (11, "Bo"), (4, "Cy")):
+        since = now - timedelta(days=days)
+        memory.learn_fact(f"{name} is on call", subject="payments", predicate="on call", valid_from=since)
+    memory.learn_fact("CI runs on Buildkite", subject="CI", predicate="runs on")
+    question = "who was on call before Bo?"
+    recalled = [hit.text for hit in memory.recall(question)]
+    assert recalled[0] == "Ann is on call"
+    assert [fact["claim"] for fact in memory.remember(question).facts] == recalled
+    assert memory.remember("who is on call?").facts[0]["claim"] == "Cy is on call"

@@ -10,7 +10,7 @@ from agent_memory.core.recall.gather import Recalling
 from agent_memory.core.recall.recall import answers
 from agent_memory.core.recall.receipt import Question, together
 from agent_memory.core.recall.standing import goals, person
-from agent_memory.models.answer import Hit
+from agent_memory.models.answer import Hit, Recalled
 from agent_memory.models.bundle import MemoryBundle, RetrievalWeights
 from agent_memory.models.kinds.experience import Strategy
 from agent_memory.models.moment import to_micros
@@ -56,7 +56,7 @@ def _groups(
     recalling: Recalling, question: Question, kinds: Sequence[str], scale: RetrievalWeights
 ) -> tuple[dict[str, Scored], int]:
     """Hits of each kind with their score in the bundle: the group's weight times the evidence, plus recency; and how
-    many rows could not be read."""
+    many rows could not be read. The best score comes first, but of the past the version that held then."""
     if not kinds:
         return {}, 0
     worked = {"strategy": (("worked", True),)}
@@ -66,8 +66,9 @@ def _groups(
     groups: dict[str, Scored] = {}
     for kind, (recalled, _) in zip(kinds, found, strict=True):
         weight = getattr(scale, GROUPS[kind])
-        scored = [(hit, weight * hit.score + scale.recency * _recency(hit, question.view.now)) for hit in recalled]
-        groups[kind] = sorted(((hit, round(score, 6)) for hit, score in scored), key=lambda pair: -pair[1])
+        now = question.view.now
+        scored = [(hit, round(weight * hit.score + scale.recency * _recency(hit, now), 6)) for hit in recalled]
+        groups[kind] = scored if _of_the_past(recalled) else sorted(scored, key=lambda pair: -pair[1])
     return groups, max(recalled.damaged for recalled, _ in found)
 
 
@@ -105,6 +106,11 @@ def turn_shown(record: Record) -> dict[str, Any]:
 def _recency(hit: Hit, now: int) -> float:
     days = max(now - to_micros(hit.record.valid_from), 0) / 86_400_000_000
     return float(2 ** (-days / DEFAULT.half_life_days))
+
+
+def _of_the_past(recalled: Recalled) -> bool:
+    """Whether versions that are over are the answer: then what is recent is no better."""
+    return bool(recalled.past) and any(hit.held_until for hit in recalled)
 
 
 def _until(hit: Hit) -> str | None:
