@@ -386,6 +386,9 @@ def test_ready_says_what_is_not(rest: TestClient, service: Service, monkeypatch:
 
 def test_problems_speak_to_whoever_sends_requests(rest: TestClient) -> None:
     said = is_problem(rest.get("/v1/records/nosuch"), 404, "not_found")
+    assert said["hint"] == "`GET /v1/records` shows what there is"
+    rest.post("/v1/records", json={"text": "a port", "id": "port"})
+    said = is_problem(rest.get("/v1/records/port", params={"valid_at": "2001-01-01T00:00:00Z"}), 404, "not_found")
     assert said["hint"] == "`GET /v1/records/{id}/history` shows all versions"
     said = is_problem(rest.get("/v1/records/nosuch/history"), 404, "not_found")
     assert said["hint"] == "`GET /v1/records` shows what there is"

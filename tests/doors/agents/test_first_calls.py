@@ -196,9 +196,12 @@ def test_what_was_saved_is_as_it_was_meant(stdio: Any, known: dict[str, str]) ->
     ("tool", "given", "field", "hint"),
     [
         ("forget", {"query": "the backup"}, "ids", "`recall`"),
-        ("get", {"id": "nothing"}, "id", "`get` with history"),
+        ("get", {"id": "nothing"}, "id", "`recall` without a query shows what there is"),
         ("recall", {"query": "x", "after": "someday"}, "after", "yesterday"),
         ("recall", {"query": "x", "colour": "red"}, "colour", "recall takes query, kind, at"),
+        ("recall", {"query": "x", "limt": 3}, "limt", "did you mean limit? recall takes query, kind, at"),
+        ("save", {"text": "x", "importence": 1}, "importence", "did you mean importance?"),
+        ("list", {"limt": 3}, "limt", "did you mean limit?"),
         ("recall", {"query": "x", "top_k": "many"}, "top_k", ""),
         ("context", {}, "task", ""),
         ("save", {"text": "x", "kind": "poem"}, "kind", "one of"),
@@ -219,3 +222,4 @@ def test_a_refusal_names_the_argument_and_the_tool(
     assert error["field"] == field, error
     assert hint in error.get("hint", "") and "agent-memory" not in error.get("hint", ""), error
     assert not error["message"].startswith(("records.", "recall.", "contexts.")), error
+    assert "Extra inputs" not in error["message"], error

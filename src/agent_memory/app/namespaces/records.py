@@ -108,8 +108,10 @@ class Records(Sweeping):
     @operation("records.get", "GET /records/{id}", command="show", toolset="core/get/one memory://records/{id}")
     def get(self, id: str, as_of: Moment | None = None, valid_at: Moment | None = None) -> Record:
         """One record by its id, as it is now or as of a moment."""
-        found = self._client.runtime.store.records.get(self._client.view(as_of, valid_at), [id])
+        records = self._client.runtime.store.records
+        found = records.get(self._client.view(as_of, valid_at), [id])
         if not found:
+            records.history(self._client.view(), id)  # where there never was one, it says so
             moment = " that held at that moment" if as_of or valid_at else ""
             raise NotFound(f"no record {id!r}{moment}", hint="`agent-memory history ID` shows all versions", field="id")
         return found[0]

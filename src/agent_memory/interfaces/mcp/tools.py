@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
+from difflib import get_close_matches
 from typing import Any
 
 import mcp_types as types
@@ -21,6 +22,7 @@ from agent_memory.models.model import FIXES
 from agent_memory.ports import spans
 from agent_memory.ports.abandon import Abandoned
 
+SHOWN = 80  # characters of a name that nobody knows
 log = spans.log(__name__)
 
 
@@ -123,9 +125,18 @@ def _told(tool: Tool, problem: dict[str, str], heard: Heard, given: Mapping[str,
             told["message"] = told["field"] + message.removeprefix(field)
     if "hint" in problem:
         told["hint"] = hinted(problem["hint"])
-    if problem.get("hint", "").startswith(FIXES["extra_forbidden"]) and tool.name in FACES:
-        told["hint"] = f"{tool.name} takes {', '.join(FACES[tool.name].takes())}"
+    if problem.get("hint", "").startswith(FIXES["extra_forbidden"]):
+        told |= _unknown(tool, told["field"])
     return told
+
+
+def _unknown(tool: Tool, field: str) -> dict[str, str]:
+    """What is said of an argument that there is not: the one that was probably meant, and what a face takes."""
+    takes = [*FACES[tool.name].takes()] if tool.name in FACES else []
+    near = get_close_matches(field[:SHOWN], _known(tool), 1)
+    said = [f"did you mean {near[0]}?"] if near else []
+    said += [f"{tool.name} takes {', '.join(takes)}"] if takes else []
+    return {"message": f"there is no {field[:SHOWN]}", **({"hint": " ".join(said)} if said else {})}
 
 
 def _shown(tool: Tool, field: str) -> str:
@@ -168,8 +179,8 @@ def _chosen(tool: Tool, given: dict[str, Any], heard: Heard) -> tuple[Any, dict[
 
 
 def _known(tool: Tool) -> list[str]:
-    """The arguments of a face, and of everything behind it."""
-    known = dict.fromkeys(FACES[tool.name].takes())
+    """The arguments of a tool: of its face, if it has one, and of everything behind it."""
+    known = dict.fromkeys(FACES[tool.name].takes() if tool.name in FACES else ())
     for operation in tool.actions.values():
         part = whole(operation)
         own = [name for name in operation.signature if part is None or name != part.name]
