@@ -118,10 +118,12 @@ class Records(Sweeping):
 
     @operation("records.resolve", "GET /ids/{prefix}")
     def resolve(self, prefix: Name, limit: Named = 10) -> list[Record]:
-        """Records whose id begins with these characters, in the order of their ids: each as it was last believed,
-        whether or not it still holds."""
+        """Records whose id begins with these characters, in the order of their ids: each as it holds now, or
+        as it was last believed if it does not."""
         records, view = self._client.runtime.store.records, self._client.view()
-        return [records.history(view, id)[-1] for id in records.beginning(view, prefix, limit=limit)]
+        ids = records.beginning(view, prefix, limit=limit)
+        held = {one.id: one for one in records.get(view, ids)}
+        return [held.get(id) or records.history(view, id)[-1] for id in ids]
 
     @operation("records.lookup", "GET /keys/{kind}")
     def lookup(self, kind: str, key: str, as_of: Moment | None = None, valid_at: Moment | None = None) -> Record | None:
