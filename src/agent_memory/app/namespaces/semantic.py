@@ -72,6 +72,8 @@ class Semantic(Namespace):
         "Ada works from Lisbon", subject "Ada", predicate "works from": what she did before stays true for its time.
         `valid_from` says since when, if not since now.
         """
+        if not claim.strip():
+            raise InvalidInput("claim: is empty", hint="say what to remember", field="claim")
         fact = Fact(
             claim=claim,
             source=source,
