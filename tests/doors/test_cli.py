@@ -173,6 +173,17 @@ def test_stats_verify_and_rebuild(here: Any, remembered: str) -> None:
     assert here("rebuild", "--json").json["pending_vectors"] == 0
 
 
+def test_one_is_counted_as_one_and_none_as_none(here: Any, remembered: str) -> None:
+    assert ", 1 version, " in here("verify").out
+    assert "kinds: –\n" in here("--user", "nobody", "stats").out
+
+
+@pytest.mark.parametrize("claim", ["", "  "])
+def test_an_empty_claim_is_called_so(here: Any, claim: str) -> None:
+    refused = here("learn", claim)
+    assert (refused.code, "claim: is empty" in refused.err) == (2, True), refused.err
+
+
 def test_verify_lists_problems_and_exits_with_1(here: Any, remembered: str, store: Path) -> None:
     with closing(sqlite3.connect(store)) as connection, connection:
         connection.execute("update contents set text = 'Staging listens on port 1'")

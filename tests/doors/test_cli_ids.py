@@ -48,6 +48,19 @@ def test_several_that_begin_alike_are_named_and_nothing_is_done(ask: Ask) -> Non
     assert len(ask("list", "--json").json) == 2
     ask("add", "just port", "--id", PORT)
     assert ask("show", PORT, "--json").json["text"] == "just port", "what is whole is no beginning"
+
+
+def test_what_holds_is_shown_whatever_was_written_last(ask: Ask) -> None:
+    one, two = PORT + "a" * 22, PORT + "b" * 22
+    about = ("--kind", "fact", "--payload", '{"subject": "payments", "predicate": "on call"}', "--id", one)
+    ask("add", "Cy is on call", *about, "--valid-from", "4 days ago")
+    ask("add", "Ana is on call", *about, "--valid-from", "21 days ago")
+    ask("add", "It was busy", "--id", two, "--valid-from", "9 days ago", "--valid-to", "8 days ago")
+    assert f"could be {one[:8]} (fact: Cy is on call) or {two[:8]} (observation: It was busy)" in ask("show", PORT).err
+    assert ask("forget", one, two, "--dry-run").err.split("\n")[:2] == [
+        "  fact  Cy is on call",
+        "  observation  It was busy",
+    ]
     assert ask("show", PORT[:3]).code == 3, "three characters are too few to guess from"
 
 

@@ -137,6 +137,65 @@ def test_what_ends_on_a_day_ends_with_it_and_a_weekday_is_the_next_one(name: str
     assert moment(name, "2026-03-01T10:00Z", NOW) == datetime(2026, 3, 1, 10, tzinfo=UTC)
 
 
+@pytest.mark.parametrize("name", ["valid_to", "deadline"])
+@pytest.mark.parametrize(
+    ("text", "following"),
+    [
+        ("2 January", datetime(2027, 1, 3, tzinfo=UTC)),
+        ("until the 10th of December", datetime(2026, 12, 11, tzinfo=UTC)),
+        ("9 March", datetime(2027, 3, 10, tzinfo=UTC)),
+        ("10 March", datetime(2026, 3, 11, tzinfo=UTC)),  # today, which has not ended
+        ("march", datetime(2026, 4, 1, tzinfo=UTC)),
+        ("february", datetime(2027, 3, 1, tzinfo=UTC)),
+        ("29 February", datetime(2028, 3, 1, tzinfo=UTC)),
+        ("last day of may", datetime(2026, 6, 1, tzinfo=UTC)),
+        ("2 January 2026", datetime(2026, 1, 3, tzinfo=UTC)),
+        ("last may", datetime(2025, 6, 1, tzinfo=UTC)),
+    ],
+)
+def test_what_ends_without_a_year_ends_the_next_time(name: str, text: str, following: datetime) -> None:
+    assert moment(name, text, NOW) == following - LAST
+
+
+@pytest.mark.parametrize(
+    ("text", "start"),
+    [
+        ("1 April", datetime(2026, 4, 1, tzinfo=UTC)),
+        ("20 August", datetime(2026, 8, 20, tzinfo=UTC)),
+        ("20 October", datetime(2025, 10, 20, tzinfo=UTC)),
+        ("1 March", datetime(2026, 3, 1, tzinfo=UTC)),
+        ("10 March", datetime(2026, 3, 10, tzinfo=UTC)),
+        ("may", datetime(2026, 5, 1, tzinfo=UTC)),
+        ("last may", datetime(2025, 5, 1, tzinfo=UTC)),
+        ("1 April 2025", datetime(2025, 4, 1, tzinfo=UTC)),
+    ],
+)
+def test_what_begins_without_a_year_begins_the_nearest_time(text: str, start: datetime) -> None:
+    assert moment("valid_from", text, NOW) == start
+
+
+@pytest.mark.parametrize("name", ["after", "before", "since", "valid_at", "as_of"])
+def test_what_is_read_without_a_year_is_past(name: str) -> None:
+    assert moment(name, "1 April", NOW).date() == datetime(2025, 4, 1, tzinfo=UTC).date()
+
+
+@pytest.mark.parametrize("text", ["10/11/2026", "on 10/11/2026", "1/02/2026"])
+def test_a_date_that_can_be_read_in_two_ways_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r"could be .* or .*: write 2026-"):
+        parse(text, NOW)
+
+
+def test_a_date_that_can_be_read_in_one_way_is_taken() -> None:
+    assert parse("13/11/2025", NOW) == parse("11/13/2025", NOW) == datetime(2025, 11, 13, tzinfo=UTC)
+    assert parse("11/11/2025", NOW) == datetime(2025, 11, 11, tzinfo=UTC)
+
+
+def test_the_command_line_says_how_a_date_can_be_read(here: Any) -> None:
+    refused = here("list", "--valid-at", "10/11/2026")
+    assert refused.code == 2 and "could be 10 November 2026 or 11 October 2026" in refused.err
+    assert 'write 2026-11-10 or "10 November 2026"' in refused.err
+
+
 @pytest.fixture
 def berlin(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3")

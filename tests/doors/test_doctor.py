@@ -78,6 +78,17 @@ def test_a_healthy_store(here: Any, filled: Path) -> None:
     assert "fail" not in text
 
 
+def test_whose_memory_is_examined_is_what_was_said(here: Any, filled: Path, serving: Any) -> None:
+    here("--user", "zed", "--tenant", "acme", "add", "Zed's own")
+    whose = ("--user", "zed", "--tenant", "acme", "--agent", "scout")
+    assert look(here, *whose)[2]["settings"]["detail"].endswith(", user zed, agent scout")
+    for words in ((*whose, "doctor"), ("doctor", *whose)):
+        text = here(*words).out
+        assert "AGENT_MEMORY_USER = zed (argument)" in text and "AGENT_MEMORY_TENANT = acme (argument)" in text
+    with serving() as url:
+        assert look(here, *whose, "--store", url)[2]["server"]["detail"].endswith("; 1 record of zed")
+
+
 def test_a_store_in_use(here: Any, home: Path) -> None:
     with AgentMemory("default") as memory:
         memory.records.add("Staging listens on port 5433")

@@ -49,6 +49,21 @@ def test_a_wrong_record_is_refused_by_field(memory: AgentMemory, name: str) -> N
     assert memory.upkeep.stats()["records"] == 0
 
 
+@pytest.mark.parametrize(
+    ("bad", "said"),
+    [
+        ({"text": ""}, "records.2.text: is empty"),
+        ({"text": "x", "importance": -1}, "records.2.importance: should be 0 or more"),
+        ({"text": "x", "kind": "nosuch"}, "records.2.kind: there is no kind 'nosuch'"),
+        ({"text": "x", "kind": "fact", "payload": {"subject": 3}}, "records.2.subject: should be a valid string"),
+    ],
+)
+def test_a_batch_says_which_record_is_wrong(memory: AgentMemory, bad: dict[str, object], said: str) -> None:
+    with pytest.raises((InvalidInput, NotFound)) as caught:
+        memory.records.add_many([{"text": "fine"}, {"text": "fine, too"}, bad])
+    assert (caught.value.message, caught.value.field) == (said, said.partition(":")[0])
+
+
 def test_a_batch_with_one_wrong_record_writes_none(memory: AgentMemory) -> None:
     with pytest.raises(InvalidInput):
         memory.records.add_many([{"text": "fine"}, {"text": "bad", "importance": -1}])

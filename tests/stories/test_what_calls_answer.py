@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -146,6 +146,20 @@ def test_learning_says_what_it_superseded(memory: AgentMemory) -> None:
     later = memory.learn_fact("Ada works from Lisbon", **said)
     assert later.superseded == "Ada works from Berlin"
     assert "superseded" not in memory.records.get(later.id).payload
+
+
+@pytest.mark.requirement("C3")
+def test_late_news_supersedes_only_what_ended_when_it_began(memory: AgentMemory) -> None:
+    said, now = {"subject": "payments", "predicate": "on call"}, datetime.now(UTC)
+
+    def learnt(name: str, days: int) -> str | None:
+        return memory.learn_fact(f"{name} is on call", **said, valid_from=now - timedelta(days=days)).superseded
+
+    assert learnt("Cy", 4) is None
+    assert learnt("Ana", 21) is None, "Cy still holds"
+    assert learnt("Bo", 10) == "Ana is on call"
+    assert learnt("Ana", 1) == "Cy is on call"
+    assert [one.text for one in memory.records.find("fact")] == ["Ana is on call"]
 
 
 @pytest.mark.requirement("P7")

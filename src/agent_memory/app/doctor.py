@@ -23,8 +23,8 @@ from agent_memory.app.remote import is_remote
 from agent_memory.app.variables import Heard
 from agent_memory.engines.sqlite.connection import OLDEST_SQLITE
 from agent_memory.models.errors import AgentMemoryError
-from agent_memory.models.record import Scope
-from agent_memory.models.size import sized
+from agent_memory.models.record import SHARED, Scope
+from agent_memory.models.size import counted, sized
 from agent_memory.ports.embedder import Embedder, Space
 
 OLDEST_PYTHON = (3, 11)
@@ -36,9 +36,12 @@ RESET_BUG = "it has the WAL-reset bug: two processes that write at the same inst
 RESET_FIX = "use a Python with SQLite 3.51.3 or newer (3.50.7 and 3.44.6 are fixed, too), and keep exports until then"
 
 
-def examine(store: str | None = None) -> list[Check]:
-    """Every check that makes sense here, in the order in which to repair things."""
-    heard = config.heard(store=store)
+def examine(
+    store: str | None = None, user: str | None = None, tenant: str | None = None, agent: str | None = None
+) -> list[Check]:
+    """Every check that makes sense here, in the order in which to repair things. What is None comes from the
+    settings."""
+    heard = config.heard(store=store, user=user, tenant=tenant)
     checks = [check_python(), check_sqlite(), check_git(), *check_variables(heard), *check_pages()]
     try:
         settings = config.settled(heard)
@@ -48,10 +51,11 @@ def examine(store: str | None = None) -> list[Check]:
             Check("settings", State.FAIL, error.message, error.hint or "correct the variable"),
             check_telemetry(),
         ]
+    whose = f"user {settings.user}" + (f", agent {agent}" if agent else "")
     if is_remote(settings.store_url):
-        checks.append(Check("settings", State.OK, f"server {settings.store_url}, user {settings.user}"))
-        return [*checks, *check_server(settings), check_telemetry(settings)]
-    checks.append(Check("settings", State.OK, f"embedder {settings.embedding_provider}, user {settings.user}"))
+        checks.append(Check("settings", State.OK, f"server {settings.store_url}, {whose}"))
+        return [*checks, *check_server(settings, agent or SHARED), check_telemetry(settings)]
+    checks.append(Check("settings", State.OK, f"embedder {settings.embedding_provider}, {whose}"))
     space: Space | None = None
     try:
         embedder = registry.open_embedder(settings)
@@ -142,10 +146,10 @@ def check_reranker(settings: config.Settings) -> Check:
     return Check("reranker", State.OK, f"{reranker.name}: {(time.perf_counter() - started) * 1000:.0f} ms")
 
 
-def check_server(settings: config.Settings) -> Iterator[Check]:
+def check_server(settings: config.Settings, agent: str = SHARED) -> Iterator[Check]:
     """Ask it something, and time the answer; its store and its embedder are for a doctor over there."""
     try:
-        memory = AgentMemory.unopened(settings, Scope(tenant=settings.tenant, user=settings.user))
+        memory = AgentMemory.unopened(settings, Scope(tenant=settings.tenant, user=settings.user, agent=agent))
         memory.upkeep.stats()
         started = time.perf_counter()
         stats = memory.upkeep.stats()
@@ -154,7 +158,9 @@ def check_server(settings: config.Settings) -> Iterator[Check]:
     except AgentMemoryError as error:
         yield Check("server", State.FAIL, error.message, error.hint or "check --store and AGENT_MEMORY_API_KEY")
         return
-    yield Check("server", State.OK, f"answers in {spent:.0f} ms; {stats['records']} records of {settings.user}")
+    yield Check(
+        "server", State.OK, f"answers in {spent:.0f} ms; {counted(stats['records'], 'record')} of {settings.user}"
+    )
     owed = stats.get("scrub_owed_since")
     yield check_erasures(owed and datetime.fromisoformat(owed))
 

@@ -4,6 +4,9 @@ moment without a zone is taken as local time. What a question can name (`core/re
 A day is not a moment. What begins (`after`, `valid_from`) begins with the day. Where a read looks back (`valid_at`,
 `as_of`), a day is its end: what was true of it in the end; while it lasts, that is now. What ends (`valid_to`,
 `deadline`) ends with the day. "2 days ago" and "last week" are this time of that day.
+
+A day or month without a year is the latest that has begun where something is read, the next to come where something
+ends, and the nearest where something that is written begins (`valid_from`).
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ FORMS = (
 )
 LOOKING_BACK = frozenset({"valid_at", "as_of"})
 ENDING = frozenset({"valid_to", "deadline"})
+BEGINNING = "valid_from"
 
 Span = tuple[datetime, datetime | None]
 """A moment, or a day or more: where it begins, and where the next one does."""
@@ -31,6 +35,15 @@ _SHORT = re.compile(r"(\d{1,6})(min|mo|m|h|d|w|y)")  # 2d is 2 days ago
 _DAY = re.compile(r"(?:(last|next|this) )?(mon|tues?|wed(?:nes)?|thu(?:rs?)?|fri|sat(?:ur)?|sun)(?:day)?")
 _MONTH = re.compile(r"\d{4}-\d\d")
 _DATE = re.compile(r"\d{4}-?\d\d-?\d\d")
+_EITHER = re.compile(r"\b(0?[1-9]|1[0-2])/(0?[1-9]|1[0-2])/(\d{4})\b")
+_YEARLY = re.compile(
+    r"\b(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
+    r"|nov(?:ember)?|dec(?:ember)?|spring|summer|autumn|fall|winter)\b"
+)
+_FIXED = re.compile(  # which year it is: "summer 2025", "last may", "the march before last"
+    rf"\d{{4}}|\b(?:last|past|previous|this|next|coming|upcoming) {_YEARLY.pattern}|\bbefore last\b|\byear\b"
+)
+_LEAP_YEARS = 8  # at most so many years lie between one 29 February and the next
 _LEADING = re.compile(r"^(?:on|since|from|after|before|until|by|as of|at) (?:the )?")
 _ALSO = {"this morning": "today", "tonight": "today", "last night": "yesterday", "the other day": "2 days ago"}
 _ALSO |= {"past week": "last week", "past month": "last month", "recently": "last week"}
@@ -43,10 +56,14 @@ _FAR = {"last month": -1, "next month": 1, "last year": -12, "next year": 12}
 _WEEK = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
 
+class Ambiguous(ValueError):
+    """What is a day in two ways; the message says which."""
+
+
 def moment(name: str, text: str, now: datetime, *, closing: bool = False) -> datetime:
-    """What an argument of this name is taken for; `ValueError` for what is no time. `closing`: what is named here is
-    still meant, to its last moment."""
-    start, following = _span(text, now, ahead=name in ENDING)
+    """What an argument of this name is taken for; `ValueError` for what is no time, `Ambiguous` for what may be two.
+    `closing`: what is named here is still meant, to its last moment."""
+    start, following = _span(name, text, now)
     if following is None:
         return start
     if closing:
@@ -56,17 +73,17 @@ def moment(name: str, text: str, now: datetime, *, closing: bool = False) -> dat
     return following - timedelta.resolution if name in ENDING else start
 
 
-def _span(text: str, now: datetime, ahead: bool) -> Span:
-    """`ahead`: a weekday is the next one."""
+def _span(name: str, text: str, now: datetime) -> Span:
     said = _LEADING.sub("", " ".join(text.casefold().split()))
     said = _ALSO.get(said, said)
+    _check_one_reading(said)
     point = _point(said, now)
     if point is not None:
         return point, None
     if said in _WHOLE:
         return _day(now, _WHOLE[said], now)
     if day := _DAY.fullmatch(said):
-        return _day(now, _days(day, now, ahead), now)
+        return _day(now, _days(day, now, name in ENDING), now)
     if _MONTH.fullmatch(said):
         first = _local(f"{said}-01")
         return first, _wall(_months(first, 1), now)
@@ -77,7 +94,29 @@ def _span(text: str, now: datetime, ahead: bool) -> Span:
     except ValueError:
         if (named := _named(said, now)) is None:
             raise
-    return named
+    yearly = _YEARLY.search(said) and not _FIXED.search(said)
+    return _in_its_year(name, said, named, now) if yearly else named
+
+
+def _check_one_reading(said: str) -> None:
+    """10/11/2026 is in November to some and in October to others; 13/11/2026 and 11/11/2026 are one day to all."""
+    found = _EITHER.search(said)
+    if found is None or int(found[1]) == int(found[2]):
+        return
+    first, second, year = (int(number) for number in found.groups())
+    one, other = (f"{day} {calendar.month_name[month]} {year}" for day, month in ((first, second), (second, first)))
+    raise Ambiguous(
+        f'{found[0]!r} could be {one} or {other}: write {year}-{second:02}-{first:02} or "{one}" for the former'
+    )
+
+
+def _in_its_year(name: str, said: str, latest: Span, now: datetime) -> Span:
+    """Of what comes every year, the one that an argument of this name means; `latest` is the last that has begun."""
+    if name not in ENDING and name != BEGINNING:
+        return latest
+    found = (_named(said, _months(now, 12 * years)) for years in range(_LEAP_YEARS + 1))
+    coming = next((one for one in found if one and one[1] and one[1] > now), latest)
+    return coming if name in ENDING else min(latest, coming, key=lambda one: abs(one[0] - now))
 
 
 def _point(said: str, now: datetime) -> datetime | None:

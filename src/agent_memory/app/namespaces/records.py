@@ -8,7 +8,7 @@ from typing import Any, TypedDict, Unpack
 from agent_memory.app.namespaces.asking import Where, asked
 from agent_memory.app.namespaces.sweeping import Sweeping
 from agent_memory.app.operations import TABLE, Permission, operation
-from agent_memory.core.write.commit import How, Revision, commit, commit_after_reading, connect, once, write
+from agent_memory.core.write.commit import How, Revision, commit, commit_after_reading, connect, item, once, write
 from agent_memory.core.write.forget import forget
 from agent_memory.core.write.normalise import again
 from agent_memory.models.draft import Draft
@@ -101,8 +101,11 @@ class Records(Sweeping):
         `skip_forgotten`, those with the id of something that was forgotten are passed over.
         """
         shape = TABLE["records.add"]
-        drafts = [_draft(**shape.bind((), one)) for one in records]
-        how = How(embed, once=once(idempotency_key, drafts), skip_forgotten=skip_forgotten)
+        drafts, listed = [], "records" if len(records) > 1 else ""
+        for number, one in enumerate(records):
+            with item(listed, number):
+                drafts.append(_draft(**shape.bind((), one)))
+        how = How(embed, once=once(idempotency_key, drafts), skip_forgotten=skip_forgotten, listed=listed)
         return self._commit(drafts, reason, how)
 
     @operation("records.get", "GET /records/{id}", command="show", toolset="core/get/one memory://records/{id}")
@@ -118,10 +121,12 @@ class Records(Sweeping):
 
     @operation("records.resolve", "GET /ids/{prefix}")
     def resolve(self, prefix: Name, limit: Named = 10) -> list[Record]:
-        """Records whose id begins with these characters, in the order of their ids: each as it was last believed,
-        whether or not it still holds."""
+        """Records whose id begins with these characters, in the order of their ids: each as it holds now, or
+        as it was last believed if it does not."""
         records, view = self._client.runtime.store.records, self._client.view()
-        return [records.history(view, id)[-1] for id in records.beginning(view, prefix, limit=limit)]
+        ids = records.beginning(view, prefix, limit=limit)
+        held = {one.id: one for one in records.get(view, ids)}
+        return [held.get(id) or records.history(view, id)[-1] for id in ids]
 
     @operation("records.lookup", "GET /keys/{kind}")
     def lookup(self, kind: str, key: str, as_of: Moment | None = None, valid_at: Moment | None = None) -> Record | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime
 from typing import Any, TypedDict, Unpack
 
 from agent_memory.app.namespaces.asking import Moments, Where, asked
@@ -71,6 +72,8 @@ class Semantic(Namespace):
         "Ada works from Lisbon", subject "Ada", predicate "works from": what she did before stays true for its time.
         `valid_from` says since when, if not since now.
         """
+        if not claim.strip():
+            raise InvalidInput("claim: is empty", hint="say what to remember", field="claim")
         fact = Fact(
             claim=claim,
             source=source,
@@ -195,10 +198,12 @@ class Semantic(Namespace):
 
     def _joined(self, new: Fact, old: Record | None) -> Fact:
         """The fact as it will be: a claim that is repeated keeps what it was already connected with, as far as that
-        still exists; another claim says which one it supersedes."""
+        still exists; another claim says which one it supersedes, and late news only what ended when it began."""
         if old is None:
             return new.model_copy(update={"superseded": None})
-        kept: dict[str, Any] = {"id": old.id, "superseded": None}
+        ended = self._held(old, new.created_at)
+        superseded = None if ended is None or ended.text == new.claim else ended.text
+        kept: dict[str, Any] = {"id": old.id, "superseded": superseded}
         if old.text == new.claim:
             before = Fact.of(old)
             view, records = self._client.view(), self._client.runtime.store.records
@@ -209,9 +214,14 @@ class Semantic(Namespace):
             kept["source_turn_id"] = new.source_turn_id or (
                 before.source_turn_id if before.source_turn_id in there else None
             )
-        else:
-            kept["superseded"] = old.text
         return new.model_copy(update=kept)
+
+    def _held(self, latest: Record, then: datetime) -> Record | None:
+        """The version of a record that holds at a moment, of which `latest` is the one that began last."""
+        if latest.valid_from <= then and (latest.valid_to is None or then < latest.valid_to):
+            return latest
+        found = self._client.runtime.store.records.get(self._client.view(valid_at=then), [latest.id])
+        return found[0] if found else None
 
     def _entity_shown(self, record: Record) -> dict[str, Any]:
         return Entity.of(record).model_dump(mode="json", exclude={"embedding", "last_accessed", "access_count"})

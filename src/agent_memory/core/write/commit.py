@@ -8,7 +8,8 @@ import json
 import random
 import secrets
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from typing import TypeVar
@@ -21,7 +22,7 @@ from agent_memory.core.write.embed import Embedding
 from agent_memory.core.write.normalise import SALT_BYTES, normalise, unit_interval
 from agent_memory.ledger.request import check_number
 from agent_memory.models.draft import Draft
-from agent_memory.models.errors import Changed, InvalidInput, StoreError
+from agent_memory.models.errors import Changed, InvalidInput, NotFound, StoreError
 from agent_memory.models.kinds.conversation import turn_key
 from agent_memory.models.kinds.kind import Kind, canonical_json
 from agent_memory.models.model import clean_name
@@ -59,13 +60,15 @@ class Writing:
 class How:
     """`embed`: make vectors before returning. `expect`: only if the store is still so. `once`: only if it was not
     done before. `changes`: after the drafts, in the same transaction. `skip_forgotten`: drafts with the id of
-    something that was forgotten are passed over, and so are links to it."""
+    something that was forgotten are passed over, and so are links to it. `listed`: the argument whose items the drafts
+    are, so that what is wrong with one of them says which."""
 
     embed: bool = True
     expect: Sequence[Expect] = ()
     once: Once | None = None
     changes: Sequence[Change] = ()
     skip_forgotten: bool = False
+    listed: str = ""
 
 
 def commit(writing: Writing, drafts: Sequence[Draft], author: Author, now: int, how: How = How()) -> Applied:  # noqa: B008
@@ -73,17 +76,37 @@ def commit(writing: Writing, drafts: Sequence[Draft], author: Author, now: int, 
     writing.embedding.agree()
     changes: list[Change] = []
     with span("write.normalise", records=len(drafts)):
-        for draft in drafts:
-            put = normalise(draft, writing.kinds, now)
-            if draft.embedding is not None:
-                put = _with_vectors(put, writing.embedding.space, writing.embedding.given(draft.embedding), True)
-            if len(draft.links) > MOST_LINKS:
-                raise InvalidInput(f"links: {len(draft.links)}; the limit is {MOST_LINKS} per write", field="links")
-            changes += [put, *(connect(_named(link, put.id)) for link in draft.links), *_neighbours(put)]
+        for number, draft in enumerate(drafts):
+            with item(how.listed, number):
+                changes += _changes(writing, draft, now)
     changes += how.changes
     if how.skip_forgotten:
         changes = [replace(one, unless_forgotten=True) if isinstance(one, Put | Connect) else one for one in changes]
     return write(writing, changes, author, now, how)
+
+
+@contextmanager
+def item(listed: str, number: int) -> Iterator[None]:
+    """What is wrong in here is wrong with this item of a list: `records.17.text: is empty`."""
+    try:
+        yield
+    except (InvalidInput, NotFound) as error:
+        if not listed:
+            raise
+        place = f"{listed}.{number}"
+        field = f"{place}.{error.field}" if error.field else place
+        said = error.message.partition(": ")[2]
+        raise type(error)(f"{field}: {said or error.message}", hint=error.hint, field=field) from None
+
+
+def _changes(writing: Writing, draft: Draft, now: int) -> list[Change]:
+    """What a draft comes to: the record, its links, and its place between its neighbours."""
+    put = normalise(draft, writing.kinds, now)
+    if draft.embedding is not None:
+        put = _with_vectors(put, writing.embedding.space, writing.embedding.given(draft.embedding), True)
+    if len(draft.links) > MOST_LINKS:
+        raise InvalidInput(f"links: {len(draft.links)}; the limit is {MOST_LINKS} per write", field="links")
+    return [put, *(connect(_named(link, put.id)) for link in draft.links), *_neighbours(put)]
 
 
 def write(writing: Writing, changes: Sequence[Change], author: Author, now: int, how: How = How()) -> Applied:  # noqa: B008

@@ -24,7 +24,7 @@ def command(session: Session, _json: bool) -> int:
     from agent_memory.interfaces.cli import exits, output
     from agent_memory.interfaces.cli.blocks import Block, Line
 
-    checks = examine(session.store)
+    checks = examine(session.store, session.user, session.tenant, session.agent)
     failed = any(check.state is State.FAIL for check in checks)
     if session.json or _json:
         output.write_json({"ok": not failed, "checks": checks})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from agent_memory.interfaces.cli.session import Session
 if TYPE_CHECKING:
     from agent_memory.app.memory import AgentMemory
     from agent_memory.app.namespaces.sweeping import Swept
+    from agent_memory.models.record import Record
 
 OPTIONS = MappingProxyType({"conversation_id": "--conversation-id", "kinds": "--kind", "repository": "--repository"})
 WHERE = tuple(OPTIONS)
@@ -103,8 +105,17 @@ def _preview(memory: AgentMemory, said: dict[str, Any]) -> Swept:
     if "ids" not in said:
         chosen = {name: said.get(name) for name in WHERE}
         return memory.records.forget_where(**chosen, dry_run=True)
-    last = [memory.records.history(id)[-1] for id in said["ids"]]
-    for one in last:
+    found = [_held(memory, id) for id in said["ids"]]
+    for one in found:
         click.echo(f"  {one.kind}  {cut(one_line(one.text), 100)}", err=True)
-    kinds = sorted(one.kind for one in last)
-    return Swept(count=len(last), kinds={kind: kinds.count(kind) for kind in kinds}, dry_run=True)
+    kinds = sorted(one.kind for one in found)
+    return Swept(count=len(found), kinds={kind: kinds.count(kind) for kind in kinds}, dry_run=True)
+
+
+def _held(memory: AgentMemory, id: str) -> Record:
+    """A record as it holds now; if it does not, as it was last believed."""
+    from agent_memory.models.errors import NotFound
+
+    with suppress(NotFound):
+        return memory.records.get(id)
+    return memory.records.history(id)[-1]

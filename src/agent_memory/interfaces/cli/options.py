@@ -16,7 +16,7 @@ import click
 
 from agent_memory.interfaces.cli import completing, shapes
 from agent_memory.interfaces.cli.wording import ALIASES, NAMED, POSITIONAL
-from agent_memory.interfaces.moments import FORMS, moment
+from agent_memory.interfaces.moments import FORMS, Ambiguous, moment
 from agent_memory.interfaces.wording import explained
 from agent_memory.models.kinds.kind import typed_value
 
@@ -153,6 +153,8 @@ class MomentType(ParamType):
             return value
         try:
             return moment((param and param.name) or "", str(value), datetime.now().astimezone())
+        except Ambiguous as error:
+            self.fail(str(error), param, ctx)
         except (ValueError, OverflowError, OSError):
             self.fail(f"{value!r} is not a moment: use {FORMS}", param, ctx)
 

@@ -94,7 +94,7 @@ def _put(text: str, stream: TextIO | None = None) -> None:
 
 def shown(value: object, *, iso: bool = False) -> str:
     """One value as people read it."""
-    if value is None or value == []:
+    if value is None or value in ([], {}):
         return "–"
     if isinstance(value, bool):
         return "yes" if value else "no"

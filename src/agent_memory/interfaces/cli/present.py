@@ -254,7 +254,7 @@ def written(one: Written) -> list[Block]:
 
 
 def verification(one: Verification) -> list[Block]:
-    counted = ", ".join(f"{number} {what}" for what, number in one.checked.items())
+    counted = ", ".join(f"{number} {_of_one(what) if number == 1 else what}" for what, number in one.checked.items())
     blocks: list[Block] = [Line(f"problem: {problem}", "red") for problem in one.problems]
     if one.ok:
         blocks.append(Line(f"ok: {counted}", "green"))
@@ -263,6 +263,11 @@ def verification(one: Verification) -> list[Block]:
         Line(f"head: {one.seq}:{one.head}"),
         Note(f"keep this elsewhere: `{PROGRAM} verify --expect SEQ:HEAD` proves that a later store still contains it"),
     ]
+
+
+def _of_one(what: str) -> str:
+    """`journal lines` as one of them is called."""
+    return " ".join(word.removesuffix("s") for word in what.split())
 
 
 def journal(lines: list[JournalLine]) -> list[Block]:
