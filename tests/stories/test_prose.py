@@ -8,7 +8,7 @@ import pytest
 
 from agent_memory import AgentMemory
 from agent_memory.core.recall.recall import recall
-from agent_memory.core.recall.receipt import question_of
+from agent_memory.core.recall.receipt import questions_of
 from agent_memory.models import Turn
 from agent_memory.models.recipe import DEFAULT
 
@@ -90,9 +90,9 @@ def test_a_receipt_of_an_earlier_version_is_replayed_as_the_question_it_was(mixe
     body = mixed.receipts._body(asked.receipt_id)
     body["recipe"].pop("reads")
     del body["read_as"]
-    old = question_of(body, mixed._client.scope, None, same_space=True)
+    (old,) = questions_of(body, mixed._client.scope, None, same_space=True)
     assert [(hit.id, hit.score) for hit in recall(mixed._client.runtime.recalling, old)] == [
         (hit.id, hit.score) for hit in asked
     ]
-    today = question_of(body, mixed._client.scope, body["now"], same_space=True)
+    (today,) = questions_of(body, mixed._client.scope, body["now"], same_space=True)
     assert recall(mixed._client.runtime.recalling, today)[0].id == "runbook"

@@ -198,6 +198,7 @@ def test_what_was_saved_is_as_it_was_meant(stdio: Any, known: dict[str, str]) ->
         ("forget", {"query": "the backup"}, "ids", "`recall`"),
         ("get", {"id": "nothing"}, "id", "`recall` without a query shows what there is"),
         ("recall", {"query": "x", "after": "someday"}, "after", "yesterday"),
+        ("recall", {"query": "x", "at": "10/11/2026"}, "at", ""),
         ("recall", {"query": "x", "colour": "red"}, "colour", "recall takes query, kind, at"),
         ("recall", {"query": "x", "limt": 3}, "limt", "did you mean limit? recall takes query, kind, at"),
         ("save", {"text": "x", "importence": 1}, "importence", "did you mean importance?"),

@@ -13,7 +13,7 @@ from agent_memory.app.operations import Operation
 from agent_memory.app.registry import installed_kinds
 from agent_memory.interfaces.mcp import schemas
 from agent_memory.interfaces.mcp.places import whole
-from agent_memory.interfaces.moments import FORMS, moment
+from agent_memory.interfaces.moments import FORMS, Ambiguous, moment
 from agent_memory.models.errors import InvalidInput
 
 NAMES: Mapping[str, tuple[str, ...]] = MappingProxyType(
@@ -138,6 +138,8 @@ def _moment(name: str, text: str, heard: Heard) -> str:
     """ISO 8601 of what was said. What is asked `until` a day takes that day along."""
     try:
         taken = moment(name, text, heard.now, closing=heard.names.get(name) in UNTIL).isoformat()
+    except Ambiguous as error:
+        raise InvalidInput(f"{name}: {error}", field=name) from None
     except (ValueError, OverflowError, OSError):
         raise InvalidInput(f"{name}: {text[:80]!r} is not a time", hint=f"use {FORMS}", field=name) from None
     if taken != text:
