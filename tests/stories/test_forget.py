@@ -6,6 +6,7 @@ import json
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -143,7 +144,7 @@ def test_a_receipt_that_another_process_still_holds_tells_nothing_later(memory: 
 
 @pytest.mark.local
 def test_a_flush_that_is_under_way_writes_nothing_back(memory: AgentMemory, home: Path) -> None:
-    """The lines have left the buffer, and their thread waits while the forget goes first."""
+    """The lines have left the buffer and are not in the store yet: the forget waits for them, and takes them along."""
     id = memory.records.add(f"the code is {SECRET}").id
     memory.recall(SECRET)
     book = memory._client.runtime.receipts
@@ -158,8 +159,11 @@ def test_a_flush_that_is_under_way_writes_nothing_back(memory: AgentMemory, home
     flushing = threading.Thread(target=book.flush)
     flushing.start()
     under_way.wait(PATIENCE)
-    assert memory.records.forget([id]).scrubbed
-    go.set()
+    with ThreadPoolExecutor() as pool:
+        forgetting = pool.submit(memory.records.forget, [id])
+        assert not forgetting.done()
+        go.set()
+        assert forgetting.result(PATIENCE).scrubbed
     flushing.join()
     assert SECRET.encode() not in bytes_of(home)
 

@@ -107,7 +107,7 @@ def fused(evidence: Evidence, now: int) -> dict[str, Numbers]:
     pool, recipe = evidence.pool, evidence.recipe
     channels = measured(
         vectors=lambda: recipe.vectors * evidence.nearness(),
-        words=lambda: (recipe.words + recipe.vectors * evidence.alone()) * evidence.wording(),
+        words=lambda: (recipe.words + recipe.vectors * alone(evidence)) * evidence.wording(),
         speaker=lambda: recipe.speaker * evidence.speaker(),
         date=lambda: recipe.date * evidence.dates,
         answer=lambda: recipe.answer * evidence.marked(tuple(evidence.asked.wanted)),
@@ -125,6 +125,11 @@ def fused(evidence: Evidence, now: int) -> dict[str, Numbers]:
     if (held := evidence.held) is not None:
         channels |= measured(past=lambda: preferred(pool, held, summed(channels)))
     return channels
+
+
+def alone(evidence: Evidence) -> NDArray[np.bool_] | bool:
+    """Where others have vectors, the words of what has none yet count for both: it may have come a moment ago."""
+    return ~evidence.embedded if evidence.recipe.words and evidence.embedded.any() else False
 
 
 def decayed(evidence: Evidence, now: int) -> dict[str, Numbers]:
@@ -212,10 +217,6 @@ class Evidence:
     def telling(self, others: int) -> Numbers:
         """How telling each word is here, if there were so many other texts without it."""
         return inverse_frequencies(self.pool.documents + others, self.pool.frequencies[: len(self.asked.terms)])
-
-    def alone(self) -> NDArray[np.bool_] | bool:
-        """Where others have vectors, the words of what has none yet count for both: it may have come a moment ago."""
-        return ~self.embedded if self.recipe.words and self.embedded.any() else False
 
     def wording(self) -> Numbers:
         """BM25 over a window: a text's own words, and those of its neighbours by their distance."""
