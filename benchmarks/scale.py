@@ -32,7 +32,7 @@ from small import at_most
 
 os.environ["AGENT_MEMORY_PROCEDURES"] = "false"  # this repository has pages of its own
 
-BATCH = 5_000
+BATCH = 3_000  # a turn is three changes, and a write has at most 10,000
 TURNS = 20
 TURNED = 0.1  # how far a repeated text's vector is turned
 NOW = datetime(2025, 1, 1, tzinfo=UTC)
