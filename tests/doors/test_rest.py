@@ -18,6 +18,8 @@ from agent_memory.models import Turn
 from agent_memory.models.errors import AgentMemoryError
 from patience import PATIENCE
 
+LINES = {"content-type": "application/x-ndjson"}
+
 
 def client_of(service: Service, **limits: float) -> TestClient:
     return TestClient(create_app(service, **limits), base_url="http://localhost", client=("127.0.0.1", 50000))
@@ -245,10 +247,9 @@ def test_what_is_exported_can_be_imported(rest: TestClient, service: Service) ->
     lines = rest.get("/v1/export").text.splitlines()
     assert len(lines) == 1104 and not any("somebody else" in line for line in lines)
     body = "\n".join(lines).encode()
-    kind = {"content-type": "application/x-ndjson"}
-    again = rest.post("/v1/import", content=body, headers=kind).json()
+    again = rest.post("/v1/import", content=body, headers=LINES).json()
     assert again == {"lines": 1104, "created": 0, "updated": 0, "unchanged": 1104, "forgotten": 0}
-    other = {**kind, "x-memory-user": "bob"}
+    other = {**LINES, "x-memory-user": "bob"}
     assert rest.post("/v1/import", content=body, headers=other).json()["created"] == 1104
     copied = [json.loads(line) for line in rest.get("/v1/export", headers={"x-memory-user": "bob"}).text.splitlines()]
     taken = {"scope", "seq", "recorded_at"}
@@ -259,12 +260,12 @@ def test_what_is_exported_can_be_imported(rest: TestClient, service: Service) ->
 
 def test_an_import_brings_nothing_forgotten_back_unless_asked(rest: TestClient) -> None:
     rest.post("/v1/records", json={"text": "the old passphrase", "id": "gone"})
-    body, kind = rest.get("/v1/export").content, {"content-type": "application/x-ndjson"}
+    body = rest.get("/v1/export").content
     rest.post("/v1/records/forget", json={"ids": ["gone"]})
-    told = rest.post("/v1/import", content=body, headers=kind).json()
+    told = rest.post("/v1/import", content=body, headers=LINES).json()
     assert (told["created"], told["forgotten"]) == (0, 1)
     assert rest.get("/v1/records/gone").status_code == 404
-    told = rest.post("/v1/import", params={"restore_forgotten": True}, content=body, headers=kind).json()
+    told = rest.post("/v1/import", params={"restore_forgotten": True}, content=body, headers=LINES).json()
     assert (told["created"], told["forgotten"]) == (1, 0)
 
 
@@ -275,7 +276,7 @@ def test_an_import_says_which_line_is_wrong(rest: TestClient) -> None:
         answer = rest.post(
             "/v1/import",
             content=body.encode(),
-            headers={"content-type": "application/x-ndjson", "x-memory-user": f"of {wrong}".replace("\n", "")},
+            headers={**LINES, "x-memory-user": f"of {wrong}".replace("\n", "")},
         )
         said = answer.json()
         assert answer.status_code in (status, 422), answer.text
@@ -287,9 +288,8 @@ def test_an_import_says_which_line_is_wrong(rest: TestClient) -> None:
 
 def test_an_import_is_utf_8(rest: TestClient) -> None:
     """With the mark that some programs begin a file with, too; what is weighed is what is read."""
-    kind = {"content-type": "application/x-ndjson"}
     for code, status in (("utf-8", 200), ("utf-8-sig", 200), ("utf-16", 422), ("utf-16-le", 422)):
-        answer = rest.post("/v1/import", content=json.dumps({"text": "über"}).encode(code), headers=kind)
+        answer = rest.post("/v1/import", content=json.dumps({"text": "über"}).encode(code), headers=LINES)
         assert answer.status_code == status, (code, answer.text)
 
 

@@ -152,15 +152,15 @@ class Drawing:
 
     def load(self, entities: list[Node], relations: list[Edge]) -> Imported:
         """In one write, or where that would be too large, in several: entities first."""
-        whole = _weight(entities, relations) <= PART
-        parts = [self._load(entities, relations)] if whole else []
-        if not whole:
-            pieces = [piece for one in entities for piece in _pieces(one)]
-            parts += [self._load(some, []) for some in _parts(pieces, lambda one: _weight([one], []))]
-            parts += [self._load([], some) for some in _parts(relations, lambda one: _weight([], [one]))]
-            parts.append(Imported(entities=0, observations=0, relations=0, known=len(entities) - len(pieces), bad=[]))
-        sums = {name: sum(getattr(one, name) for one in parts) for name in ("entities", "observations", "relations")}
-        return Imported(**sums, known=sum(one.known for one in parts), bad=[])
+        if _weight(entities, relations) <= PART:
+            return self._load(entities, relations)
+        pieces = [piece for one in entities for piece in _pieces(one)]
+        parts = [self._load(some, []) for some in _parts(pieces, lambda one: _weight([one], []))]
+        parts += [self._load([], some) for some in _parts(relations, lambda one: _weight([], [one]))]
+        counts = ("entities", "observations", "relations", "known")
+        sums = {name: sum(getattr(one, name) for one in parts) for name in counts}
+        sums["known"] -= len(pieces) - len(entities)  # the later pieces of an entity find it there
+        return Imported(**sums, bad=[])
 
     def _load(self, entities: list[Node], relations: list[Edge]) -> Imported:
         def attempt(found: list[Record]) -> Imported:

@@ -89,12 +89,12 @@ def gathered(
         ]
     found = look(
         [
-            one.as_of((*past, *(known.windows if known else ())))
+            one.as_of((*past, known.window) if known else past)
             for one, (past, _), known in zip(asking, pasts, told, strict=True)
         ]
     )
     return [
-        replace(one, events=known.events if known else (), tokens=0 if place else look.tokens)
+        replace(one, events=(known.version,) if known else (), tokens=0 if place else look.tokens)
         for place, (one, known) in enumerate(zip(found, told, strict=True))
     ]
 
@@ -104,14 +104,6 @@ class Told(NamedTuple):
 
     window: Window
     version: int
-
-    @property
-    def windows(self) -> tuple[Window]:
-        return (self.window,)
-
-    @property
-    def events(self) -> tuple[int]:
-        return (self.version,)
 
 
 class Asking:

@@ -20,7 +20,7 @@ from agent_memory.core.govern.book import Book
 from agent_memory.core.govern.gate import Gate
 from agent_memory.core.write.embed import Embedding
 from agent_memory.core.write.normalise import SALT_BYTES, normalise, unit_interval
-from agent_memory.ledger.request import check_number
+from agent_memory.ledger.request import check_number, own
 from agent_memory.models.draft import Draft
 from agent_memory.models.errors import Changed, InvalidInput, NotFound, StoreError
 from agent_memory.models.kinds.conversation import turn_key
@@ -142,8 +142,8 @@ def commit_after_reading(writing: Writing, read: Callable[[], Revision], now: in
 
 def heads(records: RecordStore, author: Author, kind: str, id: str) -> tuple[Record | None, Author]:
     """The record of a user's own that is to be changed, and in whose name to write the next version of it."""
-    for scope in author.scope.readable():
-        if scope.user == author.scope.user and (found := records.head(scope, kind, id=id)) is not None:
+    for scope in own(author.scope):
+        if (found := records.head(scope, kind, id=id)) is not None:
             return found, replace(author, scope=scope)
     return None, author
 

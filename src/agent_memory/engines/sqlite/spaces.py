@@ -109,15 +109,14 @@ def lacking(connection: sqlite3.Connection, names: Naming, space: Space, content
     return {content: Lack(content, names.scope_of(scope), space, part) for content, scope, part in rows}
 
 
-def fill(connection: sqlite3.Connection, lack: Lack, scope: int, part: int | None) -> None:
+def fill(connection: sqlite3.Connection, lack: Lack, scope: int, space: int, part: int | None) -> None:
     """A content lacks only what comes from this passage on, or nothing any more."""
-    key = (lack.content, _number(connection, lack.space))
     if not lack.part:  # made anew: the old ones stood in until now
-        connection.execute(SQL["delete_vectors"], (scope, key[1], lack.content))
+        connection.execute(SQL["delete_vectors"], (scope, space, lack.content))
     if part is None:
-        connection.execute(SQL["delete_pending"], key)
+        connection.execute(SQL["delete_pending"], (lack.content, space))
     else:
-        connection.execute(SQL["go_on_pending"], (part, *key))
+        connection.execute(SQL["go_on_pending"], (part, lack.content, space))
 
 
 def _number(connection: sqlite3.Connection, space: Space) -> int:

@@ -49,9 +49,10 @@ def embed(connection: sqlite3.Connection, names: Naming, space: Space, batch: Se
     scopes = {lack.scope: names.scope(lack.scope) for lack in lacking.values()}
     filled = embedded(batch, lacking, journal.head(connection), scopes, now)
     journal.append(connection, names, filled.lines, scopes)
+    numbers = spaces.known(connection)
     for lack, part in filled.left:
-        spaces.fill(connection, lack, scopes[lack.scope], part)
-    Writer(connection, names, scopes, spaces.known(connection)).vectors(filled.vectors)
+        spaces.fill(connection, lack, scopes[lack.scope], numbers[space], part)
+    Writer(connection, names, scopes, numbers).vectors(filled.vectors)
 
 
 class Writer:
