@@ -6,6 +6,8 @@ import os
 import re
 import subprocess
 import sys
+import threading
+import time
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,9 @@ from typing import Any
 import pytest
 
 from agent_memory import AgentMemory
+from agent_memory.app.service import Service
+from agent_memory.interfaces import serving
+from agent_memory.models.errors import PartMissing
 
 EXTRAS = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))["project"][
     "optional-dependencies"
@@ -66,6 +71,27 @@ def test_what_is_missing_names_its_extra(process: Any, tmp_path: Path, extra: st
     assert f"pip install 'agent-memory[{extra}]'" in said, said
     assert "this is a bug" not in said
     assert ran.code == (1 if words == ["doctor"] and extra != "reranker" else 0 if extra == "reranker" else 7)
+
+
+def test_nothing_ends_while_the_model_is_being_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Native code that starts threads of its own while the interpreter goes takes the process down."""
+    begun, ended = threading.Event(), threading.Event()
+
+    def loading(texts: list[str]) -> None:
+        begun.set()
+        time.sleep(0.2)
+        ended.set()
+
+    def missing(name: str) -> Any:
+        begun.wait()
+        raise ModuleNotFoundError(f"No module named {name!r}", name="prometheus_client")
+
+    service = Service()
+    monkeypatch.setattr(service.runtime.embedder, "embed_many", loading)
+    monkeypatch.setattr(serving, "import_module", missing)
+    with pytest.raises(PartMissing, match="prometheus_client"):
+        serving.serve(service, serving.Listen(port=0, grpc_port=0), lambda where: None)
+    assert ended.is_set()
 
 
 def test_a_port_for_grpc_that_is_not_installed_is_said(tmp_path: Path) -> None:

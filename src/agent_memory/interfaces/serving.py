@@ -25,6 +25,7 @@ from agent_memory.interfaces.parts import needing
 from agent_memory.interfaces.sockets import listening_at
 from agent_memory.interfaces.tls import Tls
 from agent_memory.models.errors import AgentMemoryError, InvalidInput, PartMissing
+from agent_memory.ports.abandon import Abandoned, Call
 
 if TYPE_CHECKING:
     import uvicorn
@@ -57,7 +58,7 @@ def serve(service: Service, listen: Listen, announce: Announce) -> None:
     with contextlib.ExitStack() as held:
         held.callback(service.close)  # a second time there is nothing to close
         check(service, listen.host)
-        threading.Thread(target=_warm, args=(service,), daemon=True).start()
+        held.enter_context(_warming(service))
         with needing("server"):
             import uvicorn
 
@@ -100,9 +101,22 @@ def _where(listen: Listen, found: dict[str, str], last: socket.socket) -> dict[s
     return where
 
 
+@contextlib.contextmanager
+def _warming(service: Service) -> Iterator[None]:
+    """The model is loaded while the routes are made; an embedder that is out of reach is told by the calls. Nothing
+    ends before the thread does: native code that is loaded while the interpreter goes takes the process down."""
+    call = Call()
+    thread = threading.Thread(target=call.run, args=(lambda: _warm(service),), daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        call.abandon()
+        thread.join(GRACE_SECONDS)
+
+
 def _warm(service: Service) -> None:
-    """The model is loaded while the routes are made; an embedder that is out of reach is told by the calls."""
-    with contextlib.suppress(AgentMemoryError):
+    with contextlib.suppress(AgentMemoryError, Abandoned):
         service.runtime.embedder.embed_many(["warm"])
 
 
