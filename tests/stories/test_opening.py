@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from agent_memory import AgentMemory
 from agent_memory.engines.sqlite import schema
 from agent_memory.engines.sqlite.connection import Connections
-from agent_memory.engines.sqlite.feed import SqliteFeed
+from agent_memory.engines.sqlite.stock import SqliteStock
 from agent_memory.models.errors import InvalidInput, StoreError
 from agent_memory.ports.embedder import Passage, Space
 
@@ -78,9 +78,9 @@ def test_an_interrupted_search_leaves_no_rows_twice(memory: AgentMemory) -> None
         memory.records.add(f"note number {after}")
         with index._connections.reading() as connection:  # type: ignore[attr-defined]
             try:
-                feed = SqliteFeed(connection, index._interning)  # type: ignore[attr-defined]
-                feed._connection = Interrupted(connection, after)  # type: ignore[assignment]
-                shelf.follow(feed)
+                stock = SqliteStock(connection, index._interning)  # type: ignore[attr-defined]
+                stock._connection = Interrupted(connection, after)  # type: ignore[assignment]
+                shelf.follow(stock)
             except KeyboardInterrupt:
                 broken += 1
             else:

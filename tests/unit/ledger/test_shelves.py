@@ -1,11 +1,11 @@
-"""Shelves on a feed that is a plain object: what they answer, and what they ask for. No engine, no file."""
+"""Shelves on a stock that is a plain object: what they answer, and what they ask for. No engine, no file."""
 
 from __future__ import annotations
 
 import copy
 
 import pytest
-from tests.unit.ledger.feeds import TableFeed
+from tests.unit.ledger.stocks import TableFeed
 from tests.unit.ledger.tables import Tables
 
 from agent_memory.ledger.journal import AMEND, Head, Journal, Signature, Subject
@@ -38,34 +38,34 @@ LINES = 20_000  # of others
 
 
 class Library:
-    """Tables, a feed out of them, and the shelves that follow it."""
+    """Tables, a stock out of them, and the shelves that follow it."""
 
     def __init__(self) -> None:
         self.tables = Tables(spaces=(SPACE,))
-        self.feed = TableFeed(self.tables)
+        self.stock = TableFeed(self.tables)
         self.shelves = Shelves()
 
     def write(self, *changes: Change, scope: Scope = ALICE) -> int:
         self.tables.apply([Request(changes, Author(scope), NOW)])
-        return self.feed.seq
+        return self.stock.seq
 
     def head(self) -> Head:
         last = self.tables.lines[-1]
         return Head(last.seq, last.at, last.chain)
 
-    def look(self, words: str = "", where: Filter = EVERYTHING, feed: TableFeed | None = None, **more: object) -> Pool:
+    def look(self, words: str = "", where: Filter = EVERYTHING, stock: TableFeed | None = None, **more: object) -> Pool:
         probe = Probe(view(), where, 0, tuple(map(term, words.split())), tell_hidden=True, **more)  # type: ignore[arg-type]
-        return self.shelves.gather_each(feed or self.feed, [probe])[0]
+        return self.shelves.gather_each(stock or self.stock, [probe])[0]
 
     def found(self, words: str = "", where: Filter = EVERYTHING, **more: object) -> list[str]:
         return sorted(self.tables.versions[one].place.id for one in self.look(words, where, **more).handles.tolist())
 
-    def called(self, name: str, feed: TableFeed | None = None) -> list[str]:
-        return [one.id for one in self.shelves.called(feed or self.feed, view(), [name], CALLING, 9).records]
+    def called(self, name: str, stock: TableFeed | None = None) -> list[str]:
+        return [one.id for one in self.shelves.called(stock or self.stock, view(), [name], CALLING, 9).records]
 
     def asked(self) -> list[tuple[object, ...]]:
         """Since it was last looked at."""
-        asked, self.feed.asked = self.feed.asked, []
+        asked, self.stock.asked = self.stock.asked, []
         return asked
 
 
@@ -152,17 +152,17 @@ class TestErasing:
         )
         question = {"vector": direction(1, 0, 0, 0), "space": SPACE, "key": "k"}
         assert library.found("secret", **question) == ["a"]
-        assert library.shelves.occurring(library.feed, ALICE, [term("secret")])
+        assert library.shelves.occurring(library.stock, ALICE, [term("secret")])
         library.asked()
         library.write(Erase("a"))
         pool = library.look("red secret", Filter(fields=(("n", 1),)), **question)
         assert (pool.documents, pool.frequencies.tolist(), pool.exact.any()) == (3, [3, 0], False)
         assert not any((pool.hidden or {}).values()), "it is gone, not hidden"
-        assert not library.shelves.occurring(library.feed, ALICE, [term("secret")])
+        assert not library.shelves.occurring(library.stock, ALICE, [term("secret")])
         (shelf,) = library.shelves._shelves.values()
         assert [row.any() for row in shelf.vectors["data"].rows] == [False, True, True, True]
         assert ("follow", ALICE, 0) not in library.asked()
-        assert library.look("secret", feed=library.feed).seq > first
+        assert library.look("secret", stock=library.stock).seq > first
 
     def test_what_came_and_went_is_nothing(self, library: Library) -> None:
         last = some(library)
@@ -197,7 +197,7 @@ class TestDamage:
     def test_what_cannot_be_read_is_left_out_and_counted(self, library: Library) -> None:
         library.write(*(put("red", id=id) for id in "abcdef"))
         a, b, c, *_ = library.tables.versions
-        library.feed.wrong = {(a, "valid_from"): "soon", (b, "kind"): b"", (c, "status"): None}
+        library.stock.wrong = {(a, "valid_from"): "soon", (b, "kind"): b"", (c, "status"): None}
         pool = library.look("red")
         assert (pool.damaged, pool.documents) == (2, 3), "a status that nobody knows is not what anybody asks for"
         library.write(Erase("d"))
@@ -208,7 +208,7 @@ class TestDamage:
     def test_a_version_of_a_content_that_was_left_out_is_left_out(self, library: Library) -> None:
         library.write(*(put(f"red {id}", id=id) for id in "ab"))
         first, *_ = library.tables.versions
-        library.feed.wrong = {(first, "record"): 0.5}
+        library.stock.wrong = {(first, "record"): 0.5}
         assert library.found("red") == ["b"]
         library.write(Amend("a", importance=1.0))
         pool = library.look("red")

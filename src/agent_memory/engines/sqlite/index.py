@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from agent_memory.engines.sqlite import spaces, write
 from agent_memory.engines.sqlite.connection import Connections
-from agent_memory.engines.sqlite.feed import SqliteFeed
 from agent_memory.engines.sqlite.interning import Interning, Naming
 from agent_memory.engines.sqlite.read import Reader
 from agent_memory.engines.sqlite.schema import check_version
+from agent_memory.engines.sqlite.stock import SqliteStock
 from agent_memory.ledger.shelves.shelves import Shelves
 from agent_memory.models.record import Record, Scope
 from agent_memory.ports.embedder import Space
@@ -32,16 +32,16 @@ class SqliteIndex:
         return self.gather_each([probe])[0]
 
     def gather_each(self, probes: Sequence[Probe]) -> list[Pool]:
-        with self._feed() as feed:
-            return self.shelves.gather_each(feed, probes)
+        with self._stock() as stock:
+            return self.shelves.gather_each(stock, probes)
 
     def occurring(self, scope: Scope, terms: Sequence[int]) -> frozenset[int]:
-        with self._feed() as feed:
-            return self.shelves.occurring(feed, scope, terms)
+        with self._stock() as stock:
+            return self.shelves.occurring(stock, scope, terms)
 
     def called(self, view: View, names: Collection[str], calling: Calling, *, most: int) -> Called:
-        with self._feed() as feed:
-            return self.shelves.called(feed, view, names, calling, most)
+        with self._stock() as stock:
+            return self.shelves.called(stock, view, names, calling, most)
 
     def steps(self, view: View, handles: Sequence[int], *, most: int) -> list[Step]:
         with self._connections.reading() as connection:
@@ -95,9 +95,9 @@ class SqliteIndex:
             write.embed(connection, Naming(self._interning, connection), space, batch, now)
 
     @contextmanager
-    def _feed(self) -> Iterator[SqliteFeed]:
+    def _stock(self) -> Iterator[SqliteStock]:
         with self._connections.reading() as connection:
-            yield SqliteFeed(connection, self._interning)
+            yield SqliteStock(connection, self._interning)
 
     def _scopes(self, connection: sqlite3.Connection, view: View | None) -> Iterable[int] | None:
         return None if view is None else self._interning.readable(connection, view.scope)

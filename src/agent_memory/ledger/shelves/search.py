@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from agent_memory.ledger.shelves.feed import Feed
 from agent_memory.ledger.shelves.shelf import NOBODYS, Field, Numbering, Seen, Shelf, hashed
+from agent_memory.ledger.shelves.stock import Stock
 from agent_memory.ports.index import Pool, Probe
 from agent_memory.ports.records import CONFINED, Filter
 from agent_memory.ports.spans import span
@@ -23,7 +23,7 @@ BLOCK = 1024  # vectors turned into floats at a time: 1.5 MB, which stays in the
 class Search:
     """One question, asked shelf by shelf, as of one snapshot."""
 
-    feed: Feed
+    stock: Stock
     probe: Probe
     parts: list[dict[str, NDArray[Any]]] = field(default_factory=list)
     numberings: list[Numbering] = field(default_factory=list)
@@ -31,7 +31,7 @@ class Search:
     damaged: int = 0
 
     def __post_init__(self) -> None:
-        self.seq, asked = self.feed.seq, self.probe.view.seq
+        self.seq, asked = self.stock.seq, self.probe.view.seq
         self.at = self.seq if asked is None else min(self.seq, asked)
         until = self.probe.vectors_until
         self.until = self.seq if until is None else min(self.seq, until)
@@ -41,7 +41,7 @@ class Search:
         """Collect the evidence of one shelf: a row per visible version."""
         probe = self.probe
         with shelf.lock:
-            seen = shelf.seen(self.feed, probe.terms, (*probe.where.fields, *_confining(shelf.numbering, probe.where)))
+            seen = shelf.seen(self.stock, probe.terms, (*probe.where.fields, *_confining(shelf.numbering, probe.where)))
             query = probe.vector if shelf.space == probe.space else None
             ahead = shelf.seq > self.until
             self.damaged += shelf.damaged

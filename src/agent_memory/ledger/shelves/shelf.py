@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from agent_memory.ledger.shelves.feed import Cells, Feed, News, Row, Vectors
 from agent_memory.ledger.shelves.postings import ENTRY, Postings
+from agent_memory.ledger.shelves.stock import Cells, News, Row, Stock, Vectors
 from agent_memory.models.record import Scope
 from agent_memory.ports.embedder import Space
 from agent_memory.ports.index import Calling
@@ -153,31 +153,31 @@ class Shelf:
         self.gone = 0  # versions that were erased
         self.damaged = 0  # rows that cannot be read, and are left out
 
-    def follow(self, feed: Feed) -> bool:
-        """Bring the shelf up to the feed's seq, and say whether that was needed."""
+    def follow(self, stock: Stock) -> bool:
+        """Bring the shelf up to the stock's seq, and say whether that was needed."""
         with self.lock:
-            if self.seq >= feed.seq:
+            if self.seq >= stock.seq:
                 return False
             try:
-                self._read(feed)
+                self._read(stock)
             except BaseException:
                 self._empty()  # some rows are in, and would come in again
                 raise
-            self.seq = feed.seq
+            self.seq = stock.seq
             return True
 
-    def _read(self, feed: Feed) -> None:
-        news = feed.follow(self.scope, self.seq)
+    def _read(self, stock: Stock) -> None:
+        news = stock.follow(self.scope, self.seq)
         if news.erased:
             self._erase(news.erased)
         # Which of the damaged rows were erased, nobody knows; and what is mostly gone is better read again.
         if news.anew or (news.erased and (self.damaged or self.gone * 2 > self.columns["place"].count)):
             self._empty()
-            news = feed.follow(self.scope, 0)
-        if feed.space is not None and not self.vectors:
-            self.space = feed.space  # a vector has the place of its content, and the line that brought it
+            news = stock.follow(self.scope, 0)
+        if stock.space is not None and not self.vectors:
+            self.space = stock.space  # a vector has the place of its content, and the line that brought it
             self.vectors = {name: Growing(np.int64) for name in ("place", "line")}
-            self.vectors |= {"scale": Growing(np.float32), "data": Growing(np.int8, feed.space.dimension)}
+            self.vectors |= {"scale": Growing(np.float32), "data": Growing(np.int8, stock.space.dimension)}
         self._add(news)
         versions, ended = self.columns["version"].rows, self.columns["ended"].rows
         for version, line in news.ended:
@@ -262,10 +262,10 @@ class Shelf:
         known = np.append(self.contents.rows, NOBODYS)[places] == asked
         return np.where(known, places, NOBODYS)
 
-    def seen(self, feed: Feed, terms: Sequence[int], fields: Collection[Field]) -> Seen:
+    def seen(self, stock: Stock, terms: Sequence[int], fields: Collection[Field]) -> Seen:
         """With the lock held."""
         for name in {name for name, *_ in fields}:
-            self._read_fields(feed, name)
+            self._read_fields(stock, name)
         if self._order is None or len(self._order) != self.columns["place"].count:
             self._order = np.lexsort([self.columns[name].rows for name in ("version", "position", "conversation")])
         columns, vectors = ({name: one.rows for name, one in group.items()} for group in (self.columns, self.vectors))
@@ -273,37 +273,37 @@ class Shelf:
         having = {field: self.fields.find(posted(field))[0] for field in fields}
         return Seen(columns, self._order, self.numbering, self.lengths.rows, words, having, vectors)
 
-    def _read_fields(self, feed: Feed, name: str) -> None:
+    def _read_fields(self, stock: Stock, name: str) -> None:
         """Of what this snapshot shows, and no question asked for before."""
         before = self.fielded.get(name, 0)
-        if before >= min(self.seq, feed.seq):
+        if before >= min(self.seq, stock.seq):
             return
-        rows = feed.fields(self.scope, before, name)
+        rows = stock.fields(self.scope, before, name)
         places = self._places([content if type(content) is int else NOBODYS for content, _ in rows])
         marks = np.array([hash((name, value)) for _, value in rows], np.int64).view(np.uint64)
         for words in (marks, np.full(len(places), posted((name,)), np.uint64)):
             self.fields.add(words[places >= 0], places[places >= 0].astype(np.int32))
-        self.fielded[name] = feed.seq
+        self.fielded[name] = stock.seq
 
     def has(self, term: int) -> bool:
         with self.lock:
             return bool(self.there.rows[self.words.find(term)[0]].any())
 
-    def called(self, feed: Feed, names: Collection[str], calling: Calling) -> dict[str, dict[int, int]]:
+    def called(self, stock: Stock, names: Collection[str], calling: Calling) -> dict[str, dict[int, int]]:
         """Of these names, which records ever had them, each from which version on."""
         with self.lock:
-            known = int(np.searchsorted(self.columns["version"].rows, feed.seq, "right"))
+            known = int(np.searchsorted(self.columns["version"].rows, stock.seq, "right"))
             if known > self.named:
-                self._read_names(feed, known, calling)
+                self._read_names(stock, known, calling)
             return {name: dict(self.names[name]) for name in names if name in self.names} if self.names else {}
 
-    def _read_names(self, feed: Feed, known: int, calling: Calling) -> None:
+    def _read_names(self, stock: Stock, known: int, calling: Calling) -> None:
         kinds = {self.numbering[kind]: named for kind, named in calling.items()}
         said = ("version", "record", "content", "kind", "ended")
         *columns, kind, ended = (self.columns[name].rows[self.named : known] for name in said)
         new = np.flatnonzero(np.isin(kind, list(kinds)) & (ended > 0))  # an older snapshot still has what was erased
         if len(new):
-            payloads = feed.payloads(columns[2][new].tolist())
+            payloads = stock.payloads(columns[2][new].tolist())
             for version, record, content, number in zip(*(one[new].tolist() for one in (*columns, kind)), strict=True):
                 for name in _names(kinds[number], payloads.get(content)):
                     self.names.setdefault(name, {}).setdefault(record, version)

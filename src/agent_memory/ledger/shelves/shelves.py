@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from agent_memory.ledger.shelves.feed import Feed
+from agent_memory.ledger.shelves.stock import Stock
 from agent_memory.ledger.spaces import same
 from agent_memory.models.record import Scope
 from agent_memory.ports.abandon import finishing
@@ -35,43 +35,43 @@ class Shelves:
         self._guard = threading.Lock()
         self._shelves: OrderedDict[Scope, Shelf] = OrderedDict()
 
-    def gather_each(self, feed: Feed, probes: Sequence[Probe]) -> list[Pool]:
+    def gather_each(self, stock: Stock, probes: Sequence[Probe]) -> list[Pool]:
         from agent_memory.ledger.shelves.search import Search
 
         for probe in probes:
             if probe.vector is not None:
-                same(probe.space, feed.space)
+                same(probe.space, stock.space)
         scope = probes[0].view.scope
-        searches = [Search(feed, probe) for probe in probes]
-        for shelf in self._followed(feed, scope):
+        searches = [Search(stock, probe) for probe in probes]
+        for shelf in self._followed(stock, scope):
             for search in searches:
                 search.add(shelf)
-        pending = feed.pending(scope)
+        pending = stock.pending(scope)
         return [search.pool(pending) for search in searches]
 
-    def occurring(self, feed: Feed, scope: Scope, terms: Sequence[int]) -> frozenset[int]:
-        return frozenset(term for shelf in self._followed(feed, scope) for term in terms if shelf.has(term))
+    def occurring(self, stock: Stock, scope: Scope, terms: Sequence[int]) -> frozenset[int]:
+        return frozenset(term for shelf in self._followed(stock, scope) for term in terms if shelf.has(term))
 
-    def called(self, feed: Feed, view: View, names: Collection[str], calling: Calling, most: int) -> Called:
-        at = feed.seq if view.seq is None else min(feed.seq, view.seq)
+    def called(self, stock: Stock, view: View, names: Collection[str], calling: Calling, most: int) -> Called:
+        at = stock.seq if view.seq is None else min(stock.seq, view.seq)
         having: dict[str, list[int]] = {}
-        for shelf in self._followed(feed, view.scope):
-            for name, records in shelf.called(feed, names, calling).items():
+        for shelf in self._followed(stock, view.scope):
+            for name, records in shelf.called(stock, names, calling).items():
                 having.setdefault(name, []).extend(record for record, first in records.items() if first <= at)
         telling = {name: records for name, records in having.items() if len(records) <= most}
         numbers = sorted({record for records in telling.values() for record in records})
         if not numbers:
             return Called(at, [])
-        found = feed.standing(replace(view, seq=at), numbers)
+        found = stock.standing(replace(view, seq=at), numbers)
         return Called(at, [one for one in found if not telling.keys().isdisjoint(calling[one.kind](one.payload))])
 
-    def _followed(self, feed: Feed, scope: Scope) -> Iterator[Shelf]:
+    def _followed(self, stock: Stock, scope: Scope) -> Iterator[Shelf]:
         """The shelves that this scope sees, brought up to the snapshot."""
-        needed, grown = feed.readable(scope), False
+        needed, grown = stock.readable(scope), False
         for one in needed:
             shelf = self._shelf(one)
             with finishing():  # others wait for it, too; and it would be begun again and again by who cannot wait
-                grown |= shelf.follow(feed)
+                grown |= shelf.follow(stock)
             yield shelf
         if grown:
             self._trim(needed)

@@ -9,24 +9,24 @@ scope = :scope
 -- name: since
 +scope = :scope and version > :after
 
--- name: feed_versions
+-- name: stock_versions
 select version, record, content, coalesce(position, 0), importance, confidence,
     valid_from, coalesce(valid_to, 9223372036854775807), coalesce(to_seq, 9223372036854775807),
     kind, status, conversation, repository, key
 from versions where {whose} order by version
 
--- name: feed_words
+-- name: stock_words
 select content, length, terms from words
 where content in (select content from versions where {whose} and content > :after) order by content
 
--- name: feed_fields
+-- name: stock_fields
 select content, value from fields
 where content in (select content from versions where {whose} and content > :after) and +name = :name
 
--- name: feed_all_vectors
+-- name: stock_all_vectors
 select vector / :per_line, content, scale, data from vectors where scope = :scope and space = :space
 
--- name: feed_new_vectors
+-- name: stock_new_vectors
 select vector / :per_line, content, scale, data from vectors
 where +scope = :scope and +space = :space and vector >= (:after + 1) * :per_line
 

@@ -1,4 +1,4 @@
-"""A feed out of the simplest tables: what a shelf is told, and a list of what it asked for."""
+"""A stock out of the simplest tables: what a shelf is told, and a list of what it asked for."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from tests.unit.ledger.tables import Tables
 
 from agent_memory.ledger.rows import Ended, VersionRow
-from agent_memory.ledger.shelves.feed import News, Row, Vectors, Versions, heard
+from agent_memory.ledger.shelves.stock import News, Row, Vectors, Versions, heard
 from agent_memory.models.record import Record, Scope
 from agent_memory.ports.embedder import Space
 from agent_memory.ports.index import NEVER

@@ -1,4 +1,4 @@
-"""What shelves are fed by: one snapshot of a store, and what is new in it. All that an engine does for a search.
+"""What shelves are stocked by: one snapshot of a store, and what is new in it. All that an engine does for a search.
 
 Texts are texts, and numbers are the journal's: what a shelf makes of them is its own affair. Most comes as columns,
 which are fast to take in and to check; a cell may hold anything where a file is damaged.
@@ -45,7 +45,7 @@ class News(NamedTuple):
     anew: bool = False
 
 
-class Feed(Protocol):
+class Stock(Protocol):
     """One snapshot: `seq` is its last journal line, `space` the active one."""
 
     seq: int

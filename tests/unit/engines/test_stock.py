@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from agent_memory.engines.sqlite import open_store
-from agent_memory.engines.sqlite.feed import SqliteFeed
 from agent_memory.engines.sqlite.interning import Interning
-from agent_memory.ledger.shelves.feed import News
+from agent_memory.engines.sqlite.stock import SqliteStock
+from agent_memory.ledger.shelves.stock import News
 from agent_memory.ports.changes import Amend, Erase
 from agent_memory.ports.store import Store
 from agent_memory.testing.builders import ALICE, BOB, SPACE, embed_all, put, write
@@ -31,10 +31,10 @@ def news(path: Path, after: int) -> tuple[News, list[str]]:
     """What is new to Alice, and the statements that it took."""
     statements: list[str] = []
     with closing(sqlite3.connect(path)) as connection:
-        feed = SqliteFeed(connection, Interning())
-        assert feed.readable(ALICE) == [ALICE]
+        stock = SqliteStock(connection, Interning())
+        assert stock.readable(ALICE) == [ALICE]
         connection.set_trace_callback(statements.append)
-        found = feed.follow(ALICE, after)
+        found = stock.follow(ALICE, after)
         return found._replace(vectors=[*found.vectors]), statements
 
 

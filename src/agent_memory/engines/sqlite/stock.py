@@ -13,7 +13,7 @@ from agent_memory.engines.sqlite.interning import Interning
 from agent_memory.engines.sqlite.read import Reader
 from agent_memory.engines.sqlite.statements import SQL, VECTORS_PER_LINE, cell
 from agent_memory.ledger.rows import Ended
-from agent_memory.ledger.shelves.feed import Cells, News, Row, Vectors, Versions, heard
+from agent_memory.ledger.shelves.stock import Cells, News, Row, Vectors, Versions, heard
 from agent_memory.models.record import Record, Scope
 from agent_memory.ports.records import View
 
@@ -21,7 +21,7 @@ BATCH = 4096  # vectors at a time: of a large scope they take more room than all
 WRONG = b""  # for a cell that should be a number and is none: not a text, so that whoever expects one finds out
 
 
-class SqliteFeed:
+class SqliteStock:
     """One read transaction."""
 
     def __init__(self, connection: sqlite3.Connection, interning: Interning) -> None:
@@ -42,7 +42,7 @@ class SqliteFeed:
         if after and not told.filled:
             return News(erased=[*told.erased])
         with lenient(self._connection):
-            versions = Versions(*zip(*self._rows("feed_versions", asked), strict=True))
+            versions = Versions(*zip(*self._rows("stock_versions", asked), strict=True))
             ended = self._connection.execute(SQL["ended_of"], {**asked, "records": json.dumps([*told.changed])})
             return News(
                 versions._replace(
@@ -51,7 +51,7 @@ class SqliteFeed:
                     conversation=self._texts("label_texts", versions.conversation),
                     repository=self._texts("label_texts", versions.repository),
                 ),
-                self._rows("feed_words", asked).fetchall(),
+                self._rows("stock_words", asked).fetchall(),
                 self._vectors(asked) if self.space else (),
                 [*map(Ended._make, ended)] if told.changed else (),
                 [*told.erased],
@@ -61,7 +61,7 @@ class SqliteFeed:
         known = self._interning.known(self._connection, name)
         asked = {"scope": self._interning.numbers[scope], "after": after, "name": known}
         with lenient(self._connection):
-            return self._rows("feed_fields", asked).fetchall()
+            return self._rows("stock_fields", asked).fetchall()
 
     def payloads(self, contents: Sequence[int]) -> Mapping[int, Any]:
         return dict(self._connection.execute(SQL["payloads"], (json.dumps(contents),)).fetchall())
@@ -87,7 +87,7 @@ class SqliteFeed:
         return [texts[number] for number in numbers]
 
     def _vectors(self, asked: Mapping[str, Any]) -> Iterator[Vectors]:
-        sql = SQL["feed_new_vectors" if asked["after"] else "feed_all_vectors"]
+        sql = SQL["stock_new_vectors" if asked["after"] else "stock_all_vectors"]
         rows = self._connection.execute(sql, {**asked, "space": self._number, "per_line": VECTORS_PER_LINE})
         while batch := rows.fetchmany(BATCH):
             yield Vectors(*zip(*batch, strict=True))
