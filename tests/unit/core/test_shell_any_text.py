@@ -84,10 +84,12 @@ def broken(draw: st.DrawFn) -> str:
 def is_answered_soon(line: str) -> None:
     """Beside a line that is as long, and of which nothing is broken."""
     assert understand(line).commands is not None
-    broken, whole = spent(
-        lambda: understand(line), lambda: understand("git status; " * (len(line) // 12 + 1)), rounds=1
-    )
-    assert broken < 1_000 * whole
+    works = (lambda: understand(line), lambda: understand("git status; " * (len(line) // 12 + 1)))
+    for rounds in (1, 5):  # once may have met the garbage collector, at work on all that was tried before
+        broken, whole = spent(*works, rounds=rounds)
+        if broken < 1_000 * whole:
+            return
+    raise AssertionError(f"{broken} against {whole} seconds: {line!r}")
 
 
 @given(broken())

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.skipif(not BASH or not SH or os.name != "posix", reason
 RECORDED = ("git", "kubectl", "deploy")
 REAL = ("env", "nohup", "nice", "timeout", "stdbuf", "setsid", "xargs", "find", "cat", "true", "sh", "bash", "printf")
 RECORDER = """#!/bin/sh
-printf '%s\\0' "$#" "${{0##*/}}" "$@" >> '{folder}'/"$CASE"
+printf '%s\\0' "$#" {name} "$@" >> '{folder}'/"$CASE"
 """
 DRIVER = """
 ulimit -t 2
@@ -47,7 +47,7 @@ class Oracle:
         self.logs.mkdir()
         for name in RECORDED:
             program = self.programs / name
-            program.write_text(RECORDER.format(folder=self.logs))
+            program.write_text(RECORDER.format(folder=self.logs, name=name))
             program.chmod(0o755)
         for name in REAL:
             (self.programs / name).symlink_to(shutil.which(name) or "/bin/false")
@@ -333,6 +333,7 @@ OTHERWISE = [
     "sh <<'END'\ngit m{erge,ove}\nEND",
     "sh -c 'eval \"git {a,b}\"'",
     "find . -maxdepth 0 -exec sh -c 'git {a,b}' \\;",
+    'git a$UNSET > out x{1..3};\n deploy $X "$(printf x)";. deploy $UNSET ${UNSET:-"d e"} > out',
 ]
 
 
