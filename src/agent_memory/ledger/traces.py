@@ -28,7 +28,7 @@ class Traces:
         for receipt, terms in receipts:
             asked = words(terms)
             shared = Counter(place for word in asked for place in self._holding.get(word, ()))
-            if 2 * max(shared.values(), default=0) >= len(asked):
+            if asked and 2 * max(shared.values(), default=0) >= len(asked):
                 yield receipt
 
 

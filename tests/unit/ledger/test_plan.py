@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.unit.ledger.tables import Tables
+from tests.toy.tables import Tables
 
 from agent_memory.ledger.plan import plan
 from agent_memory.ledger.request import MOST_CHANGES, SALT_BYTES, Request, wanted

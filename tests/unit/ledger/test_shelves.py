@@ -5,8 +5,8 @@ from __future__ import annotations
 import copy
 
 import pytest
-from tests.unit.ledger.stocks import TableFeed
-from tests.unit.ledger.tables import Tables
+from tests.toy.stock import TableStock
+from tests.toy.tables import Tables
 
 from agent_memory.ledger.journal import AMEND, Head, Journal, Signature, Subject
 from agent_memory.ledger.request import Request
@@ -42,7 +42,7 @@ class Library:
 
     def __init__(self) -> None:
         self.tables = Tables(spaces=(SPACE,))
-        self.stock = TableFeed(self.tables)
+        self.stock = TableStock(self.tables)
         self.shelves = Shelves()
 
     def write(self, *changes: Change, scope: Scope = ALICE) -> int:
@@ -53,14 +53,16 @@ class Library:
         last = self.tables.lines[-1]
         return Head(last.seq, last.at, last.chain)
 
-    def look(self, words: str = "", where: Filter = EVERYTHING, stock: TableFeed | None = None, **more: object) -> Pool:
+    def look(
+        self, words: str = "", where: Filter = EVERYTHING, stock: TableStock | None = None, **more: object
+    ) -> Pool:
         probe = Probe(view(), where, 0, tuple(map(term, words.split())), tell_hidden=True, **more)  # type: ignore[arg-type]
         return self.shelves.gather_each(stock or self.stock, [probe])[0]
 
     def found(self, words: str = "", where: Filter = EVERYTHING, **more: object) -> list[str]:
         return sorted(self.tables.versions[one].place.id for one in self.look(words, where, **more).handles.tolist())
 
-    def called(self, name: str, stock: TableFeed | None = None) -> list[str]:
+    def called(self, name: str, stock: TableStock | None = None) -> list[str]:
         return [one.id for one in self.shelves.called(stock or self.stock, view(), [name], CALLING, 9).records]
 
     def asked(self) -> list[tuple[object, ...]]:
@@ -182,7 +184,7 @@ class TestErasing:
     def test_an_older_snapshot_does_not_bring_a_name_back(self, library: Library) -> None:
         things = [put("red", id=id, kind="thing", payload={"name": f"the {id}"}) for id in "abc"]
         library.write(*things)
-        before = TableFeed(copy.deepcopy(library.tables))
+        before = TableStock(copy.deepcopy(library.tables))
         assert library.look("red").documents == 3
         library.write(Erase("a"))
         assert library.look("red").documents == 2

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.unit.ledger.tables import Tables
+from tests.toy.reading import Reader
+from tests.toy.tables import Tables
 
 from agent_memory.ledger.rows import Ended, VersionRow
 from agent_memory.ledger.shelves.stock import News, Row, Vectors, Versions, heard
@@ -18,7 +18,7 @@ from agent_memory.ports.records import View
 
 
 @dataclass
-class TableFeed:
+class TableStock:
     """`wrong` are cells of versions that are damaged: (version, column) -> what stands there."""
 
     tables: Tables
@@ -45,7 +45,9 @@ class TableFeed:
         new = self._new(scope, after)
         contents = [self.tables.contents[number] for number in sorted({row.content for row in new})]
         contents = [one for one in contents if one.content > after]
-        vectors = [one for content in contents for one in content.vectors]
+        vectors = [
+            row for row in self.tables.vectors if row.line > after and row.scope == scope and row.space == self.space
+        ]
         return News(
             Versions(*zip(*map(self._cells, new), strict=True)) if new else Versions(),
             [(one.content, one.terms.length, one.terms.hashes + one.terms.counts) for one in contents],
@@ -71,14 +73,12 @@ class TableFeed:
 
     def standing(self, view: View, records: Sequence[int]) -> Sequence[Record]:
         self.asked.append(("standing", *records))
-        rows = [row for row in self.tables.versions.values() if row.place.record in records and row.ended is None]
-        told = [json.loads(self.tables.contents[row.content].body.payload) for row in rows]
-        return [
-            Record.trusted(id=row.place.id, kind=row.kind, payload=one) for row, one in zip(rows, told, strict=True)
-        ]
+        reader = Reader(self.tables, view)
+        return [reader.record(row) for record in records if (row := reader.shown(record))]
 
     def pending(self, scope: Scope) -> int:
-        return 0
+        lacks = (lack for lack in self.tables.lacks.values() if lack.space == self.space)
+        return sum(lack.scope in scope.readable() for lack in lacks)
 
     def _new(self, scope: Scope, after: int) -> list[VersionRow]:
         rows = self.tables.versions.items()

@@ -1,0 +1,85 @@
+"""An engine that fails, once, at any step of a write: nothing is lost, nothing is there twice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import count
+
+import pytest
+from tests.toy.engine import open_toy
+
+from agent_memory.models.errors import StoreError
+from agent_memory.ports.changes import Amend, Author, Change, Disconnect, Erase, Once
+from agent_memory.ports.store import Store
+from agent_memory.testing.agreement.looking import seen
+from agent_memory.testing.builders import ALICE, BOB, EVERYTHING, NOW, SPACE, link, put, view
+
+WRITES: list[Sequence[Change]] = [
+    [put("one", id="a"), put("two", id="b", key="k")],
+    [put("one again", id="a"), link("a", "b")],
+    [Amend("a", importance=0.9)],
+    [put("of both", id="c"), link("c", "a", "DERIVED_FROM")],
+    [Disconnect("a", "b", "about")],
+    [Erase("a", with_derived=True)],
+    [put("one", id="a"), put("two", id="b", key="other")],
+]
+
+
+class Fault:
+    """Strikes once, when so many steps were done."""
+
+    def __init__(self) -> None:
+        self.left: int | None = None
+        self.struck: list[str] = []
+
+    def __call__(self, step: str) -> None:
+        if self.left == 0:
+            self.left = None
+            self.struck.append(step)
+            raise StoreError(f"the engine failed before {step}")
+        if self.left is not None:
+            self.left -= 1
+
+
+def write(store: Store, number: int) -> None:
+    once = Once(f"key {number}", repr(number).encode())
+    store.records.apply(WRITES[number], author=Author(ALICE, "tester"), now=NOW + number, once=once)
+
+
+def begun(store: Store) -> Store:
+    store.index.begin(SPACE)
+    return store
+
+
+def test_a_write_that_fails_anywhere_and_is_tried_again_is_there_once() -> None:
+    for strike in count():
+        fault = Fault()
+        store, whole = begun(open_toy(fault)), begun(open_toy())
+        fault.left = strike
+        for number in range(len(WRITES)):
+            before = store.records.stats(view())["seq"]
+            write(whole, number)
+            try:
+                write(store, number)
+            except StoreError:
+                if fault.struck != ["answer"]:
+                    assert store.records.stats(view())["seq"] == before, "it failed, and wrote"
+                write(store, number)
+        for one in (view(), view(BOB), view(seq=3)):
+            assert seen(store, one, EVERYTHING) == seen(whole, one, EVERYTHING)
+        assert store.records.verify().problems == ()
+        if not fault.struck:
+            break
+    assert strike > 4 * len(WRITES), "every step of every write failed once"
+
+
+@pytest.mark.parametrize("step", ["commit", "answer"])
+def test_what_is_written_beside_records_is_whole_or_not_there(step: str) -> None:
+    fault = Fault()
+    store = open_toy(fault)
+    fault.left = ("commit", "answer").index(step)
+    with pytest.raises(StoreError):
+        store.index.begin(SPACE)
+    assert (store.index.space() == SPACE) is (step == "answer") is (store.records.verify().seq == 1)
+    store.index.begin(SPACE)
+    assert (store.index.space(), store.records.verify().seq) == (SPACE, 1)
