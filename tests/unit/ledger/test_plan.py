@@ -117,7 +117,7 @@ class TestSeveralRequests:
         first = request(put("one", id="a"), once=Once("k", b"print"))
         _, (_, _, late) = tables.apply([first, request(Erase("a")), first])
         assert isinstance(late, Conflict)
-        assert [answer.text for answer in tables.answers.values()] == [""]
+        assert [row.answer.text for row in tables.answers.values()] == [""]
 
     def test_a_group_writes_what_its_requests_would_have_written(self) -> None:
         requests = [
