@@ -11,7 +11,7 @@ import pytest
 
 from agent_memory.engines.sqlite import open_store
 from agent_memory.engines.sqlite.interning import Interning
-from agent_memory.engines.sqlite.stock import SqliteStock
+from agent_memory.engines.sqlite.stock import SqliteStock, snapshot
 from agent_memory.ledger.shelves.stock import News
 from agent_memory.ports.changes import Amend, Erase
 from agent_memory.ports.store import Store
@@ -31,8 +31,9 @@ def news(path: Path, after: int) -> tuple[News, list[str]]:
     """What is new to Alice, and the statements that it took."""
     statements: list[str] = []
     with closing(sqlite3.connect(path)) as connection:
-        stock = SqliteStock(connection, Interning())
-        assert stock.readable(ALICE) == [ALICE]
+        interning = Interning()
+        assert [*snapshot(connection, interning, ALICE).lasts] == [ALICE]
+        stock = SqliteStock(connection, interning)
         connection.set_trace_callback(statements.append)
         found = stock.follow(ALICE, after)
         return found._replace(vectors=[*found.vectors]), statements
