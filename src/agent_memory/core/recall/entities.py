@@ -13,8 +13,7 @@ with two of them comes before what is linked with one.
 Names are compared word by word, folded, the longest first: "pg-main", "PG main" and "pg_main" are one name, and a
 question that says "checkout-api" does not name "checkout" when there is an entity "checkout-api".
 
-Names come from the payloads that the
-store holds, not from anything derived at write: stores of any age have them.
+Names come from the payloads that the store holds, not from anything derived at write: stores of any age have them.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ import pytest
 
 from agent_memory.models.errors import SpaceMismatch
 from agent_memory.models.record import Status
-from agent_memory.ports.changes import Amend
+from agent_memory.ports.changes import Amend, Erase
 from agent_memory.ports.index import Pool, Probe
 from agent_memory.ports.records import Filter, View
 from agent_memory.ports.store import Store
@@ -21,6 +21,7 @@ from agent_memory.testing.builders import (
     BOB,
     BOT,
     DAY,
+    EVERYTHING,
     NOW,
     OTHER_SPACE,
     SHARED,
@@ -29,6 +30,7 @@ from agent_memory.testing.builders import (
     embed_all,
     gather,
     ids,
+    link,
     put,
     succeeding,
     term,
@@ -62,6 +64,27 @@ def evidence(store: Store, pool: Pool, column: str) -> dict[str, Any]:
 
 
 class WordsConformance:
+    def test_a_snapshot_answers_as_of_its_line(self, store: Store) -> None:
+        first = write(store, put("red ball", id="a"), put("red car", id="b")).seq
+        before = store.index.snapshot(ALICE)
+        write(store, put("red bus", id="c"), put("blue ball", id="a"), link("a", "b"))
+        probe = Probe(view(), EVERYTHING, 0, (term("red"),))
+        for _ in range(2):  # also when whatever is cached is ahead of it
+            (old,), (new,) = (store.index.gather(one, [probe]) for one in (before, store.index.snapshot(ALICE)))
+            assert (names(store, old), old.seq, old.head) == (["a", "b"], first, first)
+            assert (names(store, new), new.frequencies.tolist()) == (["b", "c"], [2])
+        handles = [one.seq for one in store.records.get(view(), ["a", "b"])]
+        assert store.index.steps(before, view(), handles, most=9) == []
+        assert len(store.index.steps(store.index.snapshot(ALICE), view(), handles, most=9)) == 2
+
+    def test_an_erasure_shows_through_a_snapshot(self, store: Store) -> None:
+        write(store, put("red ball", id="a"), put("red car", id="b"))
+        before = store.index.snapshot(ALICE)
+        write(store, Erase("a"))
+        gather(store, Probe(view(), EVERYTHING, 0, (term("red"),)))  # so that whatever is cached has heard of it
+        (pool,) = store.index.gather(before, [Probe(view(), EVERYTHING, 0, (term("red"),))])
+        assert (names(store, pool), pool.frequencies.tolist()) == (["b"], [1])
+
     def test_several_probes_are_answered_each_by_itself(self, store: Store) -> None:
         write(store, put("red ball", id="a"), put("red car", id="b", kind="fact"), put("blue car", id="c", kind="fact"))
         probes = [Probe(view(), Filter(kinds=kinds), 0, (term("red"),)) for kinds in (("note",), ("fact",), None)]

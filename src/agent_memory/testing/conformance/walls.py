@@ -128,6 +128,13 @@ class WallConformance:
         assert {record.scope for record in records} == SEES[reader] and len(records) == len(found)
 
     @pytest.mark.parametrize("reader", SEES, ids=name)
+    def test_handles(self, store: Store, reader: Scope) -> None:
+        everybody(store)
+        handles = [one.seq for scope in SEES for one in store.records.get(view(scope), [name(scope)])]
+        assert {record.scope for record in store.index.hydrate(view(reader), handles)} == SEES[reader]
+        assert store.index.damaged(view(reader), handles) == 0
+
+    @pytest.mark.parametrize("reader", SEES, ids=name)
     def test_the_journal(self, store: Store, reader: Scope) -> None:
         everybody(store)
         own = {name(scope) for scope in SEES[reader]}
