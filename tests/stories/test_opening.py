@@ -80,7 +80,7 @@ def test_an_interrupted_search_leaves_no_rows_twice(memory: AgentMemory) -> None
             try:
                 stock = SqliteStock(connection, index._interning)  # type: ignore[attr-defined]
                 stock._connection = Interrupted(connection, after)  # type: ignore[assignment]
-                shelf.follow(stock)
+                shelf.follow(stock, lambda _: (), {})
             except KeyboardInterrupt:
                 broken += 1
             else:

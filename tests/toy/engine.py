@@ -9,7 +9,7 @@ import json
 import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -38,14 +38,14 @@ from agent_memory.ledger.seals import key_seal
 from agent_memory.ledger.shelves.shelves import Shelves
 from agent_memory.models.errors import InvalidInput
 from agent_memory.models.kinds.kind import Kind, canonical_json
-from agent_memory.models.record import JournalLine, Link, Linked, Record, Scope
+from agent_memory.models.record import Record, Scope
 from agent_memory.ports.access import KeyRow, Refusal
 from agent_memory.ports.changes import Applied, Author, Change, Expect, Mark, Once, Verified
 from agent_memory.ports.embedder import Space
-from agent_memory.ports.index import Called, Calling, Embedded, Pool, Probe, Sampled, Step, Unembedded
+from agent_memory.ports.index import Embedded, Sampled, Snapshot, Unembedded
 from agent_memory.ports.quantise import quantised, unit
 from agent_memory.ports.receipts import JUST_NOW, RETENTION, Accesses, Kept, ReceiptLine
-from agent_memory.ports.records import Checker, Deriver, Filter, View
+from agent_memory.ports.records import Checker, Deriver, View
 from agent_memory.ports.store import Store
 from agent_memory.ports.vectors import Match
 from agent_memory.ports.working import Desk
@@ -117,37 +117,15 @@ class ToyRecords(Port):
             tables.write(rows)
         return answer
 
-    def get(self, view: View, ids: Sequence[str]) -> list[Record]:
-        return self.read(view).get(ids)
-
-    def by_key(self, view: View, kind: str, key: str) -> Record | None:
-        return self.read(view).by_key(kind, key)
+    def __getattr__(self, name: str) -> Any:
+        """All that takes a view is the reader's."""
+        return lambda view, *asked, **how: getattr(self.read(view), name)(*asked, **how)
 
     def head(self, scope: Scope, kind: str, *, key: str | None = None, id: str | None = None) -> Record | None:
         return self.read(View(scope, 0)).head(scope, kind, key, id)
 
-    def find(
-        self, view: View, where: Filter, *, limit: int, after: str | None = None, oldest_first: bool = False
-    ) -> list[Record]:
-        return self.read(view).find(where, limit, after, oldest_first)
-
-    def history(self, view: View, id: str) -> list[Record]:
-        return self.read(view).history(id)
-
-    def beginning(self, view: View, prefix: str, *, limit: int) -> list[str]:
-        return self.read(view).beginning(prefix, limit)
-
-    def believed(self, view: View, where: Filter, *, after: int, limit: int) -> list[Linked]:
-        return self.read(view).believed(where, after, limit)
-
-    def links(self, view: View, ids: Sequence[str]) -> list[Link]:
-        return self.read(view).links(ids)
-
     def seq_at(self, moment: int) -> int:
         return sum(line.at <= moment for line in self.tables.lines)
-
-    def journal(self, view: View, *, after: int = 0, limit: int = 100, id: str | None = None) -> list[JournalLine]:
-        return self.read(view).journal(after, limit, id)
 
     def verify(self, derive: Checker | None = None, expect: Mark | None = None) -> Verified:
         tables, before, problems = self.tables, GENESIS, []
@@ -214,44 +192,25 @@ def _pend(tables: Tables, space: Space, but: Collection[int]) -> None:
 class ToyIndex(Port):
     def __init__(self, base: Base) -> None:
         super().__init__(base)
-        self.shelves = Shelves()
+        shelves = Shelves(lambda: nullcontext(self.stock))
+        self.gather, self.occurring, self.called, self.steps = (
+            *(shelves.gather, shelves.occurring),
+            *(shelves.called, shelves.steps),
+        )
 
     @property
     def stock(self) -> TableStock:
         return TableStock(self.tables)
 
-    def gather(self, probe: Probe) -> Pool:
-        return self.gather_each([probe])[0]
+    def snapshot(self, scope: Scope) -> Snapshot:
+        return self.stock.snapshot(scope)
 
-    def gather_each(self, probes: Sequence[Probe]) -> list[Pool]:
-        return self.shelves.gather_each(self.stock, probes)
+    def hydrate(self, view: View, handles: Sequence[int]) -> list[Record]:
+        versions, reader = self.tables.versions, self.read(view)
+        mine = [versions[one] for one in handles if one in versions]
+        return [reader.record(row) for row in mine if row.place.scope in reader.scopes]
 
-    def occurring(self, scope: Scope, terms: Sequence[int]) -> frozenset[int]:
-        return self.shelves.occurring(self.stock, scope, terms)
-
-    def called(self, view: View, names: Collection[str], calling: Calling, *, most: int) -> Called:
-        return self.shelves.called(self.stock, view, names, calling, most)
-
-    def steps(self, view: View, handles: Sequence[int], *, most: int) -> list[Step]:
-        reader = self.read(view)
-        starts = {row.place.record: row for row in reader.all_shown() if row.version in handles}
-        rows = reader.links_at(set(starts))
-        counts = Counter(
-            (way, row[1 + way], row.type) for row in reader.links_at({*self.tables.versions}) for way in (0, 1)
-        )
-        found = []
-        for row in sorted(rows):
-            for way in (0, 1):
-                here, there = starts.get(row[1 + way]), reader.shown(row[2 - way])
-                if here and there and counts[way, row[1 + way], row.type] <= most:
-                    found.append(Step(here.version, there.version, row.type, row.weight, not way, there.state.status))
-        return found
-
-    def hydrate(self, handles: Sequence[int]) -> list[Record]:
-        versions, reader = self.tables.versions, self.read(View(Scope(), 0))
-        return [reader.record(versions[handle]) for handle in handles if handle in versions]
-
-    def damaged(self, handles: Collection[int]) -> int:
+    def damaged(self, view: View, handles: Collection[int]) -> int:
         return 0
 
     def space(self) -> Space | None:

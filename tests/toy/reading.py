@@ -81,7 +81,7 @@ class Reader:
         number = max(row.number for row in rows if row.place in named)
         return self.record(self.tables.versions[mine[-1][1]]).model_copy(update={"version": number})
 
-    def find(self, where: Filter, limit: int, after: str | None, oldest_first: bool) -> list[Record]:
+    def find(self, where: Filter, *, limit: int, after: str | None = None, oldest_first: bool = False) -> list[Record]:
         rows = sorted((row for row in self.all_shown() if self.fits(row, where)), key=_age, reverse=not oldest_first)
         if after is not None:
             if (last := self.shown(self.record_at(after))) is None:
@@ -95,14 +95,14 @@ class Reader:
         rows = (row for _, row in sorted(self.tables.versions.items()) if row.place.record == record)
         return [self.record(row) for row in rows if row.version <= self.seq]
 
-    def beginning(self, prefix: str, limit: int) -> list[str]:
+    def beginning(self, prefix: str, *, limit: int) -> list[str]:
         seen = {row.place.id for row in self.tables.versions.values() if self.sees(row)}
         return sorted(id for id in seen if id.startswith(prefix))[:limit]
 
     def sees(self, row: VersionRow) -> bool:
         return row.version <= self.seq and row.place.scope in self.scopes
 
-    def believed(self, where: Filter, after: int, limit: int) -> list[Linked]:
+    def believed(self, where: Filter, *, after: int, limit: int) -> list[Linked]:
         at = self.view.valid_at
         rows = [row for row in self.believed_rows() if row.version > after and self.fits(row, where)]
         rows = [row for row in rows if at is None or row.state.valid_from <= at < _end(row)]
@@ -148,7 +148,7 @@ class Reader:
         properties = json.loads(row.properties)
         return Link(source_id=source, target_id=target, type=row.type, weight=row.weight, properties=properties)
 
-    def journal(self, after: int, limit: int, id: str | None) -> list[JournalLine]:
+    def journal(self, *, after: int = 0, limit: int = 100, id: str | None = None) -> list[JournalLine]:
         record = self.record_at(id) if id else None
         names = {row.place.record: row.place.id for row in (*self.tables.versions.values(), *self.tables.tombstones)}
         lines = [

@@ -6,15 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.toy.reading import Reader
 from tests.toy.tables import Tables
 
 from agent_memory.ledger.rows import Ended, VersionRow
-from agent_memory.ledger.shelves.stock import News, Row, Vectors, Versions, heard
-from agent_memory.models.record import Record, Scope
+from agent_memory.ledger.shelves.stock import Links, News, Row, Vectors, Versions, heard
+from agent_memory.models.record import Scope
 from agent_memory.ports.embedder import Space
-from agent_memory.ports.index import NEVER
-from agent_memory.ports.records import View
+from agent_memory.ports.index import NEVER, Snapshot
 
 
 @dataclass
@@ -33,8 +31,14 @@ class TableStock:
     def space(self) -> Space | None:
         return self.tables.spaces[0] if self.tables.spaces else None
 
-    def readable(self, scope: Scope) -> Sequence[Scope]:
-        return [one for one in scope.readable() if one in self.tables.scopes]
+    def snapshot(self, scope: Scope) -> Snapshot:
+        lasts = {one: self._last(one) for one in scope.readable() if one in self.tables.scopes}
+        lacks = [lack for lack in self.tables.lacks.values() if lack.space == self.space]
+        pending = sum(lack.scope in lasts for lack in lacks)
+        return Snapshot(scope, self.seq, self._last(None), lasts, self.space, pending)
+
+    def _last(self, scope: Scope | None) -> int:
+        return max((line.seq for line in self.tables.lines if line.scope == scope), default=0)
 
     def follow(self, scope: Scope, after: int) -> News:
         self.asked.append(("follow", scope, after))
@@ -71,14 +75,16 @@ class TableStock:
         self.asked.append(("payloads",))
         return {number: self.tables.contents[number].body.payload for number in contents}
 
-    def standing(self, view: View, records: Sequence[int]) -> Sequence[Record]:
-        self.asked.append(("standing", *records))
-        reader = Reader(self.tables, view)
-        return [reader.record(row) for record in records if (row := reader.shown(record))]
-
-    def pending(self, scope: Scope) -> int:
-        lacks = (lack for lack in self.tables.lacks.values() if lack.space == self.space)
-        return sum(lack.scope in scope.readable() for lack in lacks)
+    def links(self, scope: Scope, after: int) -> tuple[Links, Sequence[Ended]]:
+        self.asked.append(("links", scope, after))
+        rows = [row for row in self.tables.links.values() if row.scope == scope]
+        new = [
+            (row.link, row.source, row.target, row.type, row.weight, NEVER if row.ended is None else row.ended)
+            for row in sorted(rows)
+            if row.link > after
+        ]
+        ended = [Ended(row.link, row.ended) for row in rows if row.link <= after < (row.ended or 0)]
+        return Links(*zip(*new, strict=True)) if new else Links(), ended
 
     def _new(self, scope: Scope, after: int) -> list[VersionRow]:
         rows = self.tables.versions.items()

@@ -27,6 +27,27 @@ NEVER = 2**63 - 1
 """When a version ends that has no end."""
 
 
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """As of when one reader looks, for all that a recall reads. A value: nothing is held open meanwhile, and rows are
+    masked by `seq`, the last journal line. Only an erasure shows through, and should.
+
+    `lasts` are the scopes that this reader sees, those that exist, the narrowest first, each with a line after which
+    nothing changed in it; `store` is such a line for what concerns everybody. `space` is the active one, and `pending`
+    contents of this reader have no vectors in it yet."""
+
+    scope: Scope
+    seq: int
+    store: int
+    lasts: Mapping[Scope, int]
+    space: Space | None = None
+    pending: int = 0
+
+    def at(self, view: View) -> int:
+        """The line as of which a view looks, if it does so from here."""
+        return self.seq if view.seq is None else min(self.seq, view.seq)
+
+
 @dataclass(frozen=True)
 class Probe:
     """`terms` are word hashes, `vector` a float unit vector in `space`, `key` a folded natural key.
@@ -89,10 +110,11 @@ Calling = Mapping[str, Callable[[dict[str, Any]], Sequence[str]]]
 
 @dataclass(frozen=True, slots=True)
 class Called:
-    """Records that go by a name, and the journal line as of which they do."""
+    """A version that goes by some of the names that were asked for."""
 
-    seq: int
-    records: Sequence[Record]
+    handle: int
+    names: Collection[str]
+    status: Status
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,36 +160,39 @@ class Sampled:
 class Index(Protocol):
     """Vectors of the active space answer; another space can be built beside it and then take its place."""
 
-    def gather(self, probe: Probe) -> Pool:
-        """`SpaceMismatch` when the probe's vector is not of the active space."""
+    def snapshot(self, scope: Scope) -> Snapshot:
+        """The latest, for a reader of this scope: one trip."""
         ...
 
-    def gather_each(self, probes: Sequence[Probe]) -> list[Pool]:
-        """The same for several probes of one view, as of one moment."""
+    def gather(self, snapshot: Snapshot, probes: Sequence[Probe]) -> list[Pool]:
+        """The evidence for each of these probes of one reader. `SpaceMismatch` when the vector of one is not of the
+        active space."""
         ...
 
-    def occurring(self, scope: Scope, terms: Sequence[int]) -> frozenset[int]:
-        """Which of these terms occur in anything that a reader of this scope may see, at whatever time."""
+    def occurring(self, snapshot: Snapshot, terms: Sequence[int]) -> frozenset[int]:
+        """Which of these terms occur in anything that this reader may see, at whatever time."""
         ...
 
-    def called(self, view: View, names: Collection[str], calling: Calling, *, most: int) -> Called:
+    def called(
+        self, snapshot: Snapshot, view: View, names: Collection[str], calling: Calling, *, most: int
+    ) -> list[Called]:
         """What this view shows under one of these names, the oldest record first. A name that more than `most`
         records of this reader have had by then is nobody's."""
         ...
 
-    def steps(self, view: View, handles: Sequence[int], *, most: int) -> list[Step]:
+    def steps(self, snapshot: Snapshot, view: View, handles: Sequence[int], *, most: int) -> list[Step]:
         """One hop over links, in both directions, from these versions: whatever the view shows at the other end,
         in the order in which the links came. Of a record with more than `most` links of one type and direction,
         these are left out."""
         ...
 
-    def hydrate(self, handles: Sequence[int]) -> list[Record]:
-        """The versions behind a pool's handles, in order; what was forgotten meanwhile, or cannot be read, is left
-        out."""
+    def hydrate(self, view: View, handles: Sequence[int]) -> list[Record]:
+        """The versions behind a pool's handles, in order; what this reader may not see, what was forgotten meanwhile,
+        or cannot be read, is left out."""
         ...
 
-    def damaged(self, handles: Collection[int]) -> int:
-        """How many of these versions are there and cannot be read."""
+    def damaged(self, view: View, handles: Collection[int]) -> int:
+        """How many of these versions this reader may see and cannot be read."""
         ...
 
     def space(self) -> Space | None:

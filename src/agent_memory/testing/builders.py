@@ -27,7 +27,7 @@ from agent_memory.ports.changes import (
     Vector,
 )
 from agent_memory.ports.embedder import Space
-from agent_memory.ports.index import Calling, Embedded
+from agent_memory.ports.index import Called, Calling, Embedded, Pool, Probe, Step
 from agent_memory.ports.records import Filter, View
 from agent_memory.ports.store import Store
 
@@ -126,12 +126,27 @@ def ids(records: Iterable[Record]) -> list[str]:
     return [record.id for record in records]
 
 
+def gather(store: Store, probe: Probe) -> Pool:
+    """The evidence as of now."""
+    return store.index.gather(store.index.snapshot(probe.view.scope), [probe])[0]
+
+
+def called(store: Store, seen_by: View, names: Iterable[str], most: int) -> list[Called]:
+    """What goes by these names as of now."""
+    return store.index.called(store.index.snapshot(seen_by.scope), seen_by, [*names], CALLING, most=most)
+
+
+def steps(store: Store, seen_by: View, handles: Sequence[int], most: int = 1000) -> list[Step]:
+    """One hop as of now."""
+    return store.index.steps(store.index.snapshot(seen_by.scope), seen_by, handles, most=most)
+
+
 def beyond(store: Store, seen_by: View, *starts: str, most: int = 1000) -> list[Record]:
     """What one hop over links leads to from these records, as the view shows it, in the order of the links."""
     handles = [record.seq for record in store.records.get(seen_by, starts)]
-    steps = store.index.steps(seen_by, handles, most=most)
-    records = {record.seq: record for record in store.index.hydrate([step.there for step in steps])}
-    return [records[step.there] for step in steps]
+    found = steps(store, seen_by, handles, most)
+    records = {record.seq: record for record in store.index.hydrate(seen_by, [step.there for step in found])}
+    return [records[step.there] for step in found]
 
 
 def embed_all(store: Store, space: Space = SPACE, seen_by: View | None = None, now: int = NOW) -> Sequence[str]:

@@ -11,11 +11,14 @@ import pytest
 
 from agent_memory.engines.sqlite import open_store
 from agent_memory.engines.sqlite.interning import Interning
-from agent_memory.engines.sqlite.stock import SqliteStock
-from agent_memory.ledger.shelves.stock import News
-from agent_memory.ports.changes import Amend, Erase
+from agent_memory.engines.sqlite.stock import SqliteStock, snapshot
+from agent_memory.ledger.rows import Ended
+from agent_memory.ledger.shelves.stock import Links, News
+from agent_memory.models.record import Scope
+from agent_memory.ports.changes import Amend, Disconnect, Erase
+from agent_memory.ports.index import NEVER, Probe
 from agent_memory.ports.store import Store
-from agent_memory.testing.builders import ALICE, BOB, SPACE, embed_all, put, write
+from agent_memory.testing.builders import ALICE, BOB, EVERYTHING, SPACE, embed_all, gather, link, put, view, write
 
 
 @pytest.fixture
@@ -31,8 +34,9 @@ def news(path: Path, after: int) -> tuple[News, list[str]]:
     """What is new to Alice, and the statements that it took."""
     statements: list[str] = []
     with closing(sqlite3.connect(path)) as connection:
-        stock = SqliteStock(connection, Interning())
-        assert stock.readable(ALICE) == [ALICE]
+        interning = Interning()
+        assert [*snapshot(connection, interning, ALICE).lasts] == [ALICE]
+        stock = SqliteStock(connection, interning)
         connection.set_trace_callback(statements.append)
         found = stock.follow(ALICE, after)
         return found._replace(vectors=[*found.vectors]), statements
@@ -53,6 +57,82 @@ def test_lines_of_others_are_passed_over(store: Store, tmp_path: Path) -> None:
         write(store, put(f"his {number}", id="a"), scope=BOB)
     found, statements = news(tmp_path / "memory.db", last)
     assert found == News(vectors=[], erased=[]) and len(statements) == 1, "the lines are looked at, and nothing else"
+
+
+def asked(path: Path, after: int) -> tuple[Links, list[Ended], list[str]]:
+    """Links that are new to Alice, those that ended, and the statements that it took."""
+    statements: list[str] = []
+    with closing(sqlite3.connect(path)) as connection:
+        interning = Interning()
+        snapshot(connection, interning, ALICE)
+        stock = SqliteStock(connection, interning)
+        connection.set_trace_callback(statements.append)
+        return *stock.links(ALICE, after), statements
+
+
+def test_links_come_with_their_types_and_when_they_end(store: Store, tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    write(store, put("his", id="x"), link("a", "x"), scope=BOB)
+    first = write(store, link("a", "b", weight=0.5), link("b", "c", "near")).seq
+    links, ended, _ = asked(path, 0)
+    assert links.link == (first - 1, first) and links.type == ["about", "near"] and links.weight == (0.5, 1.0)
+    assert {*links.ended} == {NEVER} and ended == [], "and none of Bob's"
+    replaced = write(store, link("a", "b", weight=0.7)).seq
+    cut = write(store, Disconnect("b", "c", "near")).seq
+    links, ended, _ = asked(path, first)
+    assert links.link == (replaced,) and sorted(ended) == [(first - 1, replaced), (first, cut)]
+    links, ended, _ = asked(path, cut)
+    assert not links.link and not ended
+
+
+def test_all_links_of_a_scope_are_found_by_its_index(store: Store, tmp_path: Path) -> None:
+    *_, statements = asked(tmp_path / "memory.db", 0)
+    with closing(sqlite3.connect(tmp_path / "memory.db")) as connection:
+        (plan,) = [str(row) for row in connection.execute(f"explain query plan {statements[0]}") if "links" in str(row)]
+    assert "links_scope" in plan, "whoever else has links"
+
+
+def lasts(path: Path, scope: Scope) -> dict[Scope, int]:
+    with closing(sqlite3.connect(path)) as connection:
+        return dict(snapshot(connection, Interning(), scope).lasts)
+
+
+def test_a_scope_knows_its_last_line(store: Store, tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    alices, bobs = lasts(path, ALICE)[ALICE], lasts(path, BOB)[BOB]
+    assert bobs == alices + 1
+    steps = (
+        lambda: write(store, put("his", id="y"), scope=BOB).seq,
+        lambda: write(store, link("a", "y"), scope=BOB).seq,
+        lambda: write(store, Amend("a", importance=1.0), scope=BOB).seq,
+        lambda: write(store, Erase("a"), scope=BOB).seq,
+        lambda: len(embed_all(store, seen_by=view(BOB))) and store.records.stats(view(BOB))["seq"],
+    )
+    for step in steps:
+        assert lasts(path, BOB)[BOB] < step() == lasts(path, BOB)[BOB]
+    assert lasts(path, ALICE)[ALICE] == alices, "others' lines are not about her"
+    write(store, Amend("a", importance=0.9))
+    assert lasts(path, ALICE)[ALICE] == lasts(path, BOB)[BOB] + 1
+    assert store.records.verify().problems == ()
+
+
+def test_the_last_line_of_a_scope_is_sealed_with_its_row(store: Store, tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("update scopes set last = last - 1 where user = ?", (ALICE.user,))
+    for _ in range(2):  # it goes on telling
+        assert [one for one in store.records.verify().problems if one.startswith("scopes:")]
+        write(store, Amend("a", importance=1.0))
+
+
+def test_what_is_no_number_makes_everybody_look(store: Store, tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("update scopes set last = x'ff' where user = ?", (ALICE.user,))
+        connection.execute("update scopes set last = null where user = ?", (BOB.user,))
+    assert lasts(path, ALICE)[ALICE] == store.index.snapshot(ALICE).seq
+    assert lasts(path, BOB)[BOB] == 1, "nothing since the column is there"
+    assert gather(store, Probe(view(BOB), EVERYTHING, 9)).documents == 1
 
 
 def test_an_erasure_is_told_by_its_record(store: Store, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from contextlib import nullcontext
 
 import pytest
 from tests.toy.stock import TableStock
@@ -14,8 +15,8 @@ from agent_memory.ledger.shelves.shelves import Shelves
 from agent_memory.ledger.spaces import adopting
 from agent_memory.models.errors import SpaceMismatch
 from agent_memory.models.record import Scope, Status
-from agent_memory.ports.changes import Amend, Author, Change, Erase
-from agent_memory.ports.index import Pool, Probe
+from agent_memory.ports.changes import Amend, Author, Change, Disconnect, Erase
+from agent_memory.ports.index import Pool, Probe, Snapshot
 from agent_memory.ports.records import Filter
 from agent_memory.testing.builders import (
     ALICE,
@@ -27,6 +28,7 @@ from agent_memory.testing.builders import (
     SHARED,
     SPACE,
     direction,
+    link,
     put,
     term,
     vector,
@@ -42,8 +44,8 @@ class Library:
 
     def __init__(self) -> None:
         self.tables = Tables(spaces=(SPACE,))
-        self.stock = TableStock(self.tables)
-        self.shelves = Shelves()
+        self.stock = self.opened = TableStock(self.tables)
+        self.shelves = Shelves(lambda: nullcontext(self.opened))
 
     def write(self, *changes: Change, scope: Scope = ALICE) -> int:
         self.tables.apply([Request(changes, Author(scope), NOW)])
@@ -53,17 +55,25 @@ class Library:
         last = self.tables.lines[-1]
         return Head(last.seq, last.at, last.chain)
 
-    def look(
-        self, words: str = "", where: Filter = EVERYTHING, stock: TableStock | None = None, **more: object
-    ) -> Pool:
+    def look(self, words: str = "", where: Filter = EVERYTHING, at: Snapshot | None = None, **more: object) -> Pool:
         probe = Probe(view(), where, 0, tuple(map(term, words.split())), tell_hidden=True, **more)  # type: ignore[arg-type]
-        return self.shelves.gather_each(stock or self.stock, [probe])[0]
+        return self.shelves.gather(at or self.snapshot(), [probe])[0]
 
     def found(self, words: str = "", where: Filter = EVERYTHING, **more: object) -> list[str]:
         return sorted(self.tables.versions[one].place.id for one in self.look(words, where, **more).handles.tolist())
 
-    def called(self, name: str, stock: TableStock | None = None) -> list[str]:
-        return [one.id for one in self.shelves.called(stock or self.stock, view(), [name], CALLING, 9).records]
+    def called(self, name: str) -> list[str]:
+        found = self.shelves.called(self.opened.snapshot(ALICE), view(), [name], CALLING, most=9)
+        return [self.tables.versions[one.handle].place.id for one in found]
+
+    def steps(self, id: str, at: Snapshot | None = None, most: int = 9) -> list[tuple[str, float, bool]]:
+        """What links lead to from a record, their weight, and whether with them."""
+        handles = [row.version for row in self.tables.versions.values() if row.place.id == id]
+        found = self.shelves.steps(at or self.snapshot(), view(), handles, most=most)
+        return [(self.tables.versions[one.there].place.id, one.weight, one.outward) for one in found]
+
+    def snapshot(self) -> Snapshot:
+        return self.stock.snapshot(ALICE)
 
     def asked(self) -> list[tuple[object, ...]]:
         """Since it was last looked at."""
@@ -124,15 +134,28 @@ class TestAsking:
         assert library.found("red", Filter(fields=(("n", "a"),))) == ["a", "d"]
         assert library.asked() == [("follow", ALICE, last), ("fields", ALICE, last, "n")]
 
-    def test_other_users_lines_cost_one_question(self, library: Library) -> None:
+    def test_links_and_names_are_asked_for_once(self, library: Library) -> None:
+        library.write(put("red", id="a", kind="thing", payload={"name": "the a"}), put("red", id="b"), link("a", "b"))
+        for _ in range(2):
+            assert library.called("the a") == ["a"] and library.steps("a") == [("b", 1.0, True)]
+        last = library.stock.seq
+        assert library.asked() == [("follow", ALICE, 0), ("payloads",), ("links", ALICE, 0)]
+        library.write(put("red", id="c"), link("c", "a"))
+        assert library.steps("a") == [("b", 1.0, True), ("c", 1.0, False)]
+        assert sorted(library.asked()) == [("follow", ALICE, last), ("links", ALICE, last)]
+
+    def test_other_users_lines_are_not_asked_for(self, library: Library) -> None:
         last = some(library)
         library.write(put("blue", id="x"), scope=BOB)
         journal = Journal(library.head(), library.tables.scopes)
         for _ in range(LINES):
             journal.append(AMEND, Subject(BOB, last + 1), Signature(NOW))
         library.tables.lines += journal.lines
-        assert library.look("red").documents == 3
-        assert library.asked() == [("follow", ALICE, last)]
+        assert library.look("red").documents == 3 and library.asked() == []
+        last = library.stock.seq
+        library.write(put("red", id="d"))
+        assert library.look("red").documents == 4
+        assert library.asked() == [("follow", ALICE, last)], "nor later"
 
     def test_a_space_that_is_adopted_is_read_anew(self, library: Library) -> None:
         last = some(library)
@@ -154,17 +177,17 @@ class TestErasing:
         )
         question = {"vector": direction(1, 0, 0, 0), "space": SPACE, "key": "k"}
         assert library.found("secret", **question) == ["a"]
-        assert library.shelves.occurring(library.stock, ALICE, [term("secret")])
+        assert library.shelves.occurring(library.snapshot(), [term("secret")])
         library.asked()
         library.write(Erase("a"))
         pool = library.look("red secret", Filter(fields=(("n", 1),)), **question)
         assert (pool.documents, pool.frequencies.tolist(), pool.exact.any()) == (3, [3, 0], False)
         assert not any((pool.hidden or {}).values()), "it is gone, not hidden"
-        assert not library.shelves.occurring(library.stock, ALICE, [term("secret")])
+        assert not library.shelves.occurring(library.snapshot(), [term("secret")])
         (shelf,) = library.shelves._shelves.values()
         assert [row.any() for row in shelf.vectors["data"].rows] == [False, True, True, True]
         assert ("follow", ALICE, 0) not in library.asked()
-        assert library.look("secret", stock=library.stock).seq > first
+        assert library.look("secret").seq > first
 
     def test_what_came_and_went_is_nothing(self, library: Library) -> None:
         last = some(library)
@@ -188,7 +211,10 @@ class TestErasing:
         assert library.look("red").documents == 3
         library.write(Erase("a"))
         assert library.look("red").documents == 2
-        assert library.called("the a", before) == library.called("the a") == []
+        library.opened = before
+        assert library.called("the a") == []
+        library.opened = library.stock
+        assert library.called("the a") == []
         assert library.called("the b") == ["b"]
         library.write(Erase("b"))
         assert library.called("the b") == [] and library.called("the c") == ["c"]
@@ -215,6 +241,45 @@ class TestDamage:
         library.write(Amend("a", importance=1.0))
         pool = library.look("red")
         assert (pool.damaged, pool.documents) == (2, 1)
+
+
+class TestHops:
+    def test_a_link_has_its_moment(self, library: Library) -> None:
+        library.write(*(put("red", id=id) for id in "ab"))
+        moments = [library.snapshot()]
+        for change in (link("a", "b", weight=0.3), link("a", "b", weight=0.8), Disconnect("a", "b", "about")):
+            library.write(change)
+            moments.append(library.snapshot())
+        for warm in (False, True, True):
+            found = [[weight for _, weight, _ in library.steps("a", one)] for one in moments]
+            assert found == [[], [0.3], [0.8], []], warm
+        library.write(link("b", "a", weight=0.5))
+        assert library.steps("a") == [("b", 0.5, False)] and library.steps("a", moments[1]) == [("b", 0.3, True)]
+
+    def test_a_link_joins_what_is_on_two_shelves(self, library: Library) -> None:
+        library.write(*(put("red", id=id) for id in "st"), scope=SHARED)
+        library.write(put("red", id="a"), link("a", "s"), link("s", "t"))
+        assert library.steps("s") == [("a", 1.0, False), ("t", 1.0, True)]
+        bobs = library.stock.snapshot(BOB)
+        assert bobs.lasts.keys() == {SHARED}
+        assert library.shelves.steps(bobs, view(BOB), [*library.tables.versions], most=9) == []
+
+    def test_what_is_gone_does_not_count_where_there_are_too_many(self, library: Library) -> None:
+        library.write(*(put("red", id=id) for id in "st"), scope=SHARED)
+        library.write(*(put("red", id=id) for id in "ab"), *(link("a", id) for id in "bst"))
+        assert library.steps("a", most=2) == []
+        library.write(Erase("s"), scope=SHARED)
+        assert [id for id, _, _ in library.steps("a", most=2)] == ["b", "t"]
+        assert library.steps("a", most=1) == []
+
+    def test_the_version_that_holds_is_at_the_other_end(self, library: Library) -> None:
+        first = library.write(put("red", id="a"), put("red", id="b"), link("a", "b")) - 2
+        amended = library.write(Amend("b", importance=0.9))
+        for moment, there in ((view(), amended), (view(seq=amended - 1), first + 1)):
+            (step,) = library.shelves.steps(library.snapshot(), moment, [first], most=9)
+            assert step.there == there
+        (back,) = library.shelves.steps(library.snapshot(), view(), [amended, first + 1], most=9)
+        assert (back.here, back.there) == (amended, first), "and what no longer holds leads nowhere"
 
 
 def test_a_conversation_has_one_number_on_all_shelves(library: Library) -> None:

@@ -13,24 +13,23 @@ with two of them comes before what is linked with one.
 Names are compared word by word, folded, the longest first: "pg-main", "PG main" and "pg_main" are one name, and a
 question that says "checkout-api" does not name "checkout" when there is an entity "checkout-api".
 
-Everything is read as of one journal line, so that the answer can be had again. Names come from the payloads that the
-store holds, not from anything derived at write: stores of any age have them.
+Names come from the payloads that the store holds, not from anything derived at write: stores of any age have them.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
+from agent_memory.core.recall.reading import Reading
 from agent_memory.core.write.commit import FOLLOWED_BY
 from agent_memory.core.write.words import STOP_WORDS, spelled
 from agent_memory.models.kinds.kind import Kind
 from agent_memory.models.recipe import Recipe
 from agent_memory.models.record import Record, Status
-from agent_memory.ports.index import Calling, Index, Step
-from agent_memory.ports.records import View
+from agent_memory.ports.index import Calling, Step
 
 HOP = 0.7  # what a link leaves of the evidence
 LONGEST_NAME = 8  # words
@@ -50,11 +49,13 @@ class Trail:
 
 @dataclass(frozen=True)
 class Reached:
-    """From each named record, the versions that links lead to. `seq` is the journal line as of which."""
+    """From each named version, the versions that links lead to."""
 
-    seq: int | None = None
-    named: Mapping[int, Record] = field(default_factory=dict)
     trails: Mapping[int, Mapping[int, Trail]] = field(default_factory=dict)
+
+    @property
+    def named(self) -> Collection[int]:
+        return self.trails.keys()
 
     @property
     def evidence(self) -> dict[int, float]:
@@ -72,21 +73,17 @@ def calling(kinds: Mapping[str, Kind]) -> Calling:
     return {name: _naming(kind.called) for name, kind in kinds.items() if kind.called}
 
 
-def reach(index: Index, calls: Calling, text: str, view: View, recipe: Recipe) -> Reached:
+def reach(reading: Reading, calls: Calling, text: str, recipe: Recipe) -> Reached:
     """Everything that is related to what a question names, as far as the recipe goes."""
     if not recipe.entities or recipe.formula == "decay":
         return Reached()
     said = phrases(text)
-    found = index.called(view, said.keys(), calls, most=MOST_SHARING)
-    active = {record.seq: record for record in found.records if record.status == Status.ACTIVE}
-    start = named(said, {handle: calls[record.kind](record.payload) for handle, record in active.items()})
-    if not start:
-        return Reached()
-    trails = spread(index, start, replace(view, seq=found.seq), recipe)
-    return Reached(found.seq, {handle: active[handle] for handle in start}, trails)
+    found = reading.called(said.keys(), calls, most=MOST_SHARING)
+    start = named(said, {one.handle: one.names for one in found if one.status == Status.ACTIVE})
+    return Reached(spread(reading, start, recipe)) if start else Reached()
 
 
-def named(said: Mapping[str, Sequence[range]], names: Mapping[int, Sequence[str]]) -> dict[int, float]:
+def named(said: Mapping[str, Sequence[range]], names: Mapping[int, Collection[str]]) -> dict[int, float]:
     """handle -> how surely the question means it: the longest names first, and a word is part of one name only."""
     sharing: dict[str, set[int]] = {}
     for handle, own in names.items():
@@ -102,7 +99,7 @@ def named(said: Mapping[str, Sequence[range]], names: Mapping[int, Sequence[str]
     return start
 
 
-def spread(index: Index, start: Mapping[int, float], view: View, recipe: Recipe) -> dict[int, dict[int, Trail]]:
+def spread(reading: Reading, start: Mapping[int, float], recipe: Recipe) -> dict[int, dict[int, Trail]]:
     """From each start, hop by hop, the best trail to everything within the depth."""
     trails = {handle: {handle: Trail(counts)} for handle, counts in start.items()}
     going_on = {handle: {handle} for handle in start}
@@ -115,7 +112,7 @@ def spread(index: Index, start: Mapping[int, float], view: View, recipe: Recipe)
         if not chosen:
             break
         # The turns beside a turn are evidence for other channels.
-        steps = [one for one in index.steps(view, chosen, most=MOST_LINKS) if one.type != FOLLOWED_BY]
+        steps = [one for one in reading.steps(chosen, most=MOST_LINKS) if one.type != FOLLOWED_BY]
         fans = Counter((one.here, one.type, one.outward) for one in steps)
         for source, known in trails.items():
             new: dict[int, Trail] = {}
@@ -130,7 +127,7 @@ def spread(index: Index, start: Mapping[int, float], view: View, recipe: Recipe)
     return trails
 
 
-def ways(index: Index, reached: Reached, handles: Sequence[int]) -> dict[int, list[str]]:
+def ways(reading: Reading, reached: Reached, handles: Sequence[int]) -> dict[int, list[str]]:
     """handle -> how it is related to each named record: "checkout → DEPENDS_ON → pg-main ← ABOUT"."""
     if not reached.trails:
         return {}
@@ -138,8 +135,8 @@ def ways(index: Index, reached: Reached, handles: Sequence[int]) -> dict[int, li
         handle: [(source, _route(trails, handle)) for source, trails in reached.trails.items() if handle in trails]
         for handle in handles
     }
-    passed = {step.here for found in routes.values() for _, route in found for step in route} - reached.named.keys()
-    names = {record.seq: _name(record) for record in (*reached.named.values(), *index.hydrate(sorted(passed)))}
+    passed = {step.here for found in routes.values() for _, route in found for step in route}
+    names = {record.seq: _name(record) for record in reading.hydrate(sorted({*reached.named, *passed}))}
     return {handle: [_shown(names, source, route) for source, route in found] for handle, found in routes.items()}
 
 
@@ -153,7 +150,7 @@ def _route(trails: Mapping[int, Trail], handle: int) -> list[Step]:
 
 def _shown(names: Mapping[int, str], source: int, route: Sequence[Step]) -> str:
     """A route without the name of where it ends: that is the hit."""
-    parts = [names[source]]
+    parts = [names.get(source, "?")]
     for step in route:
         arrow = "→" if step.outward else "←"
         parts += [arrow, step.type, arrow, names.get(step.there, "?")]

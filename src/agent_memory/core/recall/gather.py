@@ -10,6 +10,7 @@ from agent_memory.core.govern.book import Book
 from agent_memory.core.recall.entities import Reached
 from agent_memory.core.recall.past import Clause, Window, clause, ever, placed, rest, windows
 from agent_memory.core.recall.question import Asked, read, spoken
+from agent_memory.core.recall.reading import Reading
 from agent_memory.core.recall.receipt import Question
 from agent_memory.core.recall.score import Ranking, rank
 from agent_memory.core.recall.values import first_of_all, first_that_changed, says_little, value, window
@@ -23,9 +24,7 @@ from agent_memory.ports.index import Calling, Index, Pool, Probe
 from agent_memory.ports.receipts import ReceiptLine
 from agent_memory.ports.records import Filter
 from agent_memory.ports.reranker import Reranker
-from agent_memory.ports.spans import span, tell
 
-CATCH_UP_SECONDS = 0.2
 EVENT = 0.4  # how well a memory must fit the words that name a time by it
 
 
@@ -71,11 +70,11 @@ class Sought:
 
 
 def gathered(
-    recalling: Recalling, embedding: Embedding | None, questions: Sequence[Question], asked: Asked, reached: Reached
+    reading: Reading, embedding: Embedding | None, questions: Sequence[Question], asked: Asked, reached: Reached
 ) -> list[Gathered]:
     """For questions that differ in where they look. A time that is named by something that happened then is looked up
     first, and the rest is asked as of it."""
-    look = Looking(recalling, embedding, questions[0])
+    look = Looking(reading, embedding, questions[0])
     asking = [Asking(look, one, asked, reached) for one in questions]
     pasts = [_past(one, asked) for one in questions]
     when = pasts[0][1]
@@ -153,13 +152,11 @@ class Asking:
 
 
 class Looking:
-    """Gathers for one recall: no text is embedded twice, and all of it is paid for. Bulk writes leave their vectors to
-    whoever asks first, within bounds: once a recall."""
+    """Gathers for one recall: no text is embedded twice, and all of it is paid for."""
 
-    def __init__(self, recalling: Recalling, embedding: Embedding | None, question: Question) -> None:
-        self._recalling, self._embedding, self._question = recalling, embedding, question
-        self._view = question.view
-        self._tried = question.again
+    def __init__(self, reading: Reading, embedding: Embedding | None, question: Question) -> None:
+        self._reading, self._embedding, self._question = reading, embedding, question
+        self._now = question.view.now
         self._probes: dict[str, Probe] = {}
         self._events: dict[Clause, Event | None] = {}
         self._tokens: list[int | None] = []
@@ -176,18 +173,13 @@ class Looking:
             replace(
                 self._probes[one.asked.text],
                 where=one.question.where,
-                past=tuple(window.seen(self._view.now) for window in one.past),
+                past=tuple(window.seen(self._now) for window in one.past),
             )
             for one in sought
         ]
-        pools = self._gather(probes)
-        if pools[0].pending and not self._tried:
-            self._tried = True
-            self._recalling.embedding.try_to_catch_up(self._view, seconds=CATCH_UP_SECONDS, now=self._view.now)
-            pools = self._gather(probes)
         return [
             Gathered(pool, replace(one.asked, past=one.past), probe.space, 0)
-            for one, probe, pool in zip(sought, probes, pools, strict=True)
+            for one, probe, pool in zip(sought, probes, self._reading.gather(probes), strict=True)
         ]
 
     def event(self, when: Clause) -> Event | None:
@@ -197,10 +189,10 @@ class Looking:
         return self._events[when]
 
     def version(self, handle: int) -> Record | None:
-        return next(iter(self._recalling.index.hydrate([handle])), None)
+        return next(iter(self._reading.hydrate([handle])), None)
 
     def _event(self, when: Clause) -> Event | None:
-        now, where = self._view.now, Filter(pages=self._question.where.pages or ())
+        now, where = self._now, Filter(pages=self._question.where.pages or ())
         question = replace(self._question, text=when.said, where=where, meaning=None)
         (found,) = self([Sought(question, read(when.said, from_micros(now)), (ever(now),), Reached())])
         pool = found.pool
@@ -212,15 +204,9 @@ class Looking:
 
     def _prepare(self, sought: Sought) -> None:
         if (text := sought.asked.text) not in self._probes:
-            self._probes[text], tokens = _probe(self._embedding, sought.question, sought.asked, sought.reached)
+            probe, tokens = _probe(self._embedding, sought.question, sought.asked, sought.reached)
+            self._probes[text] = replace(probe, view=self._reading.view)
             self._tokens.append(tokens)
-
-    def _gather(self, probes: Sequence[Probe]) -> list[Pool]:
-        with span("recall.gather"):
-            pools = self._recalling.index.gather_each(probes)
-            searched, candidates = sum(one.documents for one in pools), sum(len(one.handles) for one in pools)
-            tell(seq=pools[0].seq, searched=searched, candidates=candidates, pending=pools[0].pending)
-        return pools
 
 
 def _past(question: Question, asked: Asked) -> tuple[tuple[Window, ...], Clause | None]:
@@ -243,7 +229,7 @@ def _over(pool: Pool, now: int) -> bool:
 def _probe(embedding: Embedding | None, question: Question, asked: Asked, reached: Reached) -> tuple[Probe, int | None]:
     """What to look for, and how many tokens were read to embed it. Without an `embedding` there are no vectors yet."""
     probe = Probe(
-        view=question.view if reached.seq is None else replace(question.view, seq=reached.seq),
+        view=question.view,
         where=question.where,
         pool=question.recipe.pool,
         terms=asked.columns,

@@ -12,6 +12,7 @@ from agent_memory.core.recall.entities import Reached, reach, ways
 from agent_memory.core.recall.explain import explained
 from agent_memory.core.recall.gather import Gathered, Recalling, gathered
 from agent_memory.core.recall.question import Asked, names, read
+from agent_memory.core.recall.reading import Reading
 from agent_memory.core.recall.receipt import Question, Receipted, receipt_line, together
 from agent_memory.core.recall.rerank import Judge
 from agent_memory.core.recall.score import Ranking, rank
@@ -23,9 +24,10 @@ from agent_memory.models.errors import InvalidInput
 from agent_memory.models.limits import LONGEST_QUERY, MOST_HITS
 from agent_memory.models.model import clean_text, new_id
 from agent_memory.models.moment import from_micros, maybe_moment
-from agent_memory.models.record import Record, Scope
-from agent_memory.ports.index import Index, Probe
+from agent_memory.ports.index import Probe
 from agent_memory.ports.spans import span, tell
+
+CATCH_UP_SECONDS = 0.2
 
 
 def recall(recalling: Recalling, *questions: Question) -> Recalled:
@@ -45,29 +47,28 @@ def answer(recalling: Recalling, question: Question) -> Receipted:
 def answers(recalling: Recalling, questions: Sequence[Question]) -> list[Receipted]:
     """For questions that differ in where they look: what they have in common is done once, as of one moment."""
     started = time.perf_counter()
-    index = recalling.index
     with span("recall.read"):
-        first, asked = _read(index, questions[0])
+        text = _checked(questions[0])
+        embedding = recalling.embedding if recalling.embedding.agree(settle=False) else None
+        reading = _reading(recalling, questions[0])
+        first, asked = _read(reading, questions[0], text)
         questions = [replace(one, speakers=first.speakers, read_as=first.read_as) for one in questions]
-    embedding = recalling.embedding if recalling.embedding.agree(settle=False) else None
     with span("recall.entities"):
-        reached = reach(index, recalling.calling, asked.text, first.view, first.recipe)
-    found = gathered(recalling, embedding, questions, asked, reached)
+        reached = reach(reading, recalling.calling, asked.text, first.recipe)
+    found = gathered(reading, embedding, questions, asked, reached)
     with span("recall.fuse"):
-        ranked = [_ranked(recalling, one, there, reached) for one, there in zip(questions, found, strict=True)]
-    hydrating = Hydrating(index)
+        ranked = [_ranked(recalling, reading, *one, reached) for one in zip(questions, found, strict=True)]
     with span("recall.select"):
-        if len(ranked) > 1:
-            hydrating.read_ahead([handle for one in ranked for handle in one.head()])
+        reading.read_ahead([*reached.named, *(handle for one in ranked for handle in one.head())])
         best = [
-            select(one.found.pool, one.ranking, one.question.recipe, one.question.k, hydrating, one.judge)
+            select(one.found.pool, one.ranking, one.question.recipe, one.question.k, reading.hydrate, one.judge)
             for one in ranked
         ]
     with span("recall.explain"):
-        entities = ways(index, reached, [hit.record.seq for several in best for hit in several])
+        entities = ways(reading, reached, [hit.record.seq for several in best for hit in several])
         hits = [_explained(one, several, entities) for one, several in zip(ranked, best, strict=True)]
         made = [_told(recalling, *one, asked, started) for one in zip(ranked, best, hits, strict=True)]
-    if damaged := hydrating.damaged():
+    if damaged := reading.damaged():
         made = [(one.model_copy(update={"damaged": one.damaged + damaged}), line) for one, line in made]
     receipt_id = None if first.again else made[0][0].receipt_id
     tell(hits=sum(len(one.hits) for one, _ in made), receipt_id=receipt_id)
@@ -78,6 +79,7 @@ def answers(recalling: Recalling, questions: Sequence[Question]) -> list[Receipt
 class Ranked:
     """A question with its evidence in order, and who may reorder it."""
 
+    reading: Reading
     question: Question
     found: Gathered
     ranking: Ranking
@@ -90,10 +92,10 @@ class Ranked:
         return [int(self.found.pool.handles[row]) for row in islice(self.ranking.best(recipe.min_relevance), size)]
 
 
-def _ranked(recalling: Recalling, question: Question, found: Gathered, reached: Reached) -> Ranked:
-    near = _near(recalling.index, question, found)
+def _ranked(recalling: Recalling, reading: Reading, question: Question, found: Gathered, reached: Reached) -> Ranked:
+    near = _near(reading, question, found)
     ranking = rank(found.pool, found.asked, question.recipe, question.view.now, reached.evidence, near)
-    return Ranked(question, found, ranking, Judge(recalling.reranker, question.text, question.reranked))
+    return Ranked(reading, question, found, ranking, Judge(recalling.reranker, question.text, question.reranked))
 
 
 def _explained(ranked: Ranked, best: list[Chosen], entities: Mapping[int, list[str]]) -> list[Hit]:
@@ -105,7 +107,7 @@ def _told(
     recalling: Recalling, ranked: Ranked, best: list[Chosen], hits: list[Hit], asked: Asked, started: float
 ) -> Receipted:
     question, found, judge, pool = ranked.question, ranked.found, ranked.judge, ranked.found.pool
-    told = traced(recalling.index, pool, ranked.ranking, question, best) if question.trace else None
+    told = traced(ranked.reading, pool, ranked.ranking, question, best) if question.trace else None
     times = found.asked.past
     recalled = Recalled.trusted(
         query=question.text,
@@ -131,46 +133,31 @@ def _told(
     return recalled, receipt_line(question, replace(asked, past=times), pool, recalled, named)
 
 
-def _near(index: Index, question: Question, found: Gathered) -> frozenset[int]:
-    """Those of the candidates, among others, that are of the repository that the caller works in, as of the same
-    moment."""
+def _near(reading: Reading, question: Question, found: Gathered) -> frozenset[int]:
+    """Those of the candidates, among others, that are of the repository that the caller works in."""
     if question.near is None or not question.recipe.repository or question.where.repository is not None:
         return frozenset()
-    view, where = replace(question.view, seq=found.pool.seq), replace(question.where, repository=question.near)
-    past = tuple(one.seen(view.now) for one in found.asked.past)
-    probe = Probe(view, where, question.recipe.pool, also=tuple(found.pool.handles.tolist()), past=past)
-    return frozenset(index.gather(probe).handles.tolist())
+    where = replace(question.where, repository=question.near)
+    past = tuple(one.seen(reading.view.now) for one in found.asked.past)
+    probe = Probe(reading.view, where, question.recipe.pool, also=tuple(found.pool.handles.tolist()), past=past)
+    return frozenset(reading.gather([probe])[0].handles.tolist())
 
 
-class Hydrating:
-    """Reads records, and remembers which of them did not come."""
-
-    def __init__(self, index: Index) -> None:
-        self._index = index
-        self._known: dict[int, Record] = {}
-        self._missing: set[int] = set()
-
-    def __call__(self, handles: Sequence[int]) -> list[Record]:
-        self.read_ahead([one for one in handles if one not in self._known and one not in self._missing])
-        return [self._known[one] for one in handles if one in self._known]
-
-    def read_ahead(self, handles: Sequence[int]) -> None:
-        """Those that will be asked for."""
-        if handles:
-            with span("recall.hydrate", records=len(handles)):
-                self._known |= {record.seq: record for record in self._index.hydrate(handles)}
-            self._missing |= {*handles} - self._known.keys()
-
-    def damaged(self) -> int:
-        """How many of those cannot be read; the others were forgotten meanwhile."""
-        return self._index.damaged(self._missing) if self._missing else 0
+def _reading(recalling: Recalling, question: Question) -> Reading:
+    """Of the latest snapshot. Bulk writes leave their vectors to whoever asks first, within bounds."""
+    index, view = recalling.index, question.view
+    snapshot = index.snapshot(view.scope)
+    if snapshot.pending and not question.again:
+        recalling.embedding.try_to_catch_up(view, seconds=CATCH_UP_SECONDS, now=view.now)
+        snapshot = index.snapshot(view.scope)
+    return Reading(index, snapshot, view)
 
 
-def _read(index: Index, question: Question) -> tuple[Question, Asked]:
+def _read(reading: Reading, question: Question, text: str) -> tuple[Question, Asked]:
     """What it asks for, and the question with what was found on the way: whom it names, how it is to be read."""
-    asked = read(_checked(question), from_micros(question.view.now))
+    asked = read(text, from_micros(question.view.now))
     if question.speakers is None:
-        question = replace(question, speakers=_speakers(index, question.view.scope, asked))
+        question = replace(question, speakers=_speakers(reading, asked))
     if question.read_as is None:
         given = question.recipe.reads
         question = replace(question, read_as=shape(asked, question.speakers or ()) if given == "auto" else given)
@@ -193,10 +180,10 @@ def _checked(question: Question) -> str:
     return text
 
 
-def _speakers(index: Index, scope: Scope, asked: Asked) -> frozenset[str]:
+def _speakers(reading: Reading, asked: Asked) -> frozenset[str]:
     """Which names in the question belong to somebody who speaks in what this reader sees."""
     called = {name.casefold() for name in names(asked.text)}
     marks = {mark: word for mark, word in asked.named.items() if word in called}
     if not marks:
         return frozenset()
-    return frozenset(marks[mark] for mark in index.occurring(scope, tuple(marks)))
+    return frozenset(marks[mark] for mark in reading.occurring(tuple(marks)))

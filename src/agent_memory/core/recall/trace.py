@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agent_memory.core.recall.chosen import Chosen
+from agent_memory.core.recall.reading import Reading
 from agent_memory.core.recall.receipt import Question
 from agent_memory.core.recall.score import Ranking
 from agent_memory.models.trace import Candidate, LeftOut, Trace
-from agent_memory.ports.index import Index, Pool
+from agent_memory.ports.index import Pool
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,13 +29,13 @@ class Traced:
     named: tuple[int, ...]
 
 
-def traced(index: Index, pool: Pool, ranking: Ranking, question: Question, chosen: Sequence[Chosen]) -> Traced:
+def traced(reading: Reading, pool: Pool, ranking: Ranking, question: Question, chosen: Sequence[Chosen]) -> Traced:
     """`chosen` is what is shown. What was forgotten meanwhile is not named."""
     reasons = _reasons(pool, ranking, question, chosen)
     first = {name: _first(added, ranking.rows) for name, added in ranking.channels.items()}
     rows = list(dict.fromkeys([*(row for found in first.values() for row in found), *list(reasons)[:MOST]]))
     handles = [int(pool.handles[row]) for row in rows]
-    records = {record.seq: record for record in index.hydrate(handles)}
+    records = {record.seq: record for record in reading.hydrate(handles)}
     known = {row: records[handle] for row, handle in zip(rows, handles, strict=True) if handle in records}
     places = {row: place for place, row in enumerate(ranking.rows.tolist(), 1) if row in known}
     channels = {

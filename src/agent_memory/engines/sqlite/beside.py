@@ -15,7 +15,7 @@ from agent_memory.ports.progress import counted
 
 SEALED = {
     "meta": ("name", "value"),
-    "scopes": ("scope", "tenant", "user", "agent"),
+    "scopes": ("scope", "tenant", "user", "agent", "last"),
     "spaces": ("space", "model", "version", "dimension", "active"),
     "vectors": ("vector", "space", "scope", "content", "part", "start", "end", "scale", "data"),
     "receipts": ("receipt", "id", "scope", "at", "seq", "terms", "body"),
@@ -28,10 +28,10 @@ SEALED = {
     "refusals": ("number", "at", "tenant", "user", "operation", "reason", "key"),
 }
 """Rows that no journal line seals, and the columns that their checksum is over. That of a receipt is also over the
-records that it showed."""
+records that it showed; that of a scope without a last line is over the rest."""
 
 _TOLD = ("vectors", "receipts")  # whose numbers are told by name; the others are counted together
-_META = {"accessed", "scrub"}
+_META = {"accessed", "adopted", "scrub"}
 
 Row = tuple[object, ...]
 
@@ -43,6 +43,8 @@ def unsound(connection: sqlite3.Connection, checked: Counter[str]) -> Iterator[s
         rows: Iterable[Row] = connection.execute(SQL["rows_of"].format(table=table, columns=names))
         if table == "receipts":
             rows = _with_shown(connection, rows)
+        elif table == "scopes":
+            rows = ((*row, seal) if last is None else (*row, last, seal) for *row, last, seal in rows)
         for *values, seal in counted(rows, table, lambda table=table: count(connection, table)):  # type: ignore[misc]
             if seal is None:
                 checked["rows without a checksum"] += 1

@@ -11,11 +11,11 @@ from agent_memory.engines.sqlite.connection import Connections
 from agent_memory.engines.sqlite.interning import Interning, Naming
 from agent_memory.engines.sqlite.read import Reader
 from agent_memory.engines.sqlite.schema import check_version
-from agent_memory.engines.sqlite.stock import SqliteStock
+from agent_memory.engines.sqlite.stock import SqliteStock, snapshot
 from agent_memory.ledger.shelves.shelves import Shelves
 from agent_memory.models.record import Record, Scope
 from agent_memory.ports.embedder import Space
-from agent_memory.ports.index import Called, Calling, Embedded, Pool, Probe, Sampled, Step, Unembedded
+from agent_memory.ports.index import Embedded, Sampled, Snapshot, Unembedded
 from agent_memory.ports.records import View
 
 if TYPE_CHECKING:
@@ -26,36 +26,23 @@ class SqliteIndex:
     def __init__(self, connections: Connections, interning: Interning) -> None:
         self._connections = connections
         self._interning = interning
-        self.shelves = Shelves()
+        self.shelves = Shelves(self._stock)
+        self.gather = self.shelves.gather
+        self.occurring = self.shelves.occurring
+        self.called = self.shelves.called
+        self.steps = self.shelves.steps
 
-    def gather(self, probe: Probe) -> Pool:
-        return self.gather_each([probe])[0]
-
-    def gather_each(self, probes: Sequence[Probe]) -> list[Pool]:
-        with self._stock() as stock:
-            return self.shelves.gather_each(stock, probes)
-
-    def occurring(self, scope: Scope, terms: Sequence[int]) -> frozenset[int]:
-        with self._stock() as stock:
-            return self.shelves.occurring(stock, scope, terms)
-
-    def called(self, view: View, names: Collection[str], calling: Calling, *, most: int) -> Called:
-        with self._stock() as stock:
-            return self.shelves.called(stock, view, names, calling, most)
-
-    def steps(self, view: View, handles: Sequence[int], *, most: int) -> list[Step]:
+    def snapshot(self, scope: Scope) -> Snapshot:
         with self._connections.reading() as connection:
-            return Reader(connection, self._interning, view).steps(handles, most)
+            return snapshot(connection, self._interning, scope)
 
-    def hydrate(self, handles: Sequence[int]) -> list[Record]:
+    def hydrate(self, view: View, handles: Sequence[int]) -> list[Record]:
         with self._connections.reading() as connection:
-            return Reader(connection, self._interning, View(Scope(), 0)).hydrate(handles)
+            return Reader(connection, self._interning, view).hydrate(handles)
 
-    def damaged(self, handles: Collection[int]) -> int:
+    def damaged(self, view: View, handles: Collection[int]) -> int:
         with self._connections.reading() as connection:
-            reader = Reader(connection, self._interning, View(Scope(), 0))
-            there = [one for one in handles if reader.is_there(one)]
-            return len(there) - len(reader.hydrate(there))
+            return Reader(connection, self._interning, view).damaged(handles)
 
     def space(self) -> Space | None:
         with self._connections.reading() as connection:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 
 from agent_memory.engines.sqlite.statements import SQL, cell
-from agent_memory.ledger.seals import checksum
+from agent_memory.ledger.seals import checksum, sealed_again
 from agent_memory.models.record import Scope
 
 
@@ -125,6 +125,13 @@ def scope_number(connection: sqlite3.Connection, scope: Scope) -> int:
         (found,) = connection.execute(SQL["insert_scope"], words).fetchone()
         connection.execute(SQL["seal_scope"], (checksum(found, *words), found))
     return found
+
+
+def touch(connection: sqlite3.Connection, scope: int, line: int) -> None:
+    """Keep the last line about a scope in its row."""
+    *row, last, seal = connection.execute(SQL["scope_row"], (scope,)).fetchone()
+    *_, seal = sealed_again([*row, *([] if last is None else [last]), seal], *row, line)
+    connection.execute(SQL["touch_scope"], (line, seal, scope))
 
 
 def known_scope(connection: sqlite3.Connection, scope: Scope) -> int | None:

@@ -18,6 +18,15 @@ insert into labels (text) values (?) returning label
 -- name: scope
 select scope from scopes where tenant = ? and user = ? and agent = ?
 
+-- name: scope_row
+select scope, tenant, user, agent, last, seal from scopes where scope = ?
+
+-- name: touch_scope
+update scopes set last = ?, seal = ? where scope = ?
+
+-- name: scope_last
+select last from scopes where scope = ?
+
 -- name: scope_words
 select tenant, user, agent from scopes where scope = ?
 

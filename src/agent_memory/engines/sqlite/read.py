@@ -17,7 +17,6 @@ from agent_memory.ledger.journal import NAMES
 from agent_memory.models.errors import Corrupt, NotFound
 from agent_memory.models.moment import from_micros, maybe_moment
 from agent_memory.models.record import JournalLine, Link, Linked, Record, Scope, Status
-from agent_memory.ports.index import Step
 from agent_memory.ports.records import CONFINED, Filter, View
 
 LATEST = 2**63 - 1
@@ -125,26 +124,16 @@ class Reader:
                 return int(record)
         return None
 
-    def standing(self, records: Iterable[int]) -> list[Record]:
-        """What the view shows of the records with these numbers, those that cannot be read left out."""
-        found = []
-        for record in records:
-            with suppress(Corrupt, sqlite3.OperationalError):
-                found += [self.record(row) for row in self._versions(SQL["shown"], record=record)[-1:]]
-        return found
-
     def hydrate(self, handles: Sequence[int]) -> list[Record]:
         found: dict[int, Record] = {}
-        for chunk in _chunks(list(handles), 500):
-            for row in self._hydrated(chunk):
-                with suppress(Corrupt):
-                    found[row.version] = self.record(row)
+        for row in self._hydrated(handles):
+            with suppress(Corrupt):
+                found[row.version] = self.record(row)
         return [found[handle] for handle in handles if handle in found]
 
     def _hydrated(self, handles: Sequence[int]) -> list[VersionRow]:
         try:
-            sql = SQL["hydrate"].format(marks=",".join("?" * len(handles)))
-            return [*map(VersionRow._make, self.connection.execute(sql, handles))]
+            return self._versions(SQL["hydrate"], **self._among(handles))
         except sqlite3.OperationalError as error:
             if "decode" not in str(error):
                 raise
@@ -152,8 +141,13 @@ class Reader:
             return []
         return [row for handle in handles for row in self._hydrated([handle])]
 
-    def is_there(self, handle: int) -> bool:
-        return bool(cell(self.connection, SQL["is_there"], (handle,)))
+    def damaged(self, handles: Collection[int]) -> int:
+        """How many of these are there, and cannot be read."""
+        there = cell(self.connection, SQL["count_versions"], {**self.moment, **self._among(handles)})
+        return int(there) - len(self.hydrate([*handles]))
+
+    def _among(self, handles: Collection[int]) -> dict[str, str]:
+        return {"handles": json.dumps([*handles]), "scopes": json.dumps([*self.scopes])}
 
     def record(self, row: VersionRow) -> Record:
         try:
@@ -229,19 +223,6 @@ class Reader:
             row = self._shown(record)
             known[record] = row.id if row is not None and row.scope in self.scopes else ""
         return known[record]
-
-    def steps(self, handles: Sequence[int], most: int) -> list[Step]:
-        """Links at these versions, with what the view shows at their other ends."""
-        values = {**self.moment, "most": most, "handles": json.dumps(handles), "scopes": json.dumps(list(self.scopes))}
-        name = self.interning.text
-        found = []
-        for against, (near, far) in enumerate((("source", "target"), ("target", "source"))):
-            sql = SQL["steps"].format(near=near, far=far)
-            for link, here, there, kind, weight, status in self.connection.execute(sql, values):
-                with suppress(TypeError, ValueError):  # of what is damaged, no link is followed
-                    type, shown = name(self.connection, kind), Status(name(self.connection, status))
-                    found.append((link, against, Step(here, there, type, float(weight), not against, shown)))
-        return [step for _, _, step in sorted(found, key=lambda one: one[:2])]
 
     # -- the journal
 

@@ -47,7 +47,8 @@ and case when :valid_at is null
 {{version_columns}} where {{of_record}} and v.version <= :seq order by v.version
 
 -- name: hydrate
-{{version_columns}} where v.version in ({marks})
+{{version_columns}} where v.version in (select value from json_each(:handles)) and v.version <= :seq
+and +v.scope in (select value from json_each(:scopes))
 
 -- name: find
 {{version_columns}} where v.scope = :scope and v.kind = :kind and {conditions} and {{visible}}
@@ -101,38 +102,14 @@ select min(kind) from versions where scope = ? and kind > ?
 -- name: id_and_scope
 select id, scope from versions where version = ?
 
--- name: is_there
-select exists (select 1 from versions where version = ?)
+-- name: count_versions
+select count(*) from versions where version in (select value from json_each(:handles)) and version <= :seq
+and +scope in (select value from json_each(:scopes))
 
 -- name: edges
 select link, source, target, type, weight, properties from links
 where (source in ({marks}) or target in ({marks})) and scope in ({scopes})
 and link <= ? and (to_seq is null or to_seq > ?)
-
--- name: steps
--- One direction. `relation` is each type of link at each record, found by hopping over the index, so that a record
--- with very many links of a type costs no more than `most` of them.
-with recursive here (version, record) as (
-    select v.version, v.record from versions v
-    where v.version in (select value from json_each(:handles)) and v.scope in (select value from json_each(:scopes))
-    and {{visible}}
-), relation (version, record, type) as (
-    select version, record, (select min(type) from links where {near} = record) from here
-    union all
-    select r.version, r.record, (select min(type) from links where {near} = r.record and type > r.type)
-    from relation r where r.type is not null
-)
-select l.link, r.version, v.version, l.type, l.weight, v.status
-from relation r
-cross join links l on l.{near} = r.record and l.type = r.type
-cross join versions f on f.version = l.{far}
-cross join versions v on v.id = f.id and v.scope = f.scope
-where r.type is not null and not exists (
-    select 1 from links m where m.{near} = r.record and m.type = r.type
-    and m.scope in (select value from json_each(:scopes)) and m.link <= :seq and (m.to_seq is null or m.to_seq > :seq)
-    limit 1 offset :most)
-and l.scope in (select value from json_each(:scopes)) and l.link <= :seq and (l.to_seq is null or l.to_seq > :seq)
-and v.scope in (select value from json_each(:scopes)) and {{visible}}
 
 -- name: journal
 select j.seq, j.at, j.operation, n.text, j.reason, coalesce(r.id, t.id), j.digest, j.chain

@@ -10,15 +10,29 @@ from typing import Any
 from agent_memory.engines.sqlite import spaces
 from agent_memory.engines.sqlite.cells import lenient
 from agent_memory.engines.sqlite.interning import Interning
-from agent_memory.engines.sqlite.read import Reader
 from agent_memory.engines.sqlite.statements import SQL, VECTORS_PER_LINE, cell
+from agent_memory.ledger.journal import CONNECT, DISCONNECT, OPERATIONS
 from agent_memory.ledger.rows import Ended
-from agent_memory.ledger.shelves.stock import Cells, News, Row, Vectors, Versions, heard
-from agent_memory.models.record import Record, Scope
-from agent_memory.ports.records import View
+from agent_memory.ledger.shelves.stock import Cells, Links, News, Row, Vectors, Versions, heard
+from agent_memory.models.record import Scope
+from agent_memory.ports.index import Snapshot
 
 BATCH = 4096  # vectors at a time: of a large scope they take more room than all the rest
 WRONG = b""  # for a cell that should be a number and is none: not a text, so that whoever expects one finds out
+
+
+def snapshot(connection: sqlite3.Connection, interning: Interning, scope: Scope) -> Snapshot:
+    seq, store = connection.execute(SQL["latest"]).fetchone()
+    scopes = interning.readable(connection, scope)
+    lasts = {one: _last(cell(connection, SQL["scope_last"], (number,)), seq) for number, one in scopes.items()}
+    _, space = spaces.active(connection)
+    pending = spaces.pending(connection, space, scopes) if space else 0
+    return Snapshot(scope, seq, store, lasts, space, pending)
+
+
+def _last(last: object, seq: int) -> int:
+    """1, so that a shelf is filled at all, where nothing came since this is known; what is damaged tells nothing."""
+    return 1 if last is None else last if type(last) is int else seq
 
 
 class SqliteStock:
@@ -29,9 +43,6 @@ class SqliteStock:
         self._number, self.space = spaces.active(connection)
         self._connection = connection
         self._interning = interning
-
-    def readable(self, scope: Scope) -> list[Scope]:
-        return [*self._interning.readable(self._connection, scope).values()]
 
     def follow(self, scope: Scope, after: int) -> News:
         number = self._interning.numbers[scope]
@@ -66,12 +77,15 @@ class SqliteStock:
     def payloads(self, contents: Sequence[int]) -> Mapping[int, Any]:
         return dict(self._connection.execute(SQL["payloads"], (json.dumps(contents),)).fetchall())
 
-    def standing(self, view: View, records: Sequence[int]) -> list[Record]:
-        return Reader(self._connection, self._interning, view).standing(records)
-
-    def pending(self, scope: Scope) -> int:
-        scopes = self._interning.readable(self._connection, scope)
-        return spaces.pending(self._connection, self.space, scopes) if self.space else 0
+    def links(self, scope: Scope, after: int) -> tuple[Links, list[Ended]]:
+        asked = {"scope": self._interning.numbers[scope], "after": after}
+        sql = SQL["stock_links"].format(whose=SQL["links_since" if after else "links_of_scope"])
+        with lenient(self._connection):
+            links = Links(*zip(*self._connection.execute(sql, asked), strict=True))
+            links = links._replace(type=self._texts("name_texts", links.type))
+        asked |= {"connect": OPERATIONS[CONNECT], "disconnect": OPERATIONS[DISCONNECT]}
+        ended = self._connection.execute(SQL["stock_ended_links"], asked) if after else ()
+        return links, [*map(Ended._make, ended)]
 
     def _rows(self, statement: str, asked: Mapping[str, Any]) -> sqlite3.Cursor:
         sql = SQL[statement].format(whose=SQL["since" if asked["after"] else "whole_scope"])

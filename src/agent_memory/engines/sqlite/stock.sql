@@ -1,5 +1,8 @@
 -- What shelves follow.
 
+-- name: latest
+select coalesce(max(seq), 0), coalesce((select cast(value as integer) from meta where name = 'adopted'), 0) from journal
+
 -- name: scope_lines
 select operation, record from journal where seq > :after and scope in (:scope, 0)
 
@@ -29,6 +32,20 @@ select vector / :per_line, content, scale, data from vectors where scope = :scop
 -- name: stock_new_vectors
 select vector / :per_line, content, scale, data from vectors
 where +scope = :scope and +space = :space and vector >= (:after + 1) * :per_line
+
+-- name: stock_links
+select link, source, target, type, weight, coalesce(to_seq, 9223372036854775807) from links
+where {whose} order by link
+
+-- name: links_of_scope
+scope = :scope
+
+-- name: links_since
++scope = :scope and link > :after
+
+-- name: stock_ended_links
+select link, to_seq from links where to_seq > :after and link <= :after and +scope = :scope and source in (
+    select record from journal where seq > :after and scope = :scope and operation in (:connect, :disconnect))
 
 -- name: ended_of
 select version, to_seq from versions where to_seq > :after and (id, scope) in (

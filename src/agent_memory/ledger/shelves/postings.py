@@ -13,6 +13,10 @@ from numpy.typing import NDArray
 
 ENTRY = 9  # bytes of one word in a row: eight of hash, one of count
 TAIL = 50_000  # pairs that may wait unsorted
+RUNS = 64  # in so many pieces
+
+
+_Pairs = tuple[NDArray[np.uint64], NDArray[np.int32], NDArray[np.uint8]]
 
 
 class Postings:
@@ -20,7 +24,7 @@ class Postings:
         self._words: NDArray[np.uint64] = np.empty(0, np.uint64)  # sorted
         self._places: NDArray[np.int32] = np.empty(0, np.int32)
         self._counts: NDArray[np.uint8] = np.empty(0, np.uint8)
-        self._tail: list[tuple[NDArray[np.uint64], NDArray[np.int32], NDArray[np.uint8]]] = []
+        self._tail: list[_Pairs] = []
         self._waiting = 0
 
     def extend(self, first: int, rows: Sequence[bytes]) -> None:
@@ -33,8 +37,12 @@ class Postings:
     def add(
         self, words: NDArray[np.uint64], places: NDArray[np.int32], counts: NDArray[np.uint8] | None = None
     ) -> None:
+        if not len(words):
+            return
         self._tail.append((words, places, np.ones(len(words), np.uint8) if counts is None else counts))
         self._waiting += len(words)
+        if len(self._tail) > RUNS:
+            self._tail = [_joined(self._tail)]
         if not len(self._words) or self._waiting > max(TAIL, len(self._words) // 8):
             self._settle()
 
@@ -49,9 +57,15 @@ class Postings:
             counts.append(tail_counts[here])
         return np.concatenate(places), np.concatenate(counts)
 
+    def among(self, words: NDArray[np.uint64]) -> NDArray[np.int32]:
+        """The places of all that have one of these, each of which is asked for once."""
+        start, end = np.searchsorted(self._words, words), np.searchsorted(self._words, words, "right")
+        sizes = end - start
+        inside = np.repeat(end - np.cumsum(sizes), sizes) + np.arange(sizes.sum())
+        return np.concatenate([self._places[inside], *(places[np.isin(one, words)] for one, places, _ in self._tail)])
+
     def _settle(self) -> None:
-        parts = [(self._words, self._places, self._counts), *self._tail]
-        words, places, counts = (np.concatenate(column) for column in zip(*parts, strict=True))
+        words, places, counts = _joined([(self._words, self._places, self._counts), *self._tail])
         order = np.argsort(words, kind="stable")
         self._words, self._places, self._counts = words[order], places[order], counts[order]
         self._tail, self._waiting = [], 0
@@ -59,3 +73,8 @@ class Postings:
     @property
     def bytes(self) -> int:
         return (len(self._words) + self._waiting) * 13
+
+
+def _joined(parts: Sequence[_Pairs]) -> _Pairs:
+    words, places, counts = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return words, places, counts

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from agent_memory.ledger.shelves.shelf import NOBODYS, Field, Numbering, Seen, Shelf, hashed
-from agent_memory.ledger.shelves.stock import Stock
-from agent_memory.ports.index import Pool, Probe
+from agent_memory.ledger.shelves.columns import NOBODYS, Numbering, hashed
+from agent_memory.ledger.shelves.masks import believed, holding
+from agent_memory.ledger.shelves.shelf import Field, Seen, Shelf
+from agent_memory.ports.index import Pool, Probe, Snapshot
 from agent_memory.ports.records import CONFINED, Filter
 from agent_memory.ports.spans import span
 
@@ -23,7 +24,7 @@ BLOCK = 1024  # vectors turned into floats at a time: 1.5 MB, which stays in the
 class Search:
     """One question, asked shelf by shelf, as of one snapshot."""
 
-    stock: Stock
+    snapshot: Snapshot
     probe: Probe
     parts: list[dict[str, NDArray[Any]]] = field(default_factory=list)
     numberings: list[Numbering] = field(default_factory=list)
@@ -31,8 +32,7 @@ class Search:
     damaged: int = 0
 
     def __post_init__(self) -> None:
-        self.seq, asked = self.stock.seq, self.probe.view.seq
-        self.at = self.seq if asked is None else min(self.seq, asked)
+        self.seq, self.at = self.snapshot.seq, self.snapshot.at(self.probe.view)
         until = self.probe.vectors_until
         self.until = self.seq if until is None else min(self.seq, until)
         self.frequencies = np.zeros(len(self.probe.terms), np.int64)
@@ -41,7 +41,7 @@ class Search:
         """Collect the evidence of one shelf: a row per visible version."""
         probe = self.probe
         with shelf.lock:
-            seen = shelf.seen(self.stock, probe.terms, (*probe.where.fields, *_confining(shelf.numbering, probe.where)))
+            seen = shelf.seen(probe.terms, fields(shelf.numbering, probe.where))
             query = probe.vector if shelf.space == probe.space else None
             ahead = shelf.seq > self.until
             self.damaged += shelf.damaged
@@ -92,7 +92,7 @@ class Search:
             }
         )
 
-    def pool(self, pending: int) -> Pool:
+    def pool(self) -> Pool:
         """All shelves together: statistics over everything, rows only of the candidates."""
         if not self.parts:
             self.add(Shelf(self.probe.view.scope))
@@ -112,7 +112,7 @@ class Search:
         return Pool(
             seq=self.at,
             documents=len(handles),
-            pending=pending,
+            pending=self.snapshot.pending,
             frequencies=self.frequencies,
             hidden=self.hidden if self.probe.tell_hidden else None,
             head=self.seq,
@@ -145,21 +145,10 @@ class Search:
     def _narrowed(self, seen: Seen) -> Iterator[tuple[str, NDArray[np.bool_]]]:
         """What is left after each step, in the order of `HIDDEN`."""
         view, where, columns = self.probe.view, self.probe.where, seen.columns
-        valid_from, valid_to = columns["valid_from"], columns["valid_to"]
-        mask: NDArray[np.bool_] = (columns["version"] <= self.at) & (columns["ended"] > self.at)
+        valid_from = columns["valid_from"]
+        mask = believed(columns, self.at)
         yield "recorded", mask
-        if view.valid_at is not None:
-            mask &= (valid_from <= view.valid_at) & (valid_to > view.valid_at)
-        else:
-            over = mask & _held(columns, self.probe.past) & (valid_to <= view.now) if self.probe.past else None
-            mask &= valid_to > view.now
-            later = mask & (valid_from > view.now)
-            if later.any():
-                mask &= ~later
-                coming = later & (valid_from < valid_to)  # what was cut to nothing never comes
-                mask |= _first_to_come(columns, mask, coming)
-            if over is not None:
-                mask |= over
+        mask = holding(columns, mask, view, self.probe.past)
         yield "valid", mask
         if where.kinds is not None:
             mask &= _among(seen, "kind", where.kinds)
@@ -185,6 +174,11 @@ class Search:
         if where.pages is not None:
             mask &= ~_elsewhere(seen, where)
             yield "pages", mask
+
+
+def fields(numbering: Numbering, where: Filter) -> list[Field]:
+    """Those that a filter asks for on a shelf."""
+    return [*where.fields, *_confining(numbering, where)]
 
 
 def _confining(numbering: Numbering, where: Filter) -> list[Field]:
@@ -241,32 +235,6 @@ def _renumbered(hashes: NDArray[np.int64]) -> NDArray[np.int32]:
     _, first, spread = np.unique(hashes, return_index=True, return_inverse=True)
     numbers = np.argsort(np.argsort(first)) + 1
     return np.where(hashes == NOBODYS, 0, numbers[spread]).astype(np.int32)
-
-
-def _held(columns: dict[str, NDArray[Any]], past: tuple[tuple[int, int], ...]) -> NDArray[np.bool_]:
-    """Which versions held at some moment of one of these intervals."""
-    begins, ends = columns["valid_from"], columns["valid_to"]
-    held = np.zeros(len(begins), np.bool_)
-    for start, end in past:
-        held |= np.maximum(begins, start) < np.minimum(ends, end)
-    return held
-
-
-def _first_to_come(
-    columns: dict[str, NDArray[Any]], held: NDArray[np.bool_], coming: NDArray[np.bool_]
-) -> NDArray[np.bool_]:
-    """Of records that only begin in the future, the version that begins first."""
-    first = np.zeros(len(held), np.bool_)
-    begins = columns["record"][coming]
-    holding = set(begins[np.isin(begins, columns["record"][held])].tolist())
-    earliest: dict[int, int] = {}
-    for row in np.flatnonzero(coming).tolist():
-        record = int(columns["record"][row])
-        other = earliest.get(record)
-        if record not in holding and (other is None or columns["valid_from"][row] < columns["valid_from"][other]):
-            earliest[record] = row
-    first[list(earliest.values())] = True
-    return first
 
 
 def _similarity(

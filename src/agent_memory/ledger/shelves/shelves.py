@@ -7,27 +7,31 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
 from agent_memory.ledger.shelves.stock import Stock
 from agent_memory.ledger.spaces import same
 from agent_memory.models.record import Scope
 from agent_memory.ports.abandon import finishing
-from agent_memory.ports.index import Called, Calling, Pool, Probe
+from agent_memory.ports.index import Called, Calling, Pool, Probe, Snapshot, Step
 from agent_memory.ports.records import View
 
 if TYPE_CHECKING:
-    from agent_memory.ledger.shelves.shelf import Shelf
+    from agent_memory.ledger.shelves.columns import Numbering
+    from agent_memory.ledger.shelves.shelf import Need, Needs, Shelf
 
 CACHE_BYTES = 512 * 1024 * 1024  # shelves beyond this are dropped, the longest unused first
 
 
 class Shelves:
-    """The searching part of the `Index` port. Each call is given a snapshot, and asks it only for what is new."""
+    """The searching part of the `Index` port. Every answer is as of a snapshot, and a stock is opened only when there
+    is something new in a scope of its reader, or when a question needs what none before it did."""
 
-    def __init__(self) -> None:
+    def __init__(self, stock: Callable[[], AbstractContextManager[Stock]]) -> None:
+        self._stock = stock
+        self._calling: Calling = {}
         self.renew()
 
     def renew(self) -> None:
@@ -35,46 +39,49 @@ class Shelves:
         self._guard = threading.Lock()
         self._shelves: OrderedDict[Scope, Shelf] = OrderedDict()
 
-    def gather_each(self, stock: Stock, probes: Sequence[Probe]) -> list[Pool]:
-        from agent_memory.ledger.shelves.search import Search
+    def gather(self, snapshot: Snapshot, probes: Sequence[Probe]) -> list[Pool]:
+        from agent_memory.ledger.shelves.search import Search, fields
+
+        def needs(numbering: Numbering) -> set[Need]:
+            return {("field", name) for probe in probes for name, *_ in fields(numbering, probe.where)}
 
         for probe in probes:
             if probe.vector is not None:
-                same(probe.space, stock.space)
-        scope = probes[0].view.scope
-        searches = [Search(stock, probe) for probe in probes]
-        for shelf in self._followed(stock, scope):
+                same(probe.space, snapshot.space)
+        searches = [Search(snapshot, probe) for probe in probes]
+        for shelf in self._followed(snapshot, needs):
             for search in searches:
                 search.add(shelf)
-        pending = stock.pending(scope)
-        return [search.pool(pending) for search in searches]
+        return [search.pool() for search in searches]
 
-    def occurring(self, stock: Stock, scope: Scope, terms: Sequence[int]) -> frozenset[int]:
-        return frozenset(term for shelf in self._followed(stock, scope) for term in terms if shelf.has(term))
+    def occurring(self, snapshot: Snapshot, terms: Sequence[int]) -> frozenset[int]:
+        return frozenset(term for shelf in self._followed(snapshot) for term in terms if shelf.has(term))
 
-    def called(self, stock: Stock, view: View, names: Collection[str], calling: Calling, most: int) -> Called:
-        at = stock.seq if view.seq is None else min(stock.seq, view.seq)
-        having: dict[str, list[int]] = {}
-        for shelf in self._followed(stock, view.scope):
-            for name, records in shelf.called(stock, names, calling).items():
-                having.setdefault(name, []).extend(record for record, first in records.items() if first <= at)
-        telling = {name: records for name, records in having.items() if len(records) <= most}
-        numbers = sorted({record for records in telling.values() for record in records})
-        if not numbers:
-            return Called(at, [])
-        found = stock.standing(replace(view, seq=at), numbers)
-        return Called(at, [one for one in found if not telling.keys().isdisjoint(calling[one.kind](one.payload))])
+    def called(
+        self, snapshot: Snapshot, view: View, names: Collection[str], calling: Calling, *, most: int
+    ) -> list[Called]:
+        from agent_memory.ledger.shelves.hops import called
+        from agent_memory.ledger.shelves.shelf import NAMES
 
-    def _followed(self, stock: Stock, scope: Scope) -> Iterator[Shelf]:
-        """The shelves that this scope sees, brought up to the snapshot."""
-        needed, grown = stock.readable(scope), False
-        for one in needed:
-            shelf = self._shelf(one)
-            with finishing():  # others wait for it, too; and it would be begun again and again by who cannot wait
-                grown |= shelf.follow(stock)
-            yield shelf
-        if grown:
-            self._trim(needed)
+        self._calling = calling
+        return called(self._followed(snapshot, lambda _: [NAMES]), names, view, snapshot.at(view), most)
+
+    def steps(self, snapshot: Snapshot, view: View, handles: Sequence[int], *, most: int) -> list[Step]:
+        from agent_memory.ledger.shelves.hops import steps
+        from agent_memory.ledger.shelves.shelf import LINKS
+
+        return steps(self._followed(snapshot, lambda _: [LINKS]), {*handles}, view, snapshot.at(view), most)
+
+    def _followed(self, snapshot: Snapshot, needs: Needs = lambda _: ()) -> list[Shelf]:
+        """The shelves that this reader sees, with all that there was at the snapshot."""
+        shelves = [self._shelf(scope) for scope in snapshot.lasts]
+        if behind := [one for one in shelves if one.behind(snapshot, needs)]:
+            # Others wait for it, too; and it would be begun again and again by who cannot wait.
+            with finishing(), self._stock() as stock:
+                for shelf in behind:
+                    shelf.follow(stock, needs, self._calling)
+            self._trim(snapshot.lasts)
+        return shelves
 
     def _shelf(self, scope: Scope) -> Shelf:
         from agent_memory.ledger.shelves.shelf import Shelf

@@ -12,9 +12,8 @@ from typing import Any, NamedTuple, Protocol
 
 from agent_memory.ledger.journal import ADOPT, AMEND, EMBED, ERASE, NAMES, PUT
 from agent_memory.ledger.rows import Ended
-from agent_memory.models.record import Record, Scope
+from agent_memory.models.record import Scope
 from agent_memory.ports.embedder import Space
-from agent_memory.ports.records import View
 
 Cells = Sequence[Any]
 Row = tuple[Any, ...]
@@ -31,6 +30,9 @@ there is no end; `kind` to `key` are texts, or None."""
 Vectors = namedtuple("Vectors", "line content scale data")
 """Columns, of the active space. `line` brought it."""
 
+Links = namedtuple("Links", "link source target type weight ended", defaults=((), (), (), (), (), ()))
+"""Columns, in the order of their numbers. `type` is a text, `ended` is `NEVER` where there is no end."""
+
 
 class News(NamedTuple):
     """What came to a scope since a journal line. `words` are (content, length, terms) of new contents: hashes and then
@@ -46,14 +48,10 @@ class News(NamedTuple):
 
 
 class Stock(Protocol):
-    """One snapshot: `seq` is its last journal line, `space` the active one."""
+    """One look into a store: `seq` is the last journal line in it, `space` the active one."""
 
     seq: int
     space: Space | None
-
-    def readable(self, scope: Scope) -> Sequence[Scope]:
-        """The scopes that this one sees, those that exist, the narrowest first."""
-        ...
 
     def follow(self, scope: Scope, after: int) -> News:
         """What is new in exactly this scope since the line `after`; 0: everything."""
@@ -63,16 +61,12 @@ class Stock(Protocol):
         """(content, value) of the contents that are new since the line `after`, when a question needs this field."""
         ...
 
+    def links(self, scope: Scope, after: int) -> tuple[Links, Sequence[Ended]]:
+        """The links of exactly this scope that are new since the line `after`, and which of the others ended."""
+        ...
+
     def payloads(self, contents: Sequence[int]) -> Mapping[int, Any]:
         """Canonical JSON of these contents, as text or in UTF-8."""
-        ...
-
-    def standing(self, view: View, records: Sequence[int]) -> Sequence[Record]:
-        """What the view shows of these records, in their order; those that cannot be read are left out."""
-        ...
-
-    def pending(self, scope: Scope) -> int:
-        """How many contents that this scope sees have no vectors yet."""
         ...
 
 

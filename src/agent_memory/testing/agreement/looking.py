@@ -15,8 +15,8 @@ from agent_memory.ports.records import Filter, View
 from agent_memory.ports.store import Store
 from agent_memory.ports.vectors import Match
 from agent_memory.ports.working import Desk
-from agent_memory.testing.agreement.choosing import CALLING, IDS, KEYS, KINDS, NAMESPACES, QUESTIONS, SCOPES
-from agent_memory.testing.builders import EVERYTHING, OTHER_SPACE, SPACE, direction, term
+from agent_memory.testing.agreement.choosing import IDS, KEYS, KINDS, NAMESPACES, QUESTIONS, SCOPES
+from agent_memory.testing.builders import EVERYTHING, OTHER_SPACE, SPACE, called, direction, gather, steps, term
 
 
 def public(record: Record) -> dict[str, Any]:
@@ -40,8 +40,8 @@ def gathered(
     words = tuple(map(term, ("red", "unheard")))
     probe = Probe(view, where, pool, terms=words, vector=question, space=space, key="k1", tell_hidden=True)
     intervals = tuple(pairwise(past))
-    found = store.index.gather(replace(probe, vectors_until=until, also=(1, 2, 3), past=intervals))
-    hits = store.index.hydrate(found.handles.tolist())
+    found = gather(store, replace(probe, vectors_until=until, also=(1, 2, 3), past=intervals))
+    hits = store.index.hydrate(view, found.handles.tolist())
     assert len(hits) == len(found.handles)
     columns: list[Any] = [found.valid_from, found.importance, found.similarity, found.lengths, found.exact]
     columns += [found.valid_to] if found.valid_to is not None else []
@@ -77,10 +77,10 @@ def stepped(store: Store, view: View, most: int) -> Any:
     """Every link that leads from what somebody sees, without handles."""
     everybody = (one for scope in SCOPES for one in store.records.find(View(scope, view.now), EVERYTHING, limit=100))
     handles = sorted({record.seq for record in everybody})
-    steps = store.index.steps(view, handles, most=most)
-    ends = {handle: store.index.hydrate([handle])[0] for one in steps for handle in (one.here, one.there)}
+    found = steps(store, view, handles, most)
+    ends = {handle: store.index.hydrate(view, [handle])[0] for one in found for handle in (one.here, one.there)}
     named = {handle: (one.id, str(one.scope), one.version) for handle, one in ends.items()}
-    return [(named[one.here], named[one.there], one.type, one.weight, one.outward, one.status) for one in steps]
+    return [(named[one.here], named[one.there], one.type, one.weight, one.outward, one.status) for one in found]
 
 
 def seen(store: Store, view: View, where: Filter) -> dict[str, Any]:
@@ -113,9 +113,9 @@ def seen(store: Store, view: View, where: Filter) -> dict[str, Any]:
         "some links": [one.model_dump() for one in records.links(view, IDS[:1])],
         "steps": [stepped(store, view, most) for most in (1, 100)],
         "called": [
-            (found.seq, [public(one) for one in found.records])
+            (public(store.index.hydrate(view, [one.handle])[0]), sorted(one.names), one.status)
             for most in (1, 100)
-            for found in (store.index.called(view, ("0", "2", "x"), CALLING, most=most),)
+            for one in called(store, view, ("0", "2", "x"), most)
         ],
         "journal": [
             one.model_dump(exclude={"digest", "chain"})

@@ -37,7 +37,7 @@ from agent_memory.testing.agreement.choosing import (
     some_put,
 )
 from agent_memory.testing.agreement.looking import answer, gathered, seen
-from agent_memory.testing.builders import EVERYTHING, OTHER_SPACE, SPACE, terms, text_vector
+from agent_memory.testing.builders import EVERYTHING, OTHER_SPACE, SPACE, gather, terms, text_vector
 
 seeds = st.integers(0, 2**32 - 1)  # Hypothesis chooses what happens; the details follow from a seed
 
@@ -133,8 +133,8 @@ class Agreement(RuleBasedStateMachine):
 
         def act(store: Store) -> None:
             found = [one.seq for one in store.records.find(view, EVERYTHING, limit=shown + also)]
-            handles = store.index.gather(Probe(view, EVERYTHING, pool=100)).handles.tolist()
-            numbers = {store.index.hydrate([handle])[0].seq: handle for handle in handles}
+            handles = gather(store, Probe(view, EVERYTHING, pool=100)).handles.tolist()
+            numbers = {store.index.hydrate(view, [handle])[0].seq: handle for handle in handles}
             told = [numbers[one] for one in found]
             body, asked = f'{{"query":"{query}"}}', terms(query).hashes
             line = ReceiptLine(f"r{self.receipts}", view, seq, body, tuple(told[:shown]), asked, tuple(told[shown:]))

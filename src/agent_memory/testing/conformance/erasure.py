@@ -26,6 +26,7 @@ from agent_memory.testing.builders import (
     STRANGER,
     beyond,
     direction,
+    gather,
     ids,
     link,
     put,
@@ -80,18 +81,18 @@ class ErasureConformance:
         full(store)
         question = (term("secret"), term("the"))
         probe = Probe(view(), EVERYTHING, pool=9, terms=question, vector=direction(1, 0, 0, 0), space=SPACE, key="k")
-        assert store.index.gather(probe).documents == 3  # so that whatever is cached has seen it
+        assert gather(store, probe).documents == 3  # so that whatever is cached has seen it
         write(store, Erase("gone"))
-        pool = store.index.gather(probe)
-        assert sorted(ids(store.index.hydrate(pool.handles.tolist()))) == ["a", "z"]
+        pool = gather(store, probe)
+        assert sorted(ids(store.index.hydrate(view(), pool.handles.tolist()))) == ["a", "z"]
         assert (pool.documents, pool.frequencies.tolist()) == (2, [0, 2])
 
     def test_a_handle_from_before_leads_nowhere(self, store: Store) -> None:
         full(store)
-        handles = store.index.gather(Probe(view(), EVERYTHING, pool=9)).handles.tolist()
-        assert len(store.index.hydrate(handles)) == 3
+        handles = gather(store, Probe(view(), EVERYTHING, pool=9)).handles.tolist()
+        assert len(store.index.hydrate(view(), handles)) == 3
         write(store, Erase("gone"))
-        assert sorted(ids(store.index.hydrate(handles))) == ["a", "z"]
+        assert sorted(ids(store.index.hydrate(view(), handles))) == ["a", "z"]
 
     def test_nothing_is_counted_or_pending_for_it(self, store: Store) -> None:
         full(store)
@@ -107,8 +108,10 @@ class ErasureConformance:
     def test_receipts_that_showed_or_named_it_are_gone_and_the_others_stay(self, store: Store) -> None:
         full(store)
         by_id = {one.id: one.seq for one in store.records.get(view(), ["gone", "a"])}
-        handles = store.index.gather(Probe(view(), EVERYTHING, pool=9)).handles.tolist()
-        handle = {id: next(one for one in handles if store.index.hydrate([one])[0].seq == by_id[id]) for id in by_id}
+        handles = gather(store, Probe(view(), EVERYTHING, pool=9)).handles.tolist()
+        handle = {
+            id: next(one for one in handles if store.index.hydrate(view(), [one])[0].seq == by_id[id]) for id in by_id
+        }
         store.receipts.keep(
             [
                 ReceiptLine("both", view(), 1, "{}", (handle["gone"], handle["a"])),

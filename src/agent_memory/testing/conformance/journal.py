@@ -13,6 +13,7 @@ from agent_memory.testing.builders import (
     NOW,
     SPACE,
     embed_all,
+    gather,
     ids,
     link,
     put,
@@ -109,9 +110,9 @@ class JournalConformance:
     def test_rebuilding_makes_words_and_fields_again(self, store: Store) -> None:
         write(store, put("one two", id="a", payload={"n": 1}), put("two", id="b"))
         probe = Probe(view(), EVERYTHING, pool=0, terms=(term("two"), term("two!")))
-        assert store.index.gather(probe).frequencies.tolist() == [2, 0]
+        assert gather(store, probe).frequencies.tolist() == [2, 0]
         assert store.records.rebuild(shouted)["contents"] == 2
-        pool = store.index.gather(probe)
+        pool = gather(store, probe)
         assert pool.frequencies.tolist() == [0, 2]
         assert sorted(pool.lengths.tolist()) == [1, 2]
         assert store.records.find(view(), Filter(fields=(("n", 1),)), limit=5) == []

@@ -20,6 +20,7 @@ from agent_memory.testing.builders import (
     ids,
     link,
     put,
+    steps,
     succeeding,
     view,
     write,
@@ -82,8 +83,7 @@ class RecordedTimeConformance:
         for seq, weights in ((bare, []), (linked, [0.3]), (heavier, [0.8]), (None, [])):
             assert [one.weight for one in store.records.links(view(seq=seq), ["b"])] == weights
             [handle] = [record.seq for record in store.records.get(view(seq=seq), ["a"])]
-            steps = store.index.steps(view(seq=seq), [handle], most=10)
-            assert [one.weight for one in steps] == weights
+            assert [one.weight for one in steps(store, view(seq=seq), [handle])] == weights
 
     def test_a_narrower_record_hides_a_wider_one_only_from_when_it_came(self, store: Store) -> None:
         before = write(store, put("for all", id="a"), scope=SHARED).seq

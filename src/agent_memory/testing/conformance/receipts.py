@@ -16,6 +16,7 @@ from agent_memory.testing.builders import (
     NOW,
     SHARED,
     STRANGER,
+    gather,
     put,
     terms,
     view,
@@ -25,8 +26,8 @@ from agent_memory.testing.builders import (
 
 def handles(store: Store, moment: View | None = None) -> dict[str, int]:
     """text -> the handle of the version that says it."""
-    found = store.index.gather(Probe(moment or view(), EVERYTHING, pool=100)).handles.tolist()
-    return {store.index.hydrate([handle])[0].text: handle for handle in found}
+    found = gather(store, Probe(moment or view(), EVERYTHING, pool=100)).handles.tolist()
+    return {store.index.hydrate(moment or view(), [handle])[0].text: handle for handle in found}
 
 
 class ReceiptConformance:

@@ -11,7 +11,7 @@ import pytest
 
 from agent_memory.models.errors import SpaceMismatch
 from agent_memory.models.record import Status
-from agent_memory.ports.changes import Amend
+from agent_memory.ports.changes import Amend, Erase
 from agent_memory.ports.index import Pool, Probe
 from agent_memory.ports.records import Filter, View
 from agent_memory.ports.store import Store
@@ -21,13 +21,16 @@ from agent_memory.testing.builders import (
     BOB,
     BOT,
     DAY,
+    EVERYTHING,
     NOW,
     OTHER_SPACE,
     SHARED,
     SPACE,
     direction,
     embed_all,
+    gather,
     ids,
+    link,
     put,
     succeeding,
     term,
@@ -43,25 +46,49 @@ ALL = 10_000
 def look(store: Store, words: str = "", at: View | None = None, where: Filter | None = None, **rest: Any) -> Pool:
     """Ask with words; `rest` holds other fields of a probe."""
     terms = tuple(term(word) for word in words.split())
-    return store.index.gather(Probe(at or view(), where or Filter(), **{"pool": 0, "terms": terms, **rest}))
+    return gather(store, Probe(at or view(), where or Filter(), **{"pool": 0, "terms": terms, **rest}))
 
 
 def names(store: Store, pool: Pool) -> list[str]:
     """The ids of the candidates, sorted."""
-    return sorted(ids(store.index.hydrate(pool.handles.tolist())))
+    return sorted(ids(store.index.hydrate(view(), pool.handles.tolist())))
 
 
 def evidence(store: Store, pool: Pool, column: str) -> dict[str, Any]:
     """id -> what one column of the pool says about it."""
     rows = getattr(pool, column)
-    return {store.index.hydrate([int(handle)])[0].id: rows[place].tolist() for place, handle in enumerate(pool.handles)}
+    return {
+        store.index.hydrate(view(), [int(handle)])[0].id: rows[place].tolist()
+        for place, handle in enumerate(pool.handles)
+    }
 
 
 class WordsConformance:
+    def test_a_snapshot_answers_as_of_its_line(self, store: Store) -> None:
+        first = write(store, put("red ball", id="a"), put("red car", id="b")).seq
+        before = store.index.snapshot(ALICE)
+        write(store, put("red bus", id="c"), put("blue ball", id="a"), link("a", "b"))
+        probe = Probe(view(), EVERYTHING, 0, (term("red"),))
+        for _ in range(2):  # also when whatever is cached is ahead of it
+            (old,), (new,) = (store.index.gather(one, [probe]) for one in (before, store.index.snapshot(ALICE)))
+            assert (names(store, old), old.seq, old.head) == (["a", "b"], first, first)
+            assert (names(store, new), new.frequencies.tolist()) == (["b", "c"], [2])
+        handles = [one.seq for one in store.records.get(view(), ["a", "b"])]
+        assert store.index.steps(before, view(), handles, most=9) == []
+        assert len(store.index.steps(store.index.snapshot(ALICE), view(), handles, most=9)) == 2
+
+    def test_an_erasure_shows_through_a_snapshot(self, store: Store) -> None:
+        write(store, put("red ball", id="a"), put("red car", id="b"))
+        before = store.index.snapshot(ALICE)
+        write(store, Erase("a"))
+        gather(store, Probe(view(), EVERYTHING, 0, (term("red"),)))  # so that whatever is cached has heard of it
+        (pool,) = store.index.gather(before, [Probe(view(), EVERYTHING, 0, (term("red"),))])
+        assert (names(store, pool), pool.frequencies.tolist()) == (["b"], [1])
+
     def test_several_probes_are_answered_each_by_itself(self, store: Store) -> None:
         write(store, put("red ball", id="a"), put("red car", id="b", kind="fact"), put("blue car", id="c", kind="fact"))
         probes = [Probe(view(), Filter(kinds=kinds), 0, (term("red"),)) for kinds in (("note",), ("fact",), None)]
-        found = store.index.gather_each(probes)
+        found = store.index.gather(store.index.snapshot(ALICE), probes)
         assert [names(store, pool) for pool in found] == [["a"], ["b"], ["a", "b"]]
         assert [(pool.documents, pool.frequencies.tolist()) for pool in found] == [(1, [1]), (2, [1]), (3, [2])]
         assert {(pool.seq, pool.head) for pool in found} == {(found[0].seq, found[0].head)}
@@ -188,7 +215,7 @@ class WordsConformance:
             write(store, new, put("red", id=f"alone {talk} {position}"), scope=scope)
         pool = look(store, "red", view(ALICES_BOT))
         talks = pool.conversations.tolist()
-        hits = ids(store.index.hydrate(pool.handles.tolist()))
+        hits = ids(store.index.hydrate(view(ALICES_BOT), pool.handles.tolist()))
         runs = [[id for _, id in run] for talk, run in groupby(zip(talks, hits, strict=True), itemgetter(0)) if talk]
         assert sorted(runs) == [["c1-1", "c1-2", "c1-3"], ["c2-1", "c2-2"]]
         assert [id.startswith("alone") for id in hits] == [talk == 0 for talk in talks]
@@ -206,16 +233,16 @@ class WordsConformance:
     def test_handles_become_records_in_their_order(self, store: Store) -> None:
         write(store, put("red", id="a"), put("red", id="b"), put("red", id="c"))
         handles = look(store, "red").handles.tolist()
-        forwards, backwards = store.index.hydrate(handles), store.index.hydrate(handles[::-1])
+        forwards, backwards = store.index.hydrate(view(), handles), store.index.hydrate(view(), handles[::-1])
         assert ids(forwards) == ids(backwards)[::-1]
         assert forwards == [store.records.get(view(), [one.id])[0] for one in forwards]
-        assert store.index.hydrate([]) == store.index.hydrate([10**9]) == []
+        assert store.index.hydrate(view(), []) == store.index.hydrate(view(), [10**9]) == []
 
     def test_an_old_handle_still_leads_to_its_version(self, store: Store) -> None:
         write(store, put("red", id="a"))
         handles = look(store, "red").handles.tolist()
         write(store, put("blue", id="a"))
-        assert [(one.text, one.version) for one in store.index.hydrate(handles)] == [("red", 1)]
+        assert [(one.text, one.version) for one in store.index.hydrate(view(), handles)] == [("red", 1)]
 
 
 class SimilarityConformance:

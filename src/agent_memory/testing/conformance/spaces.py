@@ -21,6 +21,7 @@ from agent_memory.testing.builders import (
     SPACE,
     direction,
     embed_all,
+    gather,
     put,
     text_vector,
     vector,
@@ -34,7 +35,7 @@ FORWARD = {SPACE: (1.0, 0.0, 0.0, 0.0), OTHER_SPACE: (1.0, 0.0, 0.0)}
 
 def similar(store: Store, space: Space = SPACE, until: int | None = None) -> Pool:
     question = direction(*FORWARD[space])
-    return store.index.gather(Probe(view(), EVERYTHING, pool=100, vector=question, space=space, vectors_until=until))
+    return gather(store, Probe(view(), EVERYTHING, pool=100, vector=question, space=space, vectors_until=until))
 
 
 class SpaceConformance:
@@ -109,7 +110,7 @@ class SpaceConformance:
         seq = write(store, put("one", id="a")).seq
         embed_all(store)
         question = direction(*FORWARD[SPACE])
-        pool = store.index.gather(Probe(view(seq=seq), EVERYTHING, pool=9, vector=question, space=SPACE))
+        pool = gather(store, Probe(view(seq=seq), EVERYTHING, pool=9, vector=question, space=SPACE))
         assert not np.isnan(pool.similarity).any()
         assert pool.seq == seq < pool.head
 

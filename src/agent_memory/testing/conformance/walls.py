@@ -15,17 +15,19 @@ from agent_memory.testing.builders import (
     ALICES_BOT,
     BOB,
     BOT,
-    CALLING,
     EVERYTHING,
     NOW,
     SHARED,
     SPACE,
     STRANGER,
     beyond,
+    called,
     direction,
+    gather,
     ids,
     link,
     put,
+    steps,
     term,
     vector,
     view,
@@ -115,14 +117,22 @@ class WallConformance:
         assert {one.scope for one in beyond(store, view(reader), *starts)} == SEES[reader]
         everything = store.records.find(view(ALICES_BOT), EVERYTHING, limit=100)
         foreign = [one.seq for one in everything if one.scope not in SEES[reader]]
-        assert store.index.steps(view(reader), foreign, most=1000) == []
+        assert steps(store, view(reader), foreign, 1000) == []
 
     @pytest.mark.parametrize("reader", SEES, ids=name)
     def test_names(self, store: Store, reader: Scope) -> None:
         for scope in SEES:
             write(store, put("x", id=name(scope), kind="thing", payload={"name": "pump"}), scope=scope)
-        found = store.index.called(view(reader), ["pump"], CALLING, most=len(SEES[reader]))
-        assert {record.scope for record in found.records} == SEES[reader]
+        found = called(store, view(reader), ["pump"], most=len(SEES[reader]))
+        records = store.index.hydrate(view(reader), [one.handle for one in found])
+        assert {record.scope for record in records} == SEES[reader] and len(records) == len(found)
+
+    @pytest.mark.parametrize("reader", SEES, ids=name)
+    def test_handles(self, store: Store, reader: Scope) -> None:
+        everybody(store)
+        handles = [one.seq for scope in SEES for one in store.records.get(view(scope), [name(scope)])]
+        assert {record.scope for record in store.index.hydrate(view(reader), handles)} == SEES[reader]
+        assert store.index.damaged(view(reader), handles) == 0
 
     @pytest.mark.parametrize("reader", SEES, ids=name)
     def test_the_journal(self, store: Store, reader: Scope) -> None:
@@ -138,7 +148,8 @@ class WallConformance:
     @pytest.mark.parametrize("reader", SEES, ids=name)
     def test_search_and_its_statistics(self, store: Store, reader: Scope) -> None:
         everybody(store)
-        pool = store.index.gather(
+        pool = gather(
+            store,
             Probe(
                 view(reader),
                 EVERYTHING,
@@ -147,9 +158,9 @@ class WallConformance:
                 vector=direction(1, 0, 0, 0),
                 space=SPACE,
                 key="k",
-            )
+            ),
         )
-        hits = store.index.hydrate(pool.handles.tolist())
+        hits = store.index.hydrate(view(reader), pool.handles.tolist())
         assert {record.scope for record in hits if record.text == "secret"} == SEES[reader]
         assert {record.scope for record in hits} <= SEES[reader]
         assert pool.documents == 2 * len(SEES[reader])
@@ -171,8 +182,8 @@ class WallConformance:
         everybody(store)
         for scope in SEES:
             [record] = store.records.get(view(scope), [name(scope)])
-            [handle] = [one for one in store.index.gather(Probe(view(scope), EVERYTHING, pool=0, key="k")).handles
-                        if store.index.hydrate([int(one)]) == [record]]  # fmt: skip
+            [handle] = [one for one in gather(store, Probe(view(scope), EVERYTHING, pool=0, key="k")).handles
+                        if store.index.hydrate(view(scope), [int(one)]) == [record]]  # fmt: skip
             store.receipts.keep([ReceiptLine(f"r-{name(scope)}", view(scope), 1, "{}", (int(handle),))])
         everything = [name(scope) for scope in SEES]
         expected = {name(scope) for scope in SEES[reader]}

@@ -21,6 +21,7 @@ from agent_memory.testing.builders import (
     NOW,
     SHARED,
     SPACE,
+    gather,
     ids,
     link,
     put,
@@ -81,7 +82,7 @@ class WritingConformance:
     def test_an_error_in_the_middle_leaves_what_was_there_as_it_was(self, store: Store) -> None:
         write(store, put("old words", id="a", key="k"), put("other", id="b"), link("a", "b"))
         probe = Probe(view(), EVERYTHING, pool=10, terms=(term("old"), term("new")))
-        before = store.index.gather(probe)
+        before = gather(store, probe)
         failing: list[Change] = [
             put("new words", id="a", key="k2"),
             Amend("b", importance=0.9),
@@ -95,7 +96,7 @@ class WritingConformance:
         assert [record.importance for record in store.records.history(view(), "b")] == [0.5]
         assert [one.weight for one in store.records.links(view(), ["a"])] == [1.0]
         assert store.records.by_key(view(), "note", "k2") is None
-        after = store.index.gather(probe)
+        after = gather(store, probe)
         assert (after.seq, after.handles.tolist()) == (before.seq, before.handles.tolist())
         assert after.counts.tolist() == before.counts.tolist()
         assert store.records.verify().problems == ()

@@ -11,7 +11,7 @@ from agent_memory.models.errors import Conflict, SpaceMismatch
 from agent_memory.models.record import Record, Scope
 from agent_memory.ports.changes import Vector
 from agent_memory.ports.embedder import Space
-from agent_memory.ports.index import NEVER, Called, Calling, Embedded, Pool, Probe, Sampled, Step, Unembedded
+from agent_memory.ports.index import NEVER, Called, Calling, Embedded, Pool, Probe, Sampled, Snapshot, Step, Unembedded
 from agent_memory.ports.records import View
 from agent_memory.testing.memory.read import Reader
 from agent_memory.testing.memory.world import ADOPT, EMBED, OURSELVES, Body, Made, Room, Signature, Version, World
@@ -36,42 +36,48 @@ class MemoryIndex:
     def __init__(self, room: Room) -> None:
         self._room = room
 
-    def gather(self, probe: Probe) -> Pool:
+    def snapshot(self, scope: Scope) -> Snapshot:
+        with self._room.reading() as world:
+            active = world.spaces[0] if world.spaces else None
+            pending = len(_lacking(world, active, scope)) if active else 0
+            return Snapshot(scope, world.seq, world.seq, dict.fromkeys(scope.readable(), world.seq), active, pending)
+
+    def gather(self, snapshot: Snapshot, probes: Sequence[Probe]) -> list[Pool]:
+        return [self._gather(snapshot, probe) for probe in probes]
+
+    def _gather(self, snapshot: Snapshot, probe: Probe) -> Pool:
         with self._room.reading() as world:
             active = world.spaces[0] if world.spaces else None
             if probe.vector is not None and probe.space != active:
                 raise SpaceMismatch(f"the store holds vectors of {active}, not of {probe.space}")
-            reader = Reader(world, probe.view)
+            reader = Reader(world, _at(snapshot, probe.view))
+            until = snapshot.seq if probe.vectors_until is None else min(snapshot.seq, probe.vectors_until)
+            probe = replace(probe, vectors_until=until)
             rows = [_row(world, probe, version) for version in reader.visible(probe.where, probe.past)]
-            seq = world.seq if probe.view.seq is None else min(world.seq, probe.view.seq)
-            pool = _pool(rows, probe, seq, len(_lacking(world, active, probe.view)) if active else 0)
-            hidden = reader.hidden(probe.where, probe.past) if probe.tell_hidden else None
-            return replace(pool, hidden=hidden, head=world.seq)
+            pool = _pool(rows, probe, snapshot)
+            hidden = reader.hidden(probe.where, probe.past, snapshot.seq) if probe.tell_hidden else None
+            return replace(pool, hidden=hidden)
 
-    def gather_each(self, probes: Sequence[Probe]) -> list[Pool]:
-        with self._room.reading():  # nobody writes meanwhile
-            return [self.gather(probe) for probe in probes]
-
-    def occurring(self, scope: Scope, terms: Sequence[int]) -> frozenset[int]:
+    def occurring(self, snapshot: Snapshot, terms: Sequence[int]) -> frozenset[int]:
         with self._room.reading() as world:
-            bodies = [body for body in world.bodies.values() if world.scope_of(body.number) in scope.readable()]
+            bodies = [body for body in world.bodies.values() if world.scope_of(body.number) in snapshot.lasts]
             return frozenset(term for term in terms if any(term in body.terms for body in bodies))
 
-    def called(self, view: View, names: Collection[str], calling: Calling, *, most: int) -> Called:
+    def called(
+        self, snapshot: Snapshot, view: View, names: Collection[str], calling: Calling, *, most: int
+    ) -> list[Called]:
         with self._room.reading() as world:
-            seq = world.seq if view.seq is None else min(world.seq, view.seq)
-            return Called(seq, Reader(world, view).called(names, calling, most))
+            return Reader(world, _at(snapshot, view)).called(names, calling, most)
 
-    def steps(self, view: View, handles: Sequence[int], *, most: int) -> list[Step]:
+    def steps(self, snapshot: Snapshot, view: View, handles: Sequence[int], *, most: int) -> list[Step]:
         with self._room.reading() as world:
-            return Reader(world, view).steps(handles, most)
+            return Reader(world, _at(snapshot, view)).steps(handles, most)
 
-    def hydrate(self, handles: Sequence[int]) -> list[Record]:
+    def hydrate(self, view: View, handles: Sequence[int]) -> list[Record]:
         with self._room.reading() as world:
-            reader = Reader(world, View(Scope(), 0))
-            return [reader.record(world.versions[handle]) for handle in handles if handle in world.versions]
+            return Reader(world, view).hydrate(handles)
 
-    def damaged(self, handles: Collection[int]) -> int:
+    def damaged(self, view: View, handles: Collection[int]) -> int:
         return 0
 
     def space(self) -> Space | None:
@@ -108,11 +114,11 @@ class MemoryIndex:
 
     def pending(self, space: Space, view: View | None = None) -> int:
         with self._room.reading() as world:
-            return len(_lacking(world, space, view))
+            return len(_lacking(world, space, view.scope if view else None))
 
     def unembedded(self, space: Space, view: View | None, limit: int) -> list[Unembedded]:
         with self._room.reading() as world:
-            bodies = sorted(_lacking(world, space, view), reverse=True)[:limit]
+            bodies = sorted(_lacking(world, space, view.scope if view else None), reverse=True)[:limit]
             return [Unembedded(body, world.bodies[body].text, world.pending[space, body]) for body in bodies]
 
     def sample(self, space: Space, count: int) -> list[Sampled]:
@@ -153,17 +159,24 @@ def _adopt(world: World, space: Space) -> None:
     world.note(Signature(0, OURSELVES, space.fingerprint), ADOPT, None, None, b"")
 
 
-def _lacking(world: World, space: Space, view: View | None) -> list[int]:
+def _at(snapshot: Snapshot, view: View) -> View:
+    return replace(view, seq=snapshot.at(view))
+
+
+def _lacking(world: World, space: Space, scope: Scope | None) -> list[int]:
     bodies = [body for place, body in world.pending if place == space]
-    return bodies if view is None else [body for body in bodies if world.scope_of(body) in view.scope.readable()]
+    return bodies if scope is None else [body for body in bodies if world.scope_of(body) in scope.readable()]
 
 
 def _row(world: World, probe: Probe, version: Version) -> _Row:
     body = world.bodies[version.body]
     similarity = nan
     if probe.vector is not None and probe.space is not None:
-        until = world.seq if probe.vectors_until is None else probe.vectors_until
-        made = [one.vector for one in world.vectors.get((probe.space, body.number), ()) if one.seq <= until]
+        made = [
+            one.vector
+            for one in world.vectors.get((probe.space, body.number), ())
+            if probe.vectors_until is None or one.seq <= probe.vectors_until
+        ]
         similarity = max((_score(vector, probe.vector) for vector in made), default=nan)
     counts = [body.terms.get(term, 0) for term in probe.terms]
     return _Row(version, body, similarity, counts, probe.key is not None and version.state.key == probe.key)
@@ -181,7 +194,7 @@ def _talk(row: _Row) -> tuple[str, int, int]:
     return state.conversation_id or "", state.position or 0, row.version.seq
 
 
-def _pool(rows: list[_Row], probe: Probe, seq: int, pending: int) -> Pool:
+def _pool(rows: list[_Row], probe: Probe, snapshot: Snapshot) -> Pool:
     import numpy as np
 
     rows = sorted(rows, key=_talk)
@@ -200,7 +213,8 @@ def _pool(rows: list[_Row], probe: Probe, seq: int, pending: int) -> Pool:
     ]
     holding = [sum(row.counts[term] > 0 for row in rows) for term in range(len(probe.terms))]
     return Pool(
-        seq=seq,
+        seq=snapshot.at(probe.view),
+        head=snapshot.seq,
         handles=np.array([row.version.seq for row in kept], np.int64),
         valid_from=np.array([row.version.state.valid_from for row in kept], np.int64),
         importance=np.array([row.version.state.importance for row in kept], np.float32),
@@ -212,7 +226,7 @@ def _pool(rows: list[_Row], probe: Probe, seq: int, pending: int) -> Pool:
         lengths=np.array([row.body.length for row in kept], np.int32),
         exact=np.array([row.exact for row in kept], np.bool_),
         documents=len(rows),
-        pending=pending,
+        pending=snapshot.pending,
         frequencies=np.array(holding, np.int64),
         valid_to=np.array([_end(row) for row in kept], np.int64) if probe.past else None,
         records=np.array([row.version.record for row in kept], np.int64) if probe.past else None,

@@ -11,7 +11,7 @@ from agent_memory.models.errors import NotFound
 from agent_memory.models.moment import from_micros, maybe_moment
 from agent_memory.models.record import JournalLine, Link, Linked, Record, Scope
 from agent_memory.ports.changes import State
-from agent_memory.ports.index import Calling, Step
+from agent_memory.ports.index import Called, Calling, Step
 from agent_memory.ports.records import CONFINED, Filter, View
 from agent_memory.testing.memory.world import Edge, Entry, Version, World
 
@@ -70,13 +70,14 @@ class Reader:
             if any(max(one.state.valid_from, start) < min(end, stop) for start, stop in past)
         ]
 
-    def hidden(self, where: Filter, past: Past = ()) -> Counter[str]:
-        """How many versions behind the reader's walls are not visible, by what hides them."""
+    def hidden(self, where: Filter, past: Past, until: int) -> Counter[str]:
+        """How many versions behind the reader's walls are not visible, by what hides them, of those until a line."""
         over = [version.seq for version in self._over(past)]
         return Counter(
             reason
             for version in self.world.versions.values()
             if (entry := self.world.entries[version.record]).scope in self.scopes
+            and version.seq <= until
             and (reason := self._hiding(entry, version, where, over))
         )
 
@@ -185,7 +186,11 @@ class Reader:
                     found.append(Step(starts[near].seq, there.seq, edge.type, edge.weight, outward, there.state.status))
         return found
 
-    def called(self, names: Collection[str], calling: Calling, most: int) -> list[Record]:
+    def hydrate(self, handles: Sequence[int]) -> list[Record]:
+        there = [self.world.versions[one] for one in handles if one in self.world.versions and one <= self.seq]
+        return [self.record(one) for one in there if self.world.entries[one.record].scope in self.scopes]
+
+    def called(self, names: Collection[str], calling: Calling, most: int) -> list[Called]:
         having: dict[str, set[int]] = {}
         for entry in self._entries():
             for version in self.world.versions.values():
@@ -196,7 +201,10 @@ class Reader:
         shown = [
             one for entry in self._entries() if (one := self._shown(entry)) and telling & set(self._names(one, calling))
         ]
-        return [self.record(one) for one in sorted(shown, key=lambda one: one.record)]
+        return [
+            Called(one.seq, {*names} & {*self._names(one, calling)}, one.state.status)
+            for one in sorted(shown, key=lambda one: one.record)
+        ]
 
     def _names(self, version: Version, calling: Calling) -> Sequence[str]:
         naming = calling.get(self.world.entries[version.record].kind)

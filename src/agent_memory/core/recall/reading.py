@@ -1,0 +1,54 @@
+"""All that one recall reads: as of one snapshot, taken once."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+from agent_memory.models.record import Record
+from agent_memory.ports.index import Called, Calling, Index, Pool, Probe, Snapshot, Step
+from agent_memory.ports.records import View
+from agent_memory.ports.spans import span, tell
+
+
+class Reading:
+    """`view` is that of the reader at the snapshot. Records are read once, and those that did not come are known."""
+
+    def __init__(self, index: Index, snapshot: Snapshot, view: View) -> None:
+        self._index, self._snapshot = index, snapshot
+        self.view = replace(view, seq=snapshot.at(view))
+        self._known: dict[int, Record] = {}
+        self._missing: set[int] = set()
+
+    def occurring(self, terms: Sequence[int]) -> frozenset[int]:
+        return self._index.occurring(self._snapshot, terms)
+
+    def called(self, names: Collection[str], calling: Calling, *, most: int) -> list[Called]:
+        return self._index.called(self._snapshot, self.view, names, calling, most=most)
+
+    def steps(self, handles: Sequence[int], *, most: int) -> list[Step]:
+        return self._index.steps(self._snapshot, self.view, handles, most=most)
+
+    def gather(self, probes: Sequence[Probe]) -> list[Pool]:
+        with span("recall.gather"):
+            pools = self._index.gather(self._snapshot, probes)
+            searched, candidates = sum(one.documents for one in pools), sum(len(one.handles) for one in pools)
+            tell(seq=pools[0].seq, searched=searched, candidates=candidates, pending=pools[0].pending)
+        return pools
+
+    def hydrate(self, handles: Sequence[int]) -> list[Record]:
+        """In order, those that can be read."""
+        self.read_ahead(handles)
+        return [self._known[one] for one in handles if one in self._known]
+
+    def read_ahead(self, handles: Collection[int]) -> None:
+        """Those that will be asked for, in one trip."""
+        new = [one for one in dict.fromkeys(handles) if one not in self._known and one not in self._missing]
+        if new:
+            with span("recall.hydrate", records=len(new)):
+                self._known |= {record.seq: record for record in self._index.hydrate(self.view, new)}
+            self._missing |= {*new} - self._known.keys()
+
+    def damaged(self) -> int:
+        """How many of those cannot be read; the others were forgotten meanwhile."""
+        return self._index.damaged(self.view, self._missing) if self._missing else 0
