@@ -8,10 +8,10 @@ from typing import Any
 
 from agent_memory.engines.sqlite.connection import Connections
 from agent_memory.engines.sqlite.statements import SQL, cell
+from agent_memory.ledger.quantise import quantised, unit
 from agent_memory.ledger.seals import sealed
 from agent_memory.models.errors import InvalidInput
 from agent_memory.models.kinds.kind import canonical_json
-from agent_memory.ports.quantise import quantised, unit
 from agent_memory.ports.vectors import Match
 
 

@@ -6,10 +6,10 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from agent_memory.ledger.quantise import quantised, unit
 from agent_memory.models.errors import InvalidInput
 from agent_memory.models.kinds.kind import canonical_json
 from agent_memory.ports.changes import Terms
-from agent_memory.ports.quantise import quantised, unit
 from agent_memory.ports.receipts import JUST_NOW, RETENTION, Accesses, Kept, ReceiptLine
 from agent_memory.ports.records import View
 from agent_memory.ports.vectors import Match
