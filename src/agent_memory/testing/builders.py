@@ -82,7 +82,7 @@ def text_vector(text: str, part: int = 0, space: Space = SPACE) -> Vector:
 
     digest = hashlib.blake2b(text.encode(), digest_size=space.dimension).digest()
     counts = [127 if digest[0] % 2 else -127, *(number % 17 - 8 for number in digest[1:])]
-    return Vector.of(part, 0, len(text), np.array(counts, np.float32) / 128)
+    return Vector.of(part, 0, len(text), np.array(counts, np.float32) / np.float32(128))
 
 
 def put(text: str, *, id: str, kind: str = "note", payload: Mapping[str, Any] | None = None, **state: Any) -> Put:
