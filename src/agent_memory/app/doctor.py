@@ -16,15 +16,17 @@ from pathlib import Path
 
 from agent_memory.app import config, registry, telemetry, trust
 from agent_memory.app.check import Check, State
-from agent_memory.app.contents import check_erasures, contents
+from agent_memory.app.contents import check_debts, check_erasures, contents
 from agent_memory.app.memory import AgentMemory
 from agent_memory.app.mounts import MOUNTS, file_system, nearest, on_network
 from agent_memory.app.remote import is_remote
 from agent_memory.app.variables import Heard
 from agent_memory.engines.sqlite.connection import OLDEST_SQLITE
 from agent_memory.models.errors import AgentMemoryError
+from agent_memory.models.moment import to_micros
 from agent_memory.models.record import SHARED, Scope
 from agent_memory.models.size import counted, sized
+from agent_memory.ports.debts import Owed
 from agent_memory.ports.embedder import Embedder, Space
 
 OLDEST_PYTHON = (3, 11)
@@ -163,6 +165,9 @@ def check_server(settings: config.Settings, agent: str = SHARED) -> Iterator[Che
     )
     owed = stats.get("scrub_owed_since")
     yield check_erasures(owed and datetime.fromisoformat(owed))
+    for one in stats.get("debts") or ():
+        since = one["since"] and to_micros(datetime.fromisoformat(one["since"]))
+        yield from check_debts([Owed(one["place"], one["records"], since, one["error"])])
 
 
 def check_telemetry(settings: config.Settings | None = None) -> Check:

@@ -12,7 +12,7 @@ from agent_memory.app import worker
 from agent_memory.app.operations import Namespace, Permission, operation
 from agent_memory.core.write.normalise import deriver
 from agent_memory.core.write.sample import sample
-from agent_memory.models.errors import InvalidInput
+from agent_memory.models.errors import InvalidInput, NotFound
 from agent_memory.models.model import Model
 from agent_memory.models.moment import from_micros
 from agent_memory.ports.changes import Mark
@@ -99,6 +99,16 @@ class Upkeep(Namespace):
     def run_jobs(self) -> dict[str, dict[str, int]]:
         """Run every background job once, now, and say what each did. `serve` runs them by itself."""
         return worker.run_all(self._client.runtime, self._client.now())
+
+    @operation("upkeep.detach", "POST /places/detach", permission=Permission.OPERATOR)
+    def detach(self, place: str) -> int:
+        """Give up a place outside that holds nothing any more, or will not come back: from now on erasures do not
+        concern it. Says how many records it still had to forget; `stats` names the places that owe something."""
+        debts = self._client.runtime.store.debts
+        left = debts.detach(place) if debts else None
+        if left is None:
+            raise NotFound(f"place: {place!r} is not attached", hint="`stats` names those that owe", field="place")
+        return left
 
     @operation(
         "upkeep.rebuild", "POST /rebuild", permission=Permission.OPERATOR, command="rebuild", toolset="upkeep/rebuild"
