@@ -187,6 +187,7 @@ def test_nobody_replaces_ours(home: Path, tmp_path: Path) -> None:
     environment = installed(tmp_path, "sqlite = wrong:Half", "")
     environment["AGENT_MEMORY_WORKING"] = str(tmp_path / "desk.db")
     assert cli(environment, "add", "x").returncode == 0
+    assert "entry point 'sqlite' in agent_memory.working of wrong is not used" in cli(environment, "doctor").stdout
 
 
 @pytest.mark.parametrize(

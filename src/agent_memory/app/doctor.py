@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
-from agent_memory.app import config, registry, telemetry, trust
+from agent_memory.app import config, plugins, registry, telemetry, trust
 from agent_memory.app.check import Check, State
 from agent_memory.app.contents import check_debts, check_erasures, contents
 from agent_memory.app.memory import AgentMemory
@@ -44,7 +44,7 @@ def examine(
     """Every check that makes sense here, in the order in which to repair things. What is None comes from the
     settings."""
     heard = config.heard(store=store, user=user, tenant=tenant)
-    checks = [check_python(), check_sqlite(), check_git(), *check_variables(heard), *check_pages()]
+    checks = [check_python(), check_sqlite(), check_git(), *check_variables(heard), *check_plugins(), *check_pages()]
     try:
         settings = config.settled(heard)
     except AgentMemoryError as error:
@@ -117,6 +117,16 @@ def check_pages() -> Iterator[Check]:
         yield Check("pages", State.OK, f"{here.name} is trusted: its pages are rules")
     elif here is not None:
         yield Check("pages", State.WARN, f"{here.name} is not trusted: its pages are only quoted", trust.HOW)
+
+
+def check_plugins() -> Iterator[Check]:
+    """What other packages bring, and what of it is not used: nobody replaces ours."""
+    for group, ours in plugins.OURS.items():
+        for one in plugins.installed(group):
+            if one.entry.name in ours:
+                yield Check("plug-in", State.WARN, f"{one} is not used: that name is ours", "give it another name")
+            else:
+                yield Check("plug-in", State.OK, str(one))
 
 
 def check_embedder(embedder: Embedder) -> Check:
