@@ -32,6 +32,7 @@ from agent_memory.ledger.journal import (
     chained,
 )
 from agent_memory.ledger.plan import plan
+from agent_memory.ledger.quantise import quantised, unit
 from agent_memory.ledger.request import Request, wanted
 from agent_memory.ledger.rows import Lack
 from agent_memory.ledger.seals import key_seal
@@ -41,9 +42,9 @@ from agent_memory.models.kinds.kind import Kind, canonical_json
 from agent_memory.models.record import Record, Scope
 from agent_memory.ports.access import KeyRow, Refusal
 from agent_memory.ports.changes import Applied, Author, Change, Expect, Mark, Once, Verified
+from agent_memory.ports.debts import Debt, Owed
 from agent_memory.ports.embedder import Space
 from agent_memory.ports.index import Embedded, Sampled, Snapshot, Unembedded
-from agent_memory.ports.quantise import quantised, unit
 from agent_memory.ports.receipts import JUST_NOW, RETENTION, Accesses, Kept, ReceiptLine
 from agent_memory.ports.records import Checker, Deriver, View
 from agent_memory.ports.store import Store
@@ -92,6 +93,7 @@ def open_toy(fails: Fails = lambda step: None) -> Store:
         vectors=ToyVectors(base),
         access=ToyAccess(base),
         close=lambda: None,
+        debts=ToyDebts(base),
     )
 
 
@@ -363,6 +365,10 @@ class ToyWorking(Port):
             tables.values = {place: one for place, one in tables.values.items() if place[0] != desk}
             tables.lists = {place: one for place, one in tables.lists.items() if place[0] != desk}
 
+    def forget(self, scope: Scope, ids: Sequence[str]) -> None:
+        with self.base.writing() as tables:
+            tables.clear_desks(scope, ids)
+
 
 class ToyAccess(Port):
     def add(self, key: KeyRow, *, instead: str | None = None) -> bool:
@@ -428,9 +434,51 @@ class ToyVectors(Port):
         with self.base.writing() as tables:
             return sum(tables.namespaces.pop((namespace, id), None) is not None for id in ids)
 
+    def forget(self, scope: Scope, ids: Sequence[str]) -> None:
+        with self.base.writing() as tables:
+            tables.clear_namespaces(scope, ids)
+
     def _checked(self, namespace: str, vector: Sequence[float]) -> np.ndarray[Any, Any]:
         made = unit(vector)
         for (place, _), (stored, _) in self.tables.namespaces.items():
             if place == namespace and len(stored) != len(made):
                 raise InvalidInput(f"vector: namespace {namespace!r} holds {len(stored)} numbers", field="vector")
         return made
+
+
+class ToyDebts(Port):
+    def attach(self, place: str) -> None:
+        with self.base.writing() as tables:
+            tables.places.setdefault(place, None)
+
+    def detach(self, place: str) -> int | None:
+        with self.base.writing() as tables:
+            left = [one for one in tables.debts if one[0] == place]
+            tables.debts = {one: row for one, row in tables.debts.items() if one[0] != place}
+            known = place in tables.places
+            tables.places.pop(place, None)
+            return len(left) if known else None
+
+    def standing(self) -> list[Owed]:
+        found = []
+        for name, error in sorted(self.tables.places.items()):
+            since = [at for (place, *_), (_, at) in self.tables.debts.items() if place == name]
+            found.append(Owed(name, len(since), min(since, default=None), error))
+        return found
+
+    def owed(self, place: str, limit: int) -> list[Debt]:
+        rows = sorted((at, seq, id, scope) for (one, scope, id), (seq, at) in self.tables.debts.items() if one == place)
+        return [Debt(place, scope, id, seq) for _, seq, id, scope in rows[:limit]]
+
+    def paid(self, debts: Sequence[Debt]) -> None:
+        with self.base.writing() as tables:
+            for one in debts:
+                seq, _ = tables.debts.get((one.place, one.scope, one.id), (0, 0))
+                if 0 < seq <= one.seq:
+                    del tables.debts[one.place, one.scope, one.id]
+                tables.places[one.place] = None
+
+    def failed(self, place: str, error: str) -> None:
+        with self.base.writing() as tables:
+            if place in tables.places:
+                tables.places[place] = error

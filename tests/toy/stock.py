@@ -8,7 +8,8 @@ from typing import Any
 
 from tests.toy.tables import Tables
 
-from agent_memory.ledger.rows import Ended, VersionRow
+from agent_memory.ledger.quantise import quantised
+from agent_memory.ledger.rows import Ended, VectorRow, VersionRow
 from agent_memory.ledger.shelves.stock import Links, News, Row, Vectors, Versions, heard
 from agent_memory.models.record import Scope
 from agent_memory.ports.embedder import Space
@@ -55,7 +56,7 @@ class TableStock:
         return News(
             Versions(*zip(*map(self._cells, new), strict=True)) if new else Versions(),
             [(one.content, one.terms.length, one.terms.hashes + one.terms.counts) for one in contents],
-            [Vectors([one.line], [one.content], [one.vector.scale], [one.vector.data]) for one in vectors],
+            [_vectors(one) for one in vectors],
             [
                 Ended(row.version, row.ended)
                 for row in self.tables.versions.values()
@@ -97,3 +98,8 @@ class TableStock:
         cells += [state.valid_from, *ends, row.kind, str(state.status), state.conversation_id, state.repository]
         named = zip(Versions._fields, [*cells, state.key], strict=True)
         return [self.wrong.get((row.version, name), cell) for name, cell in named]
+
+
+def _vectors(row: VectorRow) -> Vectors:
+    scale, data = quantised(row.vector.numbers)
+    return Vectors([row.line], [row.content], [scale], [data])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from copy import copy
 from dataclasses import dataclass, field, fields
 from typing import Any
@@ -34,6 +34,7 @@ from agent_memory.ports.access import KeyRow, Refusal
 from agent_memory.ports.changes import DERIVED_FROM
 from agent_memory.ports.embedder import Space
 from agent_memory.ports.receipts import ReceiptLine
+from agent_memory.ports.vectors import sees
 from agent_memory.ports.working import Desk
 
 
@@ -57,6 +58,8 @@ class Tables:
     keys: dict[str, KeyRow] = field(default_factory=dict)
     refusals: list[Refusal] = field(default_factory=list)
     namespaces: dict[tuple[str, str], tuple[Any, str]] = field(default_factory=dict)
+    places: dict[str, str | None] = field(default_factory=dict)  # outside, and what went wrong there
+    debts: dict[tuple[str, Scope, str], tuple[int, int]] = field(default_factory=dict)  # the line, and since when
 
     def copied(self) -> Tables:
         """For a transaction: rows are never changed, only replaced."""
@@ -168,14 +171,25 @@ class Tables:
         told = self.receipts.items()
         self.receipts = {one: row for one, row in told if one not in asking and record not in row[1]}
 
-        def is_it(desk: Desk, text: str) -> bool:
-            said = json.loads(text)
-            return scope in desk.scope.readable() and isinstance(said, dict) and said.get("id") == id
-
-        self.values = {place: one for place, one in self.values.items() if not is_it(place[0], one[0])}
-        self.lists = {
-            place: tuple(one for one in items if not is_it(place[0], one[0])) for place, items in self.lists.items()
-        }
+        self.clear_desks(scope, {id})
+        self.clear_namespaces(scope, {id})
+        for name in self.places:
+            _, since = self.debts.get((name, scope, id), (0, self.at(gone.line)))
+            self.debts[name, scope, id] = (gone.line, since)
         for place, row in self.answers.items():
             if scope in row.scope.readable() and row.answer.text and repeats.wrote(row.answer.text, {id}):
                 self.answers[place] = row._replace(answer=repeats.FORGOTTEN)
+
+    def clear_desks(self, scope: Scope, ids: Collection[str]) -> None:
+        def is_one(desk: Desk, text: str) -> bool:
+            said = json.loads(text)
+            return scope in desk.scope.readable() and isinstance(said, dict) and said.get("id") in ids
+
+        self.values = {place: one for place, one in self.values.items() if not is_one(place[0], one[0])}
+        self.lists = {
+            place: tuple(one for one in items if not is_one(place[0], one[0])) for place, items in self.lists.items()
+        }
+
+    def clear_namespaces(self, scope: Scope, ids: Collection[str]) -> None:
+        rows = self.namespaces.items()
+        self.namespaces = {place: row for place, row in rows if not (place[1] in ids and sees(place[0], scope))}

@@ -14,7 +14,7 @@ from agent_memory.app.config import Settings
 from agent_memory.app.operations import TABLE, Namespace, Operation, Permission
 from agent_memory.app.wiring import Runtime
 from agent_memory.app.workplace import Workplace
-from agent_memory.core.working.desk import WorkingSet
+from agent_memory.core.working.desk import WorkingSet, beside
 from agent_memory.core.write.commit import heads
 from agent_memory.models.errors import InvalidInput, StoreError
 from agent_memory.models.model import clean_name
@@ -86,7 +86,8 @@ class Client:
         """Let go of what is behind this client, once it has left; `clear` its desk before."""
         try:
             if clear and not self.runtime.store.read_only:
-                self.working.clear()
+                with beside():
+                    self.working.clear()
         finally:
             wiring.release(self.runtime)
 

@@ -35,6 +35,10 @@ class Settings(Model):
     store: str | None = Field(
         default=None, description="path of the store, or URL of it or of a server; default: a SQLite file in `home`"
     )
+    working: str | None = Field(default=None, description="URL of the working sets, where they are not in the store")
+    vectors: str | None = Field(
+        default=None, description="URL of vectors in namespaces, where they are not in the store"
+    )
     api_key: SecretStr | None = Field(default=None, description="key of this client at a server (a store at http://…)")
     ca_file: Path | None = Field(
         default=None, description="PEM file of who vouches for a server at https://…; default: the usual authorities"
@@ -44,8 +48,8 @@ class Settings(Model):
     )
     tenant: str = Field(default="default", description="tenant of clients that name none")
     user: str = Field(default="default", description="user of the command line")
-    embedding_provider: Literal["local", "openai", "ollama"] = Field(
-        default="local", description="where vectors are made"
+    embedding_provider: str = Field(
+        default="local", description="where vectors are made: `local`, `openai`, `ollama`, or the name of a plug-in"
     )
     local_embedding_model: str = Field(default="all-MiniLM-L6-v2", description="model of the local provider")
     embedding_model: str | None = Field(default=None, description="model of the openai or ollama provider")
@@ -56,7 +60,7 @@ class Settings(Model):
     )
     openai_api_key: SecretStr | None = Field(default=None, description="key of the openai provider")
     openai_base_url: str | None = Field(default=None, description="endpoint of the openai provider")
-    rerank_url: str | None = Field(default=None, description="what comes before `/rerank` at a reranker; none: no one")
+    rerank_url: str | None = Field(default=None, description="URL of a reranker, without the `/rerank` of an HTTP one")
     rerank_model: str | None = Field(default=None, description="its model, where it has several")
     rerank_api_key: SecretStr | None = Field(default=None, description="its key, where it wants one")
     reranking_enabled: bool = Field(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -11,8 +11,10 @@ from urllib.parse import quote
 
 from agent_memory.app.check import Check, State
 from agent_memory.engines.sqlite import schema, scrub
+from agent_memory.engines.sqlite.statements import SQL
 from agent_memory.models.moment import from_micros, to_micros
 from agent_memory.models.size import counted, sized
+from agent_memory.ports.debts import Owed
 from agent_memory.ports.embedder import Space
 
 CLOCK_SLACK = timedelta(minutes=1)
@@ -31,6 +33,7 @@ def contents(path: Path, space: Space | None) -> Iterator[Check]:
                 yield check_log(path)
                 yield check_clock(connection)
                 yield check_erasures(_owed_since(connection))
+                yield from check_debts(_standing(connection))
             if version.state is State.OK:
                 yield from _vectors(connection, space)
     except (sqlite3.Error, OSError) as error:
@@ -112,6 +115,26 @@ def check_erasures(since: datetime | None) -> Check:
         f"what was forgotten on {since:%Y-%m-%d %H:%M} UTC or later may still be in the file or its log",
         "stop the long-running reader; then a server, the next write or `agent-memory upkeep run-jobs` overwrites it",
     )
+
+
+def check_debts(standing: Iterable[Owed]) -> Iterator[Check]:
+    """Whether places outside still hold something that was forgotten."""
+    for one in standing:
+        if one.records:
+            since = "" if one.since is None else f" since {from_micros(min(one.since, LAST_MOMENT)):%Y-%m-%d %H:%M} UTC"
+            yield Check(
+                "debt",
+                State.WARN,
+                f"{one.place} has to forget {counted(one.records, 'record')}{since}; {one.error or 'not asked yet'}",
+                "see that it is in reach; then a server, the next forget or `agent-memory upkeep run-jobs` tells it; "
+                f"if it is gone for good: `agent-memory upkeep detach '{one.place}'`",
+            )
+
+
+def _standing(connection: sqlite3.Connection) -> list[Owed]:
+    if not connection.execute("select 1 from sqlite_schema where name = 'debts'").fetchone():
+        return []  # of a version without
+    return [Owed(*row) for row in connection.execute(SQL["debts_standing"])]
 
 
 def _vectors(connection: sqlite3.Connection, space: Space | None) -> Iterator[Check]:

@@ -14,17 +14,19 @@ from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
-from agent_memory.app import config, registry, telemetry, trust
+from agent_memory.app import config, plugins, registry, telemetry, trust
 from agent_memory.app.check import Check, State
-from agent_memory.app.contents import check_erasures, contents
+from agent_memory.app.contents import check_debts, check_erasures, contents
 from agent_memory.app.memory import AgentMemory
 from agent_memory.app.mounts import MOUNTS, file_system, nearest, on_network
 from agent_memory.app.remote import is_remote
 from agent_memory.app.variables import Heard
 from agent_memory.engines.sqlite.connection import OLDEST_SQLITE
 from agent_memory.models.errors import AgentMemoryError
+from agent_memory.models.moment import to_micros
 from agent_memory.models.record import SHARED, Scope
 from agent_memory.models.size import counted, sized
+from agent_memory.ports.debts import Owed
 from agent_memory.ports.embedder import Embedder, Space
 
 OLDEST_PYTHON = (3, 11)
@@ -42,7 +44,7 @@ def examine(
     """Every check that makes sense here, in the order in which to repair things. What is None comes from the
     settings."""
     heard = config.heard(store=store, user=user, tenant=tenant)
-    checks = [check_python(), check_sqlite(), check_git(), *check_variables(heard), *check_pages()]
+    checks = [check_python(), check_sqlite(), check_git(), *check_variables(heard), *check_plugins(), *check_pages()]
     try:
         settings = config.settled(heard)
     except AgentMemoryError as error:
@@ -117,6 +119,16 @@ def check_pages() -> Iterator[Check]:
         yield Check("pages", State.WARN, f"{here.name} is not trusted: its pages are only quoted", trust.HOW)
 
 
+def check_plugins() -> Iterator[Check]:
+    """What other packages bring, and what of it is not used: nobody replaces ours."""
+    for group, ours in plugins.OURS.items():
+        for one in plugins.installed(group):
+            if one.entry.name in ours:
+                yield Check("plug-in", State.WARN, f"{one} is not used: that name is ours", "give it another name")
+            else:
+                yield Check("plug-in", State.OK, str(one))
+
+
 def check_embedder(embedder: Embedder) -> Check:
     """Load it, and time one text."""
     name = embedder.space.fingerprint
@@ -163,6 +175,9 @@ def check_server(settings: config.Settings, agent: str = SHARED) -> Iterator[Che
     )
     owed = stats.get("scrub_owed_since")
     yield check_erasures(owed and datetime.fromisoformat(owed))
+    for one in stats.get("debts") or ():
+        since = one["since"] and to_micros(datetime.fromisoformat(one["since"]))
+        yield from check_debts([Owed(one["place"], one["records"], since, one["error"])])
 
 
 def check_telemetry(settings: config.Settings | None = None) -> Check:

@@ -1,4 +1,4 @@
-"""What can be plugged in: kinds by entry point, stores by URL scheme, embedders by name, a reranker by address. P20."""
+"""What can be plugged in, ours and other packages': kinds, stores by URL scheme, embedders by name, rerankers. P20."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import os
 import re
 from collections.abc import Mapping
 from functools import cache
-from importlib.metadata import entry_points
 from pathlib import Path
 
+from agent_memory.app import plugins
 from agent_memory.app.config import Settings
 from agent_memory.core.context.tokens import Counter, estimate
 from agent_memory.models.errors import InvalidInput, PartMissing, StoreError
@@ -18,8 +18,6 @@ from agent_memory.ports.embedder import Embedder
 from agent_memory.ports.reranker import Reranker
 from agent_memory.ports.store import Store
 
-KINDS = "agent_memory.kinds"
-STORES = "agent_memory.stores"
 _EMBEDDER = (
     "embedding_provider",
     "local_embedding_model",
@@ -37,25 +35,26 @@ _RERANKER = ("rerank_url", "rerank_model", "rerank_api_key")
 def installed_kinds() -> Mapping[str, Kind]:
     """Built-in kinds and those of other packages. A plug-in may add, never replace."""
     kinds = {kind.name: kind for kind in BUILT_IN}
-    for entry in entry_points(group=KINDS):
-        kind = entry.load()
+    for one in plugins.installed(plugins.KINDS):
+        kind = one.load()
         if not isinstance(kind, Kind):
-            raise InvalidInput(f"entry point {entry.name!r} in {KINDS} is not a Kind", hint="point it at a Kind value")
+            raise InvalidInput(f"{one} is not a Kind", hint="point it at a Kind value")
         if kind.name in kinds:
-            raise InvalidInput(f"two kinds are called {kind.name!r}", hint=f"rename the one of {entry.value}")
+            raise InvalidInput(f"two kinds are called {kind.name!r}", hint=f"rename that of the {one}")
         kinds[kind.name] = kind
     return kinds
 
 
-def locate(store: str) -> str:
-    """The URL of a store: what has no scheme is the path of a SQLite file. A path is made absolute, here and now."""
+def locate(store: str, field: str = "store") -> str:
+    """The URL of a store, or of a part of one: what has no scheme is the path of a SQLite file. A path is made
+    absolute, here and now."""
     scheme, separator, _ = store.partition("://")
     if re.fullmatch(r"(?:[\w-]+(?:\.[\w-]+)*|\[[\da-fA-F:]+\]):\d{1,5}/?", store):
-        raise _unusable(store, "is neither a URL nor a path", hint=f"is it a server? http://{store}")
+        raise _unusable(store, "is neither a URL nor a path", f"is it a server? http://{store}", field)
     if not separator or scheme == "sqlite":
         return f"sqlite:///{sqlite_path(store)}"
     if not re.fullmatch(r"[a-z][a-z0-9+.-]*", scheme):
-        raise _unusable(store, "is neither a URL nor a path")
+        raise _unusable(store, "is neither a URL nor a path", field=field)
     return store
 
 
@@ -74,8 +73,9 @@ def check_there(url: str) -> None:
         )
 
 
-def open_store(url: str) -> Store:
-    """`sqlite:///path`, `memory://` (gone with the process), or a scheme that another package registers."""
+def open_store(url: str, field: str = "store") -> Store:
+    """`sqlite:///path`, `memory://` (gone with the process), or a scheme that another package registers. `field` is the
+    setting that asks for it."""
     scheme, _, _ = url.partition("://")
     if scheme == "sqlite":
         from agent_memory.engines.sqlite import open_store as open_sqlite
@@ -85,18 +85,21 @@ def open_store(url: str) -> Store:
         from agent_memory.testing.memory import open_store as open_memory
 
         return open_memory()
-    for entry in entry_points(group=STORES, name=scheme):
-        opened: Store = entry.load()(url)
+    if (found := plugins.find(plugins.STORES, scheme)) is not None:
+        opened: Store = found.make(url, shape=Store)
         return opened
     if scheme in ("http", "https", "unix"):
         instead = f"connect an agent to {url.rstrip('/')}/mcp instead; " if scheme != "unix" else ""
         raise InvalidInput(
-            f"store: {url} is a server, and this needs a store on this machine",
+            f"{field}: {url} is a server, and this needs a store on this machine",
             hint=f"{instead}a store here is the path of a file",
-            field="store",
+            field=field,
         )
+    groups = plugins.STORES if field == "store" else f"agent_memory.{field} or {plugins.STORES}"
     raise PartMissing(
-        f"store: no engine for {scheme}://", hint="use the path of a file, or install the engine's package"
+        f"{field}: no engine for {scheme}://: no installed package has an entry point {scheme!r} in {groups}",
+        hint="use the path of a file, or install the engine's package",
+        field=field,
     )
 
 
@@ -116,6 +119,17 @@ def open_embedder(settings: Settings) -> Embedder:
         "dimensions": settings.embedding_dimensions,
         "base_url": settings.embedding_url,
     }
+    if (found := plugins.find(plugins.EMBEDDERS, settings.embedding_provider)) is not None:
+        known = {"model": settings.embedding_model, "dimensions": settings.embedding_dimensions}
+        made: Embedder = found.make(**known, url=settings.embedding_url, shape=Embedder)
+        return made
+    if settings.embedding_provider not in plugins.OURS[plugins.EMBEDDERS]:
+        raise PartMissing(
+            f"embedding_provider: there is no {settings.embedding_provider!r}: no installed package has an entry point "
+            f"of that name in {plugins.EMBEDDERS}",
+            hint="use local, openai or ollama, or install the provider's package",
+            field="embedding_provider",
+        )
     if settings.embedding_provider == "ollama":
         from agent_memory.engines.ollama.embedder import OllamaEmbedder
 
@@ -146,9 +160,12 @@ def open_reranker(settings: Settings) -> Reranker | None:
     """The reranker that the settings name, if they name one; nothing is asked before it is used."""
     if settings.rerank_url is None:
         return None
+    key = settings.rerank_api_key.get_secret_value() if settings.rerank_api_key else None
+    if (found := plugins.find(plugins.RERANKERS, settings.rerank_url.partition("://")[0])) is not None:
+        made: Reranker = found.make(settings.rerank_url, model=settings.rerank_model, api_key=key, shape=Reranker)
+        return made
     from agent_memory.engines.http.reranker import HttpReranker
 
-    key = settings.rerank_api_key.get_secret_value() if settings.rerank_api_key else None
     return HttpReranker(settings.rerank_url, model=settings.rerank_model, api_key=key)
 
 
@@ -179,5 +196,5 @@ def sqlite_path(store: str) -> Path:
         raise _unusable(store, f"does not name a file: {error}") from error
 
 
-def _unusable(store: str, why: str, hint: str = "for example /path/to/memory.db") -> InvalidInput:
-    return InvalidInput(f"store: {store!r} {why}", hint=hint, field="store")
+def _unusable(store: str, why: str, hint: str = "for example /path/to/memory.db", field: str = "store") -> InvalidInput:
+    return InvalidInput(f"{field}: {store!r} {why}", hint=hint, field=field)

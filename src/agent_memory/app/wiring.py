@@ -10,12 +10,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from agent_memory.app import registry, telemetry
+from agent_memory.app.compose import compose, part_settings
 from agent_memory.app.config import Settings
 from agent_memory.core.govern.book import Book
 from agent_memory.core.govern.gate import Gate, Open
 from agent_memory.core.recall.entities import calling
 from agent_memory.core.recall.gather import Recalling
 from agent_memory.core.write.commit import Writing
+from agent_memory.core.write.debts import Debts
 from agent_memory.core.write.embed import Embedding
 from agent_memory.models.kinds.kind import Kind
 from agent_memory.ports.access import Refusal
@@ -91,8 +93,12 @@ class Runtime:
         self.calling = calling(self.kinds)
 
     @property
+    def debts(self) -> Debts:
+        return Debts(self.store.debts, self.store.outside)
+
+    @property
     def writing(self) -> Writing:
-        return Writing(self.store.records, self.embedding, self.kinds, self.gate, self.receipts)
+        return Writing(self.store.records, self.embedding, self.kinds, self.gate, self.receipts, self.debts)
 
     @property
     def recalling(self) -> Recalling:
@@ -118,8 +124,8 @@ _watching = False
 def borrow(
     settings: Settings, embedder: Embedder | None = None, reranker: Reranker | None = None, *, create: bool = True
 ) -> Runtime:
-    """The runtime for these settings: one per store, embedder and reranker, so that clients share caches and
-    connections. What a client brings along serves only those that bring the same. Without `create`, a store that is
+    """The runtime for these settings: one per store and its parts, embedder and reranker, so that clients share caches
+    and connections. What a client brings along serves only those that bring the same. Without `create`, a store that is
     not there yet is an error."""
     url = registry.locate(settings.store_url)
     if not create:
@@ -145,6 +151,7 @@ def _serves(runtime: Runtime, settings: Settings, embedder: Embedder | None, rer
     had = runtime.settings
     return (
         embeds is embedder
+        and part_settings(had) == part_settings(settings)
         and reranks is reranker
         and (embedder is not None or registry.embedder_settings(had) == registry.embedder_settings(settings))
         and (reranker is not None or registry.reranker_settings(had) == registry.reranker_settings(settings))
@@ -169,7 +176,7 @@ def release(runtime: Runtime) -> None:
 def build(settings: Settings, embedder: Embedder, reranker: Reranker | None = None) -> Runtime:
     kinds = registry.installed_kinds()
     url = registry.locate(settings.store_url)
-    store = registry.open_store(url)
+    store = compose(settings)
     try:
         if not store.read_only:
             store.records.prepare(kinds.values())

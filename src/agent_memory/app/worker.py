@@ -54,8 +54,10 @@ def retention(runtime: Runtime, now: int, seconds: float | None) -> Did:
 
 
 def scrub(runtime: Runtime, now: int, seconds: float | None) -> Did:
-    """Take from the disk what was forgotten while somebody read, also where nobody writes any more."""
-    return {"owed": int(not runtime.store.scrub(seconds is None))}
+    """Take from the disk what was forgotten while somebody read, and from places outside what was forgotten while they
+    were away, also where nobody writes any more."""
+    scrubbed = runtime.store.scrub(seconds is None)
+    return {"owed": int(not (runtime.debts.pay() and scrubbed))}
 
 
 JOBS = (

@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from agent_memory.models.record import Scope, Status
 from agent_memory.ports.embedder import Space
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,14 +27,23 @@ class Terms:
 
 @dataclass(frozen=True, slots=True)
 class Vector:
-    """An int8 vector of `text[start:end]`, or one that a caller brought (`start` and `end` are 0); the true value of a
-    number is `scale` times it."""
+    """A vector of `text[start:end]`, or one that a caller brought (`start` and `end` are 0). `data` is float32, four
+    bytes a number, little endian; what an engine makes of it is the engine's affair."""
 
     part: int
     start: int
     end: int
-    scale: float
     data: bytes
+
+    @classmethod
+    def of(cls, part: int, start: int, end: int, numbers: NDArray[np.float32]) -> Vector:
+        return cls(part, start, end, numbers.astype("<f4", copy=False).tobytes())
+
+    @property
+    def numbers(self) -> NDArray[np.float32]:
+        import numpy as np
+
+        return np.frombuffer(self.data, "<f4")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,12 @@
-"""All that one engine offers for storage, under one roof."""
+"""All that is needed for storage, under one roof: what one engine offers, or put together from several."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from agent_memory.ports.access import AccessStore
+from agent_memory.ports.debts import DebtStore, Forget
 from agent_memory.ports.index import Index
 from agent_memory.ports.receipts import ReceiptStore
 from agent_memory.ports.records import RecordStore
@@ -32,6 +33,9 @@ class Store:
 
     `scrub` takes from the disk what was erased and could not leave it at once; False while something of it is left. Who
     is not patient tries once, and waits for nobody.
+
+    `working` and `vectors` may be somebody else's: then `outside` says, by place, how each forgets, and `debts` keeps
+    what they still have to. An engine without `debts` has to have both itself.
     """
 
     url: str
@@ -46,3 +50,5 @@ class Store:
     before_fork: Callable[[], None] = _nothing_before
     after_fork: Callable[[bool], None] = _nothing_after
     scrub: Callable[[bool], bool] = _nothing_owed
+    debts: DebtStore | None = None
+    outside: Mapping[str, Forget] = field(default_factory=dict)

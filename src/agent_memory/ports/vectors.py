@@ -6,6 +6,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from agent_memory.models.record import SHARED, Scope
+
+_PARTED = "\x1f"  # no name can hold it
+
+
+def inside(scope: Scope, namespace: str) -> str:
+    """What a namespace of a scope is called in the store: whose it is stands before its name."""
+    return _PARTED.join((scope.tenant, scope.user, scope.agent, namespace))
+
+
+def sees(namespace: str, scope: Scope) -> bool:
+    """Whether whoever has this namespace, as `inside` calls it, sees what is in `scope`."""
+    match namespace.split(_PARTED):
+        case tenant, user, agent, _:
+            return tenant == scope.tenant and scope.user in (user, SHARED) and scope.agent in (agent, SHARED)
+    return False
+
 
 @dataclass(frozen=True)
 class Match:
@@ -29,4 +46,9 @@ class VectorStore(Protocol):
 
     def delete(self, namespace: str, ids: Sequence[str]) -> int:
         """How many there were."""
+        ...
+
+    def forget(self, scope: Scope, ids: Sequence[str]) -> None:
+        """Erase for good what has one of these ids in any namespace that `sees` the scope. Asked of vectors that are
+        not on the records' engine, again and again until it does not raise."""
         ...

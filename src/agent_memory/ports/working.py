@@ -1,5 +1,5 @@
 """The working set: small values with a time to live, per scope and conversation. Fast rather than for ever:
-it survives a killed process, not a power cut."""
+it survives a killed process, not a power cut. One that is out of reach raises `PartMissing`."""
 
 from __future__ import annotations
 
@@ -39,3 +39,9 @@ class WorkingStore(Protocol):
         ...
 
     def clear(self, desk: Desk) -> None: ...
+
+    def forget(self, scope: Scope, ids: Sequence[str]) -> None:
+        """Erase for good, from every desk whose reader sees `scope` (`scope in desk.scope.readable()`), the values and
+        list items that are objects with one of these as their `id`. Asked of a working set that is not on the records'
+        engine, again and again until it does not raise."""
+        ...

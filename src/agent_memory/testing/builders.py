@@ -65,23 +65,24 @@ def terms(text: str) -> Terms:
 
 def direction(*numbers: float) -> NDArray[np.float32]:
     """A query: these numbers at length one."""
-    from agent_memory.ports.quantise import unit
+    from agent_memory.ledger.quantise import unit
 
     return unit(numbers)
 
 
 def vector(*numbers: float, part: int = 0) -> Vector:
     """A stored vector in the direction of these numbers."""
-    from agent_memory.ports.quantise import quantised
-
-    return Vector(part, 0, 1, *quantised(direction(*numbers)))
+    return Vector.of(part, 0, 1, direction(*numbers))
 
 
 def text_vector(text: str, part: int = 0, space: Space = SPACE) -> Vector:
-    """One that depends on the text alone. Its numbers are sixteenths, so that sums of them are exact on every
-    machine, in any order."""
+    """One that depends on the text alone. Its numbers are 128ths, the largest 127 of them, so that int8 keeps them
+    as they are, and sums of them are exact on every machine, in any order."""
+    import numpy as np
+
     digest = hashlib.blake2b(text.encode(), digest_size=space.dimension).digest()
-    return Vector(part, 0, len(text), 1 / 16, bytes((number % 17 - 8) % 256 for number in digest))
+    counts = [127 if digest[0] % 2 else -127, *(number % 17 - 8 for number in digest[1:])]
+    return Vector.of(part, 0, len(text), np.array(counts, np.float32) / np.float32(128))
 
 
 def put(text: str, *, id: str, kind: str = "note", payload: Mapping[str, Any] | None = None, **state: Any) -> Put:

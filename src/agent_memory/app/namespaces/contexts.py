@@ -16,6 +16,7 @@ from agent_memory.core.context.assemble import SHARE, Assembled, Candidate, Limi
 from agent_memory.core.context.tokens import Counter, checked
 from agent_memory.core.recall.recall import answer
 from agent_memory.core.recall.receipt import Question, with_context
+from agent_memory.core.working.desk import beside
 from agent_memory.core.write.normalise import known_kind
 from agent_memory.models.answer import Hit
 from agent_memory.models.context import TIERS, Context, Counting, Format, Tier
@@ -132,8 +133,9 @@ class Contexts(Namespace):
         about = [kind.name for kind in kinds.values() if _wanted(kind, (gather.USER,), at)]
         first = gather.preferences(self._all(about, {}, at, MOST_PREFERENCES))
         if "operational" in tiers:
-            now = gather.snapshot(self._client.working.context(), limits.max_tokens // SHARE, limits.count)
-            first += [now] if now else []
+            with beside():
+                now = gather.snapshot(self._client.working.context(), limits.max_tokens // SHARE, limits.count)
+                first += [now] if now else []
         return [*first, *found]
 
     def _all(self, kinds: list[str], fields: dict[str, Any], at: Moments, limit: int) -> list[Record]:

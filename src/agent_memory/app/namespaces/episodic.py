@@ -9,6 +9,7 @@ from agent_memory.app.operations import Namespace, Permission, operation
 from agent_memory.core.recall.bundle import turn_shown
 from agent_memory.core.recall.recall import recall
 from agent_memory.core.recall.receipt import Question
+from agent_memory.core.working.desk import beside
 from agent_memory.core.write.commit import commit
 from agent_memory.models.kinds.conversation import Turn
 from agent_memory.models.recipe import MEANING
@@ -33,7 +34,8 @@ class Episodic(Namespace):
         client = self._client
         applied = commit(client.runtime.writing, [turn.draft()], client.author(), client.now())
         stored = turn.model_copy(update={"id": applied.outcomes[0].id})
-        client.working.add_turn(stored.model_dump(mode="json", exclude={"embedding"}))
+        with beside():
+            client.working.add_turn(stored.model_dump(mode="json", exclude={"embedding"}))
         return stored
 
     @operation("episodic.vector_search", "POST /turns/near")

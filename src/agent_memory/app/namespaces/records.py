@@ -57,8 +57,8 @@ class Written(Model):
 
 
 class Forgotten(Model):
-    """`ids` went, those derived from them included. `scrubbed`: also from the log on the disk; otherwise a reader of
-    another process holds it open, the store remembers that it is owed, and each later write tries again."""
+    """`ids` went, those derived from them included. `scrubbed`: also from the log on the disk and from places outside,
+    so that nothing is owed; otherwise the store remembers it, and later writes and the jobs try again."""
 
     ids: list[str]
     seq: int

@@ -12,13 +12,14 @@ from agent_memory.app import worker
 from agent_memory.app.operations import Namespace, Permission, operation
 from agent_memory.core.write.normalise import deriver
 from agent_memory.core.write.sample import sample
-from agent_memory.models.errors import InvalidInput
+from agent_memory.models.errors import InvalidInput, NotFound
 from agent_memory.models.model import Model
 from agent_memory.models.moment import from_micros
 from agent_memory.ports.changes import Mark
+from agent_memory.ports.store import Store
 
 SCALE_BYTES = 8
-OF_THE_STORE = ("store", "bytes_on_disk", "resident_bytes")
+OF_THE_STORE = ("store", "bytes_on_disk", "resident_bytes", "debts")
 
 
 class Verification(Model):
@@ -38,11 +39,11 @@ class Upkeep(Namespace):
 
     @operation("upkeep.stats", "GET /stats", command="stats", toolset="upkeep/stats memory://stats")
     def stats(self) -> dict[str, Any]:
-        """How much there is, for this user. Where the store is, its size and that of the process are told to operators,
-        and null for others.
+        """How much there is, for this user. Where the store is, its size, that of the process and its debts are told to
+        operators, and null for others.
 
         `scrub_owed_since`: something that was forgotten then may still be on the disk; later writes and jobs
-        overwrite it.
+        overwrite it. `debts`: places outside that must still forget records, how many, since when, and the last error.
         """
         runtime = self._client.runtime
         runtime.receipts.flush()
@@ -52,6 +53,7 @@ class Upkeep(Namespace):
         found = {
             "store": runtime.store.url,
             **found,
+            "debts": _debts(runtime.store),
             "resident_bytes": resident_bytes(),
             "compression": _compression(found["vectors"], runtime.embedding.space.dimension),
         }
@@ -98,6 +100,16 @@ class Upkeep(Namespace):
         """Run every background job once, now, and say what each did. `serve` runs them by itself."""
         return worker.run_all(self._client.runtime, self._client.now())
 
+    @operation("upkeep.detach", "POST /places/detach", permission=Permission.OPERATOR)
+    def detach(self, place: str) -> int:
+        """Give up a place outside that holds nothing any more, or will not come back: from now on erasures do not
+        concern it. Says how many records it still had to forget; `stats` names the places that owe something."""
+        debts = self._client.runtime.store.debts
+        left = debts.detach(place) if debts else None
+        if left is None:
+            raise NotFound(f"place: {place!r} is not attached", hint="`stats` names those that owe", field="place")
+        return left
+
     @operation(
         "upkeep.rebuild", "POST /rebuild", permission=Permission.OPERATOR, command="rebuild", toolset="upkeep/rebuild"
     )
@@ -120,6 +132,20 @@ class Upkeep(Namespace):
             runtime.store.index.switch(space, anew=True)
             runtime.embedding.disagree()
         return {**made, "vectors": before - left, "pending_vectors": left, "space": space.fingerprint}
+
+
+def _debts(store: Store) -> list[dict[str, Any]]:
+    standing = store.debts.standing() if store.debts else []
+    return [
+        {
+            "place": one.place,
+            "records": one.records,
+            "since": None if one.since is None else from_micros(one.since).isoformat(),
+            "error": one.error,
+        }
+        for one in standing
+        if one.records
+    ]
 
 
 def _mark(text: str) -> Mark:

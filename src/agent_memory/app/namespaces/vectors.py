@@ -7,6 +7,7 @@ from typing import Any
 from agent_memory.app.operations import Namespace, Permission, operation
 from agent_memory.models.limits import Hits
 from agent_memory.models.model import Model, Name
+from agent_memory.ports.vectors import inside
 
 
 class VectorMatch(Model):
@@ -43,6 +44,4 @@ class Vectors(Namespace):
         return self._client.runtime.store.vectors.delete(self._inside(namespace), ids)
 
     def _inside(self, namespace: str) -> str:
-        """Scopes are part of the name, parted by a character that no name can hold."""
-        scope = self._client.scope
-        return "\x1f".join((scope.tenant, scope.user, scope.agent, namespace))
+        return inside(self._client.scope, namespace)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from agent_memory.models.errors import InvalidInput
+from agent_memory.models.errors import InvalidInput, PartMissing
 from agent_memory.models.kinds.kind import canonical_json
 from agent_memory.models.moment import from_micros, to_micros
+from agent_memory.ports import spans
 from agent_memory.ports.clock import Clock
 from agent_memory.ports.working import Desk, WorkingStore
 
@@ -18,6 +20,17 @@ MOST_THOUGHTS = 100
 SHOWN_TURNS = 10
 LIST_SECONDS = 3600
 SECOND = 1_000_000
+
+_log = spans.log(__name__)
+
+
+@contextmanager
+def beside() -> Iterator[None]:
+    """A working set out of reach costs what is on the desk, not the rest of what was asked."""
+    try:
+        yield
+    except PartMissing as error:
+        _log.warning("the working set is out of reach: %s", error.message)
 
 
 @dataclass(frozen=True)

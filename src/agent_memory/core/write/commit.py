@@ -18,6 +18,7 @@ from pydantic import BaseModel
 
 from agent_memory.core.govern.book import Book
 from agent_memory.core.govern.gate import Gate
+from agent_memory.core.write.debts import Debts
 from agent_memory.core.write.embed import Embedding
 from agent_memory.core.write.normalise import SALT_BYTES, normalise, unit_interval
 from agent_memory.ledger.request import check_number, own
@@ -54,6 +55,7 @@ class Writing:
     kinds: Mapping[str, Kind]
     gate: Gate
     receipts: Book[ReceiptLine]
+    debts: Debts
 
 
 @dataclass(frozen=True)
@@ -110,7 +112,8 @@ def _changes(writing: Writing, draft: Draft, now: int) -> list[Change]:
 
 
 def write(writing: Writing, changes: Sequence[Change], author: Author, now: int, how: How = How()) -> Applied:  # noqa: B008
-    """Make changes to records, all or none, as the gate lets them in. An erasure also finds the receipts that wait."""
+    """Make changes to records, all or none, as the gate lets them in. An erasure also finds the receipts that
+    wait, and places outside are told of it."""
     check_number(changes)
     decided = writing.gate.decide(changes, author)
     if len(decided) != len(changes):
@@ -120,7 +123,10 @@ def write(writing: Writing, changes: Sequence[Change], author: Author, now: int,
     if how.embed:
         decided = _embedded(writing.embedding, decided)
     with span("write.apply", changes=len(decided)):
-        return writing.records.apply(decided, author=author, now=now, expect=how.expect, once=how.once)
+        applied = writing.records.apply(decided, author=author, now=now, expect=how.expect, once=how.once)
+    if applied.erased and not writing.debts.pay():
+        return replace(applied, scrubbed=False)
+    return applied
 
 
 @dataclass(frozen=True)

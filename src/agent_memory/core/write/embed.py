@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from agent_memory.ledger.quantise import unit
 from agent_memory.models.errors import InvalidInput, PartMissing, SpaceMismatch, StoreError
 from agent_memory.ports import progress, spans
 from agent_memory.ports.abandon import abandoned
 from agent_memory.ports.changes import Vector
 from agent_memory.ports.embedder import Embedder, Space, embed_and_count
 from agent_memory.ports.index import Embedded, Index
-from agent_memory.ports.quantise import quantised, quantised_rows, unit
 from agent_memory.ports.records import View
 
 if TYPE_CHECKING:
@@ -96,12 +96,12 @@ class Embedding:
         passages = [self.embedder.passages(text) for text in texts]
         first = [(text, one) for text, found in zip(texts, passages, strict=True) for one in found[:AT_ONCE]]
         try:
-            rows = iter(quantised_rows(self.embed([text[one.start : one.end] for text, one in first])))
+            rows = iter(self.embed([text[one.start : one.end] for text, one in first]))
         except PartMissing:
             return [((), False)] * len(texts)
         return [
             (
-                tuple(Vector(part, one.start, one.end, *next(rows)) for part, one in enumerate(found[:AT_ONCE])),
+                tuple(Vector.of(part, one.start, one.end, next(rows)) for part, one in enumerate(found[:AT_ONCE])),
                 len(found) <= AT_ONCE,
             )
             for found in passages
@@ -109,7 +109,7 @@ class Embedding:
 
     def given(self, vector: Sequence[float]) -> tuple[Vector, ...]:
         """A vector that the caller brought: made of no part of the text that anybody knows."""
-        return (Vector(0, 0, 0, *quantised(self.direction(vector))),)
+        return (Vector.of(0, 0, 0, self.direction(vector)),)
 
     def direction(self, vector: Sequence[float]) -> NDArray[np.float32]:
         """Somebody else's vector, checked and at length one."""
@@ -154,7 +154,7 @@ class Embedding:
                 while part < len(passages) and not late():
                     try:
                         start, end = passages[part].start, passages[part].end
-                        made.append(Vector(part, start, end, *quantised(self.embed([one.text[start:end]])[0])))
+                        made.append(Vector.of(part, start, end, self.embed([one.text[start:end]])[0]))
                     except PartMissing:
                         deadline = 0.0
                         break

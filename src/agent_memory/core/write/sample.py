@@ -18,14 +18,14 @@ def sample(embedder: Embedder, index: Index) -> tuple[int, list[str]]:
     if getattr(embedder, "service", None) is not None or index.space() != embedder.space:
         return 0, []
     found = index.sample(embedder.space, SAMPLE)
-    sound = [one for one in found if len(one.vector.data) == embedder.space.dimension]
+    sound = [one for one in found if one.vector.numbers.size == embedder.space.dimension]
     if not sound:
         return 0, []
     try:
         again = embedder.embed_many([one.text for one in sound])
     except PartMissing:
         return 0, []
-    stored = np.stack([np.frombuffer(one.vector.data, np.int8) for one in sound]).astype(np.float32)
+    stored = np.stack([one.vector.numbers for one in sound])
     lengths = np.linalg.norm(stored, axis=1) * np.linalg.norm(again, axis=1)
     alike = np.einsum("ij,ij->i", stored, again) >= ALIKE * lengths
     strange = [one.handle for one, same in zip(sound, alike.tolist(), strict=True) if not same]

@@ -11,6 +11,7 @@ def open_store(path: Path) -> Store:
     """Create or open the file; nothing else is written beside SQLite's own log. `path` is absolute."""
     from agent_memory.engines.sqlite import scrub
     from agent_memory.engines.sqlite.access import SqliteAccess
+    from agent_memory.engines.sqlite.debts import SqliteDebts
     from agent_memory.engines.sqlite.desk import SqliteWorking
     from agent_memory.engines.sqlite.index import SqliteIndex
     from agent_memory.engines.sqlite.interning import Interning
@@ -41,4 +42,5 @@ def open_store(path: Path) -> Store:
         before_fork=connections.before_fork,
         after_fork=after_fork,
         scrub=lambda patient: scrub.pay(connections, patient=patient),
+        debts=SqliteDebts(connections),
     )

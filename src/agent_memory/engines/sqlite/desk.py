@@ -5,13 +5,16 @@ What is over is never shown; writers sweep it away now and then, so that it does
 
 from __future__ import annotations
 
+import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
+from agent_memory.engines.sqlite import scrub
 from agent_memory.engines.sqlite.connection import Connections
 from agent_memory.engines.sqlite.interning import known_scope, scope_number
 from agent_memory.engines.sqlite.statements import SQL, cell
 from agent_memory.ledger.seals import sealed
+from agent_memory.models.record import SHARED, Scope
 from agent_memory.ports.working import Desk
 
 SWEEP_EVERY = 60_000_000
@@ -65,11 +68,29 @@ class SqliteWorking:
             connection.execute(SQL["clear_working"], place)
             connection.execute(SQL["clear_lists"], place)
 
+    def forget(self, scope: Scope, ids: Sequence[str]) -> None:
+        with self._connections.writing() as connection:
+            forget(connection, readers(connection, scope), ids)
+            scrub.owe(connection, 0)
+        scrub.settle(self._connections)
+
     def _sweep(self, connection: sqlite3.Connection, now: int) -> None:
         """Once a minute is enough, and costs nothing the rest of the time."""
         if self._swept is None or abs(now - self._swept) >= SWEEP_EVERY:
             sweep(connection, now)
             self._swept = now
+
+
+def readers(connection: sqlite3.Connection, scope: Scope) -> str:
+    """The scopes whose readers see this one, as JSON."""
+    words = {"tenant": scope.tenant, "user": scope.user, "agent": scope.agent, "all": SHARED}
+    return json.dumps([reader for (reader,) in connection.execute(SQL["readers"], words)])
+
+
+def forget(connection: sqlite3.Connection, scopes: str, ids: Iterable[str]) -> None:
+    """Delete what is a picture of these records."""
+    for statement in ("erase_items", "erase_values"):
+        connection.execute(SQL[statement], {"scopes": scopes, "ids": json.dumps(sorted(ids))})
 
 
 def sweep(connection: sqlite3.Connection, now: int) -> None:

@@ -57,3 +57,11 @@ select id, scale, data, metadata from namespaces where namespace = ? order by id
 
 -- name: namespace_delete
 delete from namespaces where namespace = ? and id = ?
+
+-- name: namespace_names
+-- A tenant's, one by one through the index: there are few names, and many vectors under each.
+with recursive names(name) as (
+    select min(namespace) from namespaces where namespace >= :tenant || char(31)
+    union all select (select min(namespace) from namespaces where namespace > name) from names
+    where substr(name, 1, length(:tenant) + 1) = :tenant || char(31))
+select name from names where substr(name, 1, length(:tenant) + 1) = :tenant || char(31)

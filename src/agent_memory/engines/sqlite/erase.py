@@ -3,19 +3,18 @@ the disk is `scrub`'s."""
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from agent_memory.engines.sqlite import scrub
-from agent_memory.engines.sqlite.desk import sweep
+from agent_memory.engines.sqlite import debts, namespaces, scrub
+from agent_memory.engines.sqlite.desk import forget, readers, sweep
 from agent_memory.engines.sqlite.statements import SQL
 from agent_memory.ledger import repeats
 from agent_memory.ledger.rows import Gone
 from agent_memory.ledger.seals import checksum
 from agent_memory.ledger.traces import Traces, words
-from agent_memory.models.record import SHARED, Scope
+from agent_memory.models.record import Scope
 
 _BY_CONTENT = ("erase_words", "erase_fields", "erase_pending", "erase_content")
 _ENTRY = 9  # bytes of one word in a row of `words`: eight of hash, one of count
@@ -35,7 +34,7 @@ class Erasing:
     def __init__(self, connection: sqlite3.Connection, scopes: Mapping[Scope, int]) -> None:
         self.connection = connection
         self.scopes = scopes
-        self._traces: defaultdict[int, Traces] = defaultdict(Traces)
+        self._traces: defaultdict[Scope, Traces] = defaultdict(Traces)
 
     def erase(self, gone: Gone) -> None:
         """Delete everything of one record. Its journal lines stay: they hold numbers and salted digests, and the
@@ -44,7 +43,7 @@ class Erasing:
         scope = self.scopes[whose]
         contents = connection.execute(SQL["contents_of"], (id, scope)).fetchall()
         known = [words(terms or b"", _ENTRY) for _, terms in contents]
-        self._traces[scope].add(id, known + [words(one.hashes) for one in gone.words])
+        self._traces[whose].add(id, known + [words(one.hashes) for one in gone.words])
         numbers = [(content,) for content, _ in contents]
         for statement in _BY_CONTENT:
             connection.executemany(SQL[statement], numbers)
@@ -57,14 +56,15 @@ class Erasing:
         connection.execute(SQL["insert_tombstone"], (record, id, scope, gone.line))
 
     def finish(self, seq: int, now: int) -> None:
-        """Receipts that asked in the same words, working sets, answered requests, unused labels."""
+        """Receipts that asked in the same words, working sets, vectors of callers, answered requests, unused labels;
+        and what places outside must forget."""
         for scope, traces in self._traces.items():
-            readers = self.connection.execute(SQL["readers"], {"scope": scope, "all": SHARED}).fetchall()
-            whose = json.dumps([reader for (reader,) in readers])
+            whose = readers(self.connection, scope)
             self._drop([(receipt,) for receipt in traces.asking(self.connection.execute(SQL["asked"], (whose,)))])
-            for statement in ("erase_items", "erase_values"):
-                self.connection.execute(SQL[statement], {"scopes": whose, "ids": json.dumps(sorted(traces.ids))})
+            forget(self.connection, whose, traces.ids)
+            namespaces.forget(self.connection, scope, traces.ids)
             self._forget_answers(whose, traces)
+        debts.incur(self.connection, {scope: sorted(traces.ids) for scope, traces in self._traces.items()}, seq, now)
         sweep(self.connection, now)
         self.connection.execute(SQL["erase_labels"])
         scrub.owe(self.connection, seq)

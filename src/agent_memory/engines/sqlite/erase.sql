@@ -45,8 +45,7 @@ insert into tombstones (record, id, scope, seq) values (?, ?, ?, ?)
 
 -- name: readers
 -- The scopes whose readers see this one: its own, and where it is shared, all that share it.
-select r.scope from scopes s join scopes r on r.tenant = s.tenant and s.user in (r.user, :all)
-and s.agent in (r.agent, :all) where s.scope = :scope
+select scope from scopes where tenant = :tenant and :user in (user, :all) and :agent in (agent, :all)
 
 -- name: asked
 select receipt, terms from receipts where scope in (select value from json_each(?)) and terms <> x''

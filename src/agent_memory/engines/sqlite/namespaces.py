@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import sqlite3
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from agent_memory.engines.sqlite import scrub
 from agent_memory.engines.sqlite.connection import Connections
 from agent_memory.engines.sqlite.statements import SQL, cell
+from agent_memory.ledger.quantise import quantised, unit
 from agent_memory.ledger.seals import sealed
 from agent_memory.models.errors import InvalidInput
 from agent_memory.models.kinds.kind import canonical_json
-from agent_memory.ports.quantise import quantised, unit
-from agent_memory.ports.vectors import Match
+from agent_memory.models.record import Scope
+from agent_memory.ports.vectors import Match, sees
 
 
 class SqliteVectors:
@@ -59,6 +62,19 @@ class SqliteVectors:
         with self._connections.writing() as connection:
             sql = SQL["namespace_delete"]
             return sum(connection.execute(sql, (namespace, id)).rowcount for id in ids)
+
+    def forget(self, scope: Scope, ids: Sequence[str]) -> None:
+        with self._connections.writing() as connection:
+            forget(connection, scope, ids)
+            scrub.owe(connection, 0)
+        scrub.settle(self._connections)
+
+
+def forget(connection: sqlite3.Connection, scope: Scope, ids: Iterable[str]) -> None:
+    """Delete what bears the id of one of these records, in the namespaces of whoever sees their scope."""
+    names = [name for (name,) in connection.execute(SQL["namespace_names"], {"tenant": scope.tenant})]
+    rows = [(name, id) for name in names if sees(name, scope) for id in ids]
+    connection.executemany(SQL["namespace_delete"], rows)
 
 
 def _wrong_dimension(namespace: str, stored: int, given: int) -> InvalidInput:

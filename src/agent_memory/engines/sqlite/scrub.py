@@ -12,7 +12,7 @@ from pathlib import Path
 from agent_memory.engines.sqlite import log, slack
 from agent_memory.engines.sqlite.connection import Connections, waiting
 from agent_memory.engines.sqlite.statements import SQL, cell
-from agent_memory.models.errors import AgentMemoryError
+from agent_memory.models.errors import AgentMemoryError, StoreError
 from agent_memory.ports import spans
 
 PATIENCE_SECONDS = 5.0  # how long a forget waits for readers that hold the log
@@ -38,6 +38,12 @@ def pay(connections: Connections, *, patient: bool) -> bool:
     if debt is None or connections.read_only:
         return debt is None
     return scrub(connections, patience=PATIENCE_SECONDS if patient else 0.0)
+
+
+def settle(connections: Connections) -> None:
+    """Pay now; `StoreError` if that cannot be."""
+    if not pay(connections, patient=True):
+        raise StoreError("what was forgotten is not gone from the disk yet", hint="another process reads; try again")
 
 
 def scrub(connections: Connections, *, patience: float = 0.0) -> bool:

@@ -11,6 +11,7 @@ from agent_memory.engines.sqlite.interning import Naming
 from agent_memory.engines.sqlite.journal import append, head
 from agent_memory.engines.sqlite.statements import SQL, cell, listed
 from agent_memory.ledger.journal import ADOPT, OPERATIONS
+from agent_memory.ledger.quantise import restored
 from agent_memory.ledger.rows import Lack
 from agent_memory.ledger.seals import checksum, sealed
 from agent_memory.ledger.spaces import adopting, complete
@@ -97,7 +98,7 @@ def sample(connection: sqlite3.Connection, space: Space, count: int) -> list[Sam
     """By chance, so that many a `verify` sees many. Rows of 0.1, without a seal, do not tell who made them."""
     rows = connection.execute(SQL["sample"], (_number(connection, space), count)).fetchall()
     return [
-        Sampled(content, decoded(text)[start:end], Vector(part, start, end, scale, data))
+        Sampled(content, decoded(text)[start:end], Vector.of(part, start, end, restored(scale, data)))
         for content, text, part, start, end, scale, data in rows
     ]
 

@@ -27,6 +27,7 @@ delete from vectors where scope = ? and space = ? and content = ?
 select v.content, cast(c.text as blob), v.part, v.start, v."end", v.scale, v.data
 from vectors v join contents c on c.content = v.content
 where v.vector in (select vector from vectors where space = ? and seal is not null and start < "end"
+    and typeof(scale) = 'real' and typeof(data) = 'blob'
     order by random() limit ?)
 
 -- name: unembedded

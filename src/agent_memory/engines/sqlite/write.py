@@ -14,6 +14,7 @@ from agent_memory.engines.sqlite.schema import check_version
 from agent_memory.engines.sqlite.statements import SQL, VECTORS_PER_LINE
 from agent_memory.ledger import repeats
 from agent_memory.ledger.plan import plan
+from agent_memory.ledger.quantise import quantised
 from agent_memory.ledger.request import Request, wanted
 from agent_memory.ledger.rows import AnswerRow, ContentRow, LinkRow, Rows, VectorRow, VersionRow
 from agent_memory.ledger.seals import sealed
@@ -92,7 +93,7 @@ class Writer:
                 sealed(
                     *(row.line * VECTORS_PER_LINE + row.place, self.spaces[row.space], self.scopes[row.scope]),
                     *(row.content, row.vector.part, row.vector.start, row.vector.end),
-                    *(row.vector.scale, row.vector.data),
+                    *quantised(row.vector.numbers),
                 )
                 for row in rows
             ),

@@ -31,5 +31,5 @@ def by_kind(kinds: Mapping[str, int]) -> str:
 
 
 def _scrubbed(said: str, *, done: bool) -> list[Block]:
-    late = "" if done else "; another process is reading: its log on the disk follows when it is done"
+    late = "" if done else "; not everywhere yet: `agent-memory doctor` says where, and later writes try again"
     return [Line(said + late, "green" if done else "yellow")]

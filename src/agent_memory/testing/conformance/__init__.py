@@ -29,6 +29,7 @@ pytest.register_assert_rewrite(
 
 from agent_memory.testing.conformance.store import (  # noqa: E402
     AccessConformance,
+    DebtConformance,
     IndexConformance,
     LinkConformance,
     ReceiptConformance,
@@ -42,6 +43,7 @@ from agent_memory.testing.conformance.store import (  # noqa: E402
 
 __all__ = [
     "AccessConformance",
+    "DebtConformance",
     "IndexConformance",
     "LinkConformance",
     "ReceiptConformance",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from agent_memory.testing.conformance.access import AccessConformance
+from agent_memory.testing.conformance.debts import DebtConformance
 from agent_memory.testing.conformance.erasure import DerivedErasureConformance, ErasureConformance
 from agent_memory.testing.conformance.finding import FindConformance
 from agent_memory.testing.conformance.journal import JournalConformance
@@ -57,12 +58,14 @@ class StoreConformance(
     ReceiptConformance,
     VectorConformance,
     AccessConformance,
+    DebtConformance,
 ):
     """Everything that a complete engine offers."""
 
 
 __all__ = [
     "AccessConformance",
+    "DebtConformance",
     "IndexConformance",
     "LinkConformance",
     "ReceiptConformance",

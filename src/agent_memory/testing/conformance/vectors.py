@@ -8,6 +8,8 @@ import pytest
 
 from agent_memory.models.errors import InvalidInput
 from agent_memory.ports.store import Store
+from agent_memory.ports.vectors import inside
+from agent_memory.testing.builders import ALICE, ALICES_BOT, BOB, SHARED, STRANGER
 
 
 def found(store: Store, namespace: str, *vector: float, **rest: Any) -> list[str]:
@@ -103,3 +105,16 @@ class VectorConformance:
         assert store.vectors.delete("n", ["a", "c", "nobody", "a"]) == 2
         assert found(store, "n", 1.0, 0.0) == ["b"]
         assert store.vectors.delete("n", []) == 0
+
+    def test_forgetting_takes_an_id_from_every_namespace_that_sees_its_scope(self, store: Store) -> None:
+        readers = (ALICE, ALICES_BOT, BOB, STRANGER)
+        for scope in readers:
+            for name in ("n", "m"):
+                for id in ("r1", "r2"):
+                    store.vectors.upsert(inside(scope, name), id, (1.0, 0.0), {})
+        store.vectors.forget(ALICE, ["r1", "unheard"])
+        for scope in readers:
+            left = ["r2"] if ALICE in scope.readable() else ["r1", "r2"]
+            assert [found(store, inside(scope, name), 1.0, 0.0) for name in ("n", "m")] == [left, left]
+        store.vectors.forget(SHARED, ["r2"])
+        assert [found(store, inside(scope, "n"), 1.0, 0.0) for scope in readers] == [[], [], ["r1"], ["r1", "r2"]]

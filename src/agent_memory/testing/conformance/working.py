@@ -106,3 +106,19 @@ class WorkingConformance:
         assert list(store.working.items(DESK, "turns", limit=9, now=NOW)) == ["2"]
         assert store.working.delete(DESK, "turns") is True
         assert list(store.working.items(DESK, "turns", limit=9, now=NOW)) == ["2"]
+
+    def test_forgetting_takes_what_pictures_a_record_from_every_desk_that_could_show_it(self, store: Store) -> None:
+        for desk in (DESK, *OTHERS):
+            for key, value in (("gone", '{"id": "r1", "text": "x"}'), ("stays", '{"id": "r2"}'), ("plain", '"r1"')):
+                store.working.set(desk, key, value, expires_at=LATER, now=NOW)
+            for item in ('{"id": "r1"}', '{"id": "r2"}', '["r1"]'):
+                store.working.push(desk, "turns", item, keep=9, expires_at=LATER, now=NOW)
+        store.working.forget(ALICE, ["r1", "unheard"])
+        for desk in (DESK, *OTHERS):
+            left = {"plain", "stays"} if ALICE in desk.scope.readable() else {"plain", "stays", "gone"}
+            assert set(store.working.values(desk, now=NOW)) == left
+            assert len(store.working.items(desk, "turns", limit=9, now=NOW)) == len(left)
+        store.working.forget(ALICE, ["r1"])  # it may be asked twice
+        store.working.forget(SHARED, ["r2"])
+        assert all("stays" not in store.working.values(desk, now=NOW) for desk in (DESK, *OTHERS[:-1]))
+        assert "stays" in store.working.values(Desk(STRANGER, "c1"), now=NOW)

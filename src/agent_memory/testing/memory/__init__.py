@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from agent_memory.ports.store import Store
 from agent_memory.testing.memory.access import MemoryAccess
-from agent_memory.testing.memory.beside import MemoryReceipts, MemoryVectors, MemoryWorking
+from agent_memory.testing.memory.beside import MemoryDebts, MemoryReceipts, MemoryVectors, MemoryWorking
 from agent_memory.testing.memory.index import MemoryIndex
 from agent_memory.testing.memory.records import MemoryRecords
 from agent_memory.testing.memory.world import Room
@@ -27,4 +27,5 @@ def open_store() -> Store:
         access=MemoryAccess(room),
         close=room.close,
         after_fork=room.after_fork,
+        debts=MemoryDebts(room),
     )

@@ -6,14 +6,17 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from agent_memory.ledger.quantise import quantised, unit
 from agent_memory.models.errors import InvalidInput
 from agent_memory.models.kinds.kind import canonical_json
+from agent_memory.models.record import Scope
 from agent_memory.ports.changes import Terms
-from agent_memory.ports.quantise import quantised, unit
+from agent_memory.ports.debts import Debt, Owed
 from agent_memory.ports.receipts import JUST_NOW, RETENTION, Accesses, Kept, ReceiptLine
 from agent_memory.ports.records import View
 from agent_memory.ports.vectors import Match
 from agent_memory.ports.working import Desk
+from agent_memory.testing.memory.erase import clear_desks, clear_namespaces
 from agent_memory.testing.memory.world import ERASE, Room, Slip
 from agent_memory.testing.memory.write import words
 
@@ -52,6 +55,10 @@ class MemoryWorking:
         with self._room.writing() as world:
             world.values = {place: one for place, one in world.values.items() if place[0] != desk}
             world.lists = {place: one for place, one in world.lists.items() if place[0] != desk}
+
+    def forget(self, scope: Scope, ids: Sequence[str]) -> None:
+        with self._room.writing() as world:
+            clear_desks(world, scope, ids)
 
 
 class MemoryReceipts:
@@ -155,6 +162,54 @@ class MemoryVectors:
     def delete(self, namespace: str, ids: Sequence[str]) -> int:
         with self._room.writing() as world:
             return sum(world.namespaces.pop((namespace, id), None) is not None for id in ids)
+
+    def forget(self, scope: Scope, ids: Sequence[str]) -> None:
+        with self._room.writing() as world:
+            clear_namespaces(world, scope, ids)
+
+
+class MemoryDebts:
+    def __init__(self, room: Room) -> None:
+        self._room = room
+
+    def attach(self, place: str) -> None:
+        with self._room.writing() as world:
+            world.places.setdefault(place, None)
+
+    def detach(self, place: str) -> int | None:
+        with self._room.writing() as world:
+            left = [one for one in world.debts if one[0] == place]
+            world.debts = {one: rest for one, rest in world.debts.items() if one[0] != place}
+            known = place in world.places
+            world.places.pop(place, None)
+            return len(left) if known else None
+
+    def standing(self) -> list[Owed]:
+        with self._room.reading() as world:
+            found = []
+            for name, error in sorted(world.places.items()):
+                since = [at for (place, *_), (_, at) in world.debts.items() if place == name]
+                found.append(Owed(name, len(since), min(since, default=None), error))
+            return found
+
+    def owed(self, place: str, limit: int) -> list[Debt]:
+        with self._room.reading() as world:
+            mine = [(rest, scope, id) for (name, scope, id), rest in world.debts.items() if name == place]
+            mine.sort(key=lambda one: one[0][::-1])
+            return [Debt(place, scope, id, seq) for (seq, _), scope, id in mine[:limit]]
+
+    def paid(self, debts: Sequence[Debt]) -> None:
+        with self._room.writing() as world:
+            for one in debts:
+                seq, _ = world.debts.get((one.place, one.scope, one.id), (0, 0))
+                if 0 < seq <= one.seq:
+                    del world.debts[one.place, one.scope, one.id]
+                world.places[one.place] = None
+
+    def failed(self, place: str, error: str) -> None:
+        with self._room.writing() as world:
+            if place in world.places:
+                world.places[place] = error
 
 
 def _check(namespace: str, stored: bytes, given: int) -> None:

@@ -8,6 +8,8 @@ from collections.abc import Collection
 
 from agent_memory.models.record import Scope
 from agent_memory.ports.changes import DERIVED_FROM
+from agent_memory.ports.vectors import sees
+from agent_memory.ports.working import Desk
 from agent_memory.testing.memory.world import ERASE, Entry, Signature, Slip, World
 
 
@@ -25,18 +27,35 @@ def erase(world: World, by: Signature, entry: Entry) -> None:
         for id, slip in world.receipts.items()
         if entry.number not in slip.told and not (_reads(slip.scope, entry) and _asked(slip, said))
     }
-    world.values = {
-        place: one for place, one in world.values.items() if not (_reads(place[0].scope, entry) and _is(one[0], entry))
-    }
-    world.lists = {
-        place: tuple(item for item in items if not (_reads(place[0].scope, entry) and _is(item[0], entry)))
-        for place, items in world.lists.items()
-    }
+    clear_desks(world, entry.scope, [entry.id])
+    clear_namespaces(world, entry.scope, [entry.id])
     for (scope, key), answer in world.answers.items():
         if answer and _reads(scope, entry) and any(outcome.id == entry.id for outcome in answer[1].outcomes):
             world.answers[scope, key] = None
     del world.entries[entry.number]
     world.note(by, ERASE, entry.scope, entry, hashlib.sha256(entry.id.encode()).digest())
+    for name in world.places:
+        _, since = world.debts.get((name, entry.scope, entry.id), (0, world.lines[-1].at))
+        world.debts[name, entry.scope, entry.id] = (world.seq, since)
+
+
+def clear_desks(world: World, scope: Scope, ids: Collection[str]) -> None:
+    """What pictures these records, on the desks of whoever sees their scope."""
+
+    def is_one(desk: Desk, text: str) -> bool:
+        value = json.loads(text)
+        return scope in desk.scope.readable() and isinstance(value, dict) and value.get("id") in ids
+
+    world.values = {place: one for place, one in world.values.items() if not is_one(place[0], one[0])}
+    world.lists = {
+        place: tuple(item for item in items if not is_one(place[0], item[0])) for place, items in world.lists.items()
+    }
+
+
+def clear_namespaces(world: World, scope: Scope, ids: Collection[str]) -> None:
+    world.namespaces = {
+        place: one for place, one in world.namespaces.items() if not (place[1] in ids and sees(place[0], scope))
+    }
 
 
 def derived(world: World, entry: Entry, scopes: Collection[Scope]) -> list[Entry]:
@@ -64,9 +83,3 @@ def _reads(reader: Scope, entry: Entry) -> bool:
 def _asked(slip: Slip, said: list[set[int]]) -> bool:
     """Whether a query has at least half of its words in one of the contents."""
     return bool(slip.terms) and any(2 * len(slip.terms & words) >= len(slip.terms) for words in said)
-
-
-def _is(text: str, entry: Entry) -> bool:
-    """Whether something in the working set is a picture of this record."""
-    value = json.loads(text)
-    return isinstance(value, dict) and value.get("id") == entry.id

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from math import isnan, nan
 from typing import TYPE_CHECKING
 
+from agent_memory.ledger.quantise import quantised
 from agent_memory.models.errors import Conflict, SpaceMismatch
 from agent_memory.models.record import Record, Scope
 from agent_memory.ports.changes import Vector
@@ -185,8 +186,8 @@ def _row(world: World, probe: Probe, version: Version) -> _Row:
 def _score(vector: Vector, query: NDArray[np.float32]) -> float:
     import numpy as np
 
-    numbers = np.frombuffer(vector.data, np.int8).astype(np.float32)
-    return float(numbers @ query * np.float32(vector.scale))
+    scale, data = quantised(vector.numbers)
+    return float(np.frombuffer(data, np.int8).astype(np.float32) @ query * np.float32(scale))
 
 
 def _talk(row: _Row) -> tuple[str, int, int]:

@@ -149,6 +149,8 @@ class World:
     values: dict[tuple[Desk, str], tuple[str, int]] = field(default_factory=dict)
     lists: dict[tuple[Desk, str], tuple[tuple[str, int], ...]] = field(default_factory=dict)  # oldest first
     namespaces: dict[tuple[str, str], tuple[float, bytes, str]] = field(default_factory=dict)
+    places: dict[str, str | None] = field(default_factory=dict)  # with their last errors
+    debts: dict[tuple[str, Scope, str], tuple[int, int]] = field(default_factory=dict)  # line, since when
     keys: dict[str, KeyRow] = field(default_factory=dict)
     refusals: list[Refusal] = field(default_factory=list)
 

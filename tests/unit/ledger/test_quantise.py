@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
+from agent_memory.ledger.quantise import quantised, unit
 from agent_memory.models.errors import InvalidInput
-from agent_memory.ports.quantise import quantised, unit
 
 steady = settings(deadline=None, derandomize=True, database=None)
 Floats = NDArray[np.float32]

@@ -1,0 +1,88 @@
+"""One store out of several engines: records, search, spaces, receipts and access come from one, since they share
+transactions; the working set and vectors may each have a URL of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import replace
+from typing import Any
+
+from agent_memory.app import plugins, registry
+from agent_memory.app.config import Settings, shown
+from agent_memory.models.errors import PartMissing
+from agent_memory.ports.store import Store
+from agent_memory.ports.vectors import VectorStore
+from agent_memory.ports.working import WorkingStore
+
+PORTS = {"working": WorkingStore, "vectors": VectorStore}
+"""What may have a URL of its own, by the setting that says it."""
+
+
+def part_settings(settings: Settings) -> tuple[str | None, ...]:
+    """What decides which engines `compose` puts together, beside the store's own."""
+    return tuple(getattr(settings, name) for name in PORTS)
+
+
+def compose(settings: Settings) -> Store:
+    """The store that the settings name. A place outside is attached for good: from now on every erasure concerns it,
+    also one by a process that does not know of it."""
+    home = registry.locate(settings.store_url)
+    with ExitStack() as opened:
+        store = registry.open_store(home)
+        opened.callback(store.close)
+        for name in PORTS:
+            url = getattr(settings, name)
+            if url is not None and (url := registry.locate(url, name)) != home:
+                store = _with(store, name, url)
+                opened.pop_all().callback(store.close)
+        opened.pop_all()
+        return store
+
+
+def _with(store: Store, name: str, url: str) -> Store:
+    """A store whose port of this name is the one at the URL."""
+    if store.debts is None:
+        raise PartMissing(
+            f"{name}: the engine of the store does not keep what another one must forget",
+            hint=f"unset AGENT_MEMORY_{name.upper()}: then the store has its own",
+            field=name,
+        )
+    place = f"{name} {shown(name, url)}"
+    part, owner = open_part(name, url)
+    if not store.read_only:
+        store.debts.attach(place)
+    return replace(
+        store,
+        **{name: part},
+        outside={**store.outside, place: part.forget},
+        close=_each(_hook(owner, "close"), store.close),
+        before_fork=_each(_hook(owner, "before_fork"), store.before_fork),
+        after_fork=_each(_hook(owner, "after_fork"), store.after_fork),
+    )
+
+
+def open_part(name: str, url: str) -> tuple[Any, object]:
+    """The port at a URL, and who is to be closed and told of forks: a plug-in's, or that of any store."""
+    scheme = url.partition("://")[0]
+    found = plugins.find(f"agent_memory.{name}", scheme)
+    if found is not None:
+        part = found.make(url, shape=PORTS[name])
+        return part, part
+    whole = registry.open_store(url, name)
+    return getattr(whole, name), whole
+
+
+def _hook(owner: object, name: str) -> Callable[..., None]:
+    """What a plug-in has need not be closed, nor care for forks."""
+    found: Callable[..., None] = getattr(owner, name, lambda *_: None)
+    return found
+
+
+def _each(*calls: Callable[..., None]) -> Callable[..., None]:
+    def call(*arguments: object) -> None:
+        with ExitStack() as later:
+            for one in reversed(calls):
+                later.callback(one, *arguments)
+
+    return call

@@ -1,0 +1,65 @@
+"""Forgetting in places outside: it is owed from the transaction on that erased the record, until it is paid."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from agent_memory.models.errors import StoreError
+from agent_memory.models.record import Scope
+from agent_memory.ports import spans
+from agent_memory.ports.debts import Debt, DebtStore, Forget
+
+SLICE = 500  # records that a place is told of at once
+MOST = 200  # characters of an error that are kept
+_log = spans.log(__name__)
+
+
+@dataclass(frozen=True)
+class Debts:
+    """What is owed (None: the engine has no places outside), and the places that can be told from here."""
+
+    store: DebtStore | None
+    outside: Mapping[str, Forget]
+
+    def pay(self) -> bool:
+        """Tell every place within reach what to forget; whether nothing is owed any more, there or elsewhere. It never
+        fails: what was erased is committed, and a later write or the job tries again."""
+        if self.store is None:
+            return True
+        try:
+            for one in self.store.standing():
+                if one.records and one.place in self.outside:
+                    self._pay(self.store, one.place)
+            return not any(one.records for one in self.store.standing())
+        except StoreError as error:  # somebody else is writing, for long
+            _log.warning("what places outside have forgotten could not be noted: %s", error.message)
+            return False
+
+    def _pay(self, store: DebtStore, place: str) -> None:
+        while debts := store.owed(place, SLICE):
+            if trouble := self._told(place, debts):
+                store.failed(place, trouble)
+                _log.warning("%s has not forgotten yet what was erased: %s", place, trouble)
+                return
+            store.paid(debts)
+
+    def _told(self, place: str, debts: list[Debt]) -> str:
+        """What went wrong; nothing, where all went well."""
+        whose: defaultdict[Scope, list[str]] = defaultdict(list)
+        for one in debts:
+            whose[one.scope].append(one.id)
+        try:
+            for scope, ids in whose.items():
+                self.outside[place](scope, ids)
+        except Exception as error:  # noqa: BLE001 - whatever a plug-in raises, the debt stands and is shown with it
+            return _shown(error)
+        return ""
+
+
+def _shown(error: Exception) -> str:
+    """One line, without the password of an address."""
+    line = " ".join(f"{type(error).__name__}: {error}".split())
+    return re.sub(r"(://)[^/@\s]*@", r"\1", line)[:MOST]

@@ -1,0 +1,55 @@
+"""The `DebtStore` port on SQLite. `incur` is called by the transaction that erases."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping, Sequence
+
+from agent_memory.engines.sqlite.connection import Connections
+from agent_memory.engines.sqlite.statements import SQL, cell
+from agent_memory.models.record import Scope
+from agent_memory.ports.debts import Debt, Owed
+
+
+def incur(connection: sqlite3.Connection, gone: Mapping[Scope, Sequence[str]], seq: int, now: int) -> None:
+    """Every place outside must forget these."""
+    rows = [(scope.tenant, scope.user, scope.agent, id, seq, now) for scope, ids in gone.items() for id in ids]
+    connection.executemany(SQL["incur"], rows)
+
+
+class SqliteDebts:
+    def __init__(self, connections: Connections) -> None:
+        self._connections = connections
+
+    def attach(self, place: str) -> None:
+        with self._connections.reading() as connection:
+            if cell(connection, SQL["is_attached"], (place,)):
+                return
+        with self._connections.writing() as connection:
+            connection.execute(SQL["attach"], (place,))
+
+    def detach(self, place: str) -> int | None:
+        with self._connections.writing() as connection:
+            left = connection.execute(SQL["debts_written_off"], (place,)).rowcount
+            return left if connection.execute(SQL["detach"], (place,)).rowcount else None
+
+    def standing(self) -> list[Owed]:
+        with self._connections.reading() as connection:
+            return [Owed(*row) for row in connection.execute(SQL["debts_standing"])]
+
+    def owed(self, place: str, limit: int) -> list[Debt]:
+        with self._connections.reading() as connection:
+            return [
+                Debt(place, Scope(tenant=tenant, user=user, agent=agent), id, seq)
+                for tenant, user, agent, id, seq in connection.execute(SQL["debts_owed"], (place, limit))
+            ]
+
+    def paid(self, debts: Sequence[Debt]) -> None:
+        rows = [(one.place, one.scope.tenant, one.scope.user, one.scope.agent, one.id, one.seq) for one in debts]
+        with self._connections.writing() as connection:
+            connection.executemany(SQL["debt_paid"], rows)
+            connection.executemany(SQL["place_error"], {(None, one.place) for one in debts})
+
+    def failed(self, place: str, error: str) -> None:
+        with self._connections.writing() as connection:
+            connection.execute(SQL["place_error"], (error, place))

@@ -1,0 +1,32 @@
+-- What places outside must still forget.
+
+-- name: attach
+insert into places (name) values (?) on conflict do nothing
+
+-- name: is_attached
+select 1 from places where name = ?
+
+-- name: detach
+delete from places where name = ?
+
+-- name: debts_written_off
+delete from debts where place in (select place from places where name = ?)
+
+-- name: incur
+insert into debts (place, tenant, user, agent, id, seq, at) select place, ?, ?, ?, ?, ?, ? from places where true
+on conflict do update set seq = excluded.seq
+
+-- name: debts_standing
+select p.name, count(d.id), min(d.at), p.error from places p left join debts d on d.place = p.place
+group by p.place order by p.name
+
+-- name: debts_owed
+select d.tenant, d.user, d.agent, d.id, d.seq from debts d join places p on p.place = d.place where p.name = ?
+order by d.at, d.seq limit ?
+
+-- name: debt_paid
+delete from debts where place in (select place from places where name = ?) and tenant = ? and user = ? and agent = ?
+and id = ? and seq <= ?
+
+-- name: place_error
+update places set error = ?1 where name = ?2 and error is not ?1
