@@ -29,6 +29,7 @@ pytest.register_assert_rewrite(
 
 from agent_memory.testing.conformance.store import (  # noqa: E402
     AccessConformance,
+    FeedConformance,
     IndexConformance,
     LinkConformance,
     ReceiptConformance,
@@ -42,6 +43,7 @@ from agent_memory.testing.conformance.store import (  # noqa: E402
 
 __all__ = [
     "AccessConformance",
+    "FeedConformance",
     "IndexConformance",
     "LinkConformance",
     "ReceiptConformance",

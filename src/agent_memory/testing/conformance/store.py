@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from agent_memory.testing.conformance.access import AccessConformance
 from agent_memory.testing.conformance.erasure import DerivedErasureConformance, ErasureConformance
+from agent_memory.testing.conformance.feed import FeedConformance as _Feed
+from agent_memory.testing.conformance.feed import LeaseConformance
 from agent_memory.testing.conformance.finding import FindConformance
 from agent_memory.testing.conformance.journal import JournalConformance
 from agent_memory.testing.conformance.links import LinkConformance as _Links
@@ -49,6 +51,10 @@ class IndexConformance(SearchConformance, SpaceConformance):
     """The `Index` port."""
 
 
+class FeedConformance(_Feed, LeaseConformance):
+    """The `Feed` port."""
+
+
 class StoreConformance(
     RecordStoreConformance,
     LinkConformance,
@@ -57,12 +63,14 @@ class StoreConformance(
     ReceiptConformance,
     VectorConformance,
     AccessConformance,
+    FeedConformance,
 ):
     """Everything that a complete engine offers."""
 
 
 __all__ = [
     "AccessConformance",
+    "FeedConformance",
     "IndexConformance",
     "LinkConformance",
     "ReceiptConformance",
