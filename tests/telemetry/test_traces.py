@@ -88,7 +88,8 @@ def test_writes_contexts_and_upkeep_are_told(traced: Collector) -> None:
     parts = tree(traced.spans)
     assert parts["records.add"] == {"write.normalise", "embeddings all-MiniLM-L6-v2", "write.apply"}
     assert parts["records.add_many"] == {"write.normalise", "write.apply"}
-    assert parts["upkeep.catch_up"] == {"job.catch_up"} and parts["job.catch_up"] == {"embed.pending"}
+    assert parts["upkeep.catch_up"] == {"embed.pending"}
+    assert {"job.retention", "job.scrub"} <= parts["upkeep.run_jobs"] and parts["job.catch_up"] == {"embed.pending"}
     assert parts["embed.pending"] == {"embeddings all-MiniLM-L6-v2"}
     assert parts["contexts.assemble"] >= {"recall.gather", "context.gather", "context.assemble"}
     assert "embed.pending" in parts["upkeep.rebuild"]
