@@ -82,6 +82,8 @@ def test_writes_contexts_and_upkeep_are_told(traced: Collector) -> None:
         memory.records.add("Deploys are frozen on Fridays")
         memory.records.add_many([{"text": f"note {number}"} for number in range(3)], embed=False)
         memory.upkeep.catch_up()
+        memory.records.add_many([{"text": "a late note"}], embed=False)
+        memory.upkeep.run_jobs()
         context = memory.assemble_context("deploy something", max_tokens=300)
         memory.upkeep.rebuild()
     telemetry.end()

@@ -30,11 +30,15 @@ class JobRow(NamedTuple):
     failed_at: int | None = None
     error: str | None = None
 
-    def state(self) -> JobState:
+    def held(self, now: int) -> bool:
+        """A moment that has not come yet is of a clock that was ahead: it binds nobody."""
+        return self.holder is not None and self.since <= now < self.until
+
+    def state(self, now: int) -> JobState:
         return JobState(
             self.name,
-            self.holder,
-            None if self.holder is None else self.until,
+            self.holder if self.held(now) else None,
+            self.until if self.held(now) else None,
             self.ran_at,
             self.seconds,
             json.loads(self.did),
@@ -56,9 +60,8 @@ class Standing(NamedTuple):
 
 
 def taken(row: JobRow, holder: str, seconds: float, every: float, now: int) -> JobRow | None:
-    """None: somebody holds it, or it is too early. A moment that has not come yet is of a clock that was ahead: it
-    binds nobody."""
-    if row.holder is not None and row.since <= now < row.until:
+    """None: somebody holds it, or it is too early."""
+    if row.held(now):
         return None
     if row.ran_at is not None and row.ran_at <= now < row.ran_at + every * MICROS:
         return None

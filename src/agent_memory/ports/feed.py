@@ -75,7 +75,7 @@ class Run:
 @dataclass(frozen=True, slots=True)
 class JobState:
     """What a store knows of a job: the last run that ended (at `ran_at`), the last failure (at `failed_at`), and who
-    holds the lease until when. Times are by the store's clock."""
+    holds the lease until when: nobody, where it is over. Times are by the store's clock."""
 
     name: str
     holder: str | None = None

@@ -71,7 +71,7 @@ class SqliteFeed:
 
     def states(self) -> list[JobState]:
         with self._connections.reading() as connection:
-            return [JobRow(*row).state() for row in connection.execute(SQL["jobs"])]
+            return [JobRow(*row).state(_now()) for row in connection.execute(SQL["jobs"])]
 
     @contextmanager
     def _changing(self) -> Iterator[sqlite3.Connection]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from agent_memory.interfaces.cli import whose
+from agent_memory.interfaces.cli.jobs import did
 from agent_memory.interfaces.cli.session import Session
 
 if TYPE_CHECKING:
@@ -98,6 +99,5 @@ def _told_in_json(job: str, run: Run) -> None:
 
 
 def _told(job: str, run: Run) -> None:
-    did = ", ".join(f"{number} {name.replace('_', ' ')}" for name, number in run.did.items())
-    came = did if run.error is None else f"failed: {run.error}"
+    came = did(run.did) if run.error is None else f"failed: {run.error}"
     click.echo(f"{datetime.now().astimezone():%H:%M:%S}  {job}: {came} ({run.seconds:.1f} s)")

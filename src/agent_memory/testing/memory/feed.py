@@ -38,7 +38,7 @@ class MemoryFeed:
     def lease(self, name: str, holder: str, seconds: float, *, every: float = 0.0) -> Lease | None:
         with self._room.writing() as world:
             duty, now = world.duties.get(name, Duty()), _now()
-            if duty.good and duty.good[0] <= now < duty.good[1]:
+            if _is_held(duty):
                 return None
             if duty.ran and duty.ran[0] <= now < duty.ran[0] + every * 1e6:
                 return None
@@ -88,6 +88,10 @@ def _held(world: World, lease: Lease) -> Duty:
     return duty
 
 
+def _is_held(duty: Duty) -> bool:
+    return duty.good is not None and duty.good[0] <= _now() < duty.good[1]
+
+
 def _now() -> int:
     return time.time_ns() // 1000
 
@@ -129,8 +133,8 @@ def _state(name: str, duty: Duty) -> JobState:
     failed_at, error = duty.failed or (None, None)
     return JobState(
         name,
-        holder=duty.lease.holder if duty.lease else None,
-        until=duty.good[1] if duty.good else None,
+        holder=duty.lease.holder if duty.lease and _is_held(duty) else None,
+        until=duty.good[1] if duty.good and _is_held(duty) else None,
         ran_at=ran_at,
         seconds=run.seconds if run else None,
         did=run.did if run else {},
