@@ -23,16 +23,18 @@ with standing as (
     join scopes s on s.scope = j.scope and s.tenant = c.tenant
     where c.job = :job
 )
-select s.tenant, coalesce((select turn from standing where tenant = s.tenant), 0) as turn, count(*)
-from journal j join scopes s on s.scope = j.scope
-where j.seq > coalesce((select seq from standing where tenant = s.tenant), 0)
+select s.tenant, coalesce(d.turn, 0) as turn, count(*) as lines
+from journal j
+join scopes s on s.scope = j.scope
+left join standing d on d.tenant = s.tenant
+where j.seq > coalesce(d.seq, 0)
 group by s.tenant
 
 -- name: news
 select tenant from ({{progress}}) order by turn, tenant limit :limit
 
 -- name: behind
-select coalesce(sum("count(*)"), 0) from ({{progress}})
+select coalesce(sum(lines), 0) from ({{progress}})
 
 -- name: next_turn
 select coalesce(max(turn), 0) + 1 from cursors where job = ?
