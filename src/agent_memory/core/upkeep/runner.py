@@ -17,7 +17,7 @@ from typing import Any
 
 from agent_memory.core.upkeep.job import Did, Job, Keeping, Turn
 from agent_memory.core.upkeep.jobs import JOBS
-from agent_memory.models.errors import AgentMemoryError, Conflict, InvalidInput, LeaseLost, StoreError
+from agent_memory.models.errors import AgentMemoryError, Conflict, LeaseLost, PartMissing, SpaceMismatch, StoreError
 from agent_memory.models.moment import to_micros
 from agent_memory.ports import spans
 from agent_memory.ports.abandon import Abandoned, Call
@@ -88,7 +88,7 @@ class Runner:
         while (lease := self._leased(job)) is None:
             if time.monotonic() > deadline:
                 raise Conflict(f"{job.name}: another worker is doing it", hint="`agent-memory jobs` says which")
-            self._stopping.wait(0.05)
+            self._stopping.wait(0.2)
             self._call.check()
         return lease
 
@@ -99,9 +99,9 @@ class Runner:
         while not self._stopping.is_set():
             job = min(self._jobs, key=lambda one: self._due[one.name])
             if not self._stopping.wait(max(0.0, self._due[job.name] - time.monotonic())):
-                self._due[job.name] = time.monotonic() + self._pause(job)
+                self._due[job.name] = time.monotonic() + self._slice(job)
 
-    def _pause(self, job: Job) -> float:
+    def _slice(self, job: Job) -> float:
         """Do a slice of it, if it is due and nobody else does; after how many seconds to look again."""
         begun, every = time.monotonic(), 0.0 if job.name in self._unfinished else job.seconds
         self._unfinished.discard(job.name)
@@ -149,10 +149,10 @@ class Runner:
             while not done.wait(self._lease_seconds / 3):
                 try:
                     self._keeping.store.feed.renew(lease, self._lease_seconds)
-                except StoreError:  # busy, perhaps: it is good for another while
-                    continue
                 except LeaseLost:  # what the job writes next tells it
                     return
+                except AgentMemoryError:  # the store is busy, perhaps: the lease is good for another while
+                    continue
 
         thread = threading.Thread(target=renew, name="agent-memory-lease", daemon=True)
         thread.start()
@@ -160,7 +160,7 @@ class Runner:
             yield
         finally:
             done.set()
-            thread.join()
+            thread.join(1.0)  # one that waits for the store finds the lease given back
 
     def _fails(self, job: Job, error: Exception) -> None:
         """Logged once, and not at every attempt."""
@@ -173,4 +173,4 @@ class Runner:
 
 def _foreseen(error: Exception) -> bool:
     """Others may quote a memory: of these only the name is kept in the store, and the log has the rest."""
-    return isinstance(error, AgentMemoryError) and not isinstance(error, InvalidInput)
+    return isinstance(error, StoreError | PartMissing | SpaceMismatch | LeaseLost)
