@@ -23,6 +23,7 @@ from agent_memory.models.errors import InvalidInput
 from agent_memory.models.kinds.kind import Kind
 from agent_memory.models.record import Link
 from agent_memory.ports.changes import Verified
+from agent_memory.ports.feed import Cursor, Run, Work
 
 TABLES = "select name from sqlite_schema where type = 'table' and name not like 'sqlite%' order by name"
 
@@ -163,11 +164,24 @@ def furnish(path: Path) -> Mapping[str, Kind]:
             memory.recall(query)
         memory._client.runtime.receipts.flush()
         refuse(memory)
+        follow(memory)
         checked = memory.upkeep.verify()
         assert checked.ok, checked.problems
         kinds = memory._client.runtime.kinds
         memory.close(clear=False)  # its desk stays
         return kinds
+
+
+def follow(memory: AgentMemory) -> None:
+    """Two jobs: one that has read something, and one that failed and is under way again."""
+    feed = memory._client.runtime.store.feed
+    reading = feed.lease("read", "one", 60.0)
+    failing = feed.lease("fail", "one", 60.0)
+    assert reading is not None and failing is not None
+    feed.advance(Work(reading, Cursor("default"), feed.lines(Cursor("default"), limit=3)[-1].cursor))
+    feed.release(reading, Run(0.5, {"made": 1}))
+    feed.release(failing, Run(0.25, error="nobody answers"))
+    feed.lease("fail", "two", 60.0)
 
 
 def refuse(memory: AgentMemory) -> None:
@@ -350,8 +364,9 @@ def test_keys_of_an_older_version_are_sealed_by_the_upgrade(home: Path) -> None:
         memory.keys.create("laptop")
     with closing(sqlite3.connect(home / "memory.db")) as old, old:
         old.execute("delete from journal where operation = 8")
+        later = {"leases", "cursors"}
         for table in SEALED:
-            old.execute(f"alter table {table} drop column seal")
+            old.execute(f"drop table {table}" if table in later else f"alter table {table} drop column seal")
         old.execute("pragma user_version = 3")
     with AgentMemory(user_id="ada") as memory:
         checked = memory.upkeep.verify()

@@ -7,6 +7,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from datetime import timedelta
 
 import numpy as np
@@ -14,10 +15,13 @@ import pytest
 from numpy.typing import NDArray
 
 from agent_memory import AgentMemory, CPUMemoryEngine, MemoryConsolidationService
-from agent_memory.app.worker import JOBS, Job, Worker
+from agent_memory.core.upkeep.job import Job, Keeping, Turn
+from agent_memory.core.upkeep.jobs import JOBS
+from agent_memory.core.upkeep.runner import Runner
 from agent_memory.models.errors import InvalidInput, NotFound, PartMissing, StoreError
 from agent_memory.ports.clock import SystemClock
 from agent_memory.ports.embedder import Passage, Space
+from agent_memory.ports.feed import Run
 from patience import PATIENCE, until, until_then
 
 
@@ -61,8 +65,13 @@ def pending(memory: AgentMemory) -> int:
     return left
 
 
-def worker(memory: AgentMemory, jobs: Sequence[Job] = JOBS, **more: object) -> Worker:
-    return Worker(memory._client.runtime, SystemClock(), jobs, **more)  # type: ignore[arg-type]
+def worker(memory: AgentMemory, jobs: Sequence[Job] = JOBS, **more: object) -> Runner:
+    return Runner(memory._client.runtime.keeping(SystemClock()), jobs, **more)  # type: ignore[arg-type]
+
+
+def every(seconds: float) -> list[Job]:
+    """The jobs of today, more often."""
+    return [replace(job, seconds=seconds) for job in JOBS]
 
 
 def test_what_is_pending_is_embedded_and_nothing_twice(stored: AgentMemory, embedder: Counting) -> None:
@@ -74,10 +83,11 @@ def test_what_is_pending_is_embedded_and_nothing_twice(stored: AgentMemory, embe
     assert stored.upkeep.stats()["vectors"] == 40 and stored.upkeep.verify().ok
     read = len(embedder.read)
     ran: list[str] = []
-    again = worker(stored, observe=lambda name, done, seconds: ran.append(name))
+    again = worker(stored, every(0.01), observe=lambda name, run: ran.append(name))
     again.start()
-    until(lambda: "catch_up" in ran)
+    until(lambda: ran.count("retention") > 5)
     assert again.stop() and len(embedder.read) == read
+    assert "catch_up" not in ran, "nothing was left, and so nothing was done, nor written"
 
 
 def test_it_stops_within_its_time_and_the_next_goes_on(stored: AgentMemory, embedder: Counting) -> None:
@@ -94,7 +104,7 @@ def test_it_stops_within_its_time_and_the_next_goes_on(stored: AgentMemory, embe
     assert stopped == [True]
     left = pending(stored)
     assert 0 < left < 40, "what was made is kept, and the rest is left"
-    second = worker(stored)
+    second = worker(stored, every(0.01))
     second.start()
     until(lambda: pending(stored) == 0)
     assert second.stop() and len(embedder.read) <= 41  # the one that was under way may be read again
@@ -102,23 +112,23 @@ def test_it_stops_within_its_time_and_the_next_goes_on(stored: AgentMemory, embe
 
 def test_a_job_that_fails_is_nobody_elses_trouble(stored: AgentMemory, caplog: pytest.LogCaptureFixture) -> None:
     ran: list[str] = []
-    told: list[tuple[str, bool]] = []
+    told: list[tuple[str, str | None]] = []
 
-    def works(runtime: object, now: int, seconds: float | None) -> dict[str, int]:
+    def works(keeping: Keeping, turn: Turn) -> dict[str, int]:
         ran.append("works")
         return {}
 
-    def breaks(runtime: object, now: int, seconds: float | None) -> dict[str, int]:
+    def breaks(keeping: Keeping, turn: Turn) -> dict[str, int]:
         ran.append("breaks")
         raise ZeroDivisionError
 
     jobs = (Job("breaks", 0.01, breaks), Job("works", 0.01, works))
-    running = worker(stored, jobs, observe=lambda name, done, seconds: told.append((name, done)))
+    running = worker(stored, jobs, observe=lambda name, run: told.append((name, run.error)))
     with caplog.at_level(logging.WARNING):
         running.start()
         until(lambda: ran.count("works") >= 5 and ran.count("breaks") >= 5)
         assert running.stop()
-    assert set(told) == {("works", True), ("breaks", False)}
+    assert set(told) == {("works", None), ("breaks", "ZeroDivisionError")}
     (line,) = caplog.records
     assert "breaks failed" in line.getMessage() and "ZeroDivisionError" in line.getMessage()
 
@@ -128,7 +138,7 @@ def test_jobs_run_one_at_a_time_and_one_that_has_more_to_do_does_not_starve_the_
     ran: list[str] = []
 
     def job(name: str) -> Callable[..., dict[str, int]]:
-        def run(runtime: object, now: int, seconds: float | None) -> dict[str, int]:
+        def run(keeping: Keeping, turn: Turn) -> dict[str, int]:
             assert inside.acquire(blocking=False)
             ran.append(name)
             time.sleep(0.01)
@@ -145,9 +155,8 @@ def test_jobs_run_one_at_a_time_and_one_that_has_more_to_do_does_not_starve_the_
 
 def test_an_embedder_out_of_reach_is_waited_for(stored: AgentMemory, embedder: Counting) -> None:
     embedder.away = True
-    told: list[bool] = []
-    quick = tuple(Job(one.name, 0.01, one.run, one.more) for one in JOBS)
-    running = worker(stored, quick, observe=lambda name, done, seconds: told.append(done))
+    told: list[Run] = []
+    running = worker(stored, every(0.01), observe=lambda name, run: told.append(run))
     running.start()
     until(lambda: len(told) > 10)
     assert pending(stored) == 40

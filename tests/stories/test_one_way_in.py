@@ -183,6 +183,7 @@ EXAMPLES: dict[str, Callable[[Scene], dict[str, Any]]] = {
     "upkeep.verify": lambda s: {},
     "upkeep.catch_up": lambda s: {},
     "upkeep.run_jobs": lambda s: {},
+    "upkeep.jobs": lambda s: {},
     "upkeep.rebuild": lambda s: {},
     "vectors.upsert": lambda s: {"namespace": "mine", "id": "two", "vector": [0.0, 1.0]},
     "vectors.query": lambda s: {"namespace": "mine", "vector": [1.0, 0.0]},

@@ -12,16 +12,19 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from agent_memory import AgentMemory
-from agent_memory.app.worker import JOBS, Job, Worker
+from agent_memory.core.upkeep.jobs import JOBS
+from agent_memory.core.upkeep.runner import Runner
 from agent_memory.engines.sqlite import scrub, slack
 from agent_memory.engines.sqlite.connection import connect
 from agent_memory.ports.clock import SystemClock
+from agent_memory.ports.feed import Run
 from patience import until
 
 SECRET = "zanzibar-9931-passphrase"
@@ -165,16 +168,17 @@ def test_jobs_pay_a_debt(memory: AgentMemory, owing: sqlite3.Connection, home: P
 def test_a_server_that_nobody_writes_to_pays_a_debt(
     memory: AgentMemory, owing: sqlite3.Connection, home: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    tried: list[bool] = []
-    quick = [Job(one.name, 0.01, one.run, one.more) for one in JOBS if one.name == "scrub"]
-    worker = Worker(memory._client.runtime, SystemClock(), quick, lambda name, done, seconds: tried.append(done))
+    tried: list[Run] = []
+    quick = [replace(one, seconds=0.01) for one in JOBS if one.name == "scrub"]
+    worker = Runner(memory._client.runtime.keeping(SystemClock()), quick, lambda name, run: tried.append(run))
     caplog.clear()
     worker.start()
     until(lambda: len(tried) > 3)
     assert left(home)
     owing.close()
     until(lambda: memory.upkeep.stats()["scrub_owed_since"] is None)
-    assert worker.stop() and not left(home) and all(tried) and not caplog.records
+    assert worker.stop() and not left(home) and not caplog.records
+    assert {run.error for run in tried} == {None}
 
 
 @pytest.mark.parametrize("call", ["write", "read", "fsync"])

@@ -51,8 +51,9 @@ def test_the_second_step_learns_from_receipts_when_records_were_recalled(timed: 
     path = timed._client.runtime.url.removeprefix("sqlite:///")
     timed.close()
     old = sqlite3.connect(path)
-    old.executescript("drop table accessed; drop table keys; drop table refusals;")
-    for table in SEALED.keys() - {"accessed", "refusals"}:
+    later = {"accessed", "keys", "refusals", "leases", "cursors"}
+    old.executescript("".join(f"drop table {table};" for table in later))
+    for table in SEALED.keys() - later:
         old.execute(f"alter table {table} drop column seal")
     old.execute("pragma user_version = 1")
     old.close()

@@ -82,13 +82,16 @@ def test_writes_contexts_and_upkeep_are_told(traced: Collector) -> None:
         memory.records.add("Deploys are frozen on Fridays")
         memory.records.add_many([{"text": f"note {number}"} for number in range(3)], embed=False)
         memory.upkeep.catch_up()
+        memory.records.add_many([{"text": "a late note"}], embed=False)
+        memory.upkeep.run_jobs()
         context = memory.assemble_context("deploy something", max_tokens=300)
         memory.upkeep.rebuild()
     telemetry.end()
     parts = tree(traced.spans)
     assert parts["records.add"] == {"write.normalise", "embeddings all-MiniLM-L6-v2", "write.apply"}
     assert parts["records.add_many"] == {"write.normalise", "write.apply"}
-    assert parts["upkeep.catch_up"] == {"job.catch_up"} and parts["job.catch_up"] == {"embed.pending"}
+    assert parts["upkeep.catch_up"] == {"embed.pending"}
+    assert {"job.retention", "job.scrub"} <= parts["upkeep.run_jobs"] and parts["job.catch_up"] == {"embed.pending"}
     assert parts["embed.pending"] == {"embeddings all-MiniLM-L6-v2"}
     assert parts["contexts.assemble"] >= {"recall.gather", "context.gather", "context.assemble"}
     assert "embed.pending" in parts["upkeep.rebuild"]

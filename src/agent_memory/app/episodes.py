@@ -14,10 +14,12 @@ from types import TracebackType
 from typing import Any, Self
 
 from agent_memory.app.memory import AgentMemory
-from agent_memory.app.worker import JOBS, Worker
+from agent_memory.core.upkeep.jobs import JOBS
+from agent_memory.core.upkeep.runner import Runner
 from agent_memory.models.errors import InvalidInput
 from agent_memory.models.moment import to_micros
 from agent_memory.models.recipe import DECAY
+from agent_memory.ports.feed import Run
 
 Call = Callable[[str, dict[str, Any]], Any]
 
@@ -110,7 +112,7 @@ class CPUMemoryEngine:
 
 class MemoryConsolidationService:
     """The jobs of an engine's store, run for as long as a coroutine waits. Those that there are, the same as in the
-    server (`app/worker.py`): what merges and prunes comes with upkeep, and will be one of them."""
+    server (`core/upkeep`): what merges and prunes comes with upkeep, and will be one of them."""
 
     def __init__(self, memory_engine: CPUMemoryEngine) -> None:
         self.memory_engine = memory_engine
@@ -124,13 +126,13 @@ class MemoryConsolidationService:
         client = self.memory_engine.memory._client
         jobs = [replace(job, seconds=min(job.seconds, self.consolidation_interval)) for job in JOBS]
 
-        def observe(name: str, done: bool, seconds: float) -> None:
-            if done:
+        def observe(name: str, run: Run) -> None:
+            if run.error is None:
                 self.last_consolidation = client.clock.now()
 
-        worker = Worker(client.runtime, client.clock, jobs, observe)
-        worker.start()
+        runner = Runner(client.runtime.keeping(client.clock), jobs, observe)
+        runner.start()
         try:
             await asyncio.Event().wait()
         finally:
-            await asyncio.to_thread(worker.stop)
+            await asyncio.to_thread(runner.stop)

@@ -6,11 +6,11 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from agent_memory.app import config, wiring, worker
+from agent_memory.app import config, wiring
 from agent_memory.app.caller import Caller as Caller
 from agent_memory.app.client import conversation
 from agent_memory.app.memory import AgentMemory
@@ -18,6 +18,10 @@ from agent_memory.app.news import News
 from agent_memory.app.operations import TABLE, Operation, Permission
 from agent_memory.app.workplace import Workplace
 from agent_memory.core.govern.access import Meter, check_good, known
+from agent_memory.core.upkeep.job import Job
+from agent_memory.core.upkeep.jobs import JOBS
+from agent_memory.core.upkeep.runner import Observe as ObserveJob
+from agent_memory.core.upkeep.runner import Runner
 from agent_memory.models.errors import AgentMemoryError, Denied, TooMany, Unauthenticated
 from agent_memory.models.moment import to_micros
 from agent_memory.models.record import SHARED, Scope
@@ -64,7 +68,7 @@ class Service:
         self._closed = threading.Lock()  # taken once, and never let go
         self.observe: Observe = lambda operation, outcome, seconds: None
         self.note: spans.Note | None = None  # is told how long each part of a call took
-        self.observe_job: worker.Observe = lambda name, done, seconds: None
+        self.observe_job: ObserveJob = lambda name, run: None
 
     def has_keys(self) -> bool:
         """Whether calls need an API key: from the first one on that was ever made, also if it has ended."""
@@ -167,9 +171,9 @@ class Service:
         named = replace(caller, conversation_id=conversation(caller.conversation_id))
         return AgentMemory.within(self.runtime, self.settings, named, self.clock, caller.workplace or self.workplace)
 
-    def worker(self) -> worker.Worker:
+    def worker(self, jobs: Sequence[Job] = JOBS) -> Runner:
         """Runs the jobs of this store, once it is started; whoever asks stops it before this is closed."""
-        return worker.Worker(self.runtime, self.clock, observe=lambda *told: self.observe_job(*told))
+        return Runner(self.runtime.keeping(self.clock), jobs, observe=lambda *told: self.observe_job(*told))
 
     def close(self) -> None:
         """Let go of the store; a second time there is nothing to let go of."""

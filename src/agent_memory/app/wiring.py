@@ -16,11 +16,13 @@ from agent_memory.core.govern.book import Book
 from agent_memory.core.govern.gate import Gate, Open
 from agent_memory.core.recall.entities import calling
 from agent_memory.core.recall.gather import Recalling
+from agent_memory.core.upkeep.job import Keeping
 from agent_memory.core.write.commit import Writing
 from agent_memory.core.write.debts import Debts
 from agent_memory.core.write.embed import Embedding
 from agent_memory.models.kinds.kind import Kind
 from agent_memory.ports.access import Refusal
+from agent_memory.ports.clock import Clock
 from agent_memory.ports.embedder import Embedder, Passage, Space, embed_and_count
 from agent_memory.ports.forks import CALL_SECONDS, CALLS, FORK_SECONDS, ForkGuard
 from agent_memory.ports.index import Calling
@@ -103,6 +105,9 @@ class Runtime:
     @property
     def recalling(self) -> Recalling:
         return Recalling(self.store.index, self.embedding, self.receipts, self.calling, self.reranker)
+
+    def keeping(self, clock: Clock) -> Keeping:
+        return Keeping(self.store, self.writing, clock)
 
     def before_fork(self) -> None:
         self.embedder.guard.before_fork()

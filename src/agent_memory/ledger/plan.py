@@ -82,7 +82,9 @@ class _Writer:
         self.along: set[str] = set()  # of these, the ones that were derived, and that nobody had named yet
 
     def answer(self) -> Applied:
-        once = self.request.once
+        once, work = self.request.once, self.request.work
+        if work is not None:
+            self.world.go_on(work)
         if once and (known := self.world.answered(self.scope, once.key)):
             return repeats.answered(once, known)
         for expectation in self.request.expect:

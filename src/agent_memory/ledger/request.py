@@ -11,6 +11,7 @@ from agent_memory.ledger.rows import Wanted
 from agent_memory.models.errors import InvalidInput
 from agent_memory.models.record import Scope
 from agent_memory.ports.changes import Amend, Author, Change, Connect, Erase, Expect, Key, Once, Put
+from agent_memory.ports.feed import Work
 
 MOST_CHANGES = 10_000  # of one write: others wait for it
 SALT_BYTES = 16
@@ -25,6 +26,7 @@ class Request:
     now: int
     expect: Sequence[Expect] = ()
     once: Once | None = None
+    work: Work | None = None
     salt: bytes = field(default_factory=partial(secrets.token_bytes, SALT_BYTES))
 
     def __post_init__(self) -> None:
@@ -84,6 +86,8 @@ class _Asking:
     def all_of(self, request: Request) -> None:
         if request.once is not None:
             self.found.answers.add((self.scope, request.once.key))
+        if request.work is not None:
+            self.found.works.add(request.work)
         for expect in request.expect:
             if expect.id is not None:
                 self._ids.add(expect.id)

@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from agent_memory.ledger.feed import Standing
 from agent_memory.ledger.journal import Head, Line
 from agent_memory.models.record import Scope
 from agent_memory.ports.changes import Content, State, Terms, Vector
 from agent_memory.ports.embedder import Space
+from agent_memory.ports.feed import Cursor, Work
 
 
 class Place(NamedTuple):
@@ -83,7 +85,7 @@ class Wanted:
     read.
     `authors` are written for: such a scope is made when it is new. `deriving` is not empty: all that was ever derived
     from one of the records, through any number of steps, in these scopes. `forgotten`: which of these ids a user
-    erased, by (tenant, user).
+    erased, by (tenant, user). `works`: on behalf of which jobs, whose leases and cursors count.
     """
 
     authors: set[Scope] = field(default_factory=set)
@@ -94,6 +96,7 @@ class Wanted:
     deriving: set[Scope] = field(default_factory=set)
     forgotten: dict[tuple[str, str], set[str]] = field(default_factory=dict)
     answers: set[tuple[Scope, str]] = field(default_factory=set)
+    works: set[Work] = field(default_factory=set)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +114,7 @@ class Present:
     forgotten: frozenset[tuple[str, str, str]] = frozenset()
     answers: Mapping[tuple[Scope, str], Answer] = field(default_factory=dict)
     spaces: tuple[Space, ...] = ()
+    works: Mapping[Work, Standing] = field(default_factory=dict)
 
 
 class VectorRow(NamedTuple):
@@ -172,6 +176,13 @@ class Gone(NamedTuple):
     words: tuple[Terms, ...] = ()
 
 
+class CursorRow(NamedTuple):
+    """How far a job has come from now on."""
+
+    job: str
+    cursor: Cursor
+
+
 class AnswerRow(NamedTuple):
     """A request that is answered from now on as it was."""
 
@@ -193,3 +204,4 @@ class Rows:
     links: tuple[LinkRow, ...] = ()
     ended_links: tuple[Ended, ...] = ()
     answers: tuple[AnswerRow, ...] = ()
+    cursors: tuple[CursorRow, ...] = ()

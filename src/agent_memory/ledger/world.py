@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
+from agent_memory.ledger.feed import check
 from agent_memory.ledger.journal import Journal
 from agent_memory.ledger.repeats import FORGOTTEN, wrote
 from agent_memory.ledger.rows import (
     Answer,
     AnswerRow,
     ContentRow,
+    CursorRow,
     Ended,
     Gone,
     Held,
@@ -23,6 +25,7 @@ from agent_memory.ledger.rows import (
 )
 from agent_memory.models.record import Scope
 from agent_memory.ports.changes import DERIVED_FROM, Key, Terms
+from agent_memory.ports.feed import Cursor, Work
 
 
 class World:
@@ -47,6 +50,7 @@ class World:
         self._ended_versions: dict[int, int] = {}
         self._ended_links: dict[int, int] = {}
         self._answered: dict[tuple[Scope, str], int] = {}  # when
+        self._moved: dict[tuple[str, str], Cursor] = {}  # by job and tenant
         self._rows_of: defaultdict[int, list[int]] = defaultdict(list)  # record -> its new versions and links
         for held in present.records:
             self._hold(held)
@@ -63,7 +67,18 @@ class World:
             tuple(self._links.values()),
             tuple(Ended(*one) for one in self._ended_links.items()),
             tuple(AnswerRow(*key, at, self._answers[key]) for key, at in self._answered.items()),
+            tuple(CursorRow(job, cursor) for (job, _), cursor in self._moved.items()),
         )
+
+    def go_on(self, work: Work) -> None:
+        """What is written from here on is the work of a job, if that may still do it; its cursor moves with it."""
+        found, name = self.present.works[work], work.lease.name
+        if work.to is None:
+            check(work, found)
+            return
+        place = name, work.to.tenant
+        check(work, found._replace(cursor=self._moved.get(place, found.cursor)))
+        self._moved[place] = work.to
 
     # -- records
 

@@ -4,7 +4,8 @@
     ├── InvalidInput      bad argument; names the field and the fix       (also a ValueError)
     ├── NotFound          no such record, key or kind for this reader     (also a LookupError)
     ├── Conflict          a precondition did not hold; nothing was written
-    │   └── Changed       it is not the version any more that the caller read
+    │   ├── Changed       it is not the version any more that the caller read
+    │   └── LeaseLost     another worker does this job now; nothing was written
     ├── Denied            not allowed for this caller                     (also a PermissionError)
     │   ├── Unauthenticated  nobody knows who calls: no key, or none that opens
     │   └── TooMany       more calls than this key may make
@@ -57,6 +58,10 @@ class Conflict(AgentMemoryError):
 
 class Changed(Conflict):
     code = "changed"
+
+
+class LeaseLost(Conflict):
+    code = "lease_lost"
 
 
 class Denied(AgentMemoryError, PermissionError):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from agent_memory.models.record import Record, Scope, Status
 from agent_memory.ports.changes import Vector
 from agent_memory.ports.embedder import Space
+from agent_memory.ports.feed import Work
 from agent_memory.ports.records import Filter, View
 
 if TYPE_CHECKING:
@@ -226,7 +227,9 @@ class Index(Protocol):
         """The newest first."""
         ...
 
-    def embedded(self, space: Space, batch: Sequence[Embedded], *, now: int, wait: bool = True) -> None:
+    def embedded(
+        self, space: Space, batch: Sequence[Embedded], *, now: int, wait: bool = True, work: Work | None = None
+    ) -> None:
         """Store vectors that were pending. Contents that were forgotten meanwhile are passed over. Without `wait` it is
-        tried at once, and `StoreError` when somebody else is writing."""
+        tried at once, and `StoreError` when somebody else is writing. `work` is as in `RecordStore.apply`."""
         ...

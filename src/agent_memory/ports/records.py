@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from agent_memory.models.kinds.kind import Kind
 from agent_memory.models.record import JournalLine, Link, Linked, Record, Scope, Status
 from agent_memory.ports.changes import Applied, Author, Change, Derived, Expect, Mark, Once, Verified
+from agent_memory.ports.feed import Work
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +65,11 @@ class RecordStore(Protocol):
         now: int,
         expect: Sequence[Expect] = (),
         once: Once | None = None,
+        work: Work | None = None,
     ) -> Applied:
         """All or nothing, durable when it returns. `Conflict` when an expectation does not hold.
-        A request that was already answered under the same `once` is answered again, and not repeated."""
+        A request that was already answered under the same `once` is answered again, and not repeated.
+        With `work`, it is a job's: `LeaseLost` or `Changed` as `Feed.advance` says, and its cursor moves with it."""
         ...
 
     def get(self, view: View, ids: Sequence[str]) -> list[Record]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from agent_memory.ports.access import AccessStore
 from agent_memory.ports.debts import DebtStore, Forget
+from agent_memory.ports.feed import Feed
 from agent_memory.ports.index import Index
 from agent_memory.ports.receipts import ReceiptStore
 from agent_memory.ports.records import RecordStore
@@ -16,6 +17,10 @@ from agent_memory.ports.working import WorkingStore
 
 def _nothing_owed(patient: bool) -> bool:
     return True
+
+
+def _owes_nothing() -> bool:
+    return False
 
 
 def _nothing_before() -> None: ...
@@ -32,7 +37,7 @@ class Store:
     meanwhile that a child must not inherit, and gives the child fresh locks and empty caches.
 
     `scrub` takes from the disk what was erased and could not leave it at once; False while something of it is left. Who
-    is not patient tries once, and waits for nobody.
+    is not patient tries once, and waits for nobody. `owes` says whether there is any.
 
     `working` and `vectors` may be somebody else's: then `outside` says, by place, how each forgets, and `debts` keeps
     what they still have to. An engine without `debts` has to have both itself.
@@ -45,10 +50,12 @@ class Store:
     receipts: ReceiptStore
     vectors: VectorStore
     access: AccessStore
+    feed: Feed
     close: Callable[[], None]
     read_only: bool = False
     before_fork: Callable[[], None] = _nothing_before
     after_fork: Callable[[bool], None] = _nothing_after
     scrub: Callable[[bool], bool] = _nothing_owed
+    owes: Callable[[], bool] = _owes_nothing
     debts: DebtStore | None = None
     outside: Mapping[str, Forget] = field(default_factory=dict)

@@ -5,17 +5,21 @@ from __future__ import annotations
 import os
 import re
 import sys
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from agent_memory.app import worker
 from agent_memory.app.operations import Namespace, Permission, operation
+from agent_memory.core.upkeep.job import Job, Keeping
+from agent_memory.core.upkeep.jobs import JOBS, embed
+from agent_memory.core.upkeep.runner import Runner
 from agent_memory.core.write.normalise import deriver
 from agent_memory.core.write.sample import sample
 from agent_memory.models.errors import InvalidInput, NotFound
 from agent_memory.models.model import Model
-from agent_memory.models.moment import from_micros
+from agent_memory.models.moment import from_micros, maybe_moment
 from agent_memory.ports.changes import Mark
+from agent_memory.ports.feed import JobState
 from agent_memory.ports.store import Store
 
 SCALE_BYTES = 8
@@ -32,6 +36,22 @@ class Verification(Model):
     head: str
     checked: dict[str, int]
     problems: list[str]
+
+
+class JobReport(Model):
+    """A background job. `did` is what its last run changed, in numbers; `last_error` stays until there is another one.
+    `lag` is how much is left to do; null: only a run can tell. Nobody has it where `held_by` is null."""
+
+    name: str
+    every_seconds: float
+    last_run: datetime | None
+    took_seconds: float | None
+    did: dict[str, int]
+    last_error: str | None
+    failed_at: datetime | None
+    lag: int | None
+    held_by: str | None
+    held_until: datetime | None
 
 
 class Upkeep(Namespace):
@@ -93,12 +113,24 @@ class Upkeep(Namespace):
         client = self._client
         client.runtime.embedding.agree()
         view = None if client.caller.operates else client.view()
-        return worker.catch_up(client.runtime, client.now(), None, view)
+        return embed(client.runtime.embedding, client.now(), view=view)
 
     @operation("upkeep.run_jobs", "POST /jobs", permission=Permission.OPERATOR)
     def run_jobs(self) -> dict[str, dict[str, int]]:
-        """Run every background job once, now, and say what each did. `serve` runs them by itself."""
-        return worker.run_all(self._client.runtime, self._client.now())
+        """Run every background job once, now, and say what each did. `worker` and `serve` run them by themselves.
+
+        All are run, whatever one of them does; then the first that failed is an error.
+        """
+        client = self._client
+        return {name: dict(did) for name, did in Runner(client.runtime.keeping(client.clock)).once().items()}
+
+    @operation("upkeep.jobs", "GET /jobs", permission=Permission.OPERATOR, command="jobs")
+    def jobs(self) -> list[JobReport]:
+        """What each background job did last, how far it is behind, and which worker has it now."""
+        client = self._client
+        keeping = client.runtime.keeping(client.clock)
+        known = {state.name: state for state in keeping.store.feed.states()}
+        return [_report(keeping, job, known.get(job.name, JobState(job.name))) for job in JOBS]
 
     @operation("upkeep.detach", "POST /places/detach", permission=Permission.OPERATOR)
     def detach(self, place: str) -> int:
@@ -146,6 +178,21 @@ def _debts(store: Store) -> list[dict[str, Any]]:
         for one in standing
         if one.records
     ]
+
+
+def _report(keeping: Keeping, job: Job, state: JobState) -> JobReport:
+    return JobReport(
+        name=job.name,
+        every_seconds=job.seconds,
+        last_run=maybe_moment(state.ran_at),
+        took_seconds=state.seconds,
+        did=dict(state.did),
+        last_error=state.error,
+        failed_at=maybe_moment(state.failed_at),
+        lag=None if job.left is None else job.left(keeping),
+        held_by=state.holder,
+        held_until=maybe_moment(state.until),
+    )
 
 
 def _mark(text: str) -> Mark:

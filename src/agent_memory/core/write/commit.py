@@ -31,6 +31,7 @@ from agent_memory.models.moment import to_micros
 from agent_memory.models.record import Link, Record
 from agent_memory.ports.changes import Applied, Author, Change, Connect, Erase, Expect, Key, Once, Put, Vector
 from agent_memory.ports.embedder import Space
+from agent_memory.ports.feed import Work
 from agent_memory.ports.receipts import ReceiptLine
 from agent_memory.ports.records import RecordStore
 from agent_memory.ports.spans import span
@@ -63,7 +64,7 @@ class How:
     """`embed`: make vectors before returning. `expect`: only if the store is still so. `once`: only if it was not
     done before. `changes`: after the drafts, in the same transaction. `skip_forgotten`: drafts with the id of
     something that was forgotten are passed over, and so are links to it. `listed`: the argument whose items the drafts
-    are, so that what is wrong with one of them says which."""
+    are, so that what is wrong with one of them says which. `work`: of which job it is, whose cursor moves with it."""
 
     embed: bool = True
     expect: Sequence[Expect] = ()
@@ -71,6 +72,7 @@ class How:
     changes: Sequence[Change] = ()
     skip_forgotten: bool = False
     listed: str = ""
+    work: Work | None = None
 
 
 def commit(writing: Writing, drafts: Sequence[Draft], author: Author, now: int, how: How = How()) -> Applied:  # noqa: B008
@@ -123,7 +125,9 @@ def write(writing: Writing, changes: Sequence[Change], author: Author, now: int,
     if how.embed:
         decided = _embedded(writing.embedding, decided)
     with span("write.apply", changes=len(decided)):
-        applied = writing.records.apply(decided, author=author, now=now, expect=how.expect, once=how.once)
+        applied = writing.records.apply(
+            decided, author=author, now=now, expect=how.expect, once=how.once, work=how.work
+        )
     if applied.erased and not writing.debts.pay():
         return replace(applied, scrubbed=False)
     return applied

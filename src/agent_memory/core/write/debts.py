@@ -24,6 +24,11 @@ class Debts:
     store: DebtStore | None
     outside: Mapping[str, Forget]
 
+    @property
+    def left(self) -> int:
+        """How many records all places together must still forget."""
+        return sum(one.records for one in self.store.standing()) if self.store else 0
+
     def pay(self) -> bool:
         """Tell every place within reach what to forget; whether nothing is owed any more, there or elsewhere. It never
         fails: what was erased is committed, and a later write or the job tries again."""
@@ -33,7 +38,7 @@ class Debts:
             for one in self.store.standing():
                 if one.records and one.place in self.outside:
                     self._pay(self.store, one.place)
-            return not any(one.records for one in self.store.standing())
+            return not self.left
         except StoreError as error:  # somebody else is writing, for long
             _log.warning("what places outside have forgotten could not be noted: %s", error.message)
             return False

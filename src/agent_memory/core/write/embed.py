@@ -14,6 +14,7 @@ from agent_memory.ports import progress, spans
 from agent_memory.ports.abandon import abandoned
 from agent_memory.ports.changes import Vector
 from agent_memory.ports.embedder import Embedder, Space, embed_and_count
+from agent_memory.ports.feed import Work
 from agent_memory.ports.index import Embedded, Index
 from agent_memory.ports.records import View
 
@@ -121,11 +122,15 @@ class Embedding:
             )
         return unit(vector)
 
-    def catch_up(self, view: View | None, *, seconds: float | None, now: int) -> int:
+    def pending(self, view: View | None = None) -> int:
+        """How many contents lack vectors."""
+        return self._index.pending(self.space, view)
+
+    def catch_up(self, view: View | None, *, seconds: float | None, now: int, work: Work | None = None) -> int:
         """Embed what is pending, newest first, for at most `seconds`; gives how many are left. What was made is
-        kept, also when nobody waits for the rest."""
+        kept, also when nobody waits for the rest. A job does it under its lease."""
         with spans.span("embed.pending"):
-            left = self._caught_up(view, seconds, now)
+            left = self._caught_up(view, seconds, now, work=work)
             spans.tell(pending=left)
             return left
 
@@ -135,7 +140,9 @@ class Embedding:
         with spans.span("embed.pending"), suppress(StoreError):
             self._caught_up(view, seconds, now, wait=False)
 
-    def _caught_up(self, view: View | None, seconds: float | None, now: int, *, wait: bool = True) -> int:
+    def _caught_up(
+        self, view: View | None, seconds: float | None, now: int, *, wait: bool = True, work: Work | None = None
+    ) -> int:
         space = self.space
         deadline = math.inf if seconds is None else time.monotonic() + seconds
 
@@ -162,7 +169,8 @@ class Embedding:
                 done.append(Embedded(one.handle, tuple(made), complete=part >= len(passages)))
                 if late():
                     break
-            self._index.embedded(space, [one for one in done if one.vectors or one.complete], now=now, wait=wait)
+            done = [one for one in done if one.vectors or one.complete]
+            self._index.embedded(space, done, now=now, wait=wait, work=work)
             if late():
                 return self._index.pending(space, view)
         return left

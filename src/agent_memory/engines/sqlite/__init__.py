@@ -13,6 +13,7 @@ def open_store(path: Path) -> Store:
     from agent_memory.engines.sqlite.access import SqliteAccess
     from agent_memory.engines.sqlite.debts import SqliteDebts
     from agent_memory.engines.sqlite.desk import SqliteWorking
+    from agent_memory.engines.sqlite.feed import SqliteFeed
     from agent_memory.engines.sqlite.index import SqliteIndex
     from agent_memory.engines.sqlite.interning import Interning
     from agent_memory.engines.sqlite.namespaces import SqliteVectors
@@ -37,10 +38,12 @@ def open_store(path: Path) -> Store:
         receipts=SqliteReceipts(connections, interning),
         vectors=SqliteVectors(connections),
         access=SqliteAccess(connections),
+        feed=SqliteFeed(connections, interning),
         close=connections.close,
         read_only=connections.read_only,
         before_fork=connections.before_fork,
         after_fork=after_fork,
         scrub=lambda patient: scrub.pay(connections, patient=patient),
         debts=SqliteDebts(connections),
+        owes=lambda: scrub.owes(connections),
     )

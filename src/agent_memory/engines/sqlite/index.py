@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from agent_memory.engines.sqlite import spaces, write
+from agent_memory.engines.sqlite import feed, spaces, write
 from agent_memory.engines.sqlite.connection import Connections
 from agent_memory.engines.sqlite.interning import Interning, Naming
 from agent_memory.engines.sqlite.read import Reader
@@ -15,6 +15,7 @@ from agent_memory.engines.sqlite.stock import SqliteStock, snapshot
 from agent_memory.ledger.shelves.shelves import Shelves
 from agent_memory.models.record import Record, Scope
 from agent_memory.ports.embedder import Space
+from agent_memory.ports.feed import Work
 from agent_memory.ports.index import Embedded, Sampled, Snapshot, Unembedded
 from agent_memory.ports.records import View
 
@@ -76,9 +77,13 @@ class SqliteIndex:
         with self._connections.reading() as connection:
             return spaces.unembedded(connection, space, self._scopes(connection, view), limit)
 
-    def embedded(self, space: Space, batch: Sequence[Embedded], *, now: int, wait: bool = True) -> None:
+    def embedded(
+        self, space: Space, batch: Sequence[Embedded], *, now: int, wait: bool = True, work: Work | None = None
+    ) -> None:
         with self._connections.writing(seconds=None if wait else 0.0) as connection:
             check_version(connection, self._connections.name)
+            if work is not None:
+                feed.go_on(connection, work)
             write.embed(connection, Naming(self._interning, connection), space, batch, now)
 
     @contextmanager

@@ -19,6 +19,7 @@ from agent_memory.models.errors import StoreError
 from agent_memory.models.kinds.kind import Kind
 from agent_memory.models.record import JournalLine, Link, Linked, Record, Scope
 from agent_memory.ports.changes import Applied, Author, Change, Expect, Mark, Once, Verified
+from agent_memory.ports.feed import Work
 from agent_memory.ports.progress import counted
 from agent_memory.ports.records import Checker, Deriver, Filter, View
 
@@ -37,8 +38,9 @@ class SqliteRecords:
         now: int,
         expect: Sequence[Expect] = (),
         once: Once | None = None,
+        work: Work | None = None,
     ) -> Applied:
-        return write.apply(self._connections, self._interning, Request(changes, author, now, expect, once))
+        return write.apply(self._connections, self._interning, Request(changes, author, now, expect, once, work))
 
     def get(self, view: View, ids: Sequence[str]) -> list[Record]:
         with self._connections.reading() as connection:

@@ -31,13 +31,16 @@ def owed(connection: sqlite3.Connection) -> int | None:
     return None if seq is None else int(seq)
 
 
+def owes(connections: Connections) -> bool:
+    with connections.reading() as connection:
+        return owed(connection) is not None
+
+
 def pay(connections: Connections, *, patient: bool) -> bool:
     """Scrub, if that is owed; False when it still is. Who is not `patient` tries once, and waits for nobody."""
-    with connections.reading() as connection:
-        debt = owed(connection)
-    if debt is None or connections.read_only:
-        return debt is None
-    return scrub(connections, patience=PATIENCE_SECONDS if patient else 0.0)
+    if not owes(connections):
+        return True
+    return not connections.read_only and scrub(connections, patience=PATIENCE_SECONDS if patient else 0.0)
 
 
 def settle(connections: Connections) -> None:

@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from agent_memory.engines.sqlite import erase, expiry, journal, scrub, spaces
+from agent_memory.engines.sqlite import erase, expiry, feed, journal, scrub, spaces
 from agent_memory.engines.sqlite.connection import Connections
 from agent_memory.engines.sqlite.interning import Interning, Naming, label
 from agent_memory.engines.sqlite.present import present
@@ -81,6 +81,7 @@ class Writer:
         if rows.gone or rows.answers:
             self._expire(rows.answers[-1].at if rows.answers else rows.lines[-1].at)
         self._many("insert_answer", map(self._answer, rows.answers))
+        feed.move(self.connection, rows.cursors)
 
     def derived(self, content: int, terms: Terms, fields: Iterable[tuple[str, str | int | float]]) -> None:
         self.connection.execute(SQL["insert_words"], (content, terms.length, terms.hashes + terms.counts))

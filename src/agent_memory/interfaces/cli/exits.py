@@ -28,6 +28,7 @@ STATUS = MappingProxyType(
         "not_found": 3,
         "conflict": 4,
         "changed": 4,
+        "lease_lost": 4,
         "denied": 5,
         "unauthenticated": 5,
         "too_many": 5,

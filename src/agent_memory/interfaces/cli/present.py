@@ -12,9 +12,9 @@ from pydantic import BaseModel
 from agent_memory.app.namespaces.records import Forgotten, Written
 from agent_memory.app.namespaces.rules import Begun, Linted
 from agent_memory.app.namespaces.sweeping import Swept
-from agent_memory.app.namespaces.upkeep import Verification
+from agent_memory.app.namespaces.upkeep import JobReport, Verification
 from agent_memory.app.operations import Operation
-from agent_memory.interfaces.cli import PROGRAM, erasures, tracing, vectors
+from agent_memory.interfaces.cli import PROGRAM, erasures, jobs, tracing, vectors
 from agent_memory.interfaces.cli.blocks import Block, Card, Column, Interval, Line, Note, Table, Under, Verbatim
 from agent_memory.interfaces.cli.cleaning import one_line
 from agent_memory.interfaces.cli.output import shown
@@ -382,5 +382,6 @@ LISTS: Mapping[type, Callable[[list[Any]], list[Block]]] = {
     RuleChange: versions.changes,
     RuleRevision: versions.revisions,
     Proposal: proposals.waiting,
+    JobReport: jobs.reported,
     Written: lambda found: [block for one in found for block in written(one)],
 }

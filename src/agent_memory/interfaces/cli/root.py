@@ -24,6 +24,7 @@ OWN = MappingProxyType(
         "mcp": "agent_memory.interfaces.cli.mcp",
         "serve": "agent_memory.interfaces.cli.serve",
         "try": "agent_memory.interfaces.cli.trying",
+        "worker": "agent_memory.interfaces.cli.worker",
     }
 )
 """Commands that are no operation: each is the `command` of a module of ours."""
@@ -47,8 +48,8 @@ GROUPS = MappingProxyType(
         "Start here": ("try", "demo", "add", "recall", "list", "show", "context"),
         "Write and correct": ("learn", "prefer", "edit", "amend", "forget"),
         "Look closer": ("history", "journal", "preferences", "whoami", "remember", "recipes", "receipt", "replay"),
-        "For agents and programs": ("mcp", "serve", "guard"),
-        "Move and keep": ("export", "import", "import-mcp", "stats", "doctor", "verify", "rebuild"),
+        "For agents and programs": ("mcp", "serve", "worker", "guard"),
+        "Move and keep": ("export", "import", "import-mcp", "stats", "doctor", "verify", "rebuild", "jobs"),
     }
 )
 """How the help of the whole is arranged. What is in no group comes after them."""

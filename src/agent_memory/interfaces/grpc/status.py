@@ -22,6 +22,7 @@ CODES: Mapping[str, grpc.StatusCode] = MappingProxyType(
         "not_found": grpc.StatusCode.NOT_FOUND,
         "conflict": grpc.StatusCode.ABORTED,
         "changed": grpc.StatusCode.ABORTED,
+        "lease_lost": grpc.StatusCode.ABORTED,
         "denied": grpc.StatusCode.PERMISSION_DENIED,
         "unauthenticated": grpc.StatusCode.UNAUTHENTICATED,
         "too_many": grpc.StatusCode.RESOURCE_EXHAUSTED,

@@ -19,6 +19,7 @@ from agent_memory.interfaces.rest.guard import App, Message, Receive, Send
 from agent_memory.models.errors import AgentMemoryError
 from agent_memory.models.moment import to_micros
 from agent_memory.models.record import Scope
+from agent_memory.ports.feed import Run
 from agent_memory.ports.records import View
 
 FINE = (0.0001, 0.00025, 0.0005)
@@ -71,9 +72,9 @@ class Metrics:
             self._known[part] = self._parts.labels(part)
         self._known[part].observe(seconds)
 
-    def worked(self, job: str, done: bool, seconds: float) -> None:
-        (self._job_runs if done else self._job_failures).labels(job).inc()
-        self._job_seconds.labels(job).observe(seconds)
+    def worked(self, job: str, run: Run) -> None:
+        (self._job_runs if run.error is None else self._job_failures).labels(job).inc()
+        self._job_seconds.labels(job).observe(run.seconds)
 
     def requested(self, route: str, status: int, seconds: float) -> None:
         self._requests.labels(route, str(status)).inc()

@@ -27,6 +27,7 @@ STATUS: Mapping[str, int] = MappingProxyType(
         "not_found": 404,
         "conflict": 409,
         "changed": 412,
+        "lease_lost": 409,
         "denied": 403,
         "unauthenticated": 401,
         "too_many": 429,

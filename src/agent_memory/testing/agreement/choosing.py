@@ -36,6 +36,7 @@ from agent_memory.testing.builders import (
 NAMESPACES = ("space", "other space")
 IDS, KINDS, KEYS, TYPES = "abcd", ("note", "procedure"), ("k1", "k2"), ("about", DERIVED_FROM)
 WORDS, UNITS = ("red", "green", "blue"), (0.0, 0.25, 0.5, 1.0)
+READERS, TENANTS = ("job one", "job two"), ("acme", "rival")
 SCOPES = (ALICE, ALICES_BOT, BOT, SHARED, BOB, STRANGER)
 WRITERS = (*SCOPES, ALICE, ALICE, SHARED, ALICES_BOT)  # where most happens, most meets
 QUESTIONS = {SPACE: (1.0, 1.0, 1.0, 1.0), OTHER_SPACE: (1.0, 0.0, 0.0)}  # exact halves and ones: no rounding anywhere

@@ -15,7 +15,7 @@ from agent_memory.ports.records import Filter, View
 from agent_memory.ports.store import Store
 from agent_memory.ports.vectors import Match
 from agent_memory.ports.working import Desk
-from agent_memory.testing.agreement.choosing import IDS, KEYS, KINDS, NAMESPACES, QUESTIONS, SCOPES
+from agent_memory.testing.agreement.choosing import IDS, KEYS, KINDS, NAMESPACES, QUESTIONS, READERS, SCOPES, TENANTS
 from agent_memory.testing.builders import EVERYTHING, OTHER_SPACE, SPACE, called, direction, gather, steps, term
 
 
@@ -132,8 +132,25 @@ def seen(store: Store, view: View, where: Filter) -> dict[str, Any]:
         "pending": [store.index.pending(space, one) for space in (SPACE, OTHER_SPACE) for one in (view, None)],
         "waiting": [(one.text, one.part) for one in store.index.unembedded(SPACE, view, 5)],
         "stats": {**records.stats(view), "bytes_on_disk": 0},
+        "feed": followed(store),
         **beside(store, view),
     }
+
+
+def followed(store: Store) -> Any:
+    """What the readers of the feed find; chains are each engine's own."""
+    return [
+        (
+            *(reader, store.feed.news(reader, limit=2), store.feed.behind(reader)),
+            [(one.tenant, one.seq) for one in (store.feed.cursor(reader, tenant) for tenant in TENANTS)],
+            [
+                [(one.seq, one.at, one.operation, one.scope, one.kind, one.id) for one in store.feed.lines(cursor)]
+                for cursor in (store.feed.cursor(reader, tenant) for tenant in TENANTS)
+            ],
+            [(one.name, one.holder, one.did, one.error) for one in store.feed.states()],
+        )
+        for reader in READERS
+    ]
 
 
 def beside(store: Store, view: View) -> dict[str, Any]:

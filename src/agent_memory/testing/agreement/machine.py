@@ -17,6 +17,7 @@ from agent_memory.models.record import Scope
 from agent_memory.ports.access import KeyRow, Refusal
 from agent_memory.ports.changes import Author, Change, Derived, Erase, Once
 from agent_memory.ports.embedder import Space
+from agent_memory.ports.feed import Cursor, Run, Work
 from agent_memory.ports.index import Embedded, Probe
 from agent_memory.ports.receipts import ReceiptLine
 from agent_memory.ports.records import View
@@ -27,7 +28,9 @@ from agent_memory.testing.agreement.choosing import (
     IDS,
     NAMESPACES,
     NOTHING,
+    READERS,
     SCOPES,
+    TENANTS,
     WORDS,
     WRITERS,
     moment,
@@ -200,6 +203,33 @@ class Agreement(RuleBasedStateMachine):
 
         self._both(act)
         self._compare(pick)
+
+    @rule(seed=seeds)
+    def follow(self, seed: int) -> None:
+        """A job reads on, and makes something of it or not; sometimes its lease is another's, or it read nothing."""
+        pick = Random(seed)
+        reader, tenant, limit = pick.choice(READERS), pick.choice(TENANTS), pick.choice((1, 3, 100))
+        scope = pick.choice([one for one in SCOPES if one.tenant == tenant])
+        made, lost, stale = pick.choice((None, some_put(pick))), pick.random() < 0.2, pick.random() < 0.2
+        run, now = pick.choice((None, Run(0.5, {"made": 1}), Run(0.5, error="why"))), moment(pick)
+
+        def act(store: Store) -> Any:
+            lease = store.feed.lease(reader, "tester", 3600.0)
+            assert lease is not None
+            since = Cursor(tenant) if stale else store.feed.cursor(reader, tenant)
+            lines = store.feed.lines(since, limit=limit)
+            done = Work(lease, since, lines[-1].cursor) if lines else Work(lease)
+            if lost:
+                store.feed.release(lease, run)
+            try:
+                if made is None:
+                    return store.feed.advance(done)
+                return store.records.apply([made], author=Author(scope, "job"), now=now, work=done)
+            finally:
+                store.feed.release(lease, run)
+
+        self._both(act)
+        self._compare(pick, scope)
 
     @rule(seed=seeds, louder=st.booleans())
     def rebuild(self, seed: int, louder: bool) -> None:

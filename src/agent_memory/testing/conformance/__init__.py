@@ -30,6 +30,7 @@ pytest.register_assert_rewrite(
 from agent_memory.testing.conformance.store import (  # noqa: E402
     AccessConformance,
     DebtConformance,
+    FeedConformance,
     IndexConformance,
     LinkConformance,
     ReceiptConformance,
@@ -44,6 +45,7 @@ from agent_memory.testing.conformance.store import (  # noqa: E402
 __all__ = [
     "AccessConformance",
     "DebtConformance",
+    "FeedConformance",
     "IndexConformance",
     "LinkConformance",
     "ReceiptConformance",

@@ -5,6 +5,8 @@ from __future__ import annotations
 from agent_memory.testing.conformance.access import AccessConformance
 from agent_memory.testing.conformance.debts import DebtConformance
 from agent_memory.testing.conformance.erasure import DerivedErasureConformance, ErasureConformance
+from agent_memory.testing.conformance.feed import FeedConformance as _Feed
+from agent_memory.testing.conformance.feed import LeaseConformance
 from agent_memory.testing.conformance.finding import FindConformance
 from agent_memory.testing.conformance.journal import JournalConformance
 from agent_memory.testing.conformance.links import LinkConformance as _Links
@@ -50,6 +52,10 @@ class IndexConformance(SearchConformance, SpaceConformance):
     """The `Index` port."""
 
 
+class FeedConformance(_Feed, LeaseConformance):
+    """The `Feed` port."""
+
+
 class StoreConformance(
     RecordStoreConformance,
     LinkConformance,
@@ -59,6 +65,7 @@ class StoreConformance(
     VectorConformance,
     AccessConformance,
     DebtConformance,
+    FeedConformance,
 ):
     """Everything that a complete engine offers."""
 
@@ -66,6 +73,7 @@ class StoreConformance(
 __all__ = [
     "AccessConformance",
     "DebtConformance",
+    "FeedConformance",
     "IndexConformance",
     "LinkConformance",
     "ReceiptConformance",

@@ -9,6 +9,7 @@ from __future__ import annotations
 from agent_memory.ports.store import Store
 from agent_memory.testing.memory.access import MemoryAccess
 from agent_memory.testing.memory.beside import MemoryDebts, MemoryReceipts, MemoryVectors, MemoryWorking
+from agent_memory.testing.memory.feed import MemoryFeed
 from agent_memory.testing.memory.index import MemoryIndex
 from agent_memory.testing.memory.records import MemoryRecords
 from agent_memory.testing.memory.world import Room
@@ -25,6 +26,7 @@ def open_store() -> Store:
         receipts=MemoryReceipts(room),
         vectors=MemoryVectors(room),
         access=MemoryAccess(room),
+        feed=MemoryFeed(room),
         close=room.close,
         after_fork=room.after_fork,
         debts=MemoryDebts(room),

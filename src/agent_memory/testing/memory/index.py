@@ -12,8 +12,10 @@ from agent_memory.models.errors import Conflict, SpaceMismatch
 from agent_memory.models.record import Record, Scope
 from agent_memory.ports.changes import Vector
 from agent_memory.ports.embedder import Space
+from agent_memory.ports.feed import Work
 from agent_memory.ports.index import NEVER, Called, Calling, Embedded, Pool, Probe, Sampled, Snapshot, Step, Unembedded
 from agent_memory.ports.records import View
+from agent_memory.testing.memory.feed import go_on
 from agent_memory.testing.memory.read import Reader
 from agent_memory.testing.memory.world import ADOPT, EMBED, OURSELVES, Body, Made, Room, Signature, Version, World
 
@@ -132,8 +134,12 @@ class MemoryIndex:
             ]
             return found[:count]
 
-    def embedded(self, space: Space, batch: Sequence[Embedded], *, now: int, wait: bool = True) -> None:
+    def embedded(
+        self, space: Space, batch: Sequence[Embedded], *, now: int, wait: bool = True, work: Work | None = None
+    ) -> None:
         with self._room.writing() as world:
+            if work is not None:
+                go_on(world, work)
             lines = dict[Scope, int]()
             for one in batch:
                 place = (space, one.handle)

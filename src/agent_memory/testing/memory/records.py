@@ -11,7 +11,9 @@ from typing import Any
 from agent_memory.models.kinds.kind import Kind
 from agent_memory.models.record import JournalLine, Link, Linked, Record, Scope
 from agent_memory.ports.changes import Applied, Author, Change, Expect, Mark, Once, Verified
+from agent_memory.ports.feed import Work
 from agent_memory.ports.records import Checker, Deriver, Filter, View
+from agent_memory.testing.memory.feed import go_on
 from agent_memory.testing.memory.read import Reader
 from agent_memory.testing.memory.world import (
     ADOPT,
@@ -44,8 +46,11 @@ class MemoryRecords:
         now: int,
         expect: Sequence[Expect] = (),
         once: Once | None = None,
+        work: Work | None = None,
     ) -> Applied:
         with self._room.writing() as world:
+            if work is not None:
+                go_on(world, work)
             return Writer(world, author, now).apply(changes, expect, once)
 
     def get(self, view: View, ids: Sequence[str]) -> list[Record]:

@@ -19,6 +19,7 @@ from agent_memory.models.record import Scope
 from agent_memory.ports.access import KeyRow, Refusal
 from agent_memory.ports.changes import Applied, State, Vector
 from agent_memory.ports.embedder import Space
+from agent_memory.ports.feed import Cursor, Lease, Run
 from agent_memory.ports.working import Desk
 
 PUT, AMEND, CONNECT, DISCONNECT, ERASE, EMBED, ADOPT, KEY = (
@@ -122,6 +123,17 @@ class Slip:
 
 
 @dataclass(frozen=True)
+class Duty:
+    """A job: the last lease of it, from when to when it is good (None: nobody holds it), and what came of runs."""
+
+    lease: Lease | None = None
+    good: tuple[int, int] | None = None
+    tokens: int = 0
+    ran: tuple[int, Run] | None = None
+    failed: tuple[int, str] | None = None
+
+
+@dataclass(frozen=True)
 class Signature:
     """Who writes lines, why and when."""
 
@@ -153,6 +165,8 @@ class World:
     debts: dict[tuple[str, Scope, str], tuple[int, int]] = field(default_factory=dict)  # line, since when
     keys: dict[str, KeyRow] = field(default_factory=dict)
     refusals: list[Refusal] = field(default_factory=list)
+    duties: dict[str, Duty] = field(default_factory=dict)  # by job
+    cursors: dict[tuple[str, str], Cursor] = field(default_factory=dict)  # by job and tenant, the last moved last
 
     def copy(self) -> World:
         return World(**{one.name: copy.copy(getattr(self, one.name)) for one in fields(self)})

@@ -1,0 +1,50 @@
+"""What a job is: something a store needs done now and then, and nobody asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from agent_memory.core.write.commit import Writing
+from agent_memory.ports.clock import Clock
+from agent_memory.ports.feed import Lease
+from agent_memory.ports.store import Store
+
+Did = Mapping[str, int]
+"""What a run changed, in numbers."""
+
+
+@dataclass(frozen=True)
+class Keeping:
+    """What every job needs."""
+
+    store: Store
+    writing: Writing
+    clock: Clock
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One run: under this lease, which goes with everything it writes (`Work`); at this moment; and for so many seconds
+    at most (None: as many as it needs)."""
+
+    lease: Lease
+    now: int
+    seconds: float | None
+
+
+@dataclass(frozen=True)
+class Job:
+    """A job remembers nothing but what the store holds: `run` does what is left to do, in whichever process, and one
+    that is killed or run twice loses and doubles nothing. It is run every `seconds`, by one worker at a time; where
+    `more` says that some is left, again sooner.
+
+    `left` says how much there is to do, without writing anything; where that is nothing, it is not run. Without it
+    only a run can tell.
+    """
+
+    name: str
+    seconds: float
+    run: Callable[[Keeping, Turn], Did]
+    left: Callable[[Keeping], int] | None = None
+    more: Callable[[Did], bool] = lambda did: False

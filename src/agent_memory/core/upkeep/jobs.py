@@ -1,0 +1,54 @@
+"""The jobs that there are. Add one to `JOBS`, and every worker runs it, `jobs` shows it, and `/metrics` counts it."""
+
+from __future__ import annotations
+
+from agent_memory.core.upkeep.job import Did, Job, Keeping, Turn
+from agent_memory.core.write.embed import Embedding
+from agent_memory.ports.feed import Work
+from agent_memory.ports.records import View
+
+
+def embed(
+    embedding: Embedding, now: int, seconds: float | None = None, view: View | None = None, work: Work | None = None
+) -> dict[str, int]:
+    """Make the vectors that bulk writes and embedders out of reach left for later, in all of the store or a view. A
+    store that lacks none is not asked to agree with this embedder: nobody used it yet."""
+    before = left = embedding.pending(view)
+    if before:
+        embedding.agree()
+        left = embedding.catch_up(view, seconds=seconds, now=now, work=work)
+    return {"vectors": before - left, "pending_vectors": left}
+
+
+def catch_up(keeping: Keeping, turn: Turn) -> Did:
+    return embed(keeping.writing.embedding, turn.now, turn.seconds, work=Work(turn.lease))
+
+
+def retention(keeping: Keeping, turn: Turn) -> Did:
+    """Let receipts go whose time is over, also where no new one comes. Whoever does it, the same ones go: it is not
+    fenced."""
+    return {"receipts": keeping.store.receipts.expire(turn.now)}
+
+
+def scrub(keeping: Keeping, turn: Turn) -> Did:
+    """Take from the disk what was forgotten while somebody read, and from places outside what was forgotten while they
+    were away, also where nobody writes any more."""
+    scrubbed = keeping.store.scrub(turn.seconds is None)
+    return {"owed": int(not (keeping.writing.debts.pay() and scrubbed))}
+
+
+def owed(keeping: Keeping) -> int:
+    return int(keeping.store.owes()) + keeping.writing.debts.left
+
+
+JOBS = (
+    Job(
+        "catch_up",
+        5.0,
+        catch_up,
+        left=lambda keeping: keeping.writing.embedding.pending(),
+        more=lambda did: did["vectors"] > 0 and did["pending_vectors"] > 0,
+    ),
+    Job("retention", 3600.0, retention),
+    Job("scrub", 10.0, scrub, left=owed),
+)

@@ -1,0 +1,103 @@
+"""`agent-memory worker`: the background jobs of a store, in a process of their own."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from agent_memory.interfaces.cli import whose
+from agent_memory.interfaces.cli.jobs import did
+from agent_memory.interfaces.cli.session import Session
+
+if TYPE_CHECKING:
+    from agent_memory.ports.feed import Run
+
+
+@whose.anywhere
+@click.command("worker", short_help="Run the background jobs of the store until Ctrl-C")
+@click.option("--once", is_flag=True, help="run each job once, to its end, and stop")
+@click.option("--job", "jobs", multiple=True, metavar="NAME", help="this job alone (several times: these)")
+@click.option("--json", "_json", is_flag=True, help="a JSON object for each run, also at a terminal")
+@click.pass_obj
+def command(session: Session, once: bool, jobs: tuple[str, ...], _json: bool) -> int:
+    """Run the background jobs of the store until Ctrl-C (or SIGTERM).
+
+    A server does the same beside its answers; any number of workers and servers share the jobs of a store. A line
+    tells of every run: in JSON, unless it is a terminal. `agent-memory jobs` shows how they stand.
+    """
+    from agent_memory.core.upkeep.jobs import JOBS
+    from agent_memory.interfaces.cli import exits, progress
+    from agent_memory.models.errors import InvalidInput, StoreError
+    from agent_memory.ports.abandon import Abandoned
+
+    known = {job.name: job for job in JOBS}
+    for name in jobs:
+        if name not in known:
+            raise InvalidInput(f"job: there is none named {name!r}", hint=f"they are {', '.join(known)}", field="job")
+    in_json = session.json or _json or not sys.stdout.isatty()
+    service, _ = session.service()
+    try:
+        service.observe_job = _told_in_json if in_json else _told
+        runner = service.worker([known[name] for name in jobs or known])
+        if service.runtime.store.read_only:
+            raise StoreError("the store is read-only: there is nothing that a worker could do", hint="see `doctor`")
+        with _until_told(runner.stop) as told:
+            if once:
+                with progress.shown(in_json=in_json):
+                    runner.once()
+                return exits.OK
+            runner.start()
+            told.wait()
+    except Abandoned:
+        return exits.STOPPED
+    finally:
+        service.close()
+    return exits.OK
+
+
+@contextmanager
+def _until_told(stop: Callable[[], Any]) -> Iterator[threading.Event]:
+    """What is given is set, and `stop` called, when a signal asks this process to end; a second one ends it at once."""
+    told = threading.Event()
+
+    def ask(number: int, frame: FrameType | None) -> None:
+        for one, handler in before.items():
+            signal.signal(one, handler)
+        told.set()
+        threading.Thread(target=stop).start()  # it takes locks that whatever was interrupted here may hold
+
+    before = {one: signal.signal(one, ask) for one in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield told
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)
+        stop()
+
+
+def _told_in_json(job: str, run: Run) -> None:
+    from agent_memory.ports.spans import trace_id
+
+    line = {
+        "at": datetime.now(UTC).isoformat(timespec="milliseconds"),
+        "job": job,
+        "seconds": round(run.seconds, 3),
+        "did": dict(run.did),
+        "error": run.error,
+        "trace_id": trace_id(),
+    }
+    click.echo(json.dumps({name: value for name, value in line.items() if value is not None}))
+
+
+def _told(job: str, run: Run) -> None:
+    came = did(run.did) if run.error is None else f"failed: {run.error}"
+    click.echo(f"{datetime.now().astimezone():%H:%M:%S}  {job}: {came} ({run.seconds:.1f} s)")
