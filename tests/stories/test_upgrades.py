@@ -51,8 +51,13 @@ def test_the_second_step_learns_from_receipts_when_records_were_recalled(timed: 
     path = timed._client.runtime.url.removeprefix("sqlite:///")
     timed.close()
     old = sqlite3.connect(path)
-    old.executescript("drop table accessed; drop table keys; drop table refusals;")
-    for table in SEALED.keys() - {"accessed", "refusals"}:
+    for (view,) in old.execute("select name from sqlite_schema where type = 'view'").fetchall():
+        old.execute(f'drop view "{view}"')
+    old.executescript(
+        "drop table accessed; drop table keys; drop table refusals; drop table vocabularies;"
+        "alter table contents drop column codec; alter table words drop column vocabulary;"
+    )
+    for table in SEALED.keys() - {"accessed", "refusals", "vocabularies"}:
         old.execute(f"alter table {table} drop column seal")
     old.execute("pragma user_version = 1")
     old.close()

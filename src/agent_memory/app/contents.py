@@ -10,9 +10,13 @@ from pathlib import Path
 from urllib.parse import quote
 
 from agent_memory.app.check import Check, State
-from agent_memory.engines.sqlite import schema, scrub
+from agent_memory.core.write.wording import REBUILD, outdated
+from agent_memory.core.write.words import FIRST
+from agent_memory.engines.sqlite import schema, scrub, vocabulary
+from agent_memory.models.errors import StoreNewer
 from agent_memory.models.moment import from_micros, to_micros
 from agent_memory.models.size import counted, sized
+from agent_memory.ports.changes import Vocabulary
 from agent_memory.ports.embedder import Space
 
 CLOCK_SLACK = timedelta(minutes=1)
@@ -32,6 +36,7 @@ def contents(path: Path, space: Space | None) -> Iterator[Check]:
                 yield check_clock(connection)
                 yield check_erasures(_owed_since(connection))
             if version.state is State.OK:
+                yield check_words(connection)
                 yield from _vectors(connection, space)
     except (sqlite3.Error, OSError) as error:
         yield Check("database", State.FAIL, str(error), "is it a SQLite file? choose another path, or restore a backup")
@@ -112,6 +117,19 @@ def check_erasures(since: datetime | None) -> Check:
         f"what was forgotten on {since:%Y-%m-%d %H:%M} UTC or later may still be in the file or its log",
         "stop the long-running reader; then a server, the next write or `agent-memory upkeep run-jobs` overwrites it",
     )
+
+
+def check_words(connection: sqlite3.Connection) -> Check:
+    """Whether they are made as this program makes them."""
+    told = connection.execute("select 1 from sqlite_schema where name = 'vocabularies'").fetchone()
+    stored = vocabulary.known(connection) if told else (Vocabulary(FIRST),)
+    try:
+        why = outdated(stored)
+    except StoreNewer as error:
+        return Check("words", State.FAIL, error.message, error.hint)
+    if why is not None:
+        return Check("words", State.WARN, why, REBUILD)
+    return Check("words", State.OK, stored[0].fingerprint if stored else "none yet")
 
 
 def _vectors(connection: sqlite3.Connection, space: Space | None) -> Iterator[Check]:

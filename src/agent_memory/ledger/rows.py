@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from agent_memory.ledger.journal import Head, Line
 from agent_memory.models.record import Scope
-from agent_memory.ports.changes import Content, State, Terms, Vector
+from agent_memory.ports.changes import Content, State, Terms, Vector, Vocabulary
 from agent_memory.ports.embedder import Space
 
 
@@ -100,7 +100,7 @@ class Wanted:
 class Present:
     """What an engine found, under its write lock. `scopes`: the number of every scope that a line may name.
     `rooted`: of `records` and what descends from them, whatever has a source that stands and is none of them.
-    `spaces`: the active one first, then one that is being built."""
+    `spaces`: the active one first, then one that is being built. `vocabulary`: in which words are written."""
 
     head: Head
     scopes: Mapping[Scope, int]
@@ -111,6 +111,7 @@ class Present:
     forgotten: frozenset[tuple[str, str, str]] = frozenset()
     answers: Mapping[tuple[Scope, str], Answer] = field(default_factory=dict)
     spaces: tuple[Space, ...] = ()
+    vocabulary: Vocabulary | None = None
 
 
 class VectorRow(NamedTuple):
@@ -183,7 +184,8 @@ class AnswerRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """All that a write changes, complete. First what is `gone` goes; then the rest can be written in any order."""
+    """All that a write changes, complete. First what is `gone` goes; then the rest can be written in any order.
+    `vocabulary`: the words of this store are made so from now on; None: as it knows already."""
 
     lines: tuple[Line, ...] = ()
     gone: tuple[Gone, ...] = ()
@@ -193,3 +195,4 @@ class Rows:
     links: tuple[LinkRow, ...] = ()
     ended_links: tuple[Ended, ...] = ()
     answers: tuple[AnswerRow, ...] = ()
+    vocabulary: Vocabulary | None = None

@@ -22,7 +22,7 @@ from agent_memory.ledger.rows import (
     VersionRow,
 )
 from agent_memory.models.record import Scope
-from agent_memory.ports.changes import DERIVED_FROM, Key, Terms
+from agent_memory.ports.changes import DERIVED_FROM, Key, OtherVocabulary, Terms, Vocabulary
 
 
 class World:
@@ -37,6 +37,7 @@ class World:
         self._standing = {_ends(link): link for link in present.links}
         self._descendants: defaultdict[int, dict[int, Place]] = defaultdict(dict)  # target -> what ever came from it
         self._sources: defaultdict[int, set[tuple[int, Scope]]] = defaultdict(set)  # source -> where links lead to now
+        self._settled: Vocabulary | None = None
         self._erased: set[int] = set()
         self._forgotten = set(present.forgotten)
         self._answers = dict(present.answers)
@@ -63,7 +64,16 @@ class World:
             tuple(self._links.values()),
             tuple(Ended(*one) for one in self._ended_links.items()),
             tuple(AnswerRow(*key, at, self._answers[key]) for key, at in self._answered.items()),
+            self._settled,
         )
+
+    def settle(self, given: Vocabulary | None) -> None:
+        """The first to write words says how they are made; who makes them otherwise would not be found."""
+        stored = self.present.vocabulary or self._settled
+        if given is not None and stored is None:
+            self._settled = given
+        elif given is not None and stored is not None and given.name != stored.name:
+            raise OtherVocabulary(stored)
 
     # -- records
 

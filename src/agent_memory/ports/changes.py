@@ -6,8 +6,37 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from agent_memory.models.errors import Conflict
 from agent_memory.models.record import Scope, Status
 from agent_memory.ports.embedder import Space
+
+APART = bytes(8)
+"""Between the words of a question as one vocabulary has them and as another has them: no word hashes to this."""
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """How words are made: a `name` that is never used for two ways, and a digest of what was really done under it
+    (empty: nobody noted it)."""
+
+    name: str
+    digest: str = ""
+
+    @property
+    def fingerprint(self) -> str:
+        return f"{self.name}@{self.digest}" if self.digest else self.name
+
+    def same(self, other: Vocabulary) -> bool:
+        """As far as is known."""
+        return self.name == other.name and (self.digest == other.digest or not (self.digest and other.digest))
+
+
+class OtherVocabulary(Conflict):
+    """Words were made in another way than the store's are now: make them again as `stored` says."""
+
+    def __init__(self, stored: Vocabulary) -> None:
+        super().__init__(f"the words of the store are made by {stored.name!r} now", hint="open it again")
+        self.stored = stored
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +90,14 @@ class State:
 @dataclass(frozen=True, slots=True)
 class Derived:
     """What is computed from a content. `vectors` are in `space`; unless they are `complete` and that is the
-    active space, the rest is left pending."""
+    active space, the rest is left pending. `vocabulary` is that of the words; None: whichever the store has."""
 
     terms: Terms = Terms()
     fields: tuple[tuple[str, str | int | float], ...] = ()
     vectors: tuple[Vector, ...] = ()
     space: Space | None = None
     complete: bool = False
+    vocabulary: Vocabulary | None = None
 
 
 @dataclass(frozen=True, slots=True)

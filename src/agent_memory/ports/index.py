@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Protocol
 
 from agent_memory.models.record import Record, Scope, Status
-from agent_memory.ports.changes import Vector
+from agent_memory.ports.changes import Vector, Vocabulary
 from agent_memory.ports.embedder import Space
 from agent_memory.ports.records import Filter, View
 
@@ -61,7 +61,7 @@ class Pool:
     last of the snapshot. `damaged` rows of this reader's scopes cannot be read, and are left out. `hidden`, if it was
     asked for, counts the versions in the reader's scopes that were not visible, by the first of `HIDDEN` that hid them.
     Where a `past` is asked for, `valid_to` tells until when each holds (`NEVER`: it has no end), and `records` has the
-    same number for all versions of one record.
+    same number for all versions of one record. `vocabularies` are as `RecordStore` has them.
     """
 
     seq: int
@@ -81,6 +81,7 @@ class Pool:
     damaged: int = 0
     valid_to: NDArray[np.int64] | None = None
     records: NDArray[np.int64] | None = None
+    vocabularies: tuple[Vocabulary, ...] = ()
 
 
 Calling = Mapping[str, Callable[[dict[str, Any]], Sequence[str]]]

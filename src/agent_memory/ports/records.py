@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from agent_memory.models.kinds.kind import Kind
 from agent_memory.models.record import JournalLine, Link, Linked, Record, Scope, Status
-from agent_memory.ports.changes import Applied, Author, Change, Derived, Expect, Mark, Once, Verified
+from agent_memory.ports.changes import Applied, Author, Change, Derived, Expect, Mark, Once, Verified, Vocabulary
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +49,19 @@ class Filter:
 Deriver = Callable[[str, str, str], Derived]
 """(kind, text, payload) -> what is derived from it, without vectors."""
 
-Checker = Callable[[str, str, str], Derived | None]
-"""The same, for comparing; None: nobody here knows (the kind is not installed)."""
+Checker = Callable[[str, str, str, str], Derived | None]
+"""The same, for comparing, in the vocabulary of this name, which comes last; None: nobody here knows (the kind is not
+installed)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """How everything derived is made again, in the words of a vocabulary: `derive` is for contents, `asked` gives the
+    words of a query, for its receipt."""
+
+    vocabulary: Vocabulary
+    derive: Deriver
+    asked: Callable[[str], bytes]
 
 
 class RecordStore(Protocol):
@@ -116,8 +127,15 @@ class RecordStore(Protocol):
         `expect`, the journal must still hold that line. Damage is reported, never raised."""
         ...
 
-    def rebuild(self, derive: Deriver) -> Mapping[str, int]:
-        """Make words, fields and views again from the contents; vectors that are missing become pending."""
+    def rebuild(self, analysis: Analysis) -> Mapping[str, int]:
+        """Make words, fields and views again from the contents; vectors that are missing become pending. From its
+        beginning on all is written in the words of that vocabulary. It is done in steps, between which others write; if
+        it is stopped, the next one goes on where it was. `Conflict` when another begins in other words meanwhile."""
+        ...
+
+    def vocabularies(self) -> tuple[Vocabulary, ...]:
+        """The one in which words are written, and then those of which a rebuild has left some; none before the first
+        write that tells its own. One that tells another is refused: `OtherVocabulary`."""
         ...
 
     def stats(self, view: View) -> dict[str, Any]: ...

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
+from functools import partial
 from typing import TypeVar
 
 from pydantic import BaseModel
@@ -20,6 +21,7 @@ from agent_memory.core.govern.book import Book
 from agent_memory.core.govern.gate import Gate
 from agent_memory.core.write.embed import Embedding
 from agent_memory.core.write.normalise import SALT_BYTES, normalise, unit_interval
+from agent_memory.core.write.wording import Wording
 from agent_memory.ledger.request import check_number, own
 from agent_memory.models.draft import Draft
 from agent_memory.models.errors import Changed, InvalidInput, NotFound, StoreError
@@ -28,7 +30,19 @@ from agent_memory.models.kinds.kind import Kind, canonical_json
 from agent_memory.models.model import clean_name
 from agent_memory.models.moment import to_micros
 from agent_memory.models.record import Link, Record
-from agent_memory.ports.changes import Applied, Author, Change, Connect, Erase, Expect, Key, Once, Put, Vector
+from agent_memory.ports.changes import (
+    Applied,
+    Author,
+    Change,
+    Connect,
+    Erase,
+    Expect,
+    Key,
+    Once,
+    OtherVocabulary,
+    Put,
+    Vector,
+)
 from agent_memory.ports.embedder import Space
 from agent_memory.ports.receipts import ReceiptLine
 from agent_memory.ports.records import RecordStore
@@ -54,6 +68,7 @@ class Writing:
     kinds: Mapping[str, Kind]
     gate: Gate
     receipts: Book[ReceiptLine]
+    wording: Wording
 
 
 @dataclass(frozen=True)
@@ -101,7 +116,7 @@ def item(listed: str, number: int) -> Iterator[None]:
 
 def _changes(writing: Writing, draft: Draft, now: int) -> list[Change]:
     """What a draft comes to: the record, its links, and its place between its neighbours."""
-    put = normalise(draft, writing.kinds, now)
+    put = normalise(draft, writing.kinds, now, writing.wording.analyser)
     if draft.embedding is not None:
         put = _with_vectors(put, writing.embedding.space, writing.embedding.given(draft.embedding), True)
     if len(draft.links) > MOST_LINKS:
@@ -120,7 +135,11 @@ def write(writing: Writing, changes: Sequence[Change], author: Author, now: int,
     if how.embed:
         decided = _embedded(writing.embedding, decided)
     with span("write.apply", changes=len(decided)):
-        return writing.records.apply(decided, author=author, now=now, expect=how.expect, once=how.once)
+        apply = partial(writing.records.apply, author=author, now=now, expect=how.expect, once=how.once)
+        try:
+            return apply(decided)
+        except OtherVocabulary:  # somebody began a rebuild
+            return apply(writing.wording.again(decided, writing.kinds))
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import Any
 
+from agent_memory.engines.sqlite import vocabulary
 from agent_memory.engines.sqlite.interning import Naming
 from agent_memory.engines.sqlite.journal import head
 from agent_memory.engines.sqlite.statements import SQL
@@ -39,6 +40,7 @@ def present(connection: sqlite3.Connection, names: Naming, wanted: Wanted, space
         frozenset(look.forgotten(wanted.forgotten)),
         dict(look.answers(wanted.answers)),
         tuple(spaces),
+        vocabulary.written(connection),
     )
 
 

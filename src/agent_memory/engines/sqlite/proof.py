@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, cast
 
-from agent_memory.engines.sqlite import beside
+from agent_memory.engines.sqlite import beside, vocabulary
 from agent_memory.engines.sqlite.cells import count, garbled, lenient, misplaced
 from agent_memory.engines.sqlite.statements import SQL, load
 from agent_memory.ledger.journal import (
@@ -271,8 +271,9 @@ def _underived(
     written nothing can be said."""
     rows = counted(connection.execute(SQL["contents_and_words"]), "contents", lambda: count(connection, "contents"))
     wrong: defaultdict[str, list[int]] = defaultdict(list)
-    for content, kind, text, payload, length, terms in rows:
-        derived = derive(kind, text, payload) if content in sealed else None
+    names = vocabulary.names(connection)
+    for content, kind, text, _, payload, words, length, terms in rows:
+        derived = derive(kind, text, payload, names.get(words, "")) if content in sealed else None
         if derived is None:
             continue
         checked["derived"] += 1

@@ -38,7 +38,7 @@ select to_seq, version from versions where to_seq is not null
 select to_seq, link from links where to_seq is not null
 
 -- name: contents_and_words
-select c.content, n.text, c.text, c.payload, w.length, w.terms from contents c
+select c.content, n.text, c.text, c.codec, c.payload, w.vocabulary, w.length, w.terms from contents c
 join versions v on v.version = c.content join names n on n.name = v.kind join words w on w.content = c.content
 
 -- name: fields_of

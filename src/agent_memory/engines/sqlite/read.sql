@@ -159,16 +159,6 @@ select (select count(*) from versions where version = record and scope in ({scop
 select count(*), coalesce(sum(a.count), 0), max(a.last)
 from accesses a join versions v on v.version = a.record where v.scope in ({scopes})
 
--- name: delete_words
-delete from words
-
--- name: delete_fields
-delete from fields
-
--- name: contents
-select c.content, n.text, c.text, c.payload from contents c join versions v on v.version = c.content
-join names n on n.name = v.kind
-
 -- name: seq_at
 select at from journal where seq = ?
 

@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from agent_memory.engines.sqlite import spaces
+from agent_memory.engines.sqlite import spaces, vocabulary
 from agent_memory.engines.sqlite.cells import lenient
 from agent_memory.engines.sqlite.interning import Interning
 from agent_memory.engines.sqlite.read import Reader
@@ -27,6 +27,7 @@ class SqliteStock:
     def __init__(self, connection: sqlite3.Connection, interning: Interning) -> None:
         self.seq: int = cell(connection, SQL["last_seq"])
         self._number, self.space = spaces.active(connection)
+        self.vocabularies = vocabulary.known(connection)
         self._connection = connection
         self._interning = interning
 

@@ -15,9 +15,6 @@ values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 -- name: end_version
 update versions set to_seq = ? where version = ?
 
--- name: insert_words
-insert into words (content, length, terms) values (?, ?, ?)
-
 -- name: insert_field
 insert or ignore into fields (name, value, content) values (?, ?, ?)
 

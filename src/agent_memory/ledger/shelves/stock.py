@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Protocol
 from agent_memory.ledger.journal import ADOPT, AMEND, EMBED, ERASE, NAMES, PUT
 from agent_memory.ledger.rows import Ended
 from agent_memory.models.record import Record, Scope
+from agent_memory.ports.changes import Vocabulary
 from agent_memory.ports.embedder import Space
 from agent_memory.ports.records import View
 
@@ -46,10 +47,11 @@ class News(NamedTuple):
 
 
 class Stock(Protocol):
-    """One snapshot: `seq` is its last journal line, `space` the active one."""
+    """One snapshot: `seq` is its last journal line, `space` the active one; `vocabularies` as in a `Pool`."""
 
     seq: int
     space: Space | None
+    vocabularies: tuple[Vocabulary, ...]
 
     def readable(self, scope: Scope) -> Sequence[Scope]:
         """The scopes that this one sees, those that exist, the narrowest first."""

@@ -46,7 +46,8 @@ class MemoryIndex:
             seq = world.seq if probe.view.seq is None else min(world.seq, probe.view.seq)
             pool = _pool(rows, probe, seq, len(_lacking(world, active, probe.view)) if active else 0)
             hidden = reader.hidden(probe.where, probe.past) if probe.tell_hidden else None
-            return replace(pool, hidden=hidden, head=world.seq)
+            written = () if world.vocabulary is None else (world.vocabulary,)
+            return replace(pool, hidden=hidden, head=world.seq, vocabularies=written)
 
     def gather_each(self, probes: Sequence[Probe]) -> list[Pool]:
         with self._room.reading():  # nobody writes meanwhile
