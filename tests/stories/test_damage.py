@@ -347,7 +347,12 @@ def test_keys_of_an_older_version_are_sealed_by_the_upgrade(home: Path) -> None:
         memory.keys.create("laptop")
     with closing(sqlite3.connect(home / "memory.db")) as old, old:
         old.execute("delete from journal where operation = 8")
-        for table in SEALED:
+        for (view,) in old.execute("select name from sqlite_schema where type = 'view'").fetchall():
+            old.execute(f'drop view "{view}"')
+        for undo in ("table contents drop column codec", "table words drop column vocabulary"):
+            old.execute(f"alter {undo}")
+        old.execute("drop table vocabularies")
+        for table in SEALED.keys() - {"vocabularies"}:
             old.execute(f"alter table {table} drop column seal")
         old.execute("pragma user_version = 3")
     with AgentMemory(user_id="ada") as memory:

@@ -21,8 +21,9 @@ from agent_memory.ledger.rows import (
     Stored,
     VersionRow,
 )
+from agent_memory.models.errors import Changed
 from agent_memory.models.record import Scope
-from agent_memory.ports.changes import DERIVED_FROM, Key, OtherVocabulary, Terms, Vocabulary
+from agent_memory.ports.changes import DERIVED_FROM, Key, Terms, Vocabulary
 
 
 class World:
@@ -73,7 +74,7 @@ class World:
         if given is not None and stored is None:
             self._settled = given
         elif given is not None and stored is not None and given.name != stored.name:
-            raise OtherVocabulary(stored)
+            raise Changed(f"the words of the store are made by {stored.name!r} now", hint="open it again")
 
     # -- records
 

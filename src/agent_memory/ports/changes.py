@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from agent_memory.models.errors import Conflict
 from agent_memory.models.record import Scope, Status
 from agent_memory.ports.embedder import Space
 
@@ -29,14 +28,6 @@ class Vocabulary:
     def same(self, other: Vocabulary) -> bool:
         """As far as is known."""
         return self.name == other.name and (self.digest == other.digest or not (self.digest and other.digest))
-
-
-class OtherVocabulary(Conflict):
-    """Words were made in another way than the store's are now: make them again as `stored` says."""
-
-    def __init__(self, stored: Vocabulary) -> None:
-        super().__init__(f"the words of the store are made by {stored.name!r} now", hint="open it again")
-        self.stored = stored
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,6 @@ from agent_memory.ports.changes import (
     Expect,
     Key,
     Once,
-    OtherVocabulary,
     Put,
     Vector,
 )
@@ -138,8 +137,11 @@ def write(writing: Writing, changes: Sequence[Change], author: Author, now: int,
         apply = partial(writing.records.apply, author=author, now=now, expect=how.expect, once=how.once)
         try:
             return apply(decided)
-        except OtherVocabulary:  # somebody began a rebuild
-            return apply(writing.wording.again(decided, writing.kinds))
+        except Changed:  # if only because somebody began a rebuild
+            reworded = writing.wording.again(decided, writing.kinds)
+            if reworded is None:
+                raise
+            return apply(reworded)
 
 
 @dataclass(frozen=True)

@@ -32,9 +32,11 @@ class Wording:
             self._analyser = analyser(stored[0].name) if stored else words.ANALYSERS[0]
         return self._analyser
 
-    def again(self, changes: Sequence[Change], kinds: Mapping[str, Kind]) -> list[Change]:
-        """The same changes in the words that the store is written in by now."""
-        self._analyser = None
+    def again(self, changes: Sequence[Change], kinds: Mapping[str, Kind]) -> list[Change] | None:
+        """The same changes in the words that the store is written in by now; None: they are."""
+        before, self._analyser = self._analyser, None
+        if self.analyser is before:
+            return None
         return [self._reworded(one, kinds) if isinstance(one, Put) else one for one in changes]
 
     def _reworded(self, put: Put, kinds: Mapping[str, Kind]) -> Put:

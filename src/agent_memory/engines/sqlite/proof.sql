@@ -5,7 +5,7 @@ select j.seq, j.at, j.operation, j.scope, j.record, j.other, actor.text, j.reaso
     cast(j.digest as blob), cast(j.chain as blob),
     v.content, v.id, v.kind, s.tenant, s.user, s.agent, v.number, c.text, c.payload, cast(c.salt as blob),
     v.valid_from, v.valid_to, v.key, conversation.text, v.position, repository.text, v.status,
-    v.importance, v.confidence, v.source
+    v.importance, v.confidence, v.source, c.codec
 from journal j
 left join names actor on actor.name = j.actor
 left join versions v on v.version = j.seq and v.record = j.record and v.scope = j.scope

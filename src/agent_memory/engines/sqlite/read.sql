@@ -8,7 +8,7 @@ select coalesce(max(seq), 0) from journal
 -- name: version_columns
 select v.version, v.id, v.kind, v.scope, c.text, c.payload, v.key, conversation.text, repository.text, v.status,
     v.importance, v.confidence, v.source, v.valid_from, v.valid_to, v.number, v.record,
-    j.at, e.at
+    j.at, e.at, c.codec
 from versions v
 join contents c on c.content = v.content
 join journal j on j.seq = v.version

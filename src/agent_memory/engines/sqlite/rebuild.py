@@ -16,6 +16,7 @@ from agent_memory.engines.sqlite.interning import Interning, Naming
 from agent_memory.engines.sqlite.journal import append, head
 from agent_memory.engines.sqlite.statements import SQL
 from agent_memory.engines.sqlite.write import Writer
+from agent_memory.ledger.codecs import plain
 from agent_memory.ledger.seals import sealed_again
 from agent_memory.ledger.spaces import REBUILT, adopting
 from agent_memory.models.errors import Conflict
@@ -83,7 +84,7 @@ class Rebuild:
     def _derived(self, kind: Any, text: Any, codec: Any, payload: Any) -> Derived:
         """Nothing, of what cannot be read: `verify` names it."""
         with suppress(TypeError, ValueError):
-            return self._analysis.derive(kind, text, payload)
+            return self._analysis.derive(kind, plain(text, codec), payload)
         return Derived()
 
     def _receipts(self) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from agent_memory.engines.sqlite import proof, schema, scrub, spaces, vocabulary, write
+from agent_memory.engines.sqlite import proof, recode, schema, scrub, spaces, vocabulary, write
 from agent_memory.engines.sqlite.connection import BRIEF_SECONDS, Connections
 from agent_memory.engines.sqlite.interning import Interning
 from agent_memory.engines.sqlite.read import Reader, seq_at
@@ -17,7 +17,7 @@ from agent_memory.models.errors import StoreError
 from agent_memory.models.kinds.kind import Kind
 from agent_memory.models.record import JournalLine, Link, Linked, Record, Scope
 from agent_memory.ports.changes import Applied, Author, Change, Expect, Mark, Once, Verified, Vocabulary
-from agent_memory.ports.records import Analysis, Checker, Filter, View
+from agent_memory.ports.records import Analysis, Checker, Filter, Recoded, View
 
 
 class SqliteRecords:
@@ -85,6 +85,9 @@ class SqliteRecords:
 
     def rebuild(self, analysis: Analysis) -> Mapping[str, int]:
         return Rebuild(self._connections, self._interning, analysis).run(self._kinds)
+
+    def recode(self, codec: str | None, *, after: int = 0, until: int | None = None, limit: int = 256) -> Recoded:
+        return recode.recode(self._connections, self._kinds, codec, {"after": after, "until": until, "limit": limit})
 
     def vocabularies(self) -> tuple[Vocabulary, ...]:
         with self._connections.reading() as connection:

@@ -23,7 +23,6 @@ from agent_memory.ports.changes import (
     Expect,
     Key,
     Once,
-    OtherVocabulary,
     Outcome,
     Put,
     State,
@@ -232,7 +231,7 @@ class Writer:
     def _store(self, entry: Entry, number: int, state: State, content: Content, derived: Derived) -> None:
         """A version with a content of its own."""
         if derived.vocabulary and self.world.vocabulary and derived.vocabulary.name != self.world.vocabulary.name:
-            raise OtherVocabulary(self.world.vocabulary)
+            raise Changed(f"the words are those of {self.world.vocabulary.name!r} now", hint="open it again")
         self.world.vocabulary = self.world.vocabulary or derived.vocabulary
         terms = words(derived.terms)
         body = Body(
