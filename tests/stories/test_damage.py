@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agent_memory import AgentMemory, Turn
-from agent_memory.core.write.normalise import deriver
+from agent_memory.core.write.wording import checker
 from agent_memory.engines.sqlite import proof
 from agent_memory.engines.sqlite.beside import SEALED
 from agent_memory.ledger.seals import checksum
@@ -80,13 +80,10 @@ class Damaged:
 
     def __init__(self, connection: sqlite3.Connection, kinds: Mapping[str, Kind]) -> None:
         self.connection = connection
-        self.again, self.kinds = deriver(kinds), kinds
+        self.checker = checker(kinds)
 
     def check(self) -> Verified:
-        known = self.kinds
-        return proof.verify(
-            self.connection, lambda kind, text, payload: self.again(kind, text, payload) if kind in known else None
-        )
+        return proof.verify(self.connection, self.checker)
 
     def cells(self) -> Iterator[Cell]:
         for (table,) in self.connection.execute(TABLES).fetchall():

@@ -28,6 +28,8 @@ class TableStock:
     def seq(self) -> int:
         return self.tables.lines[-1].seq if self.tables.lines else 0
 
+    vocabularies = ()
+
     @property
     def space(self) -> Space | None:
         return self.tables.spaces[0] if self.tables.spaces else None

@@ -10,10 +10,14 @@ from pathlib import Path
 from urllib.parse import quote
 
 from agent_memory.app.check import Check, State
-from agent_memory.engines.sqlite import schema, scrub
+from agent_memory.core.write.wording import REBUILD, outdated
+from agent_memory.core.write.words import FIRST
+from agent_memory.engines.sqlite import schema, scrub, vocabulary
 from agent_memory.engines.sqlite.statements import SQL
+from agent_memory.models.errors import StoreNewer
 from agent_memory.models.moment import from_micros, to_micros
 from agent_memory.models.size import counted, sized
+from agent_memory.ports.changes import Vocabulary
 from agent_memory.ports.debts import Owed
 from agent_memory.ports.embedder import Space
 
@@ -35,6 +39,7 @@ def contents(path: Path, space: Space | None) -> Iterator[Check]:
                 yield check_erasures(_owed_since(connection))
                 yield from check_debts(_standing(connection))
             if version.state is State.OK:
+                yield check_words(connection)
                 yield from _vectors(connection, space)
     except (sqlite3.Error, OSError) as error:
         yield Check("database", State.FAIL, str(error), "is it a SQLite file? choose another path, or restore a backup")
@@ -135,6 +140,19 @@ def _standing(connection: sqlite3.Connection) -> list[Owed]:
     if not connection.execute("select 1 from sqlite_schema where name = 'debts'").fetchone():
         return []  # of a version without
     return [Owed(*row) for row in connection.execute(SQL["debts_standing"])]
+
+
+def check_words(connection: sqlite3.Connection) -> Check:
+    """Whether they are made as this program makes them."""
+    told = connection.execute("select 1 from sqlite_schema where name = 'vocabularies'").fetchone()
+    stored = vocabulary.known(connection) if told else (Vocabulary(FIRST),)
+    try:
+        why = outdated(stored)
+    except StoreNewer as error:
+        return Check("words", State.FAIL, error.message, error.hint)
+    if why is not None:
+        return Check("words", State.WARN, why, REBUILD)
+    return Check("words", State.OK, stored[0].fingerprint if stored else "none yet")
 
 
 def _vectors(connection: sqlite3.Connection, space: Space | None) -> Iterator[Check]:

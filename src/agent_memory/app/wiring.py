@@ -20,6 +20,7 @@ from agent_memory.core.upkeep.job import Keeping
 from agent_memory.core.write.commit import Writing
 from agent_memory.core.write.debts import Debts
 from agent_memory.core.write.embed import Embedding
+from agent_memory.core.write.wording import REBUILD, Wording, outdated
 from agent_memory.models.kinds.kind import Kind
 from agent_memory.ports.access import Refusal
 from agent_memory.ports.clock import Clock
@@ -28,12 +29,15 @@ from agent_memory.ports.forks import CALL_SECONDS, CALLS, FORK_SECONDS, ForkGuar
 from agent_memory.ports.index import Calling
 from agent_memory.ports.receipts import ReceiptLine
 from agent_memory.ports.reranker import Reranker
-from agent_memory.ports.spans import asked_of_model, tell
+from agent_memory.ports.spans import asked_of_model, log, tell
 from agent_memory.ports.store import Store
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+
+_log = log(__name__)
 
 
 class Guarded:
@@ -83,6 +87,7 @@ class Runtime:
     gate: Gate = field(default_factory=Open)
     clients: int = 0
     embedding: Embedding = field(init=False)
+    wording: Wording = field(init=False)
     receipts: Book[ReceiptLine] = field(init=False)
     refusals: Book[Refusal] = field(init=False)
     calling: Calling = field(init=False)
@@ -90,6 +95,7 @@ class Runtime:
     def __post_init__(self) -> None:
         price = getattr(self.embedder.embedder, "price", self.settings.embedding_price)
         self.embedding = Embedding(self.embedder, self.store.index, price)
+        self.wording = Wording(self.store.records)
         self.receipts = Book(self.store.receipts.keep)
         self.refusals = Book(self.store.access.refuse)
         self.calling = calling(self.kinds)
@@ -100,7 +106,8 @@ class Runtime:
 
     @property
     def writing(self) -> Writing:
-        return Writing(self.store.records, self.embedding, self.kinds, self.gate, self.receipts, self.debts)
+        given = (self.store.records, self.embedding, self.kinds, self.gate, self.receipts)
+        return Writing(*given, self.debts, self.wording)
 
     @property
     def recalling(self) -> Recalling:
@@ -185,6 +192,8 @@ def build(settings: Settings, embedder: Embedder, reranker: Reranker | None = No
     try:
         if not store.read_only:
             store.records.prepare(kinds.values())
+        if why := outdated(store.records.vocabularies()):
+            _log.warning("%s: %s", why, REBUILD)
     except BaseException:
         store.close()
         raise

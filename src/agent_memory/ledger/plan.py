@@ -215,6 +215,7 @@ class _Writer:
     def _content(self, seq: int, scope: Scope, put: Put) -> ContentRow:
         """In each space it has the vectors that came with it, or waits for them."""
         derived = put.derived
+        self.world.settle(derived.vocabulary)
         made = {space: derived.vectors if space == derived.space else () for space in self.world.present.spaces}
         return ContentRow(
             seq,

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from agent_memory.ledger.feed import Standing
 from agent_memory.ledger.journal import Head, Line
 from agent_memory.models.record import Scope
-from agent_memory.ports.changes import Content, State, Terms, Vector
+from agent_memory.ports.changes import Content, State, Terms, Vector, Vocabulary
 from agent_memory.ports.embedder import Space
 from agent_memory.ports.feed import Cursor, Work
 
@@ -103,7 +103,7 @@ class Wanted:
 class Present:
     """What an engine found, under its write lock. `scopes`: the number of every scope that a line may name.
     `rooted`: of `records` and what descends from them, whatever has a source that stands and is none of them.
-    `spaces`: the active one first, then one that is being built."""
+    `spaces`: the active one first, then one that is being built. `vocabulary`: in which words are written."""
 
     head: Head
     scopes: Mapping[Scope, int]
@@ -115,6 +115,7 @@ class Present:
     answers: Mapping[tuple[Scope, str], Answer] = field(default_factory=dict)
     spaces: tuple[Space, ...] = ()
     works: Mapping[Work, Standing] = field(default_factory=dict)
+    vocabulary: Vocabulary | None = None
 
 
 class VectorRow(NamedTuple):
@@ -194,7 +195,8 @@ class AnswerRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """All that a write changes, complete. First what is `gone` goes; then the rest can be written in any order."""
+    """All that a write changes, complete. First what is `gone` goes; then the rest can be written in any order.
+    `vocabulary`: the words of this store are made so from now on; None: as it knows already."""
 
     lines: tuple[Line, ...] = ()
     gone: tuple[Gone, ...] = ()
@@ -205,3 +207,4 @@ class Rows:
     ended_links: tuple[Ended, ...] = ()
     answers: tuple[AnswerRow, ...] = ()
     cursors: tuple[CursorRow, ...] = ()
+    vocabulary: Vocabulary | None = None

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
+from itertools import groupby
+
+from agent_memory.ports.changes import APART
 
 WORD = 8  # bytes of a word's hash
 
@@ -24,12 +27,18 @@ class Traces:
                 self._holding[word].append(self._contents)
 
     def asking(self, receipts: Iterable[tuple[int, bytes]]) -> Iterator[int]:
-        """Receipts whose query has at least half of its words in one content: most likely its author said the same."""
-        for receipt, terms in receipts:
-            asked = words(terms)
-            shared = Counter(place for word in asked for place in self._holding.get(word, ()))
-            if asked and 2 * max(shared.values(), default=0) >= len(asked):
-                yield receipt
+        """Receipts whose query has at least half of its words in one content: most likely its author said the same. In
+        whichever vocabulary: a content has words of one."""
+        return (receipt for receipt, terms in receipts if any(map(self._said, questions(terms))))
+
+    def _said(self, asked: list[bytes]) -> bool:
+        shared = Counter(place for word in asked for place in self._holding.get(word, ()))
+        return 2 * max(shared.values(), default=0) >= len(asked)
+
+
+def questions(terms: bytes) -> Iterator[list[bytes]]:
+    """The words of a query in each vocabulary that has some of them."""
+    return (list(part) for apart, part in groupby(words(terms), APART.__eq__) if not apart)
 
 
 def words(row: bytes, entry: int = WORD) -> list[bytes]:

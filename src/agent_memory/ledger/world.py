@@ -23,8 +23,9 @@ from agent_memory.ledger.rows import (
     Stored,
     VersionRow,
 )
+from agent_memory.models.errors import Changed
 from agent_memory.models.record import Scope
-from agent_memory.ports.changes import DERIVED_FROM, Key, Terms
+from agent_memory.ports.changes import DERIVED_FROM, Key, Terms, Vocabulary
 from agent_memory.ports.feed import Cursor, Work
 
 
@@ -40,6 +41,7 @@ class World:
         self._standing = {_ends(link): link for link in present.links}
         self._descendants: defaultdict[int, dict[int, Place]] = defaultdict(dict)  # target -> what ever came from it
         self._sources: defaultdict[int, set[tuple[int, Scope]]] = defaultdict(set)  # source -> where links lead to now
+        self._settled: Vocabulary | None = None
         self._erased: set[int] = set()
         self._forgotten = set(present.forgotten)
         self._answers = dict(present.answers)
@@ -68,6 +70,7 @@ class World:
             tuple(Ended(*one) for one in self._ended_links.items()),
             tuple(AnswerRow(*key, at, self._answers[key]) for key, at in self._answered.items()),
             tuple(CursorRow(job, cursor) for (job, _), cursor in self._moved.items()),
+            self._settled,
         )
 
     def go_on(self, work: Work) -> None:
@@ -79,6 +82,14 @@ class World:
         place = name, work.to.tenant
         check(work, found._replace(cursor=self._moved.get(place, found.cursor)))
         self._moved[place] = work.to
+
+    def settle(self, given: Vocabulary | None) -> None:
+        """The first to write words says how they are made; who makes them otherwise would not be found."""
+        stored = self.present.vocabulary or self._settled
+        if given is not None and stored is None:
+            self._settled = given
+        elif given is not None and stored is not None and given.name != stored.name:
+            raise Changed(f"the words of the store are made by {stored.name!r} now", hint="open it again")
 
     # -- records
 

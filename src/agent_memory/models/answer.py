@@ -165,9 +165,9 @@ class Recalled(Model):
 
 class Replay(Model):
     """A recall, asked again. `identical`: the same records, versions, order and scores. `forgotten` records of this
-    reader's scopes went since; meaning was compared in a `space` that is no longer there; another `pipeline` may
-    answer differently: these are the reasons for which a replay as of its own moment can differ. `pending` texts had
-    no vector then, and have none in the replay."""
+    reader's scopes went since; meaning was compared in a `space` that is no longer there; words were those of other
+    `vocabularies`; another `pipeline` may answer differently: these are the reasons for which a replay as of its own
+    moment can differ. `pending` texts had no vector then, and have none in the replay."""
 
     receipt_id: str
     identical: bool
@@ -179,3 +179,5 @@ class Replay(Model):
     same_space: bool
     pipeline: str
     same_pipeline: bool
+    vocabularies: list[str]
+    same_vocabularies: bool

@@ -13,6 +13,25 @@ from agent_memory.ports.embedder import Space
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+APART = bytes(8)
+"""Between the words of a question as one vocabulary has them and as another has them: no word hashes to this."""
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """How words are made: a `name` that is never used for two ways, and a digest of what was really done under it
+    (empty: nobody noted it)."""
+
+    name: str
+    digest: str = ""
+
+    @property
+    def fingerprint(self) -> str:
+        return f"{self.name}@{self.digest}" if self.digest else self.name
+
+    def same(self, other: Vocabulary) -> bool:
+        """As far as is known."""
+        return self.name == other.name and (self.digest == other.digest or not (self.digest and other.digest))
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +94,14 @@ class State:
 @dataclass(frozen=True, slots=True)
 class Derived:
     """What is computed from a content. `vectors` are in `space`; unless they are `complete` and that is the
-    active space, the rest is left pending."""
+    active space, the rest is left pending. `vocabulary` is that of the words; None: whichever the store has."""
 
     terms: Terms = Terms()
     fields: tuple[tuple[str, str | int | float], ...] = ()
     vectors: tuple[Vector, ...] = ()
     space: Space | None = None
     complete: bool = False
+    vocabulary: Vocabulary | None = None
 
 
 @dataclass(frozen=True, slots=True)

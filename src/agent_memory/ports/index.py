@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Protocol
 
 from agent_memory.models.record import Record, Scope, Status
-from agent_memory.ports.changes import Vector
+from agent_memory.ports.changes import Vector, Vocabulary
 from agent_memory.ports.embedder import Space
 from agent_memory.ports.feed import Work
 from agent_memory.ports.records import Filter, View
@@ -34,8 +34,8 @@ class Snapshot:
     masked by `seq`, the last journal line. Only an erasure shows through, and should.
 
     `lasts` are the scopes that this reader sees, those that exist, the narrowest first, each with a line after which
-    nothing changed in it; `store` is such a line for what concerns everybody. `space` is the active one, and `pending`
-    contents of this reader have no vectors in it yet."""
+    nothing changed in it; `store` is such a line for what concerns everybody. `space` is the active one, `pending`
+    contents of this reader have no vectors in it yet, and `vocabularies` are as `RecordStore` has them."""
 
     scope: Scope
     seq: int
@@ -43,6 +43,7 @@ class Snapshot:
     lasts: Mapping[Scope, int]
     space: Space | None = None
     pending: int = 0
+    vocabularies: tuple[Vocabulary, ...] = ()
 
     def at(self, view: View) -> int:
         """The line as of which a view looks, if it does so from here."""
@@ -83,7 +84,7 @@ class Pool:
     last of the snapshot. `damaged` rows of this reader's scopes cannot be read, and are left out. `hidden`, if it was
     asked for, counts the versions in the reader's scopes that were not visible, by the first of `HIDDEN` that hid them.
     Where a `past` is asked for, `valid_to` tells until when each holds (`NEVER`: it has no end), and `records` has the
-    same number for all versions of one record.
+    same number for all versions of one record. `vocabularies` are those of the snapshot.
     """
 
     seq: int
@@ -103,6 +104,7 @@ class Pool:
     damaged: int = 0
     valid_to: NDArray[np.int64] | None = None
     records: NDArray[np.int64] | None = None
+    vocabularies: tuple[Vocabulary, ...] = ()
 
 
 Calling = Mapping[str, Callable[[dict[str, Any]], Sequence[str]]]

@@ -17,7 +17,8 @@ JUST_NOW = 10  # what happened in the last tenth of a span does not prove that t
 @dataclass(frozen=True, slots=True)
 class ReceiptLine:
     """One receipt: `body` is JSON; `handles` are the versions that were shown, and count as accessed. `terms` are the
-    words of the query, hashed like those of contents (8 bytes each), so that an erasure finds who asked in its words.
+    words of the query, hashed like those of contents (8 bytes each), so that an erasure finds who asked in its words;
+    `APART` stands between those of one vocabulary and of another.
     `named` are versions that the body names without having shown them: no access, but erased with the record.
     """
 

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from agent_memory.models.kinds.kind import Kind
 from agent_memory.models.record import JournalLine, Link, Linked, Record, Scope, Status
-from agent_memory.ports.changes import Applied, Author, Change, Derived, Expect, Mark, Once, Verified
+from agent_memory.ports.changes import Applied, Author, Change, Derived, Expect, Mark, Once, Verified, Vocabulary
 from agent_memory.ports.feed import Work
 
 
@@ -50,8 +50,27 @@ class Filter:
 Deriver = Callable[[str, str, str], Derived]
 """(kind, text, payload) -> what is derived from it, without vectors."""
 
-Checker = Callable[[str, str, str], Derived | None]
-"""The same, for comparing; None: nobody here knows (the kind is not installed)."""
+Checker = Callable[[str, str, str, str], Derived | None]
+"""The same, for comparing, in the vocabulary of this name, which comes last; None: nobody here knows (the kind is not
+installed)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """How everything derived is made again, in the words of a vocabulary: `derive` is for contents, `asked` gives the
+    words of a query, for its receipt."""
+
+    vocabulary: Vocabulary
+    derive: Deriver
+    asked: Callable[[str], bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Recoded:
+    """How many texts were `changed`, and the `last` content that was looked at, to go on after; None: that was all."""
+
+    changed: int
+    last: int | None
 
 
 class RecordStore(Protocol):
@@ -119,8 +138,21 @@ class RecordStore(Protocol):
         `expect`, the journal must still hold that line. Damage is reported, never raised."""
         ...
 
-    def rebuild(self, derive: Deriver) -> Mapping[str, int]:
-        """Make words, fields and views again from the contents; vectors that are missing become pending."""
+    def rebuild(self, analysis: Analysis) -> Mapping[str, int]:
+        """Make words, fields and views again from the contents; vectors that are missing become pending. From its
+        beginning on all is written in the words of that vocabulary. It is done in steps, between which others write; if
+        it is stopped, the next one goes on where it was. `Conflict` when another begins in other words meanwhile."""
+        ...
+
+    def recode(self, codec: str | None, *, after: int = 0, until: int | None = None, limit: int = 256) -> Recoded:
+        """Keep texts in the codec of this name (None: as they stand), where that makes them smaller: at most `limit` of
+        them, of contents after the line `after` and up to `until`. What they say, their versions and their seals stay.
+        `PartMissing` when it is not installed; an engine that encodes nothing is done at once."""
+        ...
+
+    def vocabularies(self) -> tuple[Vocabulary, ...]:
+        """The one in which words are written, and then those of which a rebuild has left some; none before the first
+        write that tells its own. One that tells another name is refused: `Changed`."""
         ...
 
     def stats(self, view: View) -> dict[str, Any]: ...

@@ -25,6 +25,7 @@ from agent_memory.ports.changes import (
     State,
     Terms,
     Vector,
+    Vocabulary,
 )
 from agent_memory.ports.embedder import Space
 from agent_memory.ports.index import Called, Calling, Embedded, Pool, Probe, Step
@@ -49,6 +50,9 @@ STRANGER = Scope(tenant="rival", user="alice")
 
 EVERYTHING = Filter(statuses=tuple(Status))
 CALLING: Calling = {"thing": lambda payload: [payload["name"], *payload.get("others", ())]}
+
+
+PLAIN, LOUD = Vocabulary("plain", "1"), Vocabulary("loud", "1")
 
 
 def term(word: str) -> int:

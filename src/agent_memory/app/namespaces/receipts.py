@@ -11,6 +11,8 @@ from agent_memory.app.operations import Namespace, Permission, operation
 from agent_memory.core.recall.costs import costs, told
 from agent_memory.core.recall.recall import recall
 from agent_memory.core.recall.receipt import PIPELINE, differences, questions_of
+from agent_memory.core.write.wording import same
+from agent_memory.core.write.words import FIRST
 from agent_memory.models.answer import Replay
 from agent_memory.models.errors import InvalidInput, NotFound
 from agent_memory.models.limits import Few
@@ -85,10 +87,12 @@ class Receipts(Namespace):
         """Ask a recall again as of its own moment, and prove that the answer is the same.
 
         With `now` it is asked of today's state, and the differences show what changed since. `same_space` is false when
-        the embedding model was changed since: then the vectors of today are used.
+        the embedding model was changed since: then the vectors of today are used. So are the words of today, where a
+        rebuild made them anew since: `same_vocabularies`.
         """
         client = self._client
-        body = {"space": None, "head": 0, **self._body(receipt_id)}  # the first receipts did not tell these
+        early = {"space": None, "head": 0, "vocabularies": [FIRST]}  # the first receipts did not tell these
+        body = early | self._body(receipt_id)
         same_space = self._same_space(body)
         questions = questions_of(body, client.scope, client.now() if now else None, same_space)
         recalled = recall(client.runtime.recalling, *questions)
@@ -105,6 +109,8 @@ class Receipts(Namespace):
             same_space=same_space and (now or recalled.space == body["space"]),  # an embedder may be out of reach
             pipeline=body["pipeline"],
             same_pipeline=body["pipeline"] == PIPELINE,
+            vocabularies=body["vocabularies"],
+            same_vocabularies=same(body["vocabularies"], client.runtime.store.records.vocabularies()),
         )
 
     @operation("receipts.accesses", "GET /accesses")

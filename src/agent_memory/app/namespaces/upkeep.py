@@ -13,8 +13,8 @@ from agent_memory.app.operations import Namespace, Permission, operation
 from agent_memory.core.upkeep.job import Job, Keeping
 from agent_memory.core.upkeep.jobs import JOBS, embed
 from agent_memory.core.upkeep.runner import Runner
-from agent_memory.core.write.normalise import deriver
 from agent_memory.core.write.sample import sample
+from agent_memory.core.write.wording import analysis, checker
 from agent_memory.models.errors import InvalidInput, NotFound
 from agent_memory.models.model import Model
 from agent_memory.models.moment import from_micros, maybe_moment
@@ -89,11 +89,7 @@ class Upkeep(Namespace):
         anew, no longer holds that line.
         """
         runtime = self._client.runtime
-        again, kinds = deriver(runtime.kinds), runtime.kinds
-        found = runtime.store.records.verify(
-            lambda kind, text, payload: again(kind, text, payload) if kind in kinds else None,
-            None if expect is None else _mark(expect),
-        )
+        found = runtime.store.records.verify(checker(runtime.kinds), None if expect is None else _mark(expect))
         made, strange = sample(runtime.embedding.embedder, runtime.store.index)
         problems = [*found.problems, *strange]
         return Verification(
@@ -152,7 +148,7 @@ class Upkeep(Namespace):
         until it is complete. Vectors that callers brought stay, unless the space is another.
         """
         runtime = self._client.runtime
-        made = dict(runtime.store.records.rebuild(deriver(runtime.kinds)))
+        made = dict(runtime.store.records.rebuild(analysis(runtime.kinds, runtime.store.records.vocabularies())))
         space = runtime.embedding.space
         if vectors:
             runtime.store.index.begin(space, anew=True)

@@ -15,6 +15,7 @@ from agent_memory.core.recall.receipt import Question
 from agent_memory.core.recall.score import Ranking, rank
 from agent_memory.core.recall.values import first_of_all, first_that_changed, says_little, value, window
 from agent_memory.core.write.embed import Embedding
+from agent_memory.core.write.wording import check
 from agent_memory.models.errors import PartMissing
 from agent_memory.models.kinds.kind import fold
 from agent_memory.models.moment import from_micros
@@ -177,9 +178,11 @@ class Looking:
             )
             for one in sought
         ]
+        pools = self._reading.gather(probes)
+        check(pools[0].vocabularies)
         return [
-            Gathered(pool, replace(one.asked, past=one.past), probe.space, 0)
-            for one, probe, pool in zip(sought, probes, self._reading.gather(probes), strict=True)
+            Gathered(_together(pool, one.asked), replace(one.asked, past=one.past), probe.space, 0)
+            for one, probe, pool in zip(sought, probes, pools, strict=True)
         ]
 
     def event(self, when: Clause) -> Event | None:
@@ -222,6 +225,23 @@ def _past(question: Question, asked: Asked) -> tuple[tuple[Window, ...], Clause 
     return tuple(windows(asked.text, asked.periods, view.now)), clause(asked.text, asked.periods)
 
 
+def _together(pool: Pool, asked: Asked) -> Pool:
+    """A word counts as one, whichever analyser made it: no text has words of two."""
+    if not asked.also:
+        return pool
+    import numpy as np
+
+    own = len(asked.columns)
+    place = {term: column for column, term in enumerate(asked.terms)}
+    counts = pool.counts[:, :own].astype(np.uint16)
+    for column, term in enumerate(asked.also.values(), own):
+        counts[:, place[term]] += pool.counts[:, column]
+    frequencies = pool.frequencies[:own].copy()
+    for column in {place[term] for term in asked.also.values()}:
+        frequencies[column] = np.count_nonzero(counts[:, column])  # whatever has a word is in the pool
+    return replace(pool, counts=np.asfortranarray(np.minimum(counts, 255).astype(np.uint8)), frequencies=frequencies)
+
+
 def _over(pool: Pool, now: int) -> bool:
     return pool.valid_to is not None and bool((pool.valid_to <= now).any())
 
@@ -232,7 +252,7 @@ def _probe(embedding: Embedding | None, question: Question, asked: Asked, reache
         view=question.view,
         where=question.where,
         pool=question.recipe.pool,
-        terms=asked.columns,
+        terms=(*asked.columns, *asked.also),
         key=fold(question.text),
         tell_hidden=question.trace,
         vectors_until=question.vectors_until,

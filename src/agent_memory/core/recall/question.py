@@ -11,7 +11,7 @@ Everything here is a rule with a reason that holds for any memory of conversatio
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from unicodedata import normalize
 
@@ -52,7 +52,8 @@ _SPACES = re.compile(r"\s+")
 class Asked:
     """What a question says. `marks` are columns of evidence to gather beside the words; `named` are those of
     `marks` that stand for a speaker whom the question calls by name, `asking` that of texts that ask themselves, and
-    `past` are the times in the past that it asks of."""
+    `past` are the times in the past that it asks of. `also` are words as older analysers hash them -> those of `terms`
+    that they are counted with."""
 
     text: str
     terms: dict[int, str]
@@ -63,6 +64,7 @@ class Asked:
     periods: tuple[Period, ...]
     past: tuple[Window, ...] = ()
     read_as: Shape = "question"
+    also: dict[int, int] = field(default_factory=dict)
 
     def as_prose(self) -> Asked:
         """The words alone: prose names people and days in passing, and asks nobody."""
@@ -95,7 +97,7 @@ def read(text: str, now: datetime) -> Asked:
         wanted[_mark(NUMBER)] = NUMBER
     named = {mark: word for mark, word in named.items() if mark not in sides}
     named_time = tuple(periods(text, now)) if _NAMES_TIME.search(text) else ()
-    return Asked(text, terms, named, sides, wanted, (_mark(QUESTION),), named_time)
+    return Asked(text, terms, named, sides, wanted, (_mark(QUESTION),), named_time, also=terms.also)
 
 
 def names(text: str) -> list[str]:

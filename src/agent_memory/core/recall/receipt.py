@@ -11,6 +11,7 @@ from typing import Any
 
 from agent_memory.core.recall.past import Window
 from agent_memory.core.recall.question import Asked
+from agent_memory.core.write.words import asked_terms
 from agent_memory.models.answer import Difference, Recalled, Reranked, Shape
 from agent_memory.models.errors import NotFound
 from agent_memory.models.recipe import Recipe
@@ -75,6 +76,7 @@ def receipt_line(
         "candidates": recalled.candidates,
         "pending": recalled.pending,
         "space": recalled.space,
+        "vocabularies": [one.fingerprint for one in pool.vocabularies],
         "milliseconds": recalled.milliseconds,
         "tokens": recalled.tokens,
         "money": recalled.money,
@@ -94,7 +96,7 @@ def receipt_line(
         body["trace"] = recalled.trace.model_dump()
     handles = tuple(hit.record.seq for hit in recalled.hits)
     text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
-    terms = b"".join(term.to_bytes(8, "little") for term in asked.terms)
+    terms = asked_terms(asked.text)
     return ReceiptLine(recalled.receipt_id, question.view, recalled.seq, text, handles, terms, named)
 
 

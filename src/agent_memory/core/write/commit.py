@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
+from functools import partial
 from typing import TypeVar
 
 from pydantic import BaseModel
@@ -21,6 +22,7 @@ from agent_memory.core.govern.gate import Gate
 from agent_memory.core.write.debts import Debts
 from agent_memory.core.write.embed import Embedding
 from agent_memory.core.write.normalise import SALT_BYTES, normalise, unit_interval
+from agent_memory.core.write.wording import Wording
 from agent_memory.ledger.request import check_number, own
 from agent_memory.models.draft import Draft
 from agent_memory.models.errors import Changed, InvalidInput, NotFound, StoreError
@@ -29,7 +31,18 @@ from agent_memory.models.kinds.kind import Kind, canonical_json
 from agent_memory.models.model import clean_name
 from agent_memory.models.moment import to_micros
 from agent_memory.models.record import Link, Record
-from agent_memory.ports.changes import Applied, Author, Change, Connect, Erase, Expect, Key, Once, Put, Vector
+from agent_memory.ports.changes import (
+    Applied,
+    Author,
+    Change,
+    Connect,
+    Erase,
+    Expect,
+    Key,
+    Once,
+    Put,
+    Vector,
+)
 from agent_memory.ports.embedder import Space
 from agent_memory.ports.feed import Work
 from agent_memory.ports.receipts import ReceiptLine
@@ -57,6 +70,7 @@ class Writing:
     gate: Gate
     receipts: Book[ReceiptLine]
     debts: Debts
+    wording: Wording
 
 
 @dataclass(frozen=True)
@@ -105,7 +119,7 @@ def item(listed: str, number: int) -> Iterator[None]:
 
 def _changes(writing: Writing, draft: Draft, now: int) -> list[Change]:
     """What a draft comes to: the record, its links, and its place between its neighbours."""
-    put = normalise(draft, writing.kinds, now)
+    put = normalise(draft, writing.kinds, now, writing.wording.analyser)
     if draft.embedding is not None:
         put = _with_vectors(put, writing.embedding.space, writing.embedding.given(draft.embedding), True)
     if len(draft.links) > MOST_LINKS:
@@ -125,9 +139,14 @@ def write(writing: Writing, changes: Sequence[Change], author: Author, now: int,
     if how.embed:
         decided = _embedded(writing.embedding, decided)
     with span("write.apply", changes=len(decided)):
-        applied = writing.records.apply(
-            decided, author=author, now=now, expect=how.expect, once=how.once, work=how.work
-        )
+        apply = partial(writing.records.apply, author=author, now=now, expect=how.expect, once=how.once, work=how.work)
+        try:
+            applied = apply(decided)
+        except Changed:  # if only because somebody began a rebuild
+            reworded = writing.wording.again(decided, writing.kinds)
+            if reworded is None:
+                raise
+            applied = apply(reworded)
     if applied.erased and not writing.debts.pay():
         return replace(applied, scrubbed=False)
     return applied

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import secrets
 from collections.abc import Callable, Mapping
@@ -10,8 +9,8 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, TypeVar
 
-from agent_memory.core.write.marks import marks
-from agent_memory.core.write.words import terms
+from agent_memory.core.write.wording import derive
+from agent_memory.core.write.words import Analyser
 from agent_memory.models.draft import Draft
 from agent_memory.models.errors import InvalidInput, NotFound
 from agent_memory.models.kinds.conversation import turn_key
@@ -19,15 +18,14 @@ from agent_memory.models.kinds.kind import Kind, canonical_json, checked_key
 from agent_memory.models.model import aware_utc, clean_name, clean_text, new_id
 from agent_memory.models.moment import to_micros
 from agent_memory.models.record import LONGEST_TEXT, Record, Status
-from agent_memory.ports.changes import Content, Derived, Put, State
-from agent_memory.ports.records import Deriver
+from agent_memory.ports.changes import Content, Put, State
 
 SALT_BYTES = 16
 OBSERVED = "graph "  # how the keys of observations begin; the rest is made from their text
 T = TypeVar("T")
 
 
-def normalise(draft: Draft, kinds: Mapping[str, Kind], now: int) -> Put:
+def normalise(draft: Draft, kinds: Mapping[str, Kind], now: int, analyser: Analyser) -> Put:
     """Check everything a caller can get wrong, and fill in what was left out."""
     kind = known_kind(draft.kind, kinds)
     payload = kind.check(draft.payload)
@@ -59,7 +57,7 @@ def normalise(draft: Draft, kinds: Mapping[str, Kind], now: int) -> Put:
         kind=kind.name,
         content=Content(text, canonical_json(payload), secrets.token_bytes(SALT_BYTES)),
         state=state,
-        derived=derive(kind, text, payload),
+        derived=derive(kind, text, payload, analyser),
         succeeds=kind.succeeds,
         dated=draft.dated,
     )
@@ -80,21 +78,6 @@ def natural_key(kind: Kind, draft: Draft, payload: dict[str, Any]) -> str | None
     if kind.position is not None and draft.conversation_id is not None and kind.position in payload:
         return turn_key(draft.conversation_id, payload[kind.position])
     return kind.key(draft.text, payload)
-
-
-def derive(kind: Kind, text: str, payload: Mapping[str, object]) -> Derived:
-    """Words and indexed fields: all that follows from a content without a model."""
-    fields = tuple((name, value) for name in kind.indexed if isinstance(value := payload.get(name), (str, int, float)))
-    return Derived(terms=terms(text, marks(text, kind.said_by(dict(payload)))), fields=fields)
-
-
-def deriver(kinds: Mapping[str, Kind]) -> Deriver:
-    """For `rebuild`: the same from what a store holds. A kind that is no longer installed has no fields."""
-
-    def again(kind: str, text: str, payload: str) -> Derived:
-        return derive(kinds.get(kind, Kind(kind, kind)), text, json.loads(payload))
-
-    return again
 
 
 def known_kind(name: str, kinds: Mapping[str, Kind]) -> Kind:

@@ -17,11 +17,11 @@ def sample(embedder: Embedder, index: Index) -> tuple[int, list[str]]:
 
     if getattr(embedder, "service", None) is not None or index.space() != embedder.space:
         return 0, []
-    found = index.sample(embedder.space, SAMPLE)
-    sound = [one for one in found if one.vector.numbers.size == embedder.space.dimension]
-    if not sound:
-        return 0, []
     try:
+        found = index.sample(embedder.space, SAMPLE)
+        sound = [one for one in found if one.vector.numbers.size == embedder.space.dimension]
+        if not sound:
+            return 0, []
         again = embedder.embed_many([one.text for one in sound])
     except PartMissing:
         return 0, []

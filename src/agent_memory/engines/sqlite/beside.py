@@ -17,6 +17,7 @@ SEALED = {
     "meta": ("name", "value"),
     "scopes": ("scope", "tenant", "user", "agent", "last"),
     "spaces": ("space", "model", "version", "dimension", "active"),
+    "vocabularies": ("vocabulary", "name", "digest", "active"),
     "vectors": ("vector", "space", "scope", "content", "part", "start", "end", "scale", "data"),
     "receipts": ("receipt", "id", "scope", "at", "seq", "terms", "body"),
     "accesses": ("record", "count", "last"),

@@ -7,9 +7,13 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from agent_memory.engines.sqlite.statements import SQL, cell
+from agent_memory.ledger.codecs import plain
+
+ENCODED = "typeof(text) <> iif(codec is null, 'text', 'blob')"
+"""What a text is not, whether or not a codec is named beside it."""
 
 
 @contextmanager
@@ -22,8 +26,12 @@ def lenient(connection: sqlite3.Connection) -> Iterator[None]:
         connection.text_factory = before
 
 
-def decoded(raw: object) -> str:
+def decoded(raw: object, codec: object) -> str:
     """A text that was read as a blob, to be used as well as it can be."""
+    if codec is not None:
+        with suppress(TypeError, ValueError):
+            return str(plain(raw, codec))
+        return ""
     return raw.decode("utf-8", "replace") if isinstance(raw, bytes) else str(raw)
 
 
@@ -37,6 +45,8 @@ def misplaced(connection: sqlite3.Connection) -> Iterator[str]:
             name: f"""typeof("{name}") not in ({",".join(f"'{one}'" for one in kinds)})"""
             for name, kinds in may.items()
         }
+        if table == "contents":
+            wrong["text"] = ENCODED
         asked = ", ".join(
             [*(f'"{key}"' for key in keys), *(f"""case when {wrong[name]} then typeof("{name}") end""" for name in may)]
         )

@@ -6,6 +6,9 @@ select not exists (select 1 from sqlite_schema)
 -- name: tables_and_views
 select name, type from sqlite_schema where type in ('table', 'view')
 
+-- name: plain_views
+select name from sqlite_schema where type = 'view' and sql like '%c.text%join contents c%' and sql not like '%c.codec%'
+
 -- name: tables
 select name from sqlite_schema where type = 'table' and name not like 'sqlite%' order by name
 
@@ -29,7 +32,8 @@ delete from meta where name = 'scrub'
 
 -- name: create_view
 create view "{plural}" as
-select v.id, s.tenant, s.user, s.agent, c.text, status.text as record_status, v.importance, v.confidence,
+select v.id, s.tenant, s.user, s.agent, case when c.codec is null then c.text end as text,
+    status.text as record_status, v.importance, v.confidence,
     source.text as record_source, v.key, conversation.text as conversation_id,
     strftime('%Y-%m-%dT%H:%M:%fZ', v.valid_from / 1e6, 'unixepoch') as valid_from,
     strftime('%Y-%m-%dT%H:%M:%fZ', v.valid_to / 1e6, 'unixepoch') as valid_to,

@@ -37,6 +37,12 @@ select content from contents where content not in (select content from words)
 -- name: words of no content
 select content from words where content not in (select content from contents)
 
+-- name: words of a vocabulary that is not there
+select content from words where vocabulary not in (select vocabulary from vocabularies) and exists (select 1 from vocabularies)
+
+-- name: vocabularies of which none, or more than one, is written
+select count(*) from vocabularies having sum(active <> 0) <> 1
+
 -- name: fields of no content
 select content from fields where content not in (select content from contents)
 

@@ -8,11 +8,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import Any
 
-from agent_memory.engines.sqlite import feed
+from agent_memory.engines.sqlite import feed, vocabulary
 from agent_memory.engines.sqlite.interning import Naming
 from agent_memory.engines.sqlite.journal import head
 from agent_memory.engines.sqlite.statements import SQL
+from agent_memory.ledger.codecs import plain
 from agent_memory.ledger.rows import Answer, Descent, Held, LinkRow, Place, Present, Stored, Wanted
+from agent_memory.models.errors import Corrupt
 from agent_memory.models.record import Scope, Status
 from agent_memory.ports.changes import DERIVED_FROM, Content, State
 from agent_memory.ports.embedder import Space
@@ -41,6 +43,7 @@ def present(connection: sqlite3.Connection, names: Naming, wanted: Wanted, space
         dict(look.answers(wanted.answers)),
         tuple(spaces),
         {work: feed.found(connection, work) for work in wanted.works},
+        vocabulary.written(connection),
     )
 
 
@@ -65,7 +68,7 @@ class _Look:
             yield Held(Place(record, id, scope), self.names.text(kind), stored)
 
     def _stored(self, version: int, number: int, content: int, *said: Any) -> Stored:
-        text, payload, salt, key, conversation, position, repository, *rest = said
+        text, codec, payload, salt, key, conversation, position, repository, *rest = said
         status, importance, confidence, source, valid_from, valid_to = rest
         if text is None:
             return Stored(version, number, content, None, State(valid_from, key=key))
@@ -81,7 +84,11 @@ class _Look:
             confidence=confidence,
             source=self.names.text(source),
         )
-        return Stored(version, number, content, Content(text, payload, salt), state)
+        try:
+            body = Content(plain(text, codec), payload, salt)
+        except (TypeError, ValueError):
+            raise Corrupt(f"content {content} cannot be read", hint="`agent-memory verify` names the damage") from None
+        return Stored(version, number, content, body, state)
 
     def links(self, records: str, types: Iterable[str]) -> Iterator[LinkRow]:
         """Those that stand between two of these records, in a scope that the writer may name."""

@@ -10,7 +10,7 @@ with named (id, told) as (
     select v.id, 1 from json_each(:keys) k
     cross join versions v on v.key = k.value ->> 1 and v.kind = k.value ->> 0 and v.scope = :scope and v.to_seq is null
 ), wanted (id, told) as (select id, max(told) from named group by id)
-select v.record, v.id, v.kind, v.version, v.number, v.content, c.text, c.payload, c.salt,
+select v.record, v.id, v.kind, v.version, v.number, v.content, c.text, c.codec, c.payload, c.salt,
     v.key, conversation.text, v.position, repository.text, v.status, v.importance, v.confidence, v.source,
     v.valid_from, v.valid_to
 from wanted

@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, cast
 
-from agent_memory.engines.sqlite import beside
+from agent_memory.engines.sqlite import beside, vocabulary
 from agent_memory.engines.sqlite.cells import count, garbled, lenient, misplaced
 from agent_memory.engines.sqlite.statements import SQL, load
+from agent_memory.ledger.codecs import plain
 from agent_memory.ledger.journal import (
     ADOPT,
     AMEND,
@@ -29,6 +30,7 @@ from agent_memory.ledger.journal import (
 )
 from agent_memory.ledger.seals import Identity, cut_seal, link_seals, tombstone_seal, version_seals
 from agent_memory.ledger.spaces import REBUILT
+from agent_memory.models.errors import PartMissing
 from agent_memory.models.record import Scope, Status
 from agent_memory.ports.changes import Content, Mark, State, Verified
 from agent_memory.ports.progress import counted
@@ -42,7 +44,7 @@ _Line = namedtuple("_Line", "seq at operation scope record other actor reason di
 _Version = namedtuple(  # what a line brought; all None where that is not there
     "_Version",
     "content id kind tenant user agent number text payload salt valid_from valid_to key conversation position "
-    "repository status importance confidence source",
+    "repository status importance confidence source codec",
 )
 
 
@@ -154,7 +156,11 @@ class _Walk:
         elif operation == ADOPT and line.reason != REBUILT:
             self.adopted = line.reason
         elif operation in (PUT, AMEND):
-            found = None if version.content is None else self._rows.version(line.seq, version)
+            try:
+                found = None if version.content is None else self._rows.version(line.seq, version)
+            except PartMissing as error:
+                self.problems.add(f"journal: line {line.seq}: the version cannot be proved: {error}")
+                return
             if self._compare("versions", line, found, version) and operation == PUT:
                 self.sealed.add(version.content)
         elif operation in (CONNECT, DISCONNECT):
@@ -230,7 +236,8 @@ class _Rows:
         )
         scope = Scope.trusted(tenant=row.tenant, user=row.user, agent=row.agent)
         identity = Identity(row.id, self._names.get(row.kind, ""), scope, row.number)
-        content = Content(row.text, row.payload, row.salt)
+        text = cast(str, _made(lambda: plain(row.text, row.codec)))
+        content = Content(text, row.payload, row.salt)
         return version_seals(identity, content, state, self._ended_versions.get(seq, []))
 
 
@@ -271,8 +278,9 @@ def _underived(
     written nothing can be said."""
     rows = counted(connection.execute(SQL["contents_and_words"]), "contents", lambda: count(connection, "contents"))
     wrong: defaultdict[str, list[int]] = defaultdict(list)
-    for content, kind, text, payload, length, terms in rows:
-        derived = derive(kind, text, payload) if content in sealed else None
+    names = vocabulary.names(connection)
+    for content, kind, text, codec, payload, words, length, terms in rows:
+        derived = derive(kind, plain(text, codec), payload, names.get(words, "")) if content in sealed else None
         if derived is None:
             continue
         checked["derived"] += 1

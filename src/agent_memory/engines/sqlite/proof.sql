@@ -5,7 +5,7 @@ select j.seq, j.at, j.operation, j.scope, j.record, j.other, actor.text, j.reaso
     cast(j.digest as blob), cast(j.chain as blob),
     v.content, v.id, v.kind, s.tenant, s.user, s.agent, v.number, c.text, c.payload, cast(c.salt as blob),
     v.valid_from, v.valid_to, v.key, conversation.text, v.position, repository.text, v.status,
-    v.importance, v.confidence, v.source
+    v.importance, v.confidence, v.source, c.codec
 from journal j
 left join names actor on actor.name = j.actor
 left join versions v on v.version = j.seq and v.record = j.record and v.scope = j.scope
@@ -38,7 +38,7 @@ select to_seq, version from versions where to_seq is not null
 select to_seq, link from links where to_seq is not null
 
 -- name: contents_and_words
-select c.content, n.text, c.text, c.payload, w.length, w.terms from contents c
+select c.content, n.text, c.text, c.codec, c.payload, w.vocabulary, w.length, w.terms from contents c
 join versions v on v.version = c.content join names n on n.name = v.kind join words w on w.content = c.content
 
 -- name: fields_of

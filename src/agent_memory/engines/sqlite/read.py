@@ -13,6 +13,7 @@ from typing import Any
 
 from agent_memory.engines.sqlite.interning import Interning, known_label
 from agent_memory.engines.sqlite.statements import SQL, cell, listed
+from agent_memory.ledger.codecs import plain
 from agent_memory.ledger.journal import NAMES
 from agent_memory.models.errors import Corrupt, NotFound
 from agent_memory.models.moment import from_micros, maybe_moment
@@ -23,7 +24,7 @@ LATEST = 2**63 - 1
 VersionRow = namedtuple(  # as `version_columns` gives it; anything may stand in a damaged file
     "VersionRow",
     "version id kind scope text payload key conversation repository status importance confidence source valid_from "
-    "valid_to number record at ended",
+    "valid_to number record at ended codec",
 )
 LinkRow = namedtuple("LinkRow", "link source target type weight properties")
 
@@ -160,9 +161,9 @@ class Reader:
 
     def _record(self, row: VersionRow) -> Record:
         (version, id, kind, scope, text, payload, key, conversation, repository, status, importance, confidence,
-         source, valid_from, valid_to, number, _, at, ended) = row  # fmt: skip
+         source, valid_from, valid_to, number, _, at, ended, codec) = row  # fmt: skip
         name = self.interning.text
-        said = json.loads(payload)
+        text, said = plain(text, codec), json.loads(payload)
         if {type(id), type(text), type(said)} != {str, dict} or {type(importance), type(confidence)} != {float}:
             raise TypeError("a column of another type")
         return Record.trusted(

@@ -8,7 +8,7 @@ select coalesce(max(seq), 0) from journal
 -- name: version_columns
 select v.version, v.id, v.kind, v.scope, c.text, c.payload, v.key, conversation.text, repository.text, v.status,
     v.importance, v.confidence, v.source, v.valid_from, v.valid_to, v.number, v.record,
-    j.at, e.at
+    j.at, e.at, c.codec
 from versions v
 join contents c on c.content = v.content
 join journal j on j.seq = v.version
@@ -135,16 +135,6 @@ select (select count(*) from versions where version = record and scope in ({scop
 -- name: stats_accesses
 select count(*), coalesce(sum(a.count), 0), max(a.last)
 from accesses a join versions v on v.version = a.record where v.scope in ({scopes})
-
--- name: delete_words
-delete from words
-
--- name: delete_fields
-delete from fields
-
--- name: contents
-select c.content, n.text, c.text, c.payload from contents c join versions v on v.version = c.content
-join names n on n.name = v.kind
 
 -- name: seq_at
 select at from journal where seq = ?

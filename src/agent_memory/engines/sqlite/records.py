@@ -6,22 +6,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from agent_memory.engines.sqlite import proof, schema, scrub, spaces, write
-from agent_memory.engines.sqlite.cells import count
+from agent_memory.engines.sqlite import proof, recode, schema, scrub, spaces, vocabulary, write
 from agent_memory.engines.sqlite.connection import BRIEF_SECONDS, Connections
-from agent_memory.engines.sqlite.interning import Interning, Naming
-from agent_memory.engines.sqlite.journal import append, head
+from agent_memory.engines.sqlite.interning import Interning
 from agent_memory.engines.sqlite.read import Reader, seq_at
+from agent_memory.engines.sqlite.rebuild import Rebuild
 from agent_memory.engines.sqlite.statements import SQL, cell, listed
 from agent_memory.ledger.request import Request
-from agent_memory.ledger.spaces import REBUILT, adopting
 from agent_memory.models.errors import StoreError
 from agent_memory.models.kinds.kind import Kind
 from agent_memory.models.record import JournalLine, Link, Linked, Record, Scope
-from agent_memory.ports.changes import Applied, Author, Change, Expect, Mark, Once, Verified
+from agent_memory.ports.changes import Applied, Author, Change, Expect, Mark, Once, Verified, Vocabulary
 from agent_memory.ports.feed import Work
-from agent_memory.ports.progress import counted
-from agent_memory.ports.records import Checker, Deriver, Filter, View
+from agent_memory.ports.records import Analysis, Checker, Filter, Recoded, View
 
 
 class SqliteRecords:
@@ -88,30 +85,15 @@ class SqliteRecords:
         with self._connections.reading() as connection:
             return proof.verify(connection, derive, expect)
 
-    def rebuild(self, derive: Deriver) -> Mapping[str, int]:
-        with self._connections.writing() as connection:
-            schema.check_version(connection, self._connections.name)
-            names = Naming(self._interning, connection)
-            writer = write.Writer(connection, names, {}, {})
-            connection.execute(SQL["delete_words"])
-            connection.execute(SQL["delete_fields"])
-            rows, made = connection.execute(SQL["contents"]), 0
-            for content, kind, text, payload in counted(rows, "contents", lambda: count(connection, "contents")):
-                derived = derive(kind, text, payload)
-                writer.derived(content, derived.terms, derived.fields)
-                made += 1
-            number, space = spaces.active(connection)
-            if space is not None:
-                connection.execute(SQL["pend_everything"], {"space": number})
-            # A line that concerns everybody: whoever holds the old words in memory reads them again.
-            line = adopting(head(connection), REBUILT)
-            append(connection, names, [line])
-            scrub.owe(connection, line.seq)
-            schema.create_views(connection, self._kinds, replace=True)
-        with self._connections.plain() as connection:
-            connection.execute("vacuum")
-        scrub.scrub(self._connections, patience=scrub.PATIENCE_SECONDS)
-        return {"contents": made, "views": len(self._kinds)}
+    def rebuild(self, analysis: Analysis) -> Mapping[str, int]:
+        return Rebuild(self._connections, self._interning, analysis).run(self._kinds)
+
+    def recode(self, codec: str | None, *, after: int = 0, until: int | None = None, limit: int = 256) -> Recoded:
+        return recode.recode(self._connections, self._kinds, codec, {"after": after, "until": until, "limit": limit})
+
+    def vocabularies(self) -> tuple[Vocabulary, ...]:
+        with self._connections.reading() as connection:
+            return vocabulary.known(connection)
 
     def stats(self, view: View) -> dict[str, Any]:
         with self._connections.reading() as connection:

@@ -91,15 +91,15 @@ def unembedded(
 ) -> list[Unembedded]:
     sql = SQL["unembedded"].format(whose=_inside(scopes))
     rows = connection.execute(sql, (_number(connection, space), limit))
-    return [Unembedded(handle, decoded(text), part) for handle, text, part in rows]
+    return [Unembedded(handle, decoded(text, codec), part) for handle, text, codec, part in rows]
 
 
 def sample(connection: sqlite3.Connection, space: Space, count: int) -> list[Sampled]:
     """By chance, so that many a `verify` sees many. Rows of 0.1, without a seal, do not tell who made them."""
     rows = connection.execute(SQL["sample"], (_number(connection, space), count)).fetchall()
     return [
-        Sampled(content, decoded(text)[start:end], Vector.of(part, start, end, restored(scale, data)))
-        for content, text, part, start, end, scale, data in rows
+        Sampled(content, decoded(text, codec)[start:end], Vector.of(part, start, end, restored(scale, data)))
+        for content, text, codec, part, start, end, scale, data in rows
     ]
 
 

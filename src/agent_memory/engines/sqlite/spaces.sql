@@ -24,14 +24,14 @@ where space = ? and start = 0 and "end" = 0
 delete from vectors where scope = ? and space = ? and content = ?
 
 -- name: sample
-select v.content, cast(c.text as blob), v.part, v.start, v."end", v.scale, v.data
+select v.content, cast(c.text as blob), c.codec, v.part, v.start, v."end", v.scale, v.data
 from vectors v join contents c on c.content = v.content
 where v.vector in (select vector from vectors where space = ? and seal is not null and start < "end"
     and typeof(scale) = 'real' and typeof(data) = 'blob'
     order by random() limit ?)
 
 -- name: unembedded
-select p.content, cast(c.text as blob), p.part from pending p join contents c on c.content = p.content
+select p.content, cast(c.text as blob), c.codec, p.part from pending p join contents c on c.content = p.content
 where p.space = ? and {whose} order by p.content desc limit ?
 
 -- name: pending_inside

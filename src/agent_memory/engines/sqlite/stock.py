@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from agent_memory.engines.sqlite import spaces
+from agent_memory.engines.sqlite import spaces, vocabulary
 from agent_memory.engines.sqlite.cells import lenient
 from agent_memory.engines.sqlite.interning import Interning
 from agent_memory.engines.sqlite.statements import SQL, VECTORS_PER_LINE, cell
@@ -27,7 +27,7 @@ def snapshot(connection: sqlite3.Connection, interning: Interning, scope: Scope)
     lasts = {one: _last(cell(connection, SQL["scope_last"], (number,)), seq) for number, one in scopes.items()}
     _, space = spaces.active(connection)
     pending = spaces.pending(connection, space, scopes) if space else 0
-    return Snapshot(scope, seq, store, lasts, space, pending)
+    return Snapshot(scope, seq, store, lasts, space, pending, vocabulary.known(connection))
 
 
 def _last(last: object, seq: int) -> int:

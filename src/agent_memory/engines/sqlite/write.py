@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from agent_memory.engines.sqlite import erase, expiry, feed, journal, scrub, spaces
+from agent_memory.engines.sqlite import erase, expiry, feed, journal, scrub, spaces, vocabulary
 from agent_memory.engines.sqlite.connection import Connections
 from agent_memory.engines.sqlite.interning import Interning, Naming, label
 from agent_memory.engines.sqlite.present import present
@@ -71,6 +71,8 @@ class Writer:
     def write(self, rows: Rows, now: int) -> None:
         erasing = erase.erase(self.connection, rows.gone, self.scopes) if rows.gone else None
         journal.append(self.connection, self.names, rows.lines, self.scopes)
+        if rows.vocabulary:
+            vocabulary.settle(self.connection, rows.vocabulary)
         self._contents(rows.contents)
         self._many("insert_version", map(self._version, rows.versions))
         self._many("end_version", ((line, number) for number, line in rows.ended_versions))

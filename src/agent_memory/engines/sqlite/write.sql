@@ -7,6 +7,14 @@ values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 -- name: insert_content
 insert into contents (content, text, payload, salt) values (?, ?, ?, ?)
 
+-- name: codable
+select content, cast(text as blob), codec from contents
+where content > :after and (:until is null or content <= :until) and codec is not :codec order by content limit :limit
+
+-- name: recode
+update contents set text = iif(:codec is null, cast(:text as text), :text), codec = :codec
+where content = :content and codec is :before
+
 -- name: insert_version
 insert into versions (version, record, id, number, content, scope, kind, key, conversation, position, repository,
     status, importance, confidence, source, valid_from, valid_to, to_seq)
@@ -14,9 +22,6 @@ values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 
 -- name: end_version
 update versions set to_seq = ? where version = ?
-
--- name: insert_words
-insert into words (content, length, terms) values (?, ?, ?)
 
 -- name: insert_field
 insert or ignore into fields (name, value, content) values (?, ?, ?)

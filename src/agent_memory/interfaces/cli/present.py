@@ -209,6 +209,7 @@ def replayed(one: Replay) -> list[Block]:
     reasons = [
         *([f"{counted(one.forgotten, 'record')} forgotten since"] if one.forgotten else []),
         *([] if one.same_space else [f"meaning was compared in {one.space}, whose vectors are not there any more"]),
+        *([] if one.same_vocabularies else [f"its words were those of {', '.join(one.vocabularies) or 'none'}"]),
         *([] if one.same_pipeline else [f"it was answered by pipeline {one.pipeline}"]),
     ]
     columns = (Column("before", label=True), Column("after", label=True), ID)

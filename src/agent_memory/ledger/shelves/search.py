@@ -117,6 +117,7 @@ class Search:
             hidden=self.hidden if self.probe.tell_hidden else None,
             head=self.seq,
             damaged=self.damaged,
+            vocabularies=self.snapshot.vocabularies,
             **{name: joined[name] for name in (*told, *past)},
         )
 

@@ -70,6 +70,7 @@ def gathered(
         found.frequencies.tolist(),
         found.hidden,
         found.head,
+        found.vocabularies,
     )
 
 

@@ -20,7 +20,7 @@ from agent_memory.ports.embedder import Space
 from agent_memory.ports.feed import Cursor, Run, Work
 from agent_memory.ports.index import Embedded, Probe
 from agent_memory.ports.receipts import ReceiptLine
-from agent_memory.ports.records import View
+from agent_memory.ports.records import Analysis, View
 from agent_memory.ports.store import Store
 from agent_memory.ports.working import Desk
 from agent_memory.testing import memory
@@ -40,7 +40,7 @@ from agent_memory.testing.agreement.choosing import (
     some_put,
 )
 from agent_memory.testing.agreement.looking import answer, gathered, seen
-from agent_memory.testing.builders import EVERYTHING, OTHER_SPACE, SPACE, gather, terms, text_vector
+from agent_memory.testing.builders import EVERYTHING, LOUD, OTHER_SPACE, PLAIN, SPACE, gather, terms, text_vector
 
 seeds = st.integers(0, 2**32 - 1)  # Hypothesis chooses what happens; the details follow from a seed
 
@@ -236,7 +236,8 @@ class Agreement(RuleBasedStateMachine):
         def derive(kind: str, text: str, payload: str) -> Derived:
             return Derived(terms(f"{text} {WORDS[0]}" if louder else text), (("n", len(text) % 3),))
 
-        self._both(lambda store: store.records.rebuild(derive)["contents"])
+        words = Analysis(LOUD if louder else PLAIN, derive, lambda query: terms(query).hashes)
+        self._both(lambda store: store.records.rebuild(words)["contents"])
         self._compare(Random(seed))
 
     def _present(self, scope: Scope) -> list[str]:

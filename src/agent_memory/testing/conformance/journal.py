@@ -2,15 +2,34 @@
 
 from __future__ import annotations
 
-from agent_memory.models.kinds.kind import Kind
-from agent_memory.ports.changes import Amend, Author, Derived, Disconnect, Erase, Mark
+from dataclasses import replace
+
+import pytest
+
+from agent_memory.models.errors import Changed
+from agent_memory.models.kinds.kind import Kind, canonical_json
+from agent_memory.ports.changes import (
+    APART,
+    Amend,
+    Author,
+    Derived,
+    Disconnect,
+    Erase,
+    Mark,
+    Put,
+    Terms,
+    Vocabulary,
+)
 from agent_memory.ports.index import Probe
-from agent_memory.ports.records import Filter
+from agent_memory.ports.receipts import ReceiptLine
+from agent_memory.ports.records import Analysis, Filter
 from agent_memory.ports.store import Store
 from agent_memory.testing.builders import (
     ALICE,
     EVERYTHING,
+    LOUD,
     NOW,
+    PLAIN,
     SPACE,
     embed_all,
     gather,
@@ -25,9 +44,20 @@ from agent_memory.testing.builders import (
 )
 
 
-def shouted(kind: str, text: str, payload: str) -> Derived:
+def shouted(kind: str, text: str, payload: str, vocabulary: str = LOUD.name) -> Derived:
     """A new analyser: every word gets an exclamation mark."""
-    return Derived(terms=terms(" ".join(f"{word}!" for word in text.split())), fields=(("kind", kind),))
+    return Derived(terms=loud(text), fields=(("kind", kind),), vocabulary=LOUD)
+
+
+def loud(text: str) -> Terms:
+    return terms(" ".join(f"{word}!" for word in text.split()))
+
+
+def _worded(one: Put, vocabulary: Vocabulary) -> Put:
+    return replace(one, derived=replace(one.derived, vocabulary=vocabulary))
+
+
+SHOUTED = Analysis(LOUD, shouted, lambda query: loud(query).hashes)
 
 
 class JournalConformance:
@@ -111,7 +141,7 @@ class JournalConformance:
         write(store, put("one two", id="a", payload={"n": 1}), put("two", id="b"))
         probe = Probe(view(), EVERYTHING, pool=0, terms=(term("two"), term("two!")))
         assert gather(store, probe).frequencies.tolist() == [2, 0]
-        assert store.records.rebuild(shouted)["contents"] == 2
+        assert store.records.rebuild(SHOUTED)["contents"] == 2
         pool = gather(store, probe)
         assert pool.frequencies.tolist() == [0, 2]
         assert sorted(pool.lengths.tolist()) == [1, 2]
@@ -119,12 +149,39 @@ class JournalConformance:
         assert ids(store.records.find(view(), Filter(fields=(("kind", "note"),)), limit=5)) == ["b", "a"]
         assert store.records.verify().problems == ()
 
+    def test_words_are_made_in_one_way(self, store: Store) -> None:
+        assert store.records.vocabularies() == ()
+        write(store, _worded(put("one", id="a"), PLAIN), put("whichever", id="b"))
+        assert store.records.vocabularies() == (PLAIN,)
+        with pytest.raises(Changed):
+            write(store, put("two", id="c"), _worded(put("three", id="d"), LOUD))
+        assert store.records.get(view(), ["c", "d"]) == []
+        write(store, _worded(put("same name", id="c"), Vocabulary(PLAIN.name, "another release")))
+        store.records.rebuild(SHOUTED)
+        assert store.records.vocabularies() == (LOUD,)
+        assert gather(store, Probe(view(), EVERYTHING, pool=0)).vocabularies == (LOUD,)
+        write(store, _worded(put("three", id="d"), LOUD))
+        assert store.records.verify().problems == ()
+
+    def test_rebuilding_makes_the_words_of_queries_again(self, store: Store) -> None:
+        """So that erasing finds who asked in the words of what goes."""
+        write(store, put("red fish", id="a"), put("blue", id="b"))
+        for id, query in (("about", "red fish"), ("other", "blue"), ("either", "blue")):
+            asked = terms(query).hashes + (APART + terms("red fish").hashes) * (id == "either")
+            store.receipts.keep([ReceiptLine(id, view(), 2, canonical_json({"query": query}), (), asked)])
+        store.records.rebuild(SHOUTED)
+        store.receipts.keep([ReceiptLine("both", view(), 3, "{}", (), terms("x").hashes + APART + loud("fish").hashes)])
+        write(store, Erase("a"))
+        there = ("about", "other", "either", "both")
+        assert [store.receipts.receipt(view(), id) is not None for id in there] == [False, True, True, False]
+        assert store.records.verify().problems == ()
+
     def test_what_is_derived_is_compared_with_what_should_be(self, store: Store) -> None:
         write(store, put("one two", id="a"), put("two", id="b"))
-        assert store.records.verify(lambda kind, text, payload: Derived(terms(text))).problems == ()
-        assert store.records.verify(lambda kind, text, payload: None).problems == ()
+        assert store.records.verify(lambda kind, text, payload, name: Derived(terms(text))).problems == ()
+        assert store.records.verify(lambda kind, text, payload, name: None).problems == ()
         assert store.records.verify(shouted).problems
-        store.records.rebuild(shouted)
+        store.records.rebuild(SHOUTED)
         assert store.records.verify(shouted).problems == ()
 
     def test_rebuilding_keeps_vectors_and_what_is_pending(self, store: Store) -> None:
@@ -133,7 +190,7 @@ class JournalConformance:
         embed_all(store)
         write(store, put("two", id="b"))
         before = store.records.stats(view())
-        store.records.rebuild(shouted)
+        store.records.rebuild(SHOUTED)
         after = store.records.stats(view())
         assert (after["vectors"], after["pending_vectors"]) == (before["vectors"], before["pending_vectors"]) == (1, 1)
 
@@ -153,5 +210,5 @@ class JournalConformance:
         store.records.prepare(kinds)
         store.records.prepare(kinds)
         write(store, put("one", id="a", kind="widget"))
-        store.records.rebuild(shouted)
+        store.records.rebuild(SHOUTED)
         assert store.records.verify().problems == ()

@@ -10,7 +10,6 @@ from agent_memory.ledger.quantise import quantised, unit
 from agent_memory.models.errors import InvalidInput
 from agent_memory.models.kinds.kind import canonical_json
 from agent_memory.models.record import Scope
-from agent_memory.ports.changes import Terms
 from agent_memory.ports.debts import Debt, Owed
 from agent_memory.ports.receipts import JUST_NOW, RETENTION, Accesses, Kept, ReceiptLine
 from agent_memory.ports.records import View
@@ -18,7 +17,7 @@ from agent_memory.ports.vectors import Match
 from agent_memory.ports.working import Desk
 from agent_memory.testing.memory.erase import clear_desks, clear_namespaces
 from agent_memory.testing.memory.world import ERASE, Room, Slip
-from agent_memory.testing.memory.write import words
+from agent_memory.testing.memory.write import asked
 
 
 class MemoryWorking:
@@ -75,8 +74,7 @@ class MemoryReceipts:
                 line = given.without_query() if late else given
                 records = [world.versions[handle].record for handle in line.handles]
                 told = frozenset([*records, *(world.versions[handle].record for handle in line.named)])
-                asked = frozenset(words(Terms(line.terms, bytes(len(line.terms) // 8))))
-                world.receipts[line.id] = Slip(line.view.scope, line.body, told, line.view.now, asked)
+                world.receipts[line.id] = Slip(line.view.scope, line.body, told, line.view.now, asked(line.terms))
                 for record in records:
                     world.accesses[record] = (*world.accesses.get(record, ()), line.view.now)
         self.expire(max((line.view.now for line in lines), default=0))

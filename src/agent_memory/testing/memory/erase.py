@@ -82,4 +82,4 @@ def _reads(reader: Scope, entry: Entry) -> bool:
 
 def _asked(slip: Slip, said: list[set[int]]) -> bool:
     """Whether a query has at least half of its words in one of the contents."""
-    return bool(slip.terms) and any(2 * len(slip.terms & words) >= len(slip.terms) for words in said)
+    return any(2 * len(asked & words) >= len(asked) for asked in slip.terms for words in said)

@@ -43,7 +43,9 @@ class MemoryIndex:
         with self._room.reading() as world:
             active = world.spaces[0] if world.spaces else None
             pending = len(_lacking(world, active, scope)) if active else 0
-            return Snapshot(scope, world.seq, world.seq, dict.fromkeys(scope.readable(), world.seq), active, pending)
+            written = () if world.vocabulary is None else (world.vocabulary,)
+            lasts = dict.fromkeys(scope.readable(), world.seq)
+            return Snapshot(scope, world.seq, world.seq, lasts, active, pending, written)
 
     def gather(self, snapshot: Snapshot, probes: Sequence[Probe]) -> list[Pool]:
         return [self._gather(snapshot, probe) for probe in probes]
@@ -234,6 +236,7 @@ def _pool(rows: list[_Row], probe: Probe, snapshot: Snapshot) -> Pool:
         exact=np.array([row.exact for row in kept], np.bool_),
         documents=len(rows),
         pending=snapshot.pending,
+        vocabularies=snapshot.vocabularies,
         frequencies=np.array(holding, np.int64),
         valid_to=np.array([_end(row) for row in kept], np.int64) if probe.past else None,
         records=np.array([row.version.record for row in kept], np.int64) if probe.past else None,

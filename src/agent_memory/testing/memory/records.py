@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -10,9 +11,9 @@ from typing import Any
 
 from agent_memory.models.kinds.kind import Kind
 from agent_memory.models.record import JournalLine, Link, Linked, Record, Scope
-from agent_memory.ports.changes import Applied, Author, Change, Expect, Mark, Once, Verified
+from agent_memory.ports.changes import Applied, Author, Change, Expect, Mark, Once, Verified, Vocabulary
 from agent_memory.ports.feed import Work
-from agent_memory.ports.records import Checker, Deriver, Filter, View
+from agent_memory.ports.records import Analysis, Checker, Filter, Recoded, View
 from agent_memory.testing.memory.feed import go_on
 from agent_memory.testing.memory.read import Reader
 from agent_memory.testing.memory.world import (
@@ -31,7 +32,7 @@ from agent_memory.testing.memory.world import (
     edge_proof,
     version_proof,
 )
-from agent_memory.testing.memory.write import Writer, words
+from agent_memory.testing.memory.write import Writer, asked, words
 
 
 class MemoryRecords:
@@ -102,10 +103,22 @@ class MemoryRecords:
                 return verified
             return replace(verified, problems=(*verified.problems, f"journal: line {expect.seq} is not the one noted"))
 
-    def rebuild(self, derive: Deriver) -> Mapping[str, int]:
+    def recode(self, codec: str | None, *, after: int = 0, until: int | None = None, limit: int = 256) -> Recoded:
+        """Nothing is smaller than in memory."""
+        return Recoded(0, None)
+
+    def vocabularies(self) -> tuple[Vocabulary, ...]:
+        with self._room.reading() as world:
+            return () if world.vocabulary is None else (world.vocabulary,)
+
+    def rebuild(self, analysis: Analysis) -> Mapping[str, int]:
         with self._room.writing() as world:
+            world.vocabulary = analysis.vocabulary
+            for id, slip in world.receipts.items():
+                if (query := json.loads(slip.body).get("query")) is not None:
+                    world.receipts[id] = replace(slip, terms=asked(analysis.asked(query)))
             for number, body in world.bodies.items():
-                derived = derive(world.entries[body.record].kind, body.text, body.payload)
+                derived = analysis.derive(world.entries[body.record].kind, body.text, body.payload)
                 world.bodies[number] = replace(
                     body, terms=words(derived.terms), length=derived.terms.length, fields=derived.fields
                 )
@@ -158,7 +171,8 @@ def _verify(world: World, derive: Checker | None) -> Verified:
             problems.append(f"journal: line {line.seq}: what it brought is not what was written")
         before = line.chain
     for body in world.bodies.values() if derive else ():
-        again = derive(world.entries[body.record].kind, body.text, body.payload) if derive else None
+        name = world.vocabulary.name if world.vocabulary else ""
+        again = derive(world.entries[body.record].kind, body.text, body.payload, name) if derive else None
         if again and (words(again.terms), again.fields) != (body.terms, body.fields):
             problems.append(f"content {body.number}: its words or fields do not follow from it")
     checked = {"journal lines": len(world.lines), "versions": len(world.versions), "links": len(world.edges)}

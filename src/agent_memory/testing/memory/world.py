@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, fields
 from agent_memory.models.errors import StoreError
 from agent_memory.models.record import Scope
 from agent_memory.ports.access import KeyRow, Refusal
-from agent_memory.ports.changes import Applied, State, Vector
+from agent_memory.ports.changes import Applied, State, Vector, Vocabulary
 from agent_memory.ports.embedder import Space
 from agent_memory.ports.feed import Cursor, Lease, Run
 from agent_memory.ports.working import Desk
@@ -119,7 +119,7 @@ class Slip:
     body: str
     told: frozenset[int]
     at: int
-    terms: frozenset[int] = frozenset()
+    terms: tuple[frozenset[int], ...] = ()  # in each vocabulary
 
 
 @dataclass(frozen=True)
@@ -152,6 +152,7 @@ class World:
     edges: dict[int, Edge] = field(default_factory=dict)
     lines: list[Line] = field(default_factory=list)
     spaces: list[Space] = field(default_factory=list)  # the first is active
+    vocabulary: Vocabulary | None = None  # all words are in it: a rebuild is done at once
     vectors: dict[tuple[Space, int], tuple[Made, ...]] = field(default_factory=dict)  # by body
     pending: dict[tuple[Space, int], int] = field(default_factory=dict)  # by body: the first part that lacks
     answers: dict[tuple[Scope, str], tuple[bytes, Applied] | None] = field(default_factory=dict)  # None: forgotten

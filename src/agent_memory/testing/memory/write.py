@@ -9,6 +9,7 @@ from agent_memory.ledger.timeline import Believed, meet
 from agent_memory.models.errors import Changed, Conflict, Denied, InvalidInput, NotFound
 from agent_memory.models.record import Scope
 from agent_memory.ports.changes import (
+    APART,
     Amend,
     Applied,
     Author,
@@ -229,6 +230,9 @@ class Writer:
 
     def _store(self, entry: Entry, number: int, state: State, content: Content, derived: Derived) -> None:
         """A version with a content of its own."""
+        if derived.vocabulary and self.world.vocabulary and derived.vocabulary.name != self.world.vocabulary.name:
+            raise Changed(f"the words are those of {self.world.vocabulary.name!r} now", hint="open it again")
+        self.world.vocabulary = self.world.vocabulary or derived.vocabulary
         terms = words(derived.terms)
         body = Body(
             self.world.seq + 1,
@@ -311,6 +315,17 @@ class Writer:
 
 def _only(entries: Iterator[Entry]) -> Entry | None:
     return next(entries, None)
+
+
+def asked(terms: bytes) -> tuple[frozenset[int], ...]:
+    """The words of a query, apart for each vocabulary that has any of them."""
+    parts: list[set[int]] = [set()]
+    for place in range(0, len(terms), 8):
+        if terms[place : place + 8] == APART:
+            parts.append(set())
+        else:
+            parts[-1].add(int.from_bytes(terms[place : place + 8], "little"))
+    return tuple(frozenset(part) for part in parts if part)
 
 
 def words(terms: Terms) -> dict[int, int]:

@@ -1,0 +1,123 @@
+"""Making everything derived again: in short transactions, between which others read and write, and which need not be
+made twice. Until the last of them, rows of both kinds stand beside each other, and each is found in its own words."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from agent_memory.engines.sqlite import schema, scrub, spaces, vocabulary
+from agent_memory.engines.sqlite.cells import count, lenient
+from agent_memory.engines.sqlite.connection import Connections
+from agent_memory.engines.sqlite.interning import Interning, Naming
+from agent_memory.engines.sqlite.journal import append, head
+from agent_memory.engines.sqlite.statements import SQL
+from agent_memory.engines.sqlite.write import Writer
+from agent_memory.ledger.codecs import plain
+from agent_memory.ledger.seals import sealed_again
+from agent_memory.ledger.spaces import REBUILT, adopting
+from agent_memory.models.errors import Conflict
+from agent_memory.models.kinds.kind import Kind
+from agent_memory.ports.changes import Derived
+from agent_memory.ports.progress import counted
+from agent_memory.ports.records import Analysis
+
+BATCH = 256  # rows of one transaction: others wait for it
+
+
+class Rebuild:
+    """One run, from the beginning or from where another was stopped."""
+
+    def __init__(self, connections: Connections, interning: Interning, analysis: Analysis) -> None:
+        self._connections = connections
+        self._interning = interning
+        self._analysis = analysis
+
+    def run(self, kinds: Iterable[Kind]) -> Mapping[str, int]:
+        with self._connections.writing() as connection:
+            schema.check_version(connection, self._connections.name)
+            vocabulary.begin(connection, self._analysis.vocabulary)
+        made = sum(1 for _ in counted(self._contents(), "contents", self._total))
+        self._receipts()
+        views = [*kinds]
+        with self._step(durable=True) as connection:
+            self._finish(connection, views)
+        with self._connections.plain() as connection:
+            connection.execute("vacuum")
+        scrub.scrub(self._connections, patience=scrub.PATIENCE_SECONDS)
+        return {"contents": made, "views": len(views)}
+
+    @contextmanager
+    def _step(self, *, durable: bool = False) -> Iterator[sqlite3.Connection]:
+        """What is lost with the power is made again by the next run; only the end has to be safe."""
+        with self._connections.writing(durable=durable) as connection:
+            schema.check_version(connection, self._connections.name)
+            if (stored := vocabulary.written(connection)) != self._analysis.vocabulary:
+                raise Conflict(
+                    f"another rebuild has begun, in the words of {stored.fingerprint if stored else None!r}",
+                    hint="let that one finish; use one version of agent-memory",
+                )
+            yield connection
+
+    def _total(self) -> int:
+        with self._connections.reading() as connection:
+            return count(connection, "contents")
+
+    def _contents(self) -> Iterator[int]:
+        after = 0
+        while True:
+            with self._step() as connection, lenient(connection):
+                rows = connection.execute(SQL["old_words"], {"after": after, "limit": BATCH}).fetchall()
+                writer = Writer(connection, Naming(self._interning, connection), {}, {})
+                for content, *said in rows:
+                    derived = self._derived(*said)
+                    connection.execute(SQL["erase_fields"], (content,))
+                    writer.derived(content, derived.terms, derived.fields)
+            if not rows:
+                return
+            after = rows[-1][0]
+            yield from (content for content, *_ in rows)
+
+    def _derived(self, kind: Any, text: Any, codec: Any, payload: Any) -> Derived:
+        """Nothing, of what cannot be read: `verify` names it."""
+        with suppress(TypeError, ValueError):
+            return self._analysis.derive(kind, plain(text, codec), payload)
+        return Derived()
+
+    def _receipts(self) -> None:
+        """Their queries in the words of what may be forgotten."""
+        after = 0
+        while True:
+            with self._step() as connection:
+                rows = connection.execute(SQL["old_receipts"], {"after": after, "limit": BATCH}).fetchall()
+                for row in rows:
+                    self._ask_again(connection, *row)
+            if not rows:
+                return
+            after = rows[-1][0]
+
+    def _ask_again(self, connection: sqlite3.Connection, receipt: int, *row: Any) -> None:
+        *said, terms, body, seal = row
+        with suppress(TypeError, ValueError, AttributeError):
+            query = json.loads(body).get("query")
+            asked = self._analysis.asked(query) if query is not None else terms
+            if asked != terms:
+                shown = [record for (record,) in connection.execute(SQL["shown_by"], (receipt,))]
+                before = (receipt, *said, terms, body, shown, seal)
+                *_, proof = sealed_again(before, receipt, *said, asked, body, shown)
+                connection.execute(SQL["put_asked"], (asked, proof, receipt))
+
+    def _finish(self, connection: sqlite3.Connection, kinds: Iterable[Kind]) -> None:
+        for statement in ("drop_loose_words", "drop_loose_fields", "drop_old_vocabularies"):
+            connection.execute(SQL[statement])
+        number, space = spaces.active(connection)
+        if space is not None:
+            connection.execute(SQL["pend_everything"], {"space": number})
+        # A line that concerns everybody: whoever holds the old words in memory reads them again.
+        line = adopting(head(connection), REBUILT)
+        append(connection, Naming(self._interning, connection), [line])
+        scrub.owe(connection, line.seq)
+        schema.create_views(connection, kinds, replace=True)
