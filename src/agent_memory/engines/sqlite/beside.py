@@ -25,6 +25,8 @@ SEALED = {
     "lists": ("item", "scope", "conversation", "name", "value", "expires_at"),
     "repeats": ("scope", "key", "request", "at", "answer"),
     "namespaces": ("namespace", "id", "scale", "data", "metadata"),
+    "places": ("place", "name"),
+    "debts": ("place", "tenant", "user", "agent", "id", "seq", "at"),
     "refusals": ("number", "at", "tenant", "user", "operation", "reason", "key"),
 }
 """Rows that no journal line seals, and the columns that their checksum is over. That of a receipt is also over the
