@@ -28,16 +28,19 @@ def compose(settings: Settings) -> Store:
     """The store that the settings name. A place outside is attached for good: from now on every erasure concerns it,
     also one by a process that does not know of it."""
     home = registry.locate(settings.store_url)
-    with ExitStack() as opened:
-        store = registry.open_store(home)
-        opened.callback(store.close)
+    store = registry.open_store(home)
+    try:
         for name in PORTS:
             url = getattr(settings, name)
             if url is not None and (url := registry.locate(url, name)) != home:
                 store = _with(store, name, url)
-                opened.pop_all().callback(store.close)
-        opened.pop_all()
-        return store
+        if store.debts is not None and not store.read_only:
+            for place in store.outside:
+                store.debts.attach(place)
+    except BaseException:
+        store.close()
+        raise
+    return store
 
 
 def _with(store: Store, name: str, url: str) -> Store:
@@ -50,8 +53,6 @@ def _with(store: Store, name: str, url: str) -> Store:
         )
     place = f"{name} {shown(name, url)}"
     part, owner = open_part(name, url)
-    if not store.read_only:
-        store.debts.attach(place)
     return replace(
         store,
         **{name: part},

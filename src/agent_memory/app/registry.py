@@ -52,7 +52,7 @@ def locate(store: str, field: str = "store") -> str:
     if re.fullmatch(r"(?:[\w-]+(?:\.[\w-]+)*|\[[\da-fA-F:]+\]):\d{1,5}/?", store):
         raise _unusable(store, "is neither a URL nor a path", f"is it a server? http://{store}", field)
     if not separator or scheme == "sqlite":
-        return f"sqlite:///{sqlite_path(store)}"
+        return f"sqlite:///{sqlite_path(store, field)}"
     if not re.fullmatch(r"[a-z][a-z0-9+.-]*", scheme):
         raise _unusable(store, "is neither a URL nor a path", field=field)
     return store
@@ -179,21 +179,21 @@ def reranker_settings(settings: Settings) -> tuple[object, ...]:
     return tuple(getattr(settings, name) for name in _RERANKER)
 
 
-def sqlite_path(store: str) -> Path:
+def sqlite_path(store: str, field: str = "store") -> Path:
     """The file behind `sqlite:///path`, or behind a path alone: absolute, symbolic links followed."""
     path = store
     if store.startswith("sqlite://"):
         rest = store.removeprefix("sqlite://")
         path = rest.removeprefix("/") if rest.startswith("/") else ""
     if not path.strip() or "\0" in path:
-        raise _unusable(store, "does not name a file")
+        raise _unusable(store, "does not name a file", field=field)
     if path == ":memory:":
-        raise _unusable(store, "is not a file", hint="use memory:// for a store that is gone with the process")
+        raise _unusable(store, "is not a file", "use memory:// for a store that is gone with the process", field)
     try:
         os.fsencode(path)
         return Path(path).expanduser().resolve()
     except (OSError, RuntimeError, UnicodeEncodeError) as error:  # no such user, links in a circle, no such name
-        raise _unusable(store, f"does not name a file: {error}") from error
+        raise _unusable(store, f"does not name a file: {error}", field=field) from error
 
 
 def _unusable(store: str, why: str, hint: str = "for example /path/to/memory.db", field: str = "store") -> InvalidInput:

@@ -39,7 +39,7 @@ def test_some_are_read_without_the_prefix() -> None:
     assert config.load({"USER": "root"}).user == "default"
 
 
-@pytest.mark.parametrize("name", ["EMBEDDING_PROVIDER", "DEFAULT_TOP_K", "MAX_WORKING_MEMORY_ITEMS"])
+@pytest.mark.parametrize("name", ["TELEMETRY", "DEFAULT_TOP_K", "MAX_WORKING_MEMORY_ITEMS"])
 def test_a_wrong_value_is_named(name: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         config.load({f"AGENT_MEMORY_{name}": "nonsense"})

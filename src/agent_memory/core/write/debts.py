@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from agent_memory.models.errors import StoreError
 from agent_memory.models.record import Scope
 from agent_memory.ports import spans
-from agent_memory.ports.debts import Debt, DebtStore, Forget
+from agent_memory.ports.debts import Debt, DebtStore, Forget, Owed
 
 SLICE = 500  # records that a place is told of at once
 MOST = 200  # characters of an error that are kept
@@ -37,17 +37,18 @@ class Debts:
         try:
             for one in self.store.standing():
                 if one.records and one.place in self.outside:
-                    self._pay(self.store, one.place)
+                    self._pay(self.store, one)
             return not self.left
         except StoreError as error:  # somebody else is writing, for long
             _log.warning("what places outside have forgotten could not be noted: %s", error.message)
             return False
 
-    def _pay(self, store: DebtStore, place: str) -> None:
-        while debts := store.owed(place, SLICE):
-            if trouble := self._told(place, debts):
-                store.failed(place, trouble)
-                _log.warning("%s has not forgotten yet what was erased: %s", place, trouble)
+    def _pay(self, store: DebtStore, owed: Owed) -> None:
+        while debts := store.owed(owed.place, SLICE):
+            if trouble := self._told(owed.place, debts):
+                if trouble != owed.error:  # said once, and not at every attempt
+                    store.failed(owed.place, trouble)
+                    _log.warning("%s has not forgotten yet what was erased: %s", owed.place, trouble)
                 return
             store.paid(debts)
 

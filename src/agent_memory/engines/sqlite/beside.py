@@ -28,6 +28,8 @@ SEALED = {
     "namespaces": ("namespace", "id", "scale", "data", "metadata"),
     "leases": ("name", "token", "holder", "since", "until", "ran_at", "seconds", "did", "failed_at", "error"),
     "cursors": ("job", "tenant", "seq", "chain", "turn"),
+    "places": ("place", "name"),
+    "debts": ("place", "tenant", "user", "agent", "id", "seq", "at"),
     "refusals": ("number", "at", "tenant", "user", "operation", "reason", "key"),
 }
 """Rows that no journal line seals, and the columns that their checksum is over. That of a receipt is also over the

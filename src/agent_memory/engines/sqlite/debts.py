@@ -7,14 +7,17 @@ from collections.abc import Mapping, Sequence
 
 from agent_memory.engines.sqlite.connection import Connections
 from agent_memory.engines.sqlite.statements import SQL, cell
+from agent_memory.ledger.seals import checksum, sealed
 from agent_memory.models.record import Scope
 from agent_memory.ports.debts import Debt, Owed
 
 
 def incur(connection: sqlite3.Connection, gone: Mapping[Scope, Sequence[str]], seq: int, now: int) -> None:
     """Every place outside must forget these."""
-    rows = [(scope.tenant, scope.user, scope.agent, id, seq, now) for scope, ids in gone.items() for id in ids]
-    connection.executemany(SQL["incur"], rows)
+    for (place,) in connection.execute(SQL["places"]).fetchall():
+        for scope, ids in gone.items():
+            whose = (place, scope.tenant, scope.user, scope.agent)
+            connection.executemany(SQL["incur"], [sealed(*whose, id, seq, now) for id in ids])
 
 
 class SqliteDebts:
@@ -26,7 +29,8 @@ class SqliteDebts:
             if cell(connection, SQL["is_attached"], (place,)):
                 return
         with self._connections.writing() as connection:
-            connection.execute(SQL["attach"], (place,))
+            for (number,) in connection.execute(SQL["attach"], (place,)).fetchall():
+                connection.execute(SQL["seal_place"], (checksum(number, place), number))
 
     def detach(self, place: str) -> int | None:
         with self._connections.writing() as connection:

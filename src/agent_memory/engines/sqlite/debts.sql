@@ -1,7 +1,10 @@
 -- What places outside must still forget.
 
 -- name: attach
-insert into places (name) values (?) on conflict do nothing
+insert into places (name) values (?) on conflict do nothing returning place
+
+-- name: seal_place
+update places set seal = ? where place = ?
 
 -- name: is_attached
 select 1 from places where name = ?
@@ -12,9 +15,11 @@ delete from places where name = ?
 -- name: debts_written_off
 delete from debts where place in (select place from places where name = ?)
 
+-- name: places
+select place from places
+
 -- name: incur
-insert into debts (place, tenant, user, agent, id, seq, at) select place, ?, ?, ?, ?, ?, ? from places where true
-on conflict do update set seq = excluded.seq
+insert or replace into debts (place, tenant, user, agent, id, seq, at, seal) values (?, ?, ?, ?, ?, ?, ?, ?)
 
 -- name: debts_standing
 select p.name, count(d.id), min(d.at), p.error from places p left join debts d on d.place = p.place

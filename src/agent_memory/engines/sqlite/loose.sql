@@ -87,3 +87,6 @@ select p.content from pending p join versions v on v.version = p.content where v
 select content from contents where exists (select space from spaces where active) and content not in (select content
     from vectors where space in (select space from spaces where active)) and content not in (select content from
     pending where space in (select space from spaces where active))
+
+-- name: debts of a place that is not there
+select id from debts where place not in (select place from places)

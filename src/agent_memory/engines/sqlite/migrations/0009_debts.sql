@@ -3,7 +3,8 @@
 create table places (
     place integer primary key,
     name text not null unique,
-    error text
+    error text,
+    seal blob
 );
 
 create table debts (
@@ -14,5 +15,6 @@ create table debts (
     id text not null,
     seq integer not null,
     at integer not null,
+    seal blob,
     primary key (place, tenant, user, agent, id)
 ) without rowid;
