@@ -58,7 +58,7 @@ class Pool:
     `similarity` is NaN where a candidate has no vector; `counts` is candidates x terms, read term by term; `documents`
     and `frequencies` (documents holding each term) describe all visible records, not the pool.
     `pending` contents of this reader have no vectors yet; those that there were came until the journal line `head`, the
-    last of the snapshot. `damaged` rows of this reader's scopes cannot be read, and are left out. `hidden`, if it was
+    last of the snapshot; `store` is the last line of the store's own journal. `damaged` rows of this reader's scopes cannot be read, and are left out. `hidden`, if it was
     asked for, counts the versions in the reader's scopes that were not visible, by the first of `HIDDEN` that hid them.
     Where a `past` is asked for, `valid_to` tells until when each holds (`NEVER`: it has no end), and `records` has the
     same number for all versions of one record.
@@ -78,6 +78,7 @@ class Pool:
     frequencies: NDArray[np.int64]
     hidden: Mapping[str, int] | None = None
     head: int = 0
+    store: int = 0
     damaged: int = 0
     valid_to: NDArray[np.int64] | None = None
     records: NDArray[np.int64] | None = None
@@ -110,8 +111,9 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Unembedded:
-    """A content that still lacks vectors from passage `part` on."""
+    """A content that still lacks vectors from passage `part` on, and whose it is."""
 
+    tenant: str
     handle: int
     text: str
     part: int
@@ -128,8 +130,9 @@ class Embedded:
 
 @dataclass(frozen=True, slots=True)
 class Sampled:
-    """A stored vector, and the words that it was made from."""
+    """A stored vector, the words that it was made from, and whose it is."""
 
+    tenant: str
     handle: int
     text: str
     vector: Vector
@@ -161,12 +164,12 @@ class Index(Protocol):
         these are left out."""
         ...
 
-    def hydrate(self, handles: Sequence[int]) -> list[Record]:
-        """The versions behind a pool's handles, in order; what was forgotten meanwhile, or cannot be read, is left
-        out."""
+    def hydrate(self, view: View, handles: Sequence[int]) -> list[Record]:
+        """The versions behind the handles of a pool that this reader was given, in order, whatever the view's moment;
+        what was forgotten meanwhile, or cannot be read, is left out."""
         ...
 
-    def damaged(self, handles: Collection[int]) -> int:
+    def damaged(self, view: View, handles: Collection[int]) -> int:
         """How many of these versions are there and cannot be read."""
         ...
 
@@ -175,7 +178,8 @@ class Index(Protocol):
         ...
 
     def adopted(self, after: int) -> bool:
-        """Whether the active space took its place after this journal line, be it for the first time or again."""
+        """Whether the active space took its place after this line of the store's journal, be it for the first time or
+        again."""
         ...
 
     def begin(self, space: Space, *, anew: bool = False) -> None:
@@ -198,10 +202,10 @@ class Index(Protocol):
         ...
 
     def unembedded(self, space: Space, view: View | None, limit: int) -> list[Unembedded]:
-        """The newest first."""
+        """The newest first: those that this reader may see, or of some tenant, which is the engine's choice."""
         ...
 
-    def embedded(self, space: Space, batch: Sequence[Embedded], *, now: int, wait: bool = True) -> None:
-        """Store vectors that were pending. Contents that were forgotten meanwhile are passed over. Without `wait` it is
+    def embedded(self, space: Space, tenant: str, batch: Sequence[Embedded], *, now: int, wait: bool = True) -> None:
+        """Store vectors of a tenant that were pending. Contents that were forgotten meanwhile are passed over. Without `wait` it is
         tried at once, and `StoreError` when somebody else is writing."""
         ...

@@ -130,13 +130,15 @@ def beyond(store: Store, seen_by: View, *starts: str, most: int = 1000) -> list[
     """What one hop over links leads to from these records, as the view shows it, in the order of the links."""
     handles = [record.seq for record in store.records.get(seen_by, starts)]
     steps = store.index.steps(seen_by, handles, most=most)
-    records = {record.seq: record for record in store.index.hydrate([step.there for step in steps])}
+    records = {record.seq: record for record in store.index.hydrate(seen_by, [step.there for step in steps])}
     return [records[step.there] for step in steps]
 
 
 def embed_all(store: Store, space: Space = SPACE, seen_by: View | None = None, now: int = NOW) -> Sequence[str]:
     """Give everything that is pending its `text_vector`; the texts, in the order in which they were handed out."""
-    waiting = store.index.unembedded(space, seen_by, 10_000)
-    batch = [Embedded(one.handle, (text_vector(one.text, one.part, space),), complete=True) for one in waiting]
-    store.index.embedded(space, batch, now=now)
-    return [one.text for one in waiting]
+    texts: list[str] = []
+    while waiting := store.index.unembedded(space, seen_by, 10_000):
+        batch = [Embedded(one.handle, (text_vector(one.text, one.part, space),), complete=True) for one in waiting]
+        store.index.embedded(space, waiting[0].tenant, batch, now=now)
+        texts += [one.text for one in waiting]
+    return texts

@@ -41,7 +41,7 @@ def gathered(
     probe = Probe(view, where, pool, terms=words, vector=question, space=space, key="k1", tell_hidden=True)
     intervals = tuple(pairwise(past))
     found = store.index.gather(replace(probe, vectors_until=until, also=(1, 2, 3), past=intervals))
-    hits = store.index.hydrate(found.handles.tolist())
+    hits = store.index.hydrate(view, found.handles.tolist())
     assert len(hits) == len(found.handles)
     columns: list[Any] = [found.valid_from, found.importance, found.similarity, found.lengths, found.exact]
     columns += [found.valid_to] if found.valid_to is not None else []
@@ -70,15 +70,17 @@ def gathered(
         found.frequencies.tolist(),
         found.hidden,
         found.head,
+        found.store,
     )
 
 
 def stepped(store: Store, view: View, most: int) -> Any:
     """Every link that leads from what somebody sees, without handles."""
-    everybody = (one for scope in SCOPES for one in store.records.find(View(scope, view.now), EVERYTHING, limit=100))
+    scopes = [scope for scope in SCOPES if scope.tenant == view.scope.tenant]
+    everybody = (one for scope in scopes for one in store.records.find(View(scope, view.now), EVERYTHING, limit=100))
     handles = sorted({record.seq for record in everybody})
     steps = store.index.steps(view, handles, most=most)
-    ends = {handle: store.index.hydrate([handle])[0] for one in steps for handle in (one.here, one.there)}
+    ends = {handle: store.index.hydrate(view, [handle])[0] for one in steps for handle in (one.here, one.there)}
     named = {handle: (one.id, str(one.scope), one.version) for handle, one in ends.items()}
     return [(named[one.here], named[one.there], one.type, one.weight, one.outward, one.status) for one in steps]
 
@@ -124,7 +126,7 @@ def seen(store: Store, view: View, where: Filter) -> dict[str, Any]:
         ],
         "pools": [gathered(store, view, where, pool, until) for pool, until in ((0, None), (2, view.seq), (100, None))],
         "past": gathered(store, view, where, 100, past=(3, 6, 12)),
-        "adopted": [store.index.adopted(after) for after in range(0, 100, 10)],
+        "adopted": [store.index.adopted(after) for after in range(0, 40, 2)],
         "accesses": [
             store.receipts.accesses(view, everywhere, until=until) for until in (None, view.now, view.valid_at)
         ],

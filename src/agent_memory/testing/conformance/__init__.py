@@ -36,6 +36,7 @@ from agent_memory.testing.conformance.store import (  # noqa: E402
     SearchConformance,
     SpaceConformance,
     StoreConformance,
+    TenantsConformance,
     VectorConformance,
     WorkingConformance,
 )
@@ -49,6 +50,7 @@ __all__ = [
     "SearchConformance",
     "SpaceConformance",
     "StoreConformance",
+    "TenantsConformance",
     "VectorConformance",
     "WorkingConformance",
 ]

@@ -83,15 +83,15 @@ class ErasureConformance:
         assert store.index.gather(probe).documents == 3  # so that whatever is cached has seen it
         write(store, Erase("gone"))
         pool = store.index.gather(probe)
-        assert sorted(ids(store.index.hydrate(pool.handles.tolist()))) == ["a", "z"]
+        assert sorted(ids(store.index.hydrate(view(), pool.handles.tolist()))) == ["a", "z"]
         assert (pool.documents, pool.frequencies.tolist()) == (2, [0, 2])
 
     def test_a_handle_from_before_leads_nowhere(self, store: Store) -> None:
         full(store)
         handles = store.index.gather(Probe(view(), EVERYTHING, pool=9)).handles.tolist()
-        assert len(store.index.hydrate(handles)) == 3
+        assert len(store.index.hydrate(view(), handles)) == 3
         write(store, Erase("gone"))
-        assert sorted(ids(store.index.hydrate(handles))) == ["a", "z"]
+        assert sorted(ids(store.index.hydrate(view(), handles))) == ["a", "z"]
 
     def test_nothing_is_counted_or_pending_for_it(self, store: Store) -> None:
         full(store)
@@ -100,7 +100,7 @@ class ErasureConformance:
         write(store, Erase("gone"))
         assert store.index.pending(SPACE) == 0
         late = [Embedded(one.handle, (text_vector(one.text),), complete=True) for one in waiting]
-        store.index.embedded(SPACE, late, now=NOW)
+        store.index.embedded(SPACE, ALICE.tenant, late, now=NOW)
         stats = store.records.stats(view())
         assert (stats["records"], stats["versions"], stats["links"], stats["vectors"]) == (2, 2, 1, 2)
 
@@ -108,7 +108,9 @@ class ErasureConformance:
         full(store)
         by_id = {one.id: one.seq for one in store.records.get(view(), ["gone", "a"])}
         handles = store.index.gather(Probe(view(), EVERYTHING, pool=9)).handles.tolist()
-        handle = {id: next(one for one in handles if store.index.hydrate([one])[0].seq == by_id[id]) for id in by_id}
+        handle = {
+            id: next(one for one in handles if store.index.hydrate(view(), [one])[0].seq == by_id[id]) for id in by_id
+        }
         store.receipts.keep(
             [
                 ReceiptLine("both", view(), 1, "{}", (handle["gone"], handle["a"])),
@@ -213,9 +215,9 @@ class ErasureConformance:
     def test_the_rest_still_verifies(self, store: Store) -> None:
         full(store)
         write(store, Erase("gone"))
-        assert store.records.verify().problems == ()
+        assert store.records.verify(ALICE.tenant).problems == ()
         write(store, put("later", id="b"), Erase("a"))
-        assert store.records.verify().problems == ()
+        assert store.records.verify(ALICE.tenant).problems == ()
 
     def test_the_journal_still_tells_that_it_was_there(self, store: Store) -> None:
         full(store)
@@ -279,7 +281,7 @@ class DerivedErasureConformance:
         assert applied.erased == ("source", "child", "grandchild")
         assert [(one.effect, one.id) for one in applied.outcomes] == [(Effect.ERASED, "source")]
         assert sorted(ids(store.records.find(view(), EVERYTHING, limit=9))) == ["about", "both", "other"]
-        assert store.records.verify().problems == ()
+        assert store.records.verify(ALICE.tenant).problems == ()
         assert write(store, Erase("other", with_derived=True)).erased == ("other", "both")
 
     def test_two_ways_to_one_source_are_no_other_source(self, store: Store) -> None:

@@ -27,7 +27,7 @@ EVER = (0, NOW)
 
 def texts(store: Store, pool: Pool) -> list[str]:
     """Of the candidates, sorted."""
-    return sorted(record.text for record in store.index.hydrate(pool.handles.tolist()))
+    return sorted(record.text for record in store.index.hydrate(view(), pool.handles.tolist()))
 
 
 def rota(store: Store) -> int:
@@ -63,7 +63,9 @@ class PastConformance:
         write(store, put("call dee", id="d"))
         pool = look(store, "call", past=(EVER,))
         assert pool.valid_to is not None and pool.records is not None
-        ends = dict(zip([one.text for one in store.index.hydrate(pool.handles.tolist())], pool.valid_to, strict=True))
+        ends = dict(
+            zip([one.text for one in store.index.hydrate(view(), pool.handles.tolist())], pool.valid_to, strict=True)
+        )
         assert ends == {"call ann": NOW - 2 * DAY, "call bob": NOW - DAY, "call cid": NEVER, "call dee": NEVER}
         assert sorted((pool.records == number).sum() for number in set(pool.records.tolist())) == [1, 3]
 

@@ -25,8 +25,9 @@ from agent_memory.testing.builders import (
 
 def handles(store: Store, moment: View | None = None) -> dict[str, int]:
     """text -> the handle of the version that says it."""
-    found = store.index.gather(Probe(moment or view(), EVERYTHING, pool=100)).handles.tolist()
-    return {store.index.hydrate([handle])[0].text: handle for handle in found}
+    moment = moment or view()
+    found = store.index.gather(Probe(moment, EVERYTHING, pool=100)).handles.tolist()
+    return {store.index.hydrate(moment, [handle])[0].text: handle for handle in found}
 
 
 class ReceiptConformance:

@@ -48,13 +48,16 @@ def look(store: Store, words: str = "", at: View | None = None, where: Filter | 
 
 def names(store: Store, pool: Pool) -> list[str]:
     """The ids of the candidates, sorted."""
-    return sorted(ids(store.index.hydrate(pool.handles.tolist())))
+    return sorted(ids(store.index.hydrate(view(), pool.handles.tolist())))
 
 
 def evidence(store: Store, pool: Pool, column: str) -> dict[str, Any]:
     """id -> what one column of the pool says about it."""
     rows = getattr(pool, column)
-    return {store.index.hydrate([int(handle)])[0].id: rows[place].tolist() for place, handle in enumerate(pool.handles)}
+    return {
+        store.index.hydrate(view(), [int(handle)])[0].id: rows[place].tolist()
+        for place, handle in enumerate(pool.handles)
+    }
 
 
 class WordsConformance:
@@ -188,7 +191,7 @@ class WordsConformance:
             write(store, new, put("red", id=f"alone {talk} {position}"), scope=scope)
         pool = look(store, "red", view(ALICES_BOT))
         talks = pool.conversations.tolist()
-        hits = ids(store.index.hydrate(pool.handles.tolist()))
+        hits = ids(store.index.hydrate(view(ALICES_BOT), pool.handles.tolist()))
         runs = [[id for _, id in run] for talk, run in groupby(zip(talks, hits, strict=True), itemgetter(0)) if talk]
         assert sorted(runs) == [["c1-1", "c1-2", "c1-3"], ["c2-1", "c2-2"]]
         assert [id.startswith("alone") for id in hits] == [talk == 0 for talk in talks]
@@ -206,16 +209,16 @@ class WordsConformance:
     def test_handles_become_records_in_their_order(self, store: Store) -> None:
         write(store, put("red", id="a"), put("red", id="b"), put("red", id="c"))
         handles = look(store, "red").handles.tolist()
-        forwards, backwards = store.index.hydrate(handles), store.index.hydrate(handles[::-1])
+        forwards, backwards = store.index.hydrate(view(), handles), store.index.hydrate(view(), handles[::-1])
         assert ids(forwards) == ids(backwards)[::-1]
         assert forwards == [store.records.get(view(), [one.id])[0] for one in forwards]
-        assert store.index.hydrate([]) == store.index.hydrate([10**9]) == []
+        assert store.index.hydrate(view(), []) == store.index.hydrate(view(), [10**9]) == []
 
     def test_an_old_handle_still_leads_to_its_version(self, store: Store) -> None:
         write(store, put("red", id="a"))
         handles = look(store, "red").handles.tolist()
         write(store, put("blue", id="a"))
-        assert [(one.text, one.version) for one in store.index.hydrate(handles)] == [("red", 1)]
+        assert [(one.text, one.version) for one in store.index.hydrate(view(), handles)] == [("red", 1)]
 
 
 class SimilarityConformance:

@@ -14,7 +14,18 @@ from agent_memory.ports.embedder import Space
 from agent_memory.ports.index import NEVER, Called, Calling, Embedded, Pool, Probe, Sampled, Step, Unembedded
 from agent_memory.ports.records import View
 from agent_memory.testing.memory.read import Reader
-from agent_memory.testing.memory.world import ADOPT, EMBED, OURSELVES, Body, Made, Room, Signature, Version, World
+from agent_memory.testing.memory.world import (
+    ADOPT,
+    EMBED,
+    OURSELVES,
+    Body,
+    Made,
+    Room,
+    Signature,
+    Version,
+    World,
+    Worlds,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -41,37 +52,39 @@ class MemoryIndex:
             active = world.spaces[0] if world.spaces else None
             if probe.vector is not None and probe.space != active:
                 raise SpaceMismatch(f"the store holds vectors of {active}, not of {probe.space}")
-            reader = Reader(world, probe.view)
-            rows = [_row(world, probe, version) for version in reader.visible(probe.where, probe.past)]
-            seq = world.seq if probe.view.seq is None else min(world.seq, probe.view.seq)
+            own = world.of(probe.view.scope.tenant)
+            reader = Reader(own, probe.view)
+            rows = [_row(own, probe, version) for version in reader.visible(probe.where, probe.past)]
+            seq = own.seq if probe.view.seq is None else min(own.seq, probe.view.seq)
             pool = _pool(rows, probe, seq, len(_lacking(world, active, probe.view)) if active else 0)
             hidden = reader.hidden(probe.where, probe.past) if probe.tell_hidden else None
-            return replace(pool, hidden=hidden, head=world.seq)
+            return replace(pool, hidden=hidden, head=own.seq, store=world.seq)
 
     def gather_each(self, probes: Sequence[Probe]) -> list[Pool]:
         with self._room.reading():  # nobody writes meanwhile
             return [self.gather(probe) for probe in probes]
 
     def occurring(self, scope: Scope, terms: Sequence[int]) -> frozenset[int]:
-        with self._room.reading() as world:
+        with self._room.reading() as worlds:
+            world = worlds.of(scope.tenant)
             bodies = [body for body in world.bodies.values() if world.scope_of(body.number) in scope.readable()]
             return frozenset(term for term in terms if any(term in body.terms for body in bodies))
 
     def called(self, view: View, names: Collection[str], calling: Calling, *, most: int) -> Called:
-        with self._room.reading() as world:
+        with self._room.reading() as worlds:
+            world = worlds.of(view.scope.tenant)
             seq = world.seq if view.seq is None else min(world.seq, view.seq)
             return Called(seq, Reader(world, view).called(names, calling, most))
 
     def steps(self, view: View, handles: Sequence[int], *, most: int) -> list[Step]:
         with self._room.reading() as world:
-            return Reader(world, view).steps(handles, most)
+            return Reader(world.of(view.scope.tenant), view).steps(handles, most)
 
-    def hydrate(self, handles: Sequence[int]) -> list[Record]:
+    def hydrate(self, view: View, handles: Sequence[int]) -> list[Record]:
         with self._room.reading() as world:
-            reader = Reader(world, View(Scope(), 0))
-            return [reader.record(world.versions[handle]) for handle in handles if handle in world.versions]
+            return Reader(world.of(view.scope.tenant), view).hydrate(handles)
 
-    def damaged(self, handles: Collection[int]) -> int:
+    def damaged(self, view: View, handles: Collection[int]) -> int:
         return 0
 
     def space(self) -> Space | None:
@@ -86,24 +99,27 @@ class MemoryIndex:
     def begin(self, space: Space, *, anew: bool = False) -> None:
         with self._room.writing() as world:
             if anew and world.spaces[:1] == [space]:
-                world.pending |= {(space, body): 0 for body in world.bodies if not _brought(world, space, body)}
+                for one in world.tenants.values():
+                    one.pending |= {(space, body): 0 for body in one.bodies if not _brought(one, space, body)}
             if space in world.spaces:
                 return
             world.spaces.append(space)
-            world.pending |= {(space, body): 0 for body in world.bodies}
+            for one in world.tenants.values():
+                one.pending |= {(space, body): 0 for body in one.bodies}
             if world.spaces == [space]:
                 _adopt(world, space)
 
     def switch(self, space: Space, *, anew: bool = False) -> None:
         with self._room.writing() as world:
-            left = sum(place[0] == space for place in world.pending)
+            left = len(_lacking(world, space, None))
             if space not in world.spaces or left:
                 raise Conflict(f"{left} contents have no vector in {space.fingerprint} yet", hint="embed them first")
             if world.spaces[0] == space and not anew:
                 return
             world.spaces = [space]
-            world.vectors = {place: one for place, one in world.vectors.items() if place[0] == space}
-            world.pending = {place: one for place, one in world.pending.items() if place[0] == space}
+            for own in world.tenants.values():
+                own.vectors = {place: one for place, one in own.vectors.items() if place[0] == space}
+                own.pending = {place: one for place, one in own.pending.items() if place[0] == space}
             _adopt(world, space)
 
     def pending(self, space: Space, view: View | None = None) -> int:
@@ -112,21 +128,26 @@ class MemoryIndex:
 
     def unembedded(self, space: Space, view: View | None, limit: int) -> list[Unembedded]:
         with self._room.reading() as world:
-            bodies = sorted(_lacking(world, space, view), reverse=True)[:limit]
-            return [Unembedded(body, world.bodies[body].text, world.pending[space, body]) for body in bodies]
+            lacking = _lacking(world, space, view)
+            tenant = min((name for name, _ in lacking), default="")
+            bodies = sorted((body for name, body in lacking if name == tenant), reverse=True)[:limit]
+            own = world.of(tenant)
+            return [Unembedded(tenant, body, own.bodies[body].text, own.pending[space, body]) for body in bodies]
 
     def sample(self, space: Space, count: int) -> list[Sampled]:
         with self._room.reading() as world:
             found = [
-                Sampled(body, world.bodies[body].text[made.vector.start : made.vector.end], made.vector)
-                for (where, body), all_made in world.vectors.items()
+                Sampled(tenant, body, own.bodies[body].text[made.vector.start : made.vector.end], made.vector)
+                for tenant, own in world.tenants.items()
+                for (where, body), all_made in own.vectors.items()
                 for made in all_made
                 if where == space and made.vector.start < made.vector.end
             ]
             return found[:count]
 
-    def embedded(self, space: Space, batch: Sequence[Embedded], *, now: int, wait: bool = True) -> None:
-        with self._room.writing() as world:
+    def embedded(self, space: Space, tenant: str, batch: Sequence[Embedded], *, now: int, wait: bool = True) -> None:
+        with self._room.writing() as worlds:
+            world = worlds.of(tenant)
             lines = dict[Scope, int]()
             for one in batch:
                 place = (space, one.handle)
@@ -149,13 +170,18 @@ def _brought(world: World, space: Space, body: int) -> bool:
     return any(made.vector.start == made.vector.end == 0 for made in world.vectors.get((space, body), ()))
 
 
-def _adopt(world: World, space: Space) -> None:
+def _adopt(world: Worlds, space: Space) -> None:
     world.note(Signature(0, OURSELVES, space.fingerprint), ADOPT, None, None, b"")
 
 
-def _lacking(world: World, space: Space, view: View | None) -> list[int]:
-    bodies = [body for place, body in world.pending if place == space]
-    return bodies if view is None else [body for body in bodies if world.scope_of(body) in view.scope.readable()]
+def _lacking(world: Worlds, space: Space, view: View | None) -> list[tuple[str, int]]:
+    """(tenant, body)"""
+    return [
+        (tenant, body)
+        for tenant, own in world.tenants.items()
+        for place, body in own.pending
+        if place == space and (view is None or own.scope_of(body) in view.scope.readable())
+    ]
 
 
 def _row(world: World, probe: Probe, version: Version) -> _Row:

@@ -117,6 +117,11 @@ class Reader:
             versions = [one for one in versions if (_age(one) > place if oldest_first else _age(one) < place)]
         return [self.record(version) for version in versions[:limit]]
 
+    def hydrate(self, handles: Sequence[int]) -> list[Record]:
+        seen = {entry.number for entry in self.world.entries.values() if entry.scope in self.scopes}
+        found = [self.world.versions[handle] for handle in handles if handle in self.world.versions]
+        return [self.record(version) for version in found if version.record in seen]
+
     def history(self, id: str) -> list[Record]:
         entry = self._named(id)
         if entry is None:
