@@ -48,6 +48,10 @@ class TestAccess(conformance.AccessConformance): ...
 class TestVectors(conformance.VectorConformance): ...
 
 
+@pytest.mark.requirement("L10")
+class TestTenants(conformance.TenantsConformance): ...
+
+
 def new(folder: Path) -> Store:
     return open_store(folder / "memory.db")
 

@@ -58,8 +58,9 @@ class Pool:
     `similarity` is NaN where a candidate has no vector; `counts` is candidates x terms, read term by term; `documents`
     and `frequencies` (documents holding each term) describe all visible records, not the pool.
     `pending` contents of this reader have no vectors yet; those that there were came until the journal line `head`, the
-    last of the snapshot; `store` is the last line of the store's own journal. `damaged` rows of this reader's scopes cannot be read, and are left out. `hidden`, if it was
-    asked for, counts the versions in the reader's scopes that were not visible, by the first of `HIDDEN` that hid them.
+    last of the snapshot; `store` is the last line of the store's own journal. `damaged` rows of this reader's scopes
+    cannot be read, and are left out. `hidden`, if it was asked for, counts the versions in the reader's scopes that were
+    not visible, by the first of `HIDDEN` that hid them.
     Where a `past` is asked for, `valid_to` tells until when each holds (`NEVER`: it has no end), and `records` has the
     same number for all versions of one record.
     """
@@ -206,6 +207,6 @@ class Index(Protocol):
         ...
 
     def embedded(self, space: Space, tenant: str, batch: Sequence[Embedded], *, now: int, wait: bool = True) -> None:
-        """Store vectors of a tenant that were pending. Contents that were forgotten meanwhile are passed over. Without `wait` it is
-        tried at once, and `StoreError` when somebody else is writing."""
+        """Store vectors of a tenant that were pending. Contents that were forgotten meanwhile are passed over. Without
+        `wait` it is tried at once, and `StoreError` when somebody else is writing."""
         ...

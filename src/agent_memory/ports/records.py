@@ -15,8 +15,8 @@ from agent_memory.ports.changes import Applied, Author, Change, Derived, Expect,
 class View:
     """Who looks, and at which moment.
 
-    `seq` is recorded time, a line of the tenant's journal (None: the latest). `valid_at` is valid time, taken strictly; without it a reader
-    sees what holds at `now`, and of a record that has not begun yet, its first version.
+    `seq` is recorded time, a line of the tenant's journal (None: the latest). `valid_at` is valid time, taken strictly;
+    without it a reader sees what holds at `now`, and of a record that has not begun yet, its first version.
     """
 
     scope: Scope

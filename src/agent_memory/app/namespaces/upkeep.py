@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from pydantic import Field
+
 from agent_memory.app import worker
 from agent_memory.app.operations import Namespace, Permission, operation
 from agent_memory.core.write.normalise import deriver
@@ -22,15 +24,17 @@ OF_THE_STORE = ("store", "bytes_on_disk", "resident_bytes")
 
 
 class Verification(Model):
-    """`ok` when the journal's chain holds, everything in the store is what was written, and words, indexed fields and a
-    sample of the vectors are what follows from it. Keep `seq` and `head` elsewhere, as `SEQ:HEAD`: `verify(expect=…)`
-    then proves that a later store still contains that line."""
+    """`ok` when the journals' chains hold, everything in the store is what was written, and words, indexed fields and a
+    sample of the vectors are what follows from it. Keep `seq` and `head`, the end of this tenant's journal, elsewhere,
+    as `SEQ:HEAD`: `verify(expect=…)` then proves that a later store still contains that line. `heads` are the same of
+    each journal that was proved, by tenant; that of the store itself has no name."""
 
     ok: bool
     seq: int
     head: str
     checked: dict[str, int]
     problems: list[str]
+    heads: dict[str, str] = Field(default_factory=dict)
 
 
 class Upkeep(Namespace):
@@ -57,24 +61,26 @@ class Upkeep(Namespace):
         }
         return found if self._client.caller.operates else {**found, **dict.fromkeys(OF_THE_STORE)}
 
-    @operation(
-        "upkeep.verify", "POST /verify", permission=Permission.OPERATOR, command="verify", toolset="upkeep/verify"
-    )
+    @operation("upkeep.verify", "POST /verify", permission=Permission.ADMIN, command="verify", toolset="upkeep/verify")
     def verify(self, expect: str | None = None) -> Verification:
-        """Prove the journal's hash chain, every record and every key against it, and look for damage in all the rest.
+        """Prove the hash chain of the journal, and every record against it. For an operator: of every tenant's journal
+        and of the store's own, with its keys, and look for damage in all the rest.
 
         `expect` is `SEQ:HEAD` of an earlier run, noted elsewhere: a journal whose end was cut off, or that was written
         anew, no longer holds that line.
         """
-        runtime = self._client.runtime
+        runtime, alone = self._client.runtime, not self._client.caller.operates
         again, kinds = deriver(runtime.kinds), runtime.kinds
         found = runtime.store.records.verify(
+            self._client.scope.tenant,
             lambda kind, text, payload: again(kind, text, payload) if kind in kinds else None,
             None if expect is None else _mark(expect),
+            alone=alone,
         )
-        made, strange = sample(runtime.embedding.embedder, runtime.store.index)
+        made, strange = (0, []) if alone else sample(runtime.embedding.embedder, runtime.store.index)
         problems = [*found.problems, *strange]
         return Verification(
+            heads={name or "": f"{mark.seq}:{mark.head}" for name, mark in found.heads.items()},
             ok=not problems,
             seq=found.seq,
             head=found.head,

@@ -130,7 +130,7 @@ def spread(index: Index, start: Mapping[int, float], view: View, recipe: Recipe)
     return trails
 
 
-def ways(index: Index, reached: Reached, handles: Sequence[int]) -> dict[int, list[str]]:
+def ways(index: Index, view: View, reached: Reached, handles: Sequence[int]) -> dict[int, list[str]]:
     """handle -> how it is related to each named record: "checkout → DEPENDS_ON → pg-main ← ABOUT"."""
     if not reached.trails:
         return {}
@@ -139,7 +139,8 @@ def ways(index: Index, reached: Reached, handles: Sequence[int]) -> dict[int, li
         for handle in handles
     }
     passed = {step.here for found in routes.values() for _, route in found for step in route} - reached.named.keys()
-    names = {record.seq: _name(record) for record in (*reached.named.values(), *index.hydrate(sorted(passed)))}
+    others = index.hydrate(view, sorted(passed))
+    names = {record.seq: _name(record) for record in (*reached.named.values(), *others)}
     return {handle: [_shown(names, source, route) for source, route in found] for handle, found in routes.items()}
 
 

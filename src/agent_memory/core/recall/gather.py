@@ -197,7 +197,7 @@ class Looking:
         return self._events[when]
 
     def version(self, handle: int) -> Record | None:
-        return next(iter(self._recalling.index.hydrate([handle])), None)
+        return next(iter(self._recalling.index.hydrate(self._view, [handle])), None)
 
     def _event(self, when: Clause) -> Event | None:
         now, where = self._view.now, Filter(pages=self._question.where.pages or ())

@@ -25,6 +25,7 @@ from agent_memory.models.model import clean_text, new_id
 from agent_memory.models.moment import from_micros, maybe_moment
 from agent_memory.models.record import Record, Scope
 from agent_memory.ports.index import Index, Probe
+from agent_memory.ports.records import View
 from agent_memory.ports.spans import span, tell
 
 
@@ -55,7 +56,7 @@ def answers(recalling: Recalling, questions: Sequence[Question]) -> list[Receipt
     found = gathered(recalling, embedding, questions, asked, reached)
     with span("recall.fuse"):
         ranked = [_ranked(recalling, one, there, reached) for one, there in zip(questions, found, strict=True)]
-    hydrating = Hydrating(index)
+    hydrating = Hydrating(index, questions[0].view)
     with span("recall.select"):
         if len(ranked) > 1:
             hydrating.read_ahead([handle for one in ranked for handle in one.head()])
@@ -64,7 +65,7 @@ def answers(recalling: Recalling, questions: Sequence[Question]) -> list[Receipt
             for one in ranked
         ]
     with span("recall.explain"):
-        entities = ways(index, reached, [hit.record.seq for several in best for hit in several])
+        entities = ways(index, questions[0].view, reached, [hit.record.seq for several in best for hit in several])
         hits = [_explained(one, several, entities) for one, several in zip(ranked, best, strict=True)]
         made = [_told(recalling, *one, asked, started) for one in zip(ranked, best, hits, strict=True)]
     if damaged := hydrating.damaged():
@@ -145,8 +146,9 @@ def _near(index: Index, question: Question, found: Gathered) -> frozenset[int]:
 class Hydrating:
     """Reads records, and remembers which of them did not come."""
 
-    def __init__(self, index: Index) -> None:
+    def __init__(self, index: Index, view: View) -> None:
         self._index = index
+        self._view = view
         self._known: dict[int, Record] = {}
         self._missing: set[int] = set()
 
@@ -158,12 +160,12 @@ class Hydrating:
         """Those that will be asked for."""
         if handles:
             with span("recall.hydrate", records=len(handles)):
-                self._known |= {record.seq: record for record in self._index.hydrate(handles)}
+                self._known |= {record.seq: record for record in self._index.hydrate(self._view, handles)}
             self._missing |= {*handles} - self._known.keys()
 
     def damaged(self) -> int:
         """How many of those cannot be read; the others were forgotten meanwhile."""
-        return self._index.damaged(self._missing) if self._missing else 0
+        return self._index.damaged(self._view, self._missing) if self._missing else 0
 
 
 def _read(index: Index, question: Question) -> tuple[Question, Asked]:

@@ -34,7 +34,7 @@ def traced(index: Index, pool: Pool, ranking: Ranking, question: Question, chose
     first = {name: _first(added, ranking.rows) for name, added in ranking.channels.items()}
     rows = list(dict.fromkeys([*(row for found in first.values() for row in found), *list(reasons)[:MOST]]))
     handles = [int(pool.handles[row]) for row in rows]
-    records = {record.seq: record for record in index.hydrate(handles)}
+    records = {record.seq: record for record in index.hydrate(question.view, handles)}
     known = {row: records[handle] for row, handle in zip(rows, handles, strict=True) if handle in records}
     places = {row: place for place, row in enumerate(ranking.rows.tolist(), 1) if row in known}
     channels = {

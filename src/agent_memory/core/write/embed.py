@@ -147,7 +147,8 @@ class Embedding:
             most = max(most, left)
             progress.tell("vectors", most - left, most)
             done: list[Embedded] = []
-            for one in self._index.unembedded(space, view, BATCH):
+            waiting = self._index.unembedded(space, view, BATCH)
+            for one in waiting:
                 passages = self.embedder.passages(one.text)
                 part = one.part
                 made: list[Vector] = []
@@ -162,7 +163,9 @@ class Embedding:
                 done.append(Embedded(one.handle, tuple(made), complete=part >= len(passages)))
                 if late():
                     break
-            self._index.embedded(space, [one for one in done if one.vectors or one.complete], now=now, wait=wait)
+            made_now = [one for one in done if one.vectors or one.complete]
+            for tenant in {one.tenant for one in waiting}:  # there is one
+                self._index.embedded(space, tenant, made_now, now=now, wait=wait)
             if late():
                 return self._index.pending(space, view)
         return left

@@ -15,7 +15,7 @@ from agent_memory.ports.progress import counted
 
 SEALED = {
     "meta": ("name", "value"),
-    "scopes": ("scope", "tenant", "user", "agent"),
+    "scopes": ("scope", "tenant", "user", "agent", "number"),
     "spaces": ("space", "model", "version", "dimension", "active"),
     "vectors": ("vector", "space", "scope", "content", "part", "start", "end", "scale", "data"),
     "receipts": ("receipt", "id", "scope", "at", "seq", "terms", "body"),

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from agent_memory.engines.sqlite import spaces, write
 from agent_memory.engines.sqlite.connection import Connections
 from agent_memory.engines.sqlite.interning import Interning, Naming
+from agent_memory.engines.sqlite.journal import Lines
 from agent_memory.engines.sqlite.read import Reader
 from agent_memory.engines.sqlite.schema import check_version
 from agent_memory.engines.sqlite.stock import SqliteStock
@@ -32,28 +33,28 @@ class SqliteIndex:
         return self.gather_each([probe])[0]
 
     def gather_each(self, probes: Sequence[Probe]) -> list[Pool]:
-        with self._stock() as stock:
+        with self._stock(probes[0].view.scope) as stock:
             return self.shelves.gather_each(stock, probes)
 
     def occurring(self, scope: Scope, terms: Sequence[int]) -> frozenset[int]:
-        with self._stock() as stock:
+        with self._stock(scope) as stock:
             return self.shelves.occurring(stock, scope, terms)
 
     def called(self, view: View, names: Collection[str], calling: Calling, *, most: int) -> Called:
-        with self._stock() as stock:
+        with self._stock(view.scope) as stock:
             return self.shelves.called(stock, view, names, calling, most)
 
     def steps(self, view: View, handles: Sequence[int], *, most: int) -> list[Step]:
         with self._connections.reading() as connection:
             return Reader(connection, self._interning, view).steps(handles, most)
 
-    def hydrate(self, handles: Sequence[int]) -> list[Record]:
+    def hydrate(self, view: View, handles: Sequence[int]) -> list[Record]:
         with self._connections.reading() as connection:
-            return Reader(connection, self._interning, View(Scope(), 0)).hydrate(handles)
+            return Reader(connection, self._interning, view).hydrate(handles)
 
-    def damaged(self, handles: Collection[int]) -> int:
+    def damaged(self, view: View, handles: Collection[int]) -> int:
         with self._connections.reading() as connection:
-            reader = Reader(connection, self._interning, View(Scope(), 0))
+            reader = Reader(connection, self._interning, view)
             there = [one for one in handles if reader.is_there(one)]
             return len(there) - len(reader.hydrate(there))
 
@@ -89,15 +90,16 @@ class SqliteIndex:
         with self._connections.reading() as connection:
             return spaces.unembedded(connection, space, self._scopes(connection, view), limit)
 
-    def embedded(self, space: Space, batch: Sequence[Embedded], *, now: int, wait: bool = True) -> None:
+    def embedded(self, space: Space, tenant: str, batch: Sequence[Embedded], *, now: int, wait: bool = True) -> None:
         with self._connections.writing(seconds=None if wait else 0.0) as connection:
             check_version(connection, self._connections.name)
-            write.embed(connection, Naming(self._interning, connection), space, batch, now)
+            names = Naming(self._interning, connection)
+            write.embed(connection, names, space, Lines(connection, names, names.tenant(tenant)), batch, now)
 
     @contextmanager
-    def _stock(self) -> Iterator[SqliteStock]:
+    def _stock(self, scope: Scope) -> Iterator[SqliteStock]:
         with self._connections.reading() as connection:
-            yield SqliteStock(connection, self._interning)
+            yield SqliteStock(connection, self._interning, scope.tenant)
 
     def _scopes(self, connection: sqlite3.Connection, view: View | None) -> Iterable[int] | None:
         return None if view is None else self._interning.readable(connection, view.scope)

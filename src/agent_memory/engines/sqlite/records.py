@@ -10,8 +10,8 @@ from agent_memory.engines.sqlite import proof, schema, scrub, spaces, write
 from agent_memory.engines.sqlite.cells import count
 from agent_memory.engines.sqlite.connection import BRIEF_SECONDS, Connections
 from agent_memory.engines.sqlite.interning import Interning, Naming
-from agent_memory.engines.sqlite.journal import append, head
-from agent_memory.engines.sqlite.read import Reader, seq_at
+from agent_memory.engines.sqlite.journal import STORE, Lines, head, seq_at
+from agent_memory.engines.sqlite.read import Reader
 from agent_memory.engines.sqlite.statements import SQL, cell, listed
 from agent_memory.ledger.request import Request
 from agent_memory.ledger.spaces import REBUILT, adopting
@@ -74,23 +74,26 @@ class SqliteRecords:
         with self._connections.reading() as connection:
             return Reader(connection, self._interning, view).links(ids)
 
-    def seq_at(self, moment: int) -> int:
+    def seq_at(self, tenant: str, moment: int) -> int:
         with self._connections.reading() as connection:
-            return seq_at(connection, moment)
+            return seq_at(connection, self._interning.tenant(connection, tenant), moment)
 
     def journal(self, view: View, *, after: int = 0, limit: int = 100, id: str | None = None) -> list[JournalLine]:
         with self._connections.reading() as connection:
             return Reader(connection, self._interning, view).journal(after, limit, id)
 
-    def verify(self, derive: Checker | None = None, expect: Mark | None = None) -> Verified:
+    def verify(
+        self, tenant: str, derive: Checker | None = None, expect: Mark | None = None, *, alone: bool = False
+    ) -> Verified:
         with self._connections.reading() as connection:
-            return proof.verify(connection, derive, expect)
+            return proof.verify(connection, proof.Asked(tenant, expect, alone), derive)
 
     def rebuild(self, derive: Deriver) -> Mapping[str, int]:
         with self._connections.writing() as connection:
             schema.check_version(connection, self._connections.name)
             names = Naming(self._interning, connection)
-            writer = write.Writer(connection, names, {}, {})
+            store = Lines(connection, names, STORE)
+            writer = write.Writer(connection, names, store, {}, {})
             connection.execute(SQL["delete_words"])
             connection.execute(SQL["delete_fields"])
             rows, made = connection.execute(SQL["contents"]), 0
@@ -102,9 +105,9 @@ class SqliteRecords:
             if space is not None:
                 connection.execute(SQL["pend_everything"], {"space": number})
             # A line that concerns everybody: whoever holds the old words in memory reads them again.
-            line = adopting(head(connection), REBUILT)
-            append(connection, names, [line])
-            scrub.owe(connection, line.seq)
+            line = adopting(store.head, REBUILT)
+            store.append([line])
+            scrub.owe(connection, store[line.seq])
             schema.create_views(connection, self._kinds, replace=True)
         with self._connections.plain() as connection:
             connection.execute("vacuum")
@@ -121,8 +124,8 @@ class SqliteRecords:
             ).fetchone()
             recalled, recalls, last = connection.execute(SQL["stats_accesses"].format(scopes=scopes)).fetchone()
             pages, size = (cell(connection, f"pragma {name}") for name in ("page_count", "page_size"))
-            seq = cell(connection, SQL["last_seq"])
-            owed = cell(connection, SQL["seq_at"], (scrub.owed(connection),))
+            seq = head(connection, self._interning.tenant(connection, view.scope.tenant)).seq
+            owed = cell(connection, SQL["moment_of"], (scrub.owed(connection),))
         return {
             "kinds": dict(kinds),
             "records": records,

@@ -24,7 +24,21 @@ def load(*topics: str) -> dict[str, str]:
 
 
 SQL = load(
-    *("names", "present", "write", "erase", "read", "stock", "spaces", "receipts", "access", "desk", "proof", "file")
+    *(
+        "names",
+        "present",
+        "write",
+        "erase",
+        "read",
+        "stock",
+        "spaces",
+        "receipts",
+        "access",
+        "desk",
+        "proof",
+        "file",
+        "chains",
+    )
 )
 VECTORS_PER_LINE = 65536
 """How a vector's number tells the journal line that brought it."""

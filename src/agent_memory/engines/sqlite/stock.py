@@ -10,6 +10,7 @@ from typing import Any
 from agent_memory.engines.sqlite import spaces
 from agent_memory.engines.sqlite.cells import lenient
 from agent_memory.engines.sqlite.interning import Interning
+from agent_memory.engines.sqlite.journal import STORE, head, line_at
 from agent_memory.engines.sqlite.read import Reader
 from agent_memory.engines.sqlite.statements import SQL, VECTORS_PER_LINE, cell
 from agent_memory.ledger.rows import Ended
@@ -22,10 +23,13 @@ WRONG = b""  # for a cell that should be a number and is none: not a text, so th
 
 
 class SqliteStock:
-    """One read transaction."""
+    """One read transaction, for a tenant."""
 
-    def __init__(self, connection: sqlite3.Connection, interning: Interning) -> None:
-        self.seq: int = cell(connection, SQL["last_seq"])
+    def __init__(self, connection: sqlite3.Connection, interning: Interning, tenant: str) -> None:
+        self._tenant = interning.tenant(connection, tenant)
+        self.seq = head(connection, self._tenant).seq
+        self.store = head(connection, STORE).seq
+        self.adopted: int = cell(connection, SQL["last_adopted"])
         self._number, self.space = spaces.active(connection)
         self._connection = connection
         self._interning = interning
@@ -34,13 +38,12 @@ class SqliteStock:
         return [*self._interning.readable(self._connection, scope).values()]
 
     def follow(self, scope: Scope, after: int) -> News:
-        number = self._interning.numbers[scope]
-        asked: dict[str, Any] = {"scope": number, "after": after}
+        asked = self._asked(scope, after)
         told = heard(self._connection.execute(SQL["scope_lines"], asked) if after else ())
-        if told.anew:
-            return News(anew=True)
+        gone = self._connection.execute(SQL["numbers"], (json.dumps([*told.erased]),)) if told.erased else ()
+        erased = [number for _, number in gone]
         if after and not told.filled:
-            return News(erased=[*told.erased])
+            return News(erased=erased)
         with lenient(self._connection):
             versions = Versions(*zip(*self._rows("stock_versions", asked), strict=True))
             ended = self._connection.execute(SQL["ended_of"], {**asked, "records": json.dumps([*told.changed])})
@@ -54,17 +57,18 @@ class SqliteStock:
                 self._rows("stock_words", asked).fetchall(),
                 self._vectors(asked) if self.space else (),
                 [*map(Ended._make, ended)] if told.changed else (),
-                [*told.erased],
+                erased,
             )
 
     def fields(self, scope: Scope, after: int, name: str) -> list[Row]:
         known = self._interning.known(self._connection, name)
-        asked = {"scope": self._interning.numbers[scope], "after": after, "name": known}
+        asked = {**self._asked(scope, after), "name": known}
         with lenient(self._connection):
             return self._rows("stock_fields", asked).fetchall()
 
     def payloads(self, contents: Sequence[int]) -> Mapping[int, Any]:
-        return dict(self._connection.execute(SQL["payloads"], (json.dumps(contents),)).fetchall())
+        asked = {"tenant": self._tenant, "contents": json.dumps(contents)}
+        return dict(self._connection.execute(SQL["payloads"], asked).fetchall())
 
     def standing(self, view: View, records: Sequence[int]) -> list[Record]:
         return Reader(self._connection, self._interning, view).standing(records)
@@ -72,6 +76,12 @@ class SqliteStock:
     def pending(self, scope: Scope) -> int:
         scopes = self._interning.readable(self._connection, scope)
         return spaces.pending(self._connection, self.space, scopes) if self.space else 0
+
+    def _asked(self, scope: Scope, after: int) -> dict[str, Any]:
+        return {
+            "scope": self._interning.numbers[scope],
+            "after": after and line_at(self._connection, self._tenant, after),
+        }
 
     def _rows(self, statement: str, asked: Mapping[str, Any]) -> sqlite3.Cursor:
         sql = SQL[statement].format(whose=SQL["since" if asked["after"] else "whole_scope"])

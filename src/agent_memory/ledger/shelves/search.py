@@ -116,6 +116,7 @@ class Search:
             frequencies=self.frequencies,
             hidden=self.hidden if self.probe.tell_hidden else None,
             head=self.seq,
+            store=self.stock.store,
             damaged=self.damaged,
             **{name: joined[name] for name in (*told, *past)},
         )

@@ -136,7 +136,7 @@ class Shelf:
         self._empty()
 
     def _empty(self) -> None:
-        self.seq = 0
+        self.seq = self.adopted = 0
         self.space: Space | None = None
         self.columns = {name: Growing(dtype) for name, dtype in _COLUMNS.items()}
         self.numbering = Numbering()
@@ -156,14 +156,16 @@ class Shelf:
     def follow(self, stock: Stock) -> bool:
         """Bring the shelf up to the stock's seq, and say whether that was needed."""
         with self.lock:
-            if self.seq >= stock.seq:
+            if self.seq >= stock.seq and self.adopted >= stock.adopted:
                 return False
+            if self.adopted < stock.adopted:
+                self._empty()
             try:
                 self._read(stock)
             except BaseException:
                 self._empty()  # some rows are in, and would come in again
                 raise
-            self.seq = stock.seq
+            self.seq, self.adopted = stock.seq, stock.adopted
             return True
 
     def _read(self, stock: Stock) -> None:
@@ -171,7 +173,7 @@ class Shelf:
         if news.erased:
             self._erase(news.erased)
         # Which of the damaged rows were erased, nobody knows; and what is mostly gone is better read again.
-        if news.anew or (news.erased and (self.damaged or self.gone * 2 > self.columns["place"].count)):
+        if news.erased and (self.damaged or self.gone * 2 > self.columns["place"].count):
             self._empty()
             news = stock.follow(self.scope, 0)
         if stock.space is not None and not self.vectors:

@@ -10,7 +10,7 @@ from collections import defaultdict, namedtuple
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from agent_memory.ledger.journal import ADOPT, AMEND, EMBED, ERASE, NAMES, PUT
+from agent_memory.ledger.journal import AMEND, EMBED, ERASE, NAMES, PUT
 from agent_memory.ledger.rows import Ended
 from agent_memory.models.record import Record, Scope
 from agent_memory.ports.embedder import Space
@@ -34,21 +34,22 @@ Vectors = namedtuple("Vectors", "line content scale data")
 
 class News(NamedTuple):
     """What came to a scope since a journal line. `words` are (content, length, terms) of new contents: hashes and then
-    counts, as `Terms` has them. `erased` are records. `anew`: nothing that was read before counts any more, and all is
-    to be asked for again."""
+    counts, as `Terms` has them. `erased` are records."""
 
     versions: Versions = Versions()
     words: Sequence[Row] = ()
     vectors: Iterable[Vectors] = ()
     ended: Sequence[Ended] = ()
     erased: Sequence[int] = ()
-    anew: bool = False
 
 
 class Stock(Protocol):
-    """One snapshot: `seq` is its last journal line, `space` the active one."""
+    """One snapshot of a tenant: `seq` is the last line of its journal, `store` that of the store's own; `space` is the
+    active one. `adopted`: the line of the store's journal since which nothing that was read before counts any more."""
 
     seq: int
+    store: int
+    adopted: int
     space: Space | None
 
     def readable(self, scope: Scope) -> Sequence[Scope]:
@@ -79,7 +80,6 @@ class Stock(Protocol):
 class Heard(NamedTuple):
     """What journal lines mean for a shelf. `filled`: there are rows to read; `changed`: records with new versions."""
 
-    anew: bool
     filled: bool
     changed: set[int]
     erased: set[int]
@@ -90,5 +90,5 @@ def heard(lines: Iterable[Row]) -> Heard:
     records: defaultdict[str | None, set[int]] = defaultdict(set)
     for operation, record in lines:
         records[NAMES.get(operation)].update([record] if type(record) is int else [])
-    anew, filled = ADOPT in records, not records.keys().isdisjoint({PUT, AMEND, EMBED})
-    return Heard(anew, filled, records[PUT] | records[AMEND], records[ERASE])
+    filled = not records.keys().isdisjoint({PUT, AMEND, EMBED})
+    return Heard(filled, records[PUT] | records[AMEND], records[ERASE])
