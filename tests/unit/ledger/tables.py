@@ -31,6 +31,7 @@ from agent_memory.ports.embedder import Space
 class Tables:
     scopes: dict[Scope, int] = field(default_factory=dict)
     lines: list[Line] = field(default_factory=list)
+    store: list[Line] = field(default_factory=list)  # its own journal
     contents: dict[int, ContentRow] = field(default_factory=dict)
     versions: dict[int, VersionRow] = field(default_factory=dict)
     links: dict[int, LinkRow] = field(default_factory=dict)
