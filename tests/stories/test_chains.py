@@ -1,8 +1,8 @@
 """Each tenant has a journal and a chain of its own, also in a store that had one for all of them. L10, P9.
 
-`tenants-0.1.0.json.gz` is a store as 0.1.0 wrote it, and what it answered then: three tenants, whose lines lie among each
-other, with conversations and repositories of the same names, a space that took the place of another, records that were
-forgotten, receipts and a key.
+`tenants-0.1.0.json.gz` is a store as 0.1.0 wrote it, and what it answered then: three tenants, whose lines lie among
+each other, with conversations and repositories of the same names, a space that took the place of another, records that
+were forgotten, receipts and a key.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def test_questions_about_the_past_have_the_same_answers(old: Store) -> None:
 @pytest.mark.requirement("P9")
 def test_receipts_are_replayed_as_before(old: Store) -> None:
     first = {}
-    for changed in (False, True):
+    for _ in range(2):
         for tenant in TENANTS:
             with old.opened(tenant) as memory:
                 for one in old.told["receipts"][tenant]:
@@ -173,6 +173,17 @@ def test_what_was_upgraded_is_guarded(old: Store, change: str, said: str) -> Non
     with old.opened() as memory:
         proof = memory.upkeep.verify()
         assert not proof.ok and any(said in problem for problem in proof.problems), proof.problems
+
+
+@pytest.mark.requirement("L10")
+def test_keys_of_an_older_version_are_sealed_by_the_upgrade(old: Store) -> None:
+    with old.opened() as memory:
+        checked = memory.upkeep.verify()
+    assert checked.ok and checked.checked["keys"] == 1, checked.problems
+    assert checked.checked["rows without a checksum"]
+    old.query("update keys set permissions = 'admin'")
+    with old.opened() as memory:
+        assert not memory.upkeep.verify().ok
 
 
 @pytest.mark.requirement("L10")

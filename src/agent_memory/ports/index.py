@@ -59,8 +59,8 @@ class Pool:
     and `frequencies` (documents holding each term) describe all visible records, not the pool.
     `pending` contents of this reader have no vectors yet; those that there were came until the journal line `head`, the
     last of the snapshot; `store` is the last line of the store's own journal. `damaged` rows of this reader's scopes
-    cannot be read, and are left out. `hidden`, if it was asked for, counts the versions in the reader's scopes that were
-    not visible, by the first of `HIDDEN` that hid them.
+    cannot be read, and are left out. `hidden`, if it was asked for, counts the versions in the reader's scopes that
+    were not visible, by the first of `HIDDEN` that hid them.
     Where a `past` is asked for, `valid_to` tells until when each holds (`NEVER`: it has no end), and `records` has the
     same number for all versions of one record.
     """

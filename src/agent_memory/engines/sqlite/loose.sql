@@ -33,6 +33,9 @@ select v.version from versions v join scopes s on s.scope = v.scope join tenants
 select j.line from journal j left join scopes s on s.scope = j.scope left join tenants t on t.name = s.tenant
     where j.tenant <> coalesce(t.tenant, 0)
 
+-- name: journal lines with an actor of another tenant
+select j.line from journal j left join actors a on a.actor = j.actor where a.tenant is not j.tenant
+
 -- name: scopes of no tenant
 select scope from scopes where tenant not in (select name from tenants where name is not null)
 

@@ -41,6 +41,7 @@ from agent_memory.ports.records import Checker
 
 MOST_PROBLEMS = 100
 
+LOST = "lost"  # instead of a number: no seal is over it
 LOOSE = load("loose")
 _TEXTS = ("content", "id", "kind", "tenant", "user", "agent", "number", "text", "payload", "salt", "", "", "key")
 
@@ -71,8 +72,12 @@ class _Line(NamedTuple):
 
     @property
     def subjects(self) -> tuple[Any, Any]:
-        """In the store's journal they are not rows of the file."""
-        return (self.record, self.other) if self.tenant == STORE else (self.record_number, self.other_number)
+        """In the store's journal they are not rows of the file. A row that is not there has no number."""
+        if self.tenant == STORE:
+            return self.record, self.other
+        rows = ((self.record, self.record_number), (self.other, self.other_number))
+        record, other = (LOST if row is not None and number is None else number for row, number in rows)
+        return record, other
 
 
 _Version = namedtuple(  # what a line brought; all None where that is not there
@@ -141,15 +146,15 @@ def _look_around(connection: sqlite3.Connection, walk: _Walk, derive: Checker | 
             if loose:
                 problems.add(f"{name}: {len(loose)} (first: {loose[0]})")
     parts: dict[str, Callable[[], Iterable[str]]] = {
-        "contents": lambda: _underived(connection, derive, walk.sealed, checked) if derive else (),
-        "names": lambda: _unnamed(connection),
+        "contents": lambda: beside.underived(connection, derive, walk.sealed, checked) if derive else (),
+        "names": lambda: beside.unnamed(connection),
         "tenants": walk.unfounded,
         "rows beside the records": lambda: beside.unsound(connection, checked),
         "meta": lambda: beside.unknown(connection),
         "keys": lambda: beside.unlocked(connection, walk.keys, checked),
         "spaces": lambda: beside.unspaced(connection, walk.adopted),
         "vectors": lambda: beside.misshapen(connection),
-        "file": lambda: _unsound_pages(connection),
+        "file": lambda: beside.unsound_pages(connection),
     }
     for what, part in parts.items():
         with problems.of(what):
@@ -163,7 +168,7 @@ class _Chain:
     def __init__(self, number: object, name: str | None, base: int, salt: bytes, genesis: bytes) -> None:
         self.number = number
         self.name = name
-        self.base = base
+        self.base = base if isinstance(base, int) else 0
         self.salt = salt
         self.genesis = self.before = genesis if isinstance(genesis, bytes) else GENESIS
         self.seq = 0
@@ -180,7 +185,8 @@ class _Chain:
         if _made(lambda: chained(self.before, said, line.digest)) != line.chain:
             wrong = garbled(("actor", "reason"), (line.actor, line.reason))
             yield f"journal: line {line.seq} {self.place} does not follow from the line before it{wrong}"
-        self.seq, self.before = line.seq, line.chain if isinstance(line.chain, bytes) else GENESIS
+        self.seq = line.seq if isinstance(line.seq, int) else self.seq
+        self.before = line.chain if isinstance(line.chain, bytes) else GENESIS
 
 
 class _Walk:
@@ -386,37 +392,3 @@ def _by_line(rows: Iterable[tuple[object, int, int]]) -> dict[object, list[tuple
     for line, row, number in rows:
         ended[line].append((row, number))
     return dict(ended)
-
-
-def _unnamed(connection: sqlite3.Connection) -> Iterator[str]:
-    for table, key in (("names", "name"), ("labels", "label"), ("actors", "actor")):
-        for number, text in connection.execute(SQL[f"all_{table}"]):
-            if wrong := garbled(("text",), (text,)):
-                yield f"{table}: {key} {number}{wrong}"
-
-
-def _unsound_pages(connection: sqlite3.Connection) -> Iterator[str]:
-    return (f"file: {text}" for (text,) in connection.execute("pragma integrity_check(5)") if text != "ok")
-
-
-def _underived(
-    connection: sqlite3.Connection, derive: Checker, sealed: set[int], checked: Counter[str]
-) -> Iterator[str]:
-    """Contents whose words or fields are not those that are derived from them today. Of a content that is not what was
-    written nothing can be said."""
-    rows = counted(connection.execute(SQL["contents_and_words"]), "contents", lambda: count(connection, "contents"))
-    wrong: defaultdict[str, list[int]] = defaultdict(list)
-    for content, kind, text, payload, length, terms in rows:
-        derived = derive(kind, text, payload) if content in sealed else None
-        if derived is None:
-            continue
-        checked["derived"] += 1
-        if (length, terms) != (derived.terms.length, derived.terms.hashes + derived.terms.counts):
-            wrong["words"].append(content)
-        if set(connection.execute(SQL["fields_of"], (content,))) != set(derived.fields):
-            wrong["fields"].append(content)
-    for what, found in wrong.items():
-        yield (
-            f"{what} that do not follow from their content: {len(found)} (first: {found[0]}); "
-            "`agent-memory rebuild` helps"
-        )
