@@ -61,23 +61,24 @@ class Upkeep(Namespace):
         }
         return found if self._client.caller.operates else {**found, **dict.fromkeys(OF_THE_STORE)}
 
-    @operation("upkeep.verify", "POST /verify", permission=Permission.ADMIN, command="verify", toolset="upkeep/verify")
+    @operation(
+        "upkeep.verify", "POST /verify", permission=Permission.OPERATOR, command="verify", toolset="upkeep/verify"
+    )
     def verify(self, expect: str | None = None) -> Verification:
-        """Prove the hash chain of the journal, and every record against it. For an operator: of every tenant's journal
-        and of the store's own, with its keys, and look for damage in all the rest.
+        """Prove the hash chains of all tenants' journals and of the store's own, every record and every key against
+        them, and look for damage in all the rest.
 
-        `expect` is `SEQ:HEAD` of an earlier run, noted elsewhere: a journal whose end was cut off, or that was written
+        `expect` is `SEQ:HEAD` of an earlier run for this tenant, noted elsewhere: a journal whose end was cut off, or that was written
         anew, no longer holds that line.
         """
-        runtime, alone = self._client.runtime, not self._client.caller.operates
+        runtime = self._client.runtime
         again, kinds = deriver(runtime.kinds), runtime.kinds
         found = runtime.store.records.verify(
             self._client.scope.tenant,
             lambda kind, text, payload: again(kind, text, payload) if kind in kinds else None,
             None if expect is None else _mark(expect),
-            alone=alone,
         )
-        made, strange = (0, []) if alone else sample(runtime.embedding.embedder, runtime.store.index)
+        made, strange = sample(runtime.embedding.embedder, runtime.store.index)
         problems = [*found.problems, *strange]
         return Verification(
             heads={name or "": f"{mark.seq}:{mark.head}" for name, mark in found.heads.items()},

@@ -249,8 +249,8 @@ class Reader:
     # -- the journal
 
     def journal(self, after: int, limit: int, id: str | None) -> list[JournalLine]:
-        asked = {"tenant": self.tenant, "after": after, "limit": limit, "seq": self.moment["seq"]}
-        asked |= {"id": id, "record": id and self.number(id)}
+        asked = {"tenant": self.tenant, "after": after, "limit": limit, "seq": self.moment["seq"], "id": id}
+        asked["record"] = id and self.number(id)
         rows = self.connection.execute(SQL["journal"].format(scopes=listed(self.scopes)), asked)
         return [
             JournalLine.trusted(

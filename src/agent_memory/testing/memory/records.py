@@ -97,7 +97,8 @@ class MemoryRecords:
     ) -> Verified:
         with self._room.reading() as world:
             own = world.of(tenant)
-            journals: dict[str | None, Journal] = {tenant: own} if alone else {None: world, **world.tenants}
+            journals: dict[str | None, Journal] = {tenant: own} if alone else {None: world}
+            journals |= {} if alone else world.tenants
             checked, problems = Counter[str](), list[str]()
             for journal in journals.values():
                 checked["journal lines"] += len(journal.lines)
