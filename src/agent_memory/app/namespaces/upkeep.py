@@ -68,8 +68,8 @@ class Upkeep(Namespace):
         """Prove the hash chains of all tenants' journals and of the store's own, every record and every key against
         them, and look for damage in all the rest.
 
-        `expect` is `SEQ:HEAD` of an earlier run for this tenant, noted elsewhere: a journal whose end was cut off, or that was written
-        anew, no longer holds that line.
+        `expect` is `SEQ:HEAD` of an earlier run for this tenant, noted elsewhere: a journal whose end was cut off, or
+        that was written anew, no longer holds that line.
         """
         runtime = self._client.runtime
         again, kinds = deriver(runtime.kinds), runtime.kinds

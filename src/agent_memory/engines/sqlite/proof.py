@@ -165,7 +165,7 @@ def _look_around(connection: sqlite3.Connection, walk: _Walk, derive: Checker | 
 class _Chain:
     """How far a journal was followed. `name` None: the store's own; `base`: below it numbers have gaps."""
 
-    def __init__(self, number: object, name: str | None, base: int, salt: bytes, genesis: bytes) -> None:
+    def __init__(self, number: object, name: str | None, base: object, salt: bytes, genesis: object) -> None:
         self.number = number
         self.name = name
         self.base = base if isinstance(base, int) else 0

@@ -98,7 +98,8 @@ class MemoryRecords:
         with self._room.reading() as world:
             own = world.of(tenant)
             journals: dict[str | None, Journal] = {tenant: own} if alone else {None: world}
-            journals |= {} if alone else world.tenants
+            for name, other in () if alone else world.tenants.items():
+                journals[name] = other
             checked, problems = Counter[str](), list[str]()
             for journal in journals.values():
                 checked["journal lines"] += len(journal.lines)
