@@ -4,7 +4,8 @@
 select space, model, version, dimension, active from spaces order by active desc
 
 -- name: adopted
-select exists (select 1 from journal where tenant = 0 and operation = 7 and number > ? and reason = ?)
+select exists (select 1 from journal indexed by journal_adopted
+    where tenant = 0 and operation = 7 and number > ? and reason = ?)
 
 -- name: pend_everything
 insert into pending (content, space, scope, part)
@@ -31,12 +32,12 @@ where v.vector in (select vector from vectors where space = ? and seal is not nu
     order by random() limit ?)
 
 -- name: unembedded
-select s.tenant, j.number, cast(c.text as blob), p.part from pending p join contents c on c.content = p.content
-join journal j on j.line = p.content join scopes s on s.scope = p.scope
+select s.tenant, j.number, cast(c.text as blob), p.part from pending p cross join contents c on c.content = p.content
+cross join journal j on j.line = p.content cross join scopes s on s.scope = p.scope
 where p.space = ? and {whose} order by p.content desc limit ?
 
 -- name: newest_pending
-select s.tenant from pending p join scopes s on s.scope = p.scope where p.space = ? order by p.content desc limit 1
+select s.tenant from pending p cross join scopes s on s.scope = p.scope where p.space = ? order by p.content desc limit 1
 
 -- name: pending_inside
 p.scope in ({scopes})

@@ -1,7 +1,7 @@
 -- What shelves follow, numbered as the tenant's journal numbers it.
 
 -- name: last_adopted
-select coalesce(max(number), 0) from journal where tenant = 0 and operation = 7
+select coalesce(max(number), 0) from journal indexed by journal_adopted where tenant = 0 and operation = 7
 
 -- name: scope_lines
 select operation, record from journal where line > :after and scope = :scope

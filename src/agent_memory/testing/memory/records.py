@@ -97,9 +97,8 @@ class MemoryRecords:
     ) -> Verified:
         with self._room.reading() as world:
             own = world.of(tenant)
-            journals: dict[str | None, Journal] = {tenant: own} if alone else {None: world}
-            for name, other in () if alone else world.tenants.items():
-                journals[name] = other
+            whole: list[tuple[str | None, Journal]] = [(None, world), *world.tenants.items()]
+            journals = dict([(tenant, own)] if alone else whole)
             checked, problems = Counter[str](), list[str]()
             for journal in journals.values():
                 checked["journal lines"] += len(journal.lines)
