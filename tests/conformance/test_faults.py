@@ -67,7 +67,7 @@ def test_a_write_that_fails_anywhere_and_is_tried_again_is_there_once() -> None:
                 write(store, number)
         for one in (view(), view(BOB), view(seq=3)):
             assert seen(store, one, EVERYTHING) == seen(whole, one, EVERYTHING)
-        assert store.records.verify().problems == ()
+        assert store.records.verify(ALICE.tenant).problems == ()
         if not fault.struck:
             break
     assert strike > 4 * len(WRITES), "every step of every write failed once"
@@ -80,6 +80,6 @@ def test_what_is_written_beside_records_is_whole_or_not_there(step: str) -> None
     fault.left = ("commit", "answer").index(step)
     with pytest.raises(StoreError):
         store.index.begin(SPACE)
-    assert (store.index.space() == SPACE) is (step == "answer") is (store.records.verify().seq == 1)
+    assert (store.index.space() == SPACE) is (step == "answer") is (store.records.verify(ALICE.tenant).seq == 1)
     store.index.begin(SPACE)
-    assert (store.index.space(), store.records.verify().seq) == (SPACE, 1)
+    assert (store.index.space(), store.records.verify(ALICE.tenant).seq) == (SPACE, 1)

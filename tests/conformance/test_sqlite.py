@@ -54,6 +54,10 @@ class TestFeed(conformance.FeedConformance): ...
 class TestVectors(conformance.VectorConformance): ...
 
 
+@pytest.mark.requirement("L10")
+class TestTenants(conformance.TenantsConformance): ...
+
+
 def new(folder: Path) -> Store:
     return open_store(folder / "memory.db")
 

@@ -26,13 +26,13 @@ from patience import FOREVER, PATIENCE, until
 class Looks:
     """Counts the looks at a store, and waits for some."""
 
-    def __init__(self, look: Callable[[], int]) -> None:
+    def __init__(self, look: Callable[[str], int]) -> None:
         self._look = look
         self._looked = threading.Condition()
         self.count = 0
 
-    def __call__(self) -> int:
-        newest = self._look()
+    def __call__(self, tenant: str) -> int:
+        newest = self._look(tenant)
         with self._looked:
             self.count += 1
             self._looked.notify_all()

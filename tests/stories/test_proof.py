@@ -31,10 +31,10 @@ TAMPERING = {
         GONE,
     ),
     "another owner of the scope": ("update scopes set user = 'mallory' where user = 'ada'", WRITTEN),
-    "another actor": ("update names set text = 'mallory' where text = 'ada'", "does not follow"),
+    "another actor": ("update actors set text = 'mallory' where text = 'ada'", "does not follow"),
     "an old version believed again": ("update versions set to_seq = null where id = 'note'", WRITTEN),
     "a version believed for longer": (
-        "update versions set to_seq = (select max(seq) from journal) where id = 'note' and to_seq is not null",
+        "update versions set to_seq = (select max(line) from journal) where id = 'note' and to_seq is not null",
         "versions that no line of their record ended",
     ),
     "a version ended by another line of its record": (
@@ -46,7 +46,7 @@ TAMPERING = {
         f"update versions set content = (select content from versions where id = 'keyed') where version = {LAST_NOTE}",
         WRITTEN,
     ),
-    "a link cut": ("update links set to_seq = (select max(seq) from journal) where to_seq is null", "ended"),
+    "a link cut": ("update links set to_seq = (select max(line) from journal) where to_seq is null", "ended"),
     "a cut link standing again": ("update links set to_seq = null", GONE),
     "a link in another scope": ("update links set scope = (select scope from scopes where user = 'eve')", GONE),
     "a link to another record": (
@@ -73,8 +73,8 @@ TAMPERING = {
         "neither vector nor a place in the queue",
     ),
     "vectors in another scope": ("update vectors set scope = 99", "vectors in another scope"),
-    "another operation": ("update journal set operation = 77 where seq = 2", "does not follow"),
-    "a digest of another type": ("update journal set digest = 'text' where seq = 2", "does not follow"),
+    "another operation": ("update journal set operation = 77 where number = 2", "does not follow"),
+    "a digest of another type": ("update journal set digest = 'text' where number = 2", "does not follow"),
 }
 
 

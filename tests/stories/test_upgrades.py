@@ -7,16 +7,14 @@ import sqlite3
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from agent_memory import AgentMemory
 from agent_memory.engines.sqlite import schema
-from agent_memory.engines.sqlite.beside import SEALED
 from agent_memory.engines.sqlite.connection import Connections
-from agent_memory.models import Entity
 from agent_memory.models.errors import AgentMemoryError
+from agent_memory.models.moment import from_micros
 
 ROOT = Path(__file__).parents[2]
 
@@ -42,24 +40,17 @@ def test_each_migration_is_one_step_and_keeps_the_data(tmp_path: Path) -> None:
 
 
 @pytest.mark.requirement("L10")
-def test_the_second_step_learns_from_receipts_when_records_were_recalled(timed: AgentMemory, clock: Any) -> None:
-    ada = timed.upsert_entity(Entity(name="Ada", type="Person"))
-    first = clock.forward(days=1)
-    timed.recall("Ada")
-    clock.forward(days=1)
-    timed.recall("Ada")
-    path = timed._client.runtime.url.removeprefix("sqlite:///")
-    timed.close()
+def test_the_second_step_learns_from_receipts_when_records_were_recalled(tmp_path: Path) -> None:
+    path = tmp_path / "old.db"
     old = sqlite3.connect(path)
-    later = {"accessed", "keys", "refusals", "leases", "cursors"}
-    old.executescript("".join(f"drop table {table};" for table in later))
-    for table in SEALED.keys() - later:
-        old.execute(f"alter table {table} drop column seal")
-    old.execute("pragma user_version = 1")
+    old.executescript((ROOT / "tests/data/store-0.1.0.sql").read_text("utf-8"))
+    [(asked,)] = old.execute("select max(at) from receipts").fetchall()
     old.close()
-    with AgentMemory(user_id="ada", clock=clock) as memory:
-        assert memory.semantic.get_entity(ada.id).access_count == 2
-        assert memory.semantic.get_entity(ada.id, as_of=first).access_count == 1
+    with AgentMemory(user_id="ada", store=f"sqlite:///{path}") as memory:
+        [ada] = memory.records.find("entity")
+        assert memory.semantic.get_entity(ada.id).access_count == 1
+        before = from_micros(asked - 1)
+        assert memory.semantic.get_entity(ada.id, as_of=before).access_count == 0
 
 
 @pytest.mark.requirement("L10")
@@ -111,8 +102,8 @@ def test_tampering_is_noticed(memory: AgentMemory, home: Path) -> None:
             "is not what was written",
         ),
         ("update versions set importance = 0.9", "is not what was written"),
-        ("delete from journal where seq = 2", "missing"),
-        ("update journal set reason = 'x' where seq = 2", "does not follow"),
+        ("delete from journal where number = 2", "missing"),
+        ("update journal set reason = 'x' where number = 2", "does not follow"),
     ):
         copy = home / "copy.db"
         copy.write_bytes((home / "memory.db").read_bytes())

@@ -31,6 +31,14 @@ class TableStock:
     vocabularies = ()
 
     @property
+    def store(self) -> int:
+        return len(self.tables.store)
+
+    @property
+    def adopted(self) -> int:
+        return max((line.seq for line in self.tables.store), default=0)
+
+    @property
     def space(self) -> Space | None:
         return self.tables.spaces[0] if self.tables.spaces else None
 
@@ -45,10 +53,8 @@ class TableStock:
 
     def follow(self, scope: Scope, after: int) -> News:
         self.asked.append(("follow", scope, after))
-        lines = [line for line in self.tables.lines if line.seq > after and line.scope in (scope, None)]
+        lines = [line for line in self.tables.lines if line.seq > after and line.scope == scope]
         told = heard((line.operation, line.record) for line in lines if after)
-        if told.anew:
-            return News(anew=True)
         new = self._new(scope, after)
         contents = [self.tables.contents[number] for number in sorted({row.content for row in new})]
         contents = [one for one in contents if one.content > after]

@@ -95,7 +95,7 @@ class Client:
         return to_micros(self.clock.now())
 
     def view(self, as_of: datetime | None = None, valid_at: datetime | None = None) -> View:
-        seq = None if as_of is None else self.runtime.store.records.seq_at(to_micros(as_of))
+        seq = None if as_of is None else self.runtime.store.records.seq_at(self.scope.tenant, to_micros(as_of))
         return View(self.scope, self.now(), seq, None if valid_at is None else to_micros(valid_at))
 
     def author(self, reason: str | None = None) -> Author:

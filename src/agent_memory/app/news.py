@@ -1,4 +1,4 @@
-"""Something new in the journal: one look at the store, now and then, for all who follow it."""
+"""Something new in a tenant's journal: one look at the store, now and then, for all who follow it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ LONGEST_WAIT = 10.0  # after which a follower goes on all the same: its key may 
 class Follower:
     """Waits on the event loop that it was made on."""
 
-    def __init__(self) -> None:
+    def __init__(self, tenant: str) -> None:
+        self.tenant = tenant
         self._loop = asyncio.get_running_loop()
         self._new = asyncio.Event()
 
@@ -36,17 +37,17 @@ class Follower:
 
 
 class News:
-    """`newest` reads the number of the last line. A thread looks as long as anybody follows."""
+    """`newest` reads the number of a tenant's last line. A thread looks as long as anybody follows."""
 
-    def __init__(self, newest: Callable[[], int]) -> None:
+    def __init__(self, newest: Callable[[str], int]) -> None:
         self._newest = newest
         self._followers: set[Follower] = set()
         self._lock = threading.Lock()
         self._looking: threading.Thread | None = None
 
     @contextmanager
-    def followed(self) -> Iterator[Follower]:
-        follower = Follower()
+    def followed(self, tenant: str) -> Iterator[Follower]:
+        follower = Follower(tenant)
         with self._lock:
             self._followers.add(follower)
             if self._looking is None:
@@ -59,18 +60,23 @@ class News:
                 self._followers.discard(follower)
 
     def _look(self) -> None:
-        seen, pause = -1, threading.Event()
+        seen: dict[str, int | None] = {}
+        pause = threading.Event()
         while True:
-            try:
-                newest = self._newest()
-            except AgentMemoryError:  # whoever is woken meets it, too, and tells
-                newest = -1
             with self._lock:
                 if not self._followers:
                     self._looking = None
                     return
-                told = () if newest == seen != -1 else tuple(self._followers)
-            for follower in told:
-                follower.wake()
+                followers = tuple(self._followers)
+            newest = {tenant: self._last(tenant) for tenant in {one.tenant for one in followers}}
+            for follower in followers:
+                if newest[follower.tenant] is None or newest[follower.tenant] != seen.get(follower.tenant):
+                    follower.wake()
             seen = newest
             pause.wait(LOOK_SECONDS)
+
+    def _last(self, tenant: str) -> int | None:
+        try:
+            return self._newest(tenant)
+        except AgentMemoryError:  # whoever is woken meets it, too, and tells
+            return None

@@ -61,7 +61,7 @@ class Service:
         self.clock = clock or SystemClock()
         self.runtime = wiring.borrow(self.settings)
         self.workplace = Workplace.bound(self.settings.workplace, own)
-        self.news = News(lambda: self.runtime.store.records.seq_at(FOREVER))
+        self.news = News(lambda tenant: self.runtime.store.records.seq_at(tenant, FOREVER))
         self._meter = Meter(self.settings.rate_limit)
         self._strangers = Meter(self.settings.rate_limit)
         self._guarded = False

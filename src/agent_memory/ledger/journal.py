@@ -1,4 +1,6 @@
-"""The hash-chained journal: what a line says, and how it is proved."""
+"""Hash-chained journals: what a line says, and how it is proved. Each tenant has one of its own, in which nothing of
+another tenant leaves a trace; the store has one for what concerns all of them: keys, spaces, and which tenants there
+are."""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ from typing import NamedTuple
 
 from agent_memory.models.record import Scope
 
-PUT, AMEND, CONNECT, DISCONNECT, ERASE, EMBED, ADOPT, KEY = (
+PUT, AMEND, CONNECT, DISCONNECT, ERASE, EMBED, ADOPT, KEY, TENANT = (
     "put",
     "amend",
     "connect",
@@ -18,12 +20,13 @@ PUT, AMEND, CONNECT, DISCONNECT, ERASE, EMBED, ADOPT, KEY = (
     "embed",
     "adopt",
     "key",
+    "tenant",
 )
-NAMES = dict(enumerate((PUT, AMEND, CONNECT, DISCONNECT, ERASE, EMBED, ADOPT, KEY), 1))
+NAMES = dict(enumerate((PUT, AMEND, CONNECT, DISCONNECT, ERASE, EMBED, ADOPT, KEY, TENANT), 1))
 OPERATIONS = {name: number for number, name in NAMES.items()}
 GENESIS = bytes(32)
 OURSELVES = "agent-memory"  # the actor of what the library does by itself
-NOBODYS = 0  # the scope in a line that concerns the store
+NOBODYS = 0  # the scope in a line of the store's own journal
 
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
@@ -39,6 +42,13 @@ def chained(before: bytes, line: Sequence[object], proof: bytes) -> bytes:
     return hashlib.sha256(before + _encode(line).encode() + proof).digest()
 
 
+def genesis(salt: bytes, tenant: str | None, base: int = 0, before: bytes = b"") -> bytes:
+    """Where the chain of a tenant begins, or that of the store (None). It seals whose it is; and, in a store that had
+    one journal for all, where that ended: its last line and the value of its chain there. Without the salt, which goes
+    with the tenant, it does not tell the name."""
+    return digest(salt, tenant, base, before.hex())
+
+
 class Head(NamedTuple):
     """The last line there is, and when it was written."""
 
@@ -48,8 +58,9 @@ class Head(NamedTuple):
 
 
 class Line(NamedTuple):
-    """`scope` None: it concerns the store, and no reader. `record` is the one that changed, or where a link starts;
-    `other` is where it ends. Never content, only its salted digest."""
+    """`scope` None: it is one of the store's journal, and no reader's. `record` is the one that changed, or where a
+    link starts; `other` is where it ends; all are numbers of the same journal. Never content, only its salted
+    digest."""
 
     seq: int
     at: int
@@ -64,7 +75,8 @@ class Line(NamedTuple):
 
 
 class Journal:
-    """The lines of one transaction: hands out `seq`. `scopes` are the numbers that lines are chained by."""
+    """The lines of one transaction: hands out `seq`. `scopes` are the numbers that lines are chained by, within the
+    tenant: no number that the rest of a store has to do with is ever hashed."""
 
     def __init__(self, head: Head, scopes: Mapping[Scope, int] | None = None) -> None:
         self.head = head
@@ -87,6 +99,13 @@ class Journal:
         self.lines.append(Line(*said, scope, record, other, by.actor, by.reason, proof, chain))
         self.head = Head(said[0], said[1], chain)
         return self.head.seq
+
+
+def founding(head: Head, number: int, beginning: bytes, now: int) -> Line:
+    """The line that a tenant's first write leaves in the store's journal: its number, and where its chain begins."""
+    journal = Journal(head)
+    journal.append(TENANT, Subject(None, number), Signature(now), beginning)
+    return journal.lines[0]
 
 
 class Subject(NamedTuple):

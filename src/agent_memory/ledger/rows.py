@@ -101,7 +101,8 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Present:
-    """What an engine found, under its write lock. `scopes`: the number of every scope that a line may name.
+    """What an engine found of a tenant, under its write lock. `scopes`: of every scope that a line may name the number,
+    within the tenant.
     `rooted`: of `records` and what descends from them, whatever has a source that stands and is none of them.
     `spaces`: the active one first, then one that is being built. `vocabulary`: in which words are written."""
 

@@ -28,8 +28,8 @@ class Filled(NamedTuple):
 def embedded(
     batch: Sequence[Embedded], lacking: Mapping[int, Lack], head: Head, scopes: Mapping[Scope, int], now: int
 ) -> Filled:
-    """One journal line per scope, so that shelves notice. A content that was forgotten, or that another process
-    embedded meanwhile, is passed over."""
+    """Of one tenant: a journal line per scope, so that shelves notice. A content that was forgotten, or that another
+    process embedded meanwhile, is passed over."""
     journal = Journal(head, scopes)
     lines: dict[Scope, tuple[int, count[int]]] = {}
     waiting: dict[int, Lack | None] = dict(lacking)
@@ -50,7 +50,7 @@ def embedded(
 
 
 def adopting(head: Head, reason: str) -> Line:
-    """A line that concerns everybody: another space answers from here on, or all words were made again, and whoever
+    """A line of the store's journal: another space answers from here on, or all words were made again, and whoever
     holds old ones in memory reads them anew."""
     journal = Journal(head)
     journal.append(ADOPT, Subject(), Signature(0, reason=reason))

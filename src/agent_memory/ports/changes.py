@@ -253,7 +253,7 @@ class Applied:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A journal line, and the value of the chain at it, that somebody noted elsewhere."""
+    """A line of a journal, and the value of the chain at it, that somebody noted elsewhere."""
 
     seq: int
     head: str
@@ -261,9 +261,11 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """`problems` is empty when the journal, the records and all that is derived agree."""
+    """`problems` is empty when the journals, the records and all that is derived agree. `seq` and `head` are the end of
+    the tenant's journal, `heads` those of all that were proved: by tenant, and None for the store's own."""
 
     seq: int
     head: str
     checked: Mapping[str, int]
     problems: tuple[str, ...] = field(default=())
+    heads: Mapping[str | None, Mark] = field(default_factory=dict)

@@ -31,15 +31,17 @@ NEVER = 2**63 - 1
 @dataclass(frozen=True, slots=True)
 class Snapshot:
     """As of when one reader looks, for all that a recall reads. A value: nothing is held open meanwhile, and rows are
-    masked by `seq`, the last journal line. Only an erasure shows through, and should.
+    masked by `seq`, the last line of the tenant's journal. Only an erasure shows through, and should.
 
     `lasts` are the scopes that this reader sees, those that exist, the narrowest first, each with a line after which
-    nothing changed in it; `store` is such a line for what concerns everybody. `space` is the active one, `pending`
+    nothing changed in it. `store` is the last line of the store's own journal, `adopted` that since which nothing that
+    was read before counts any more. `space` is the active one, `pending`
     contents of this reader have no vectors in it yet, and `vocabularies` are as `RecordStore` has them."""
 
     scope: Scope
     seq: int
     store: int
+    adopted: int
     lasts: Mapping[Scope, int]
     space: Space | None = None
     pending: int = 0
@@ -81,8 +83,9 @@ class Pool:
     `similarity` is NaN where a candidate has no vector; `counts` is candidates x terms, read term by term; `documents`
     and `frequencies` (documents holding each term) describe all visible records, not the pool.
     `pending` contents of this reader have no vectors yet; those that there were came until the journal line `head`, the
-    last of the snapshot. `damaged` rows of this reader's scopes cannot be read, and are left out. `hidden`, if it was
-    asked for, counts the versions in the reader's scopes that were not visible, by the first of `HIDDEN` that hid them.
+    last of the snapshot; `store` is the last line of the store's own journal. `damaged` rows of this reader's scopes
+    cannot be read, and are left out. `hidden`, if it was asked for, counts the versions in the reader's scopes that
+    were not visible, by the first of `HIDDEN` that hid them.
     Where a `past` is asked for, `valid_to` tells until when each holds (`NEVER`: it has no end), and `records` has the
     same number for all versions of one record. `vocabularies` are those of the snapshot.
     """
@@ -101,6 +104,7 @@ class Pool:
     frequencies: NDArray[np.int64]
     hidden: Mapping[str, int] | None = None
     head: int = 0
+    store: int = 0
     damaged: int = 0
     valid_to: NDArray[np.int64] | None = None
     records: NDArray[np.int64] | None = None
@@ -135,8 +139,9 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Unembedded:
-    """A content that still lacks vectors from passage `part` on."""
+    """A content that still lacks vectors from passage `part` on, and whose it is."""
 
+    tenant: str
     handle: int
     text: str
     part: int
@@ -153,8 +158,9 @@ class Embedded:
 
 @dataclass(frozen=True, slots=True)
 class Sampled:
-    """A stored vector, and the words that it was made from."""
+    """A stored vector, the words that it was made from, and whose it is."""
 
+    tenant: str
     handle: int
     text: str
     vector: Vector
@@ -203,7 +209,8 @@ class Index(Protocol):
         ...
 
     def adopted(self, after: int) -> bool:
-        """Whether the active space took its place after this journal line, be it for the first time or again."""
+        """Whether the active space took its place after this line of the store's journal, be it for the first time or
+        again."""
         ...
 
     def begin(self, space: Space, *, anew: bool = False) -> None:
@@ -226,12 +233,20 @@ class Index(Protocol):
         ...
 
     def unembedded(self, space: Space, view: View | None, limit: int) -> list[Unembedded]:
-        """The newest first."""
+        """The newest first: those that this reader may see, or of some tenant, which is the engine's choice."""
         ...
 
     def embedded(
-        self, space: Space, batch: Sequence[Embedded], *, now: int, wait: bool = True, work: Work | None = None
+        self,
+        space: Space,
+        tenant: str,
+        batch: Sequence[Embedded],
+        *,
+        now: int,
+        wait: bool = True,
+        work: Work | None = None,
     ) -> None:
-        """Store vectors that were pending. Contents that were forgotten meanwhile are passed over. Without `wait` it is
-        tried at once, and `StoreError` when somebody else is writing. `work` is as in `RecordStore.apply`."""
+        """Store vectors of a tenant that were pending. Contents that were forgotten meanwhile are passed over. Without
+        `wait` it is tried at once, and `StoreError` when somebody else is writing. `work` is as in
+        `RecordStore.apply`."""
         ...

@@ -16,8 +16,8 @@ from agent_memory.ports.feed import Work
 class View:
     """Who looks, and at which moment.
 
-    `seq` is recorded time (None: the latest). `valid_at` is valid time, taken strictly; without it a reader
-    sees what holds at `now`, and of a record that has not begun yet, its first version.
+    `seq` is recorded time, a line of the tenant's journal (None: the latest). `valid_at` is valid time, taken strictly;
+    without it a reader sees what holds at `now`, and of a record that has not begun yet, its first version.
     """
 
     scope: Scope
@@ -74,7 +74,10 @@ class Recoded:
 
 
 class RecordStore(Protocol):
-    """All reads take a `View`; none ever shows a row of a scope that it may not see."""
+    """All reads take a `View`; none ever shows a row of a scope that it may not see.
+
+    Each tenant has a journal of its own, whose lines number its rows: two tenants' numbers have nothing to do with each
+    other. The store has one, too, for what concerns all of them."""
 
     def apply(
         self,
@@ -126,16 +129,19 @@ class RecordStore(Protocol):
         """Links that start or end at these records, both ends visible."""
         ...
 
-    def seq_at(self, moment: int) -> int:
-        """The last journal line at or before this moment (0: before all)."""
+    def seq_at(self, tenant: str, moment: int) -> int:
+        """The last line of a tenant's journal at or before this moment (0: before all)."""
         ...
 
     def journal(self, view: View, *, after: int = 0, limit: int = 100, id: str | None = None) -> list[JournalLine]: ...
 
-    def verify(self, derive: Checker | None = None, expect: Mark | None = None) -> Verified:
-        """Prove the journal's chain, every version, link and key against its line (what it says, whose it is, which
-        ones it ended), and that nothing is loose. With `derive`, words and fields are made again and compared. With
-        `expect`, the journal must still hold that line. Damage is reported, never raised."""
+    def verify(
+        self, tenant: str, derive: Checker | None = None, expect: Mark | None = None, *, alone: bool = False
+    ) -> Verified:
+        """Prove the chains of all journals, every version, link, key and tenant against its line (what it says, whose
+        it is, which ones it ended), and that nothing is loose. `alone`: only this tenant's journal, and what it tells
+        of. With `derive`, words and fields are made again and compared. With `expect`, this tenant's journal must still
+        hold that line. Damage is reported, never raised."""
         ...
 
     def rebuild(self, analysis: Analysis) -> Mapping[str, int]:

@@ -156,7 +156,9 @@ def beyond(store: Store, seen_by: View, *starts: str, most: int = 1000) -> list[
 
 def embed_all(store: Store, space: Space = SPACE, seen_by: View | None = None, now: int = NOW) -> Sequence[str]:
     """Give everything that is pending its `text_vector`; the texts, in the order in which they were handed out."""
-    waiting = store.index.unembedded(space, seen_by, 10_000)
-    batch = [Embedded(one.handle, (text_vector(one.text, one.part, space),), complete=True) for one in waiting]
-    store.index.embedded(space, batch, now=now)
-    return [one.text for one in waiting]
+    texts: list[str] = []
+    while waiting := store.index.unembedded(space, seen_by, 10_000):
+        batch = [Embedded(one.handle, (text_vector(one.text, one.part, space),), complete=True) for one in waiting]
+        store.index.embedded(space, waiting[0].tenant, batch, now=now)
+        texts += [one.text for one in waiting]
+    return texts

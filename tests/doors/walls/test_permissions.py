@@ -96,7 +96,7 @@ def others(store: Path) -> dict[str, int]:
 
 def head(store: Path) -> int:
     with sqlite3.connect(store) as file:
-        return int(file.execute("select max(seq) from journal").fetchone()[0])
+        return int(file.execute("select max(line) from journal").fetchone()[0])
 
 
 @pytest.mark.requirement("P23", "C9")

@@ -10,7 +10,7 @@ import pytest
 
 from agent_memory.engines.sqlite import open_store
 from agent_memory.ports.changes import Erase
-from agent_memory.testing.builders import put, write
+from agent_memory.testing.builders import ALICE, put, write
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def test_they_are_there_when_the_store_is_opened_again(owing: Path) -> None:
     store = open_store(owing)
     assert store.debts is not None
     assert [one.id for one in store.debts.owed("working toy://", 9)] == ["a"]
-    assert store.records.verify().problems == ()
+    assert store.records.verify(ALICE.tenant).problems == ()
     store.close()
 
 
@@ -46,5 +46,5 @@ def test_verify_notices_damage(owing: Path, damage: str, found: str) -> None:
     with closing(sqlite3.connect(owing)) as connection, connection:
         connection.execute(damage)
     store = open_store(owing)
-    assert [one for one in store.records.verify().problems if found in one]
+    assert [one for one in store.records.verify(ALICE.tenant).problems if found in one]
     store.close()

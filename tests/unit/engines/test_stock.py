@@ -36,7 +36,7 @@ def news(path: Path, after: int) -> tuple[News, list[str]]:
     with closing(sqlite3.connect(path)) as connection:
         interning = Interning()
         assert [*snapshot(connection, interning, ALICE).lasts] == [ALICE]
-        stock = SqliteStock(connection, interning)
+        stock = SqliteStock(connection, interning, ALICE.tenant)
         connection.set_trace_callback(statements.append)
         found = stock.follow(ALICE, after)
         return found._replace(vectors=[*found.vectors]), statements
@@ -56,7 +56,8 @@ def test_lines_of_others_are_passed_over(store: Store, tmp_path: Path) -> None:
     for number in range(9):
         write(store, put(f"his {number}", id="a"), scope=BOB)
     found, statements = news(tmp_path / "memory.db", last)
-    assert found == News(vectors=[], erased=[]) and len(statements) == 1, "the lines are looked at, and nothing else"
+    assert found == News(vectors=[], erased=[])
+    assert len(statements) == 2, "where the line is, and the lines since: nothing else"
 
 
 def asked(path: Path, after: int) -> tuple[Links, list[Ended], list[str]]:
@@ -65,7 +66,7 @@ def asked(path: Path, after: int) -> tuple[Links, list[Ended], list[str]]:
     with closing(sqlite3.connect(path)) as connection:
         interning = Interning()
         snapshot(connection, interning, ALICE)
-        stock = SqliteStock(connection, interning)
+        stock = SqliteStock(connection, interning, ALICE.tenant)
         connection.set_trace_callback(statements.append)
         return *stock.links(ALICE, after), statements
 
@@ -113,7 +114,7 @@ def test_a_scope_knows_its_last_line(store: Store, tmp_path: Path) -> None:
     assert lasts(path, ALICE)[ALICE] == alices, "others' lines are not about her"
     write(store, Amend("a", importance=0.9))
     assert lasts(path, ALICE)[ALICE] == lasts(path, BOB)[BOB] + 1
-    assert store.records.verify().problems == ()
+    assert store.records.verify(ALICE.tenant).problems == ()
 
 
 def test_the_last_line_of_a_scope_is_sealed_with_its_row(store: Store, tmp_path: Path) -> None:
@@ -121,7 +122,7 @@ def test_the_last_line_of_a_scope_is_sealed_with_its_row(store: Store, tmp_path:
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("update scopes set last = last - 1 where user = ?", (ALICE.user,))
     for _ in range(2):  # it goes on telling
-        assert [one for one in store.records.verify().problems if one.startswith("scopes:")]
+        assert [one for one in store.records.verify(ALICE.tenant).problems if one.startswith("scopes:")]
         write(store, Amend("a", importance=1.0))
 
 
@@ -139,7 +140,7 @@ def test_an_erasure_is_told_by_its_record(store: Store, tmp_path: Path) -> None:
     last = write(store, put("red d", id="d")).seq
     write(store, Erase("d"))
     found, statements = news(tmp_path / "memory.db", last)
-    assert found == News(erased=[last], vectors=[]) and len(statements) == 1
+    assert found == News(erased=[last], vectors=[]) and len(statements) == 3
 
 
 def test_what_changed_is_told_once(store: Store, tmp_path: Path) -> None:
@@ -153,10 +154,13 @@ def test_what_changed_is_told_once(store: Store, tmp_path: Path) -> None:
 
 
 def test_what_stands_for_all_is_read_anew(store: Store, tmp_path: Path) -> None:
-    last = write(store, put("red d", id="d")).seq
     embed_all(store)
+    with closing(sqlite3.connect(tmp_path / "memory.db")) as connection:
+        before = SqliteStock(connection, Interning(), ALICE.tenant)
     store.index.switch(SPACE, anew=True)
-    assert news(tmp_path / "memory.db", last)[0] == News(anew=True, vectors=[])
+    with closing(sqlite3.connect(tmp_path / "memory.db")) as connection:
+        after = SqliteStock(connection, Interning(), ALICE.tenant)
+    assert after.seq == before.seq and after.adopted > before.adopted
 
 
 def test_a_number_that_is_none_is_told_from_one_that_nobody_knows(store: Store, tmp_path: Path) -> None:
@@ -174,5 +178,5 @@ def test_a_line_whose_record_cannot_be_read_tells_that_there_is_something_to_rea
     path = tmp_path / "memory.db"
     last = write(store, put("red d", id="d")).seq
     with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("update journal set record = x'ff' where seq = ?", (last,))
+        connection.execute("update journal set record = x'ff' where number = ? and tenant = 1", (last,))
     assert news(path, last - 1)[0].versions.version == (last,)

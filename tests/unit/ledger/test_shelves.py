@@ -158,10 +158,11 @@ class TestAsking:
         assert library.asked() == [("follow", ALICE, last)], "nor later"
 
     def test_a_space_that_is_adopted_is_read_anew(self, library: Library) -> None:
-        last = some(library)
-        library.tables.lines.append(adopting(library.head(), "again"))
+        some(library)
+        library.tables.store.append(adopting(Head(), "again"))
         assert library.found("red") == ["a", "b", "c"]
-        assert library.asked() == [("follow", ALICE, last), ("follow", ALICE, 0)]
+        assert library.asked() == [("follow", ALICE, 0)]
+        assert library.found("red") == ["a", "b", "c"] and library.asked() == [], "once"
 
     def test_a_question_of_another_space_is_refused(self, library: Library) -> None:
         some(library)

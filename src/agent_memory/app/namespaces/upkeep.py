@@ -9,6 +9,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from pydantic import Field
+
 from agent_memory.app.operations import Namespace, Permission, operation
 from agent_memory.core.upkeep.job import Job, Keeping
 from agent_memory.core.upkeep.jobs import JOBS, embed
@@ -27,15 +29,17 @@ OF_THE_STORE = ("store", "bytes_on_disk", "resident_bytes", "debts")
 
 
 class Verification(Model):
-    """`ok` when the journal's chain holds, everything in the store is what was written, and words, indexed fields and a
-    sample of the vectors are what follows from it. Keep `seq` and `head` elsewhere, as `SEQ:HEAD`: `verify(expect=…)`
-    then proves that a later store still contains that line."""
+    """`ok` when the journals' chains hold, everything in the store is what was written, and words, indexed fields and a
+    sample of the vectors are what follows from it. Keep `seq` and `head`, the end of this tenant's journal, elsewhere,
+    as `SEQ:HEAD`: `verify(expect=…)` then proves that a later store still contains that line. `heads` are the same of
+    each journal that was proved, by tenant; that of the store itself has no name."""
 
     ok: bool
     seq: int
     head: str
     checked: dict[str, int]
     problems: list[str]
+    heads: dict[str, str] = Field(default_factory=dict)
 
 
 class JobReport(Model):
@@ -83,16 +87,19 @@ class Upkeep(Namespace):
         "upkeep.verify", "POST /verify", permission=Permission.OPERATOR, command="verify", toolset="upkeep/verify"
     )
     def verify(self, expect: str | None = None) -> Verification:
-        """Prove the journal's hash chain, every record and every key against it, and look for damage in all the rest.
+        """Prove the hash chains of all tenants' journals and of the store's own, every record and every key against
+        them, and look for damage in all the rest.
 
-        `expect` is `SEQ:HEAD` of an earlier run, noted elsewhere: a journal whose end was cut off, or that was written
-        anew, no longer holds that line.
+        `expect` is `SEQ:HEAD` of an earlier run for this tenant, noted elsewhere: a journal whose end was cut off, or
+        that was written anew, no longer holds that line.
         """
         runtime = self._client.runtime
-        found = runtime.store.records.verify(checker(runtime.kinds), None if expect is None else _mark(expect))
+        mark = None if expect is None else _mark(expect)
+        found = runtime.store.records.verify(self._client.scope.tenant, checker(runtime.kinds), mark)
         made, strange = sample(runtime.embedding.embedder, runtime.store.index)
         problems = [*found.problems, *strange]
         return Verification(
+            heads={name or "": f"{mark.seq}:{mark.head}" for name, mark in found.heads.items()},
             ok=not problems,
             seq=found.seq,
             head=found.head,

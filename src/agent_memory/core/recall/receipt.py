@@ -72,6 +72,7 @@ def receipt_line(
         "read_as": question.read_as,
         "seq": recalled.seq,
         "head": pool.head,
+        "store": pool.store,
         "searched": recalled.searched,
         "candidates": recalled.candidates,
         "pending": recalled.pending,

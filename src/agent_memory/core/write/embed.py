@@ -154,7 +154,8 @@ class Embedding:
             most = max(most, left)
             progress.tell("vectors", most - left, most)
             done: list[Embedded] = []
-            for one in self._index.unembedded(space, view, BATCH):
+            waiting = self._index.unembedded(space, view, BATCH)
+            for one in waiting:
                 passages = self.embedder.passages(one.text)
                 part = one.part
                 made: list[Vector] = []
@@ -170,7 +171,8 @@ class Embedding:
                 if late():
                     break
             done = [one for one in done if one.vectors or one.complete]
-            self._index.embedded(space, done, now=now, wait=wait, work=work)
+            for tenant in {one.tenant for one in waiting}:  # there is one
+                self._index.embedded(space, tenant, done, now=now, wait=wait, work=work)
             if late():
                 return self._index.pending(space, view)
         return left

@@ -28,8 +28,9 @@ def sample(embedder: Embedder, index: Index) -> tuple[int, list[str]]:
     stored = np.stack([one.vector.numbers for one in sound])
     lengths = np.linalg.norm(stored, axis=1) * np.linalg.norm(again, axis=1)
     alike = np.einsum("ij,ij->i", stored, again) >= ALIKE * lengths
-    strange = [one.handle for one, same in zip(sound, alike.tolist(), strict=True) if not same]
+    strange = [one for one, same in zip(sound, alike.tolist(), strict=True) if not same]
     if not strange:
         return len(sound), []
     problem = f"vectors that the embedder does not make of their text: {len(strange)} of {len(sound)} in a sample"
-    return len(sound), [f"{problem} (first: content {strange[0]}); `agent-memory rebuild --vectors` helps"]
+    first = f"content {strange[0].handle} of tenant {strange[0].tenant!a}"
+    return len(sound), [f"{problem} (first: {first}); `agent-memory rebuild --vectors` helps"]

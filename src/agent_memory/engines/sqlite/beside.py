@@ -1,21 +1,24 @@
 """What stands beside the records, for `verify`: rows with checksums of their own, keys against their journal lines,
-the active space against its line, and the shape of vectors."""
+the active space against its line, what is derived, the shape of vectors, and the pages of the file."""
 
 from __future__ import annotations
 
 import math
 import sqlite3
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
+from agent_memory.engines.sqlite import vocabulary
 from agent_memory.engines.sqlite.cells import count, garbled, row_named
 from agent_memory.engines.sqlite.statements import SQL
+from agent_memory.ledger.codecs import plain
 from agent_memory.ledger.seals import checksum, key_seal
 from agent_memory.ports.progress import counted
+from agent_memory.ports.records import Checker
 
 SEALED = {
     "meta": ("name", "value"),
-    "scopes": ("scope", "tenant", "user", "agent", "last"),
+    "scopes": ("scope", "tenant", "user", "agent", "number", "last"),
     "spaces": ("space", "model", "version", "dimension", "active"),
     "vocabularies": ("vocabulary", "name", "digest", "active"),
     "vectors": ("vector", "space", "scope", "content", "part", "start", "end", "scale", "data"),
@@ -36,7 +39,7 @@ SEALED = {
 records that it showed; that of a scope without a last line is over the rest."""
 
 _TOLD = ("vectors", "receipts")  # whose numbers are told by name; the others are counted together
-_META = {"accessed", "adopted", "scrub"}
+_META = {"accessed", "scrub"}
 
 Row = tuple[object, ...]
 
@@ -114,3 +117,38 @@ def unknown(connection: sqlite3.Connection) -> Iterator[str]:
     for name, value in connection.execute(SQL["all_meta"]):
         if name not in _META or not str(value).removeprefix("-").isdecimal():
             yield f"meta: {row_named(('name',), (name,))} is unknown, or its value is not a number"
+
+
+def unnamed(connection: sqlite3.Connection) -> Iterator[str]:
+    for table, key in (("names", "name"), ("labels", "label"), ("actors", "actor")):
+        for number, text in connection.execute(SQL[f"all_{table}"]):
+            if wrong := garbled(("text",), (text,)):
+                yield f"{table}: {key} {number}{wrong}"
+
+
+def unsound_pages(connection: sqlite3.Connection) -> Iterator[str]:
+    return (f"file: {text}" for (text,) in connection.execute("pragma integrity_check(5)") if text != "ok")
+
+
+def underived(
+    connection: sqlite3.Connection, derive: Checker, sealed: set[int], checked: Counter[str]
+) -> Iterator[str]:
+    """Contents whose words or fields are not those that are derived from them today. Of a content that is not what was
+    written nothing can be said."""
+    rows = counted(connection.execute(SQL["contents_and_words"]), "contents", lambda: count(connection, "contents"))
+    wrong: defaultdict[str, list[int]] = defaultdict(list)
+    names = vocabulary.names(connection)
+    for content, kind, text, codec, payload, words, length, terms in rows:
+        derived = derive(kind, plain(text, codec), payload, names.get(words, "")) if content in sealed else None
+        if derived is None:
+            continue
+        checked["derived"] += 1
+        if (length, terms) != (derived.terms.length, derived.terms.hashes + derived.terms.counts):
+            wrong["words"].append(content)
+        if set(connection.execute(SQL["fields_of"], (content,))) != set(derived.fields):
+            wrong["fields"].append(content)
+    for what, found in wrong.items():
+        yield (
+            f"{what} that do not follow from their content: {len(found)} (first: {found[0]}); "
+            "`agent-memory rebuild` helps"
+        )

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from agent_memory.engines.sqlite import debts, namespaces, scrub
 from agent_memory.engines.sqlite.desk import forget, readers, sweep
+from agent_memory.engines.sqlite.journal import Lines
 from agent_memory.engines.sqlite.statements import SQL
 from agent_memory.ledger import repeats
 from agent_memory.ledger.rows import Gone
@@ -20,9 +21,9 @@ _BY_CONTENT = ("erase_words", "erase_fields", "erase_pending", "erase_content")
 _ENTRY = 9  # bytes of one word in a row of `words`: eight of hash, one of count
 
 
-def erase(connection: sqlite3.Connection, gone: Iterable[Gone], scopes: Mapping[Scope, int]) -> Erasing:
+def erase(connection: sqlite3.Connection, gone: Iterable[Gone], lines: Lines, scopes: Mapping[Scope, int]) -> Erasing:
     """What is about these records goes; what is beside them, when the rest of the write is done."""
-    erasing = Erasing(connection, scopes)
+    erasing = Erasing(connection, lines, scopes)
     for one in gone:
         erasing.erase(one)
     return erasing
@@ -31,16 +32,18 @@ def erase(connection: sqlite3.Connection, gone: Iterable[Gone], scopes: Mapping[
 class Erasing:
     """The erasures of one write. Rows go one by one; their traces are looked for once, by `finish`."""
 
-    def __init__(self, connection: sqlite3.Connection, scopes: Mapping[Scope, int]) -> None:
+    def __init__(self, connection: sqlite3.Connection, lines: Lines, scopes: Mapping[Scope, int]) -> None:
         self.connection = connection
         self.scopes = scopes
+        self._lines = lines
+        self._first = 0
         self._traces: defaultdict[Scope, Traces] = defaultdict(Traces)
 
     def erase(self, gone: Gone) -> None:
         """Delete everything of one record. Its journal lines stay: they hold numbers and salted digests, and the
         salt goes now. The tombstone keeps the id, so that an import cannot bring it back unnoticed."""
-        connection, (record, id, whose) = self.connection, gone.place
-        scope = self.scopes[whose]
+        connection, (number, id, whose) = self.connection, gone.place
+        scope, record, line = self.scopes[whose], self._lines[number], self._lines[gone.line]
         contents = connection.execute(SQL["contents_of"], (id, scope)).fetchall()
         known = [words(terms or b"", _ENTRY) for _, terms in contents]
         self._traces[whose].add(id, known + [words(one.hashes) for one in gone.words])
@@ -53,7 +56,8 @@ class Erasing:
         for statement in ("erase_accesses", "erase_accessed"):
             connection.execute(SQL[statement], (record,))
         self._drop(connection.execute(SQL["receipts_showing"], (record,)).fetchall())
-        connection.execute(SQL["insert_tombstone"], (record, id, scope, gone.line))
+        connection.execute(SQL["insert_tombstone"], (record, id, scope, line))
+        self._first = self._first or line
 
     def finish(self, seq: int, now: int) -> None:
         """Receipts that asked in the same words, working sets, vectors of callers, answered requests, unused labels;
@@ -66,8 +70,8 @@ class Erasing:
             self._forget_answers(whose, traces)
         debts.incur(self.connection, {scope: sorted(traces.ids) for scope, traces in self._traces.items()}, seq, now)
         sweep(self.connection, now)
-        self.connection.execute(SQL["erase_labels"])
-        scrub.owe(self.connection, seq)
+        self.connection.execute(SQL["erase_labels"], (self._lines.tenant,))
+        scrub.owe(self.connection, self._first)
 
     def _forget_answers(self, scopes: str, traces: Traces) -> None:
         """Leave nothing but the key of requests that wrote one of these records."""

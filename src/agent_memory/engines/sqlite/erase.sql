@@ -41,7 +41,7 @@ delete from receipts where receipt = ?
 delete from shown where receipt = ?
 
 -- name: insert_tombstone
-insert into tombstones (record, id, scope, seq) values (?, ?, ?, ?)
+insert into tombstones (record, id, scope, line) values (?, ?, ?, ?)
 
 -- name: readers
 -- The scopes whose readers see this one: its own, and where it is shared, all that share it.
@@ -65,5 +65,5 @@ select scope, key, at, answer from repeats where scope in (select value from jso
 update repeats set request = x'', answer = '', seal = ? where scope = ? and key = ?
 
 -- name: erase_labels
-delete from labels where not exists (select 1 from versions v where v.conversation = labels.label)
+delete from labels where tenant = ? and not exists (select 1 from versions v where v.conversation = labels.label)
 and not exists (select 1 from versions v where v.repository = labels.label)

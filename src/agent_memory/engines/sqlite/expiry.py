@@ -9,18 +9,17 @@ from __future__ import annotations
 
 import sqlite3
 
-from agent_memory.engines.sqlite.read import seq_at
+from agent_memory.engines.sqlite.journal import moments
 from agent_memory.engines.sqlite.statements import SQL, cell
 from agent_memory.ports.receipts import JUST_NOW
 
 
 def believed(connection: sqlite3.Connection, now: int, span: int) -> bool:
-    """Whether a receipt or a line of the journal leads up to this moment."""
+    """Whether a receipt or a line of any journal leads up to this moment."""
     first, last = now - span, now - span // JUST_NOW
     if cell(connection, SQL["asked_between"], (first, last)):
         return True
     try:
-        at = cell(connection, SQL["seq_at"], (seq_at(connection, last),))
-        return at is not None and bool(at >= first)
+        return any(at >= first for at in moments(connection, last))
     except TypeError:  # a moment in the journal is damaged: `verify` names it, and here nothing goes by it
         return False

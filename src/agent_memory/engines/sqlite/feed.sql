@@ -1,17 +1,17 @@
 -- The feed: lines without a view, cursors and leases.
 
 -- name: feed_lines
-select j.seq, j.at, j.operation, j.scope, n.text, coalesce(r.id, t.id), j.chain
-from journal j
-join scopes s on s.scope = j.scope
+select j.number, j.at, j.operation, j.scope, n.text, coalesce(r.id, t.id), j.chain
+from tenants w
+cross join journal j on j.tenant = w.tenant
 left join versions r on r.version = j.record
 left join names n on n.name = r.kind
 left join tombstones t on t.record = j.record
-where s.tenant = :tenant and j.seq > :after
-order by j.seq limit :limit
+where w.name = :tenant and j.number > :after
+order by j.number limit :limit
 
 -- name: chain_at
-select lower(hex(j.chain)) from journal j join scopes s on s.scope = j.scope where j.seq = ? and s.tenant = ?
+select lower(hex(j.chain)) from tenants w cross join journal j on j.tenant = w.tenant and j.number = ? where w.name = ?
 
 -- name: cursor
 select seq, chain from cursors where job = ? and tenant = ?
@@ -19,16 +19,16 @@ select seq, chain from cursors where job = ? and tenant = ?
 -- name: progress
 with standing as (
     select c.tenant, c.seq, c.turn from cursors c
-    join journal j on j.seq = c.seq and lower(hex(j.chain)) = c.chain
-    join scopes s on s.scope = j.scope and s.tenant = c.tenant
+    cross join tenants w on w.name = c.tenant
+    cross join journal j on j.tenant = w.tenant and j.number = c.seq and lower(hex(j.chain)) = c.chain
     where c.job = :job
 )
-select s.tenant, coalesce(d.turn, 0) as turn, count(*) as lines
-from journal j
-join scopes s on s.scope = j.scope
-left join standing d on d.tenant = s.tenant
-where j.seq > coalesce(d.seq, 0)
-group by s.tenant
+select w.name as tenant, coalesce(d.turn, 0) as turn, count(*) as lines
+from tenants w
+left join standing d on d.tenant = w.name
+cross join journal j on j.tenant = w.tenant and j.number > coalesce(d.seq, 0)
+where w.name is not null
+group by w.name
 
 -- name: news
 select tenant from ({{progress}}) order by turn, tenant limit :limit

@@ -44,6 +44,6 @@ join contents c on c.content = v.content
 join scopes s on s.scope = v.scope
 join names status on status.name = v.status
 join names source on source.name = v.source
-join journal j on j.seq = v.version
+join journal j on j.line = v.version
 left join labels conversation on conversation.label = v.conversation
 where v.to_seq is null and (v.valid_to is null or v.valid_to / 1e6 > (julianday('now') - 2440587.5) * 86400)

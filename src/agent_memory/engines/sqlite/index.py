@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from agent_memory.engines.sqlite import feed, spaces, write
 from agent_memory.engines.sqlite.connection import Connections
 from agent_memory.engines.sqlite.interning import Interning, Naming
+from agent_memory.engines.sqlite.journal import Lines
 from agent_memory.engines.sqlite.read import Reader
 from agent_memory.engines.sqlite.schema import check_version
 from agent_memory.engines.sqlite.stock import SqliteStock, snapshot
@@ -78,18 +79,26 @@ class SqliteIndex:
             return spaces.unembedded(connection, space, self._scopes(connection, view), limit)
 
     def embedded(
-        self, space: Space, batch: Sequence[Embedded], *, now: int, wait: bool = True, work: Work | None = None
+        self,
+        space: Space,
+        tenant: str,
+        batch: Sequence[Embedded],
+        *,
+        now: int,
+        wait: bool = True,
+        work: Work | None = None,
     ) -> None:
         with self._connections.writing(seconds=None if wait else 0.0) as connection:
             check_version(connection, self._connections.name)
             if work is not None:
                 feed.go_on(connection, work)
-            write.embed(connection, Naming(self._interning, connection), space, batch, now)
+            names = Naming(self._interning, connection)
+            write.embed(connection, names, space, Lines(connection, names, names.tenant(tenant)), batch, now)
 
     @contextmanager
-    def _stock(self) -> Iterator[SqliteStock]:
+    def _stock(self, tenant: str) -> Iterator[SqliteStock]:
         with self._connections.reading() as connection:
-            yield SqliteStock(connection, self._interning)
+            yield SqliteStock(connection, self._interning, tenant)
 
     def _scopes(self, connection: sqlite3.Connection, view: View | None) -> Iterable[int] | None:
         return None if view is None else self._interning.readable(connection, view.scope)

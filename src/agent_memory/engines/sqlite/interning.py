@@ -1,23 +1,39 @@
-"""Words that repeat are stored once: scopes, names of our own, labels of the users'."""
+"""Words that repeat are stored once: names of our own; and, for each tenant apart, scopes, actors and labels."""
 
 from __future__ import annotations
 
+import secrets
 import sqlite3
 
 from agent_memory.engines.sqlite.statements import SQL, cell
+from agent_memory.ledger.journal import genesis
+from agent_memory.ledger.request import SALT_BYTES
 from agent_memory.ledger.seals import checksum, sealed_again
 from agent_memory.models.record import Scope
 
 
 class Interning:
-    """Text <-> integer. Names and scopes keep their number for ever, so what is committed may be remembered;
-    labels may go with an erasure, and are looked up in the transaction that uses them."""
+    """Text <-> integer. Tenants, names, actors and scopes keep their number for ever, so what is committed may be
+    remembered; labels may go with an erasure, and are looked up in the transaction that uses them."""
 
     def __init__(self) -> None:
         self.names: dict[str, int] = {}
         self.texts: dict[int, str] = {}
+        self.tenants: dict[str, int] = {}
+        self.actors: dict[tuple[int, str], int] = {}
         self.numbers: dict[Scope, int] = {}
+        self.within: dict[Scope, int] = {}
         self._scopes: dict[int, Scope] = {}
+
+    def tenant(self, connection: sqlite3.Connection, name: str) -> int:
+        """For readers: -1 when there is none."""
+        known = self.tenants.get(name)
+        if known is None:
+            known = cell(connection, SQL["tenant"], (name,))
+            if known is None:
+                return -1
+            self.tenants[name] = known
+        return known
 
     def known(self, connection: sqlite3.Connection, text: str) -> int:
         """For readers: 0 when there is none."""
@@ -62,7 +78,34 @@ class Naming:
         self._interning = interning
         self._connection = connection
         self._made: dict[str, int] = {}
+        self._tenants: dict[str, int] = {}
+        self._actors: dict[tuple[int, str], int] = {}
         self._scopes: dict[Scope, int] = {}
+        self._within: dict[Scope, int] = {}
+
+    def tenant(self, name: str) -> int:
+        """Made when it is new."""
+        known = self._interning.tenants.get(name) or self._tenants.get(name)
+        if known is None:
+            known = self._tenants[name] = tenant_number(self._connection, name)
+        return known
+
+    def actor(self, tenant: int, text: str) -> int:
+        """Made when it is new."""
+        known = self._interning.actors.get((tenant, text)) or self._actors.get((tenant, text))
+        if known is None:
+            known = cell(self._connection, SQL["actor"], (tenant, text))
+            if known is None:
+                known = cell(self._connection, SQL["insert_actor"], (tenant, text))
+            self._actors[tenant, text] = known
+        return known
+
+    def within(self, scope: Scope) -> int:
+        """The number of a scope that is there among those of its tenant."""
+        known = self._interning.within.get(scope) or self._within.get(scope)
+        if known is None:
+            known = self._within[scope] = cell(self._connection, SQL["scope_number"], (self.scope(scope),))
+        return known
 
     def number(self, text: str) -> int:
         """Made when it is new."""
@@ -98,32 +141,43 @@ class Naming:
         return self._interning.scope(self._connection, number)
 
     def settle(self) -> None:
+        self._interning.tenants |= self._tenants
+        self._interning.actors |= self._actors
         self._interning.numbers |= self._scopes
+        self._interning.within |= self._within
         self._interning.names |= self._made
         self._interning.texts |= {number: text for text, number in self._made.items()}
 
 
-def label(connection: sqlite3.Connection, text: str | None) -> int | None:
+def label(connection: sqlite3.Connection, tenant: int, text: str) -> int:
     """For writers: made when it is new."""
-    if text is None:
-        return None
-    found: int | None = cell(connection, SQL["label"], (text,))
-    return cell(connection, SQL["insert_label"], (text,)) if found is None else found
+    found: int | None = cell(connection, SQL["label"], (tenant, text))
+    return cell(connection, SQL["insert_label"], (tenant, text)) if found is None else found
 
 
-def known_label(connection: sqlite3.Connection, text: str) -> int:
+def known_label(connection: sqlite3.Connection, tenant: int, text: str) -> int:
     """For readers: -1 when there is none."""
-    found: int | None = cell(connection, SQL["label"], (text,))
+    found: int | None = cell(connection, SQL["label"], (tenant, text))
     return -1 if found is None else found
+
+
+def tenant_number(connection: sqlite3.Connection, name: str) -> int:
+    """For writers: made when it is new."""
+    found: int | None = cell(connection, SQL["tenant"], (name,))
+    if found is None:
+        salt = secrets.token_bytes(SALT_BYTES)
+        found = cell(connection, SQL["insert_tenant"], (name, 0, salt, genesis(salt, name)))
+    return found
 
 
 def scope_number(connection: sqlite3.Connection, scope: Scope) -> int:
     """For writers: made when it is new."""
     found = known_scope(connection, scope)
     if found is None:
+        tenant_number(connection, scope.tenant)
         words = (scope.tenant, scope.user, scope.agent)
-        (found,) = connection.execute(SQL["insert_scope"], words).fetchone()
-        connection.execute(SQL["seal_scope"], (checksum(found, *words), found))
+        found, number = connection.execute(SQL["insert_scope"], words).fetchone()
+        connection.execute(SQL["seal_scope"], (checksum(found, *words, number), found))
     return found
 
 

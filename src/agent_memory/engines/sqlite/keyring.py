@@ -1,11 +1,12 @@
-"""API keys in the journal: a line when one is made and when it ends, so that none is revived or slipped in unseen."""
+"""API keys in the store's journal: a line when one is made and when it ends, so that none is revived or slipped in
+unseen."""
 
 from __future__ import annotations
 
 import sqlite3
 
 from agent_memory.engines.sqlite.interning import Interning, Naming
-from agent_memory.engines.sqlite.journal import append, head
+from agent_memory.engines.sqlite.journal import STORE, Lines
 from agent_memory.engines.sqlite.statements import SQL
 from agent_memory.ledger.journal import KEY, Journal, Signature, Subject
 from agent_memory.ledger.seals import key_seal
@@ -14,9 +15,10 @@ from agent_memory.ledger.seals import key_seal
 def note(connection: sqlite3.Connection, id: str, at: int) -> None:
     """Seal a key as it stands after a change, in the transaction of the change."""
     row = connection.execute(SQL["key"], (id,)).fetchone()
-    lines = Journal(head(connection))
-    lines.append(KEY, Subject(), Signature(at, reason=id), key_seal(*row))
-    append(connection, Naming(Interning(), connection), lines.lines)
+    store = Lines(connection, Naming(Interning(), connection), STORE)
+    journal = Journal(store.head)
+    journal.append(KEY, Subject(), Signature(at, reason=id), key_seal(*row))
+    store.append(journal.lines)
 
 
 def note_all(connection: sqlite3.Connection) -> None:

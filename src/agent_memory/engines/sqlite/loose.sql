@@ -1,29 +1,43 @@
 -- Rows that should not be there, each by what it is. Operations of the journal are named.
 
 -- name: versions without a journal line
-select version from versions where version not in (select seq from journal)
+select version from versions where version not in (select line from journal)
 
 -- name: links without a journal line
-select link from links where link not in (select seq from journal)
+select link from links where link not in (select line from journal)
 
 -- name: tombstones without a journal line
-select t.record from tombstones t left join journal j on j.seq = t.seq and j.record = t.record and j.scope = t.scope
-    and j.operation = :erase where j.seq is null
+select t.record from tombstones t left join journal j on j.line = t.line and j.record = t.record and j.scope = t.scope
+    and j.operation = :erase where j.line is null
 
 -- name: versions of what was erased
 select version from versions where record in (select record from tombstones)
 
 -- name: versions that no line of their record ended
-select v.version from versions v left join journal j on j.seq = v.to_seq and j.record = v.record and j.operation in
-    (:put, :amend) where v.to_seq is not null and j.seq is null
+select v.version from versions v left join journal j on j.line = v.to_seq and j.record = v.record and j.operation in
+    (:put, :amend) where v.to_seq is not null and j.line is null
 
 -- name: links that no line of theirs ended
-select l.link from links l left join journal j on j.seq = l.to_seq and j.record = l.source and j.other = l.target and
-    j.operation in (:connect, :disconnect) where l.to_seq is not null and j.seq is null
+select l.link from links l left join journal j on j.line = l.to_seq and j.record = l.source and j.other = l.target and
+    j.operation in (:connect, :disconnect) where l.to_seq is not null and j.line is null
 
 -- name: versions in a conversation or repository that has no name
 select version from versions where conversation is not null and conversation not in (select label from labels) or
     repository is not null and repository not in (select label from labels)
+
+-- name: versions in a conversation or repository of another tenant
+select v.version from versions v join scopes s on s.scope = v.scope join tenants t on t.name = s.tenant
+    join labels l on l.label in (v.conversation, v.repository) where l.tenant <> t.tenant
+
+-- name: journal lines of another tenant than their scope
+select j.line from journal j left join scopes s on s.scope = j.scope left join tenants t on t.name = s.tenant
+    where j.tenant <> coalesce(t.tenant, 0)
+
+-- name: journal lines with an actor of another tenant
+select j.line from journal j left join actors a on a.actor = j.actor where a.tenant is not j.tenant
+
+-- name: scopes of no tenant
+select scope from scopes where tenant not in (select name from tenants where name is not null)
 
 -- name: contents without a version
 select content from contents where content not in (select content from versions)

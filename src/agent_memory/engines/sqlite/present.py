@@ -10,7 +10,7 @@ from typing import Any
 
 from agent_memory.engines.sqlite import feed, vocabulary
 from agent_memory.engines.sqlite.interning import Naming
-from agent_memory.engines.sqlite.journal import head
+from agent_memory.engines.sqlite.journal import Lines
 from agent_memory.engines.sqlite.statements import SQL
 from agent_memory.ledger.codecs import plain
 from agent_memory.ledger.rows import Answer, Descent, Held, LinkRow, Place, Present, Stored, Wanted
@@ -22,36 +22,37 @@ from agent_memory.ports.embedder import Space
 NUL = "\0"  # where SQLite ends a string in JSON
 
 
-def present(connection: sqlite3.Connection, names: Naming, wanted: Wanted, spaces: Mapping[Space, int]) -> Present:
-    scopes = {scope: names.scope(scope) for scope in wanted.authors}
-    for scope in (*wanted.ids, *wanted.deriving):
-        if scope not in scopes and (number := names.known_scope(scope)):
-            scopes[scope] = number
-    look = _Look(connection, names, scopes)
-    records = tuple(held for scope in scopes for held in look.records(scope, wanted))
-    follow = records and (wanted.types or wanted.deriving)
-    numbers = _listed(held.place.record for held in records) if follow else ""
-    descents, rooted = look.derivation(numbers, wanted.deriving) if wanted.deriving and records else ((), ())
-    return Present(
-        head(connection),
-        scopes,
-        records,
-        tuple(look.links(numbers, wanted.types)) if wanted.types and records else (),
-        tuple(descents),
-        frozenset(rooted),
-        frozenset(look.forgotten(wanted.forgotten)),
-        dict(look.answers(wanted.answers)),
-        tuple(spaces),
-        {work: feed.found(connection, work) for work in wanted.works},
-        vocabulary.written(connection),
-    )
+class Look:
+    """At what a tenant has. `scopes` are the rows of those that a write may name."""
 
-
-class _Look:
-    def __init__(self, connection: sqlite3.Connection, names: Naming, scopes: Mapping[Scope, int]) -> None:
+    def __init__(self, connection: sqlite3.Connection, names: Naming, lines: Lines) -> None:
         self.connection = connection
         self.names = names
-        self.scopes = scopes
+        self.lines = lines
+        self.scopes: dict[Scope, int] = {}
+
+    def present(self, wanted: Wanted, spaces: tuple[Space, ...]) -> Present:
+        self.scopes = {scope: self.names.scope(scope) for scope in wanted.authors}
+        for scope in (*wanted.ids, *wanted.deriving):
+            if scope not in self.scopes and (number := self.names.known_scope(scope)):
+                self.scopes[scope] = number
+        records = tuple(held for scope in self.scopes for held in self.records(scope, wanted))
+        follow = records and (wanted.types or wanted.deriving)
+        rows = {self.lines[held.place.record]: held.place.record for held in records} if follow else {}
+        descents, rooted = self.derivation(rows, wanted.deriving) if wanted.deriving and records else ((), ())
+        return Present(
+            self.lines.head,
+            {scope: self.names.within(scope) for scope in self.scopes},
+            records,
+            tuple(self.links(rows, wanted.types)) if wanted.types and records else (),
+            tuple(descents),
+            frozenset(rooted),
+            frozenset(self.forgotten(wanted.forgotten)),
+            dict(self.answers(wanted.answers)),
+            spaces,
+            {work: feed.found(self.connection, work) for work in wanted.works},
+            vocabulary.written(self.connection),
+        )
 
     def records(self, scope: Scope, wanted: Wanted) -> Iterator[Held]:
         ids, keys = wanted.ids.get(scope, ()), wanted.keys.get(scope, ())
@@ -63,13 +64,14 @@ class _Look:
             told |= {id for (id,) in self.connection.execute(SQL["id_by_key"], (key, kind, number))}
         asked = {"scope": number, "ids": _listed({*ids, *told}), "told": _listed(told), "keys": _listed(pairs)}
         rows = self.connection.execute(SQL["held"], asked)
-        for (record, id, kind), versions in groupby(rows, lambda row: row[:3]):
-            stored = tuple(self._stored(*row[3:]) for row in versions)
-            yield Held(Place(record, id, scope), self.names.text(kind), stored)
+        for (record, seq, id, kind), versions in groupby(rows, lambda row: row[:4]):
+            stored = tuple(self._stored(*row[4:]) for row in versions)
+            yield Held(Place(self.lines.read(record, seq), id, scope), self.names.text(kind), stored)
 
-    def _stored(self, version: int, number: int, content: int, *said: Any) -> Stored:
-        text, codec, payload, salt, key, conversation, position, repository, *rest = said
+    def _stored(self, row: int, seq: int | None, number: int, *said: Any) -> Stored:
+        place, brought, text, codec, payload, salt, key, conversation, position, repository, *rest = said
         status, importance, confidence, source, valid_from, valid_to = rest
+        version, content = self.lines.read(row, seq), self.lines.read(place, brought)
         if text is None:
             return Stored(version, number, content, None, State(valid_from, key=key))
         state = State(
@@ -90,21 +92,27 @@ class _Look:
             raise Corrupt(f"content {content} cannot be read", hint="`agent-memory verify` names the damage") from None
         return Stored(version, number, content, body, state)
 
-    def links(self, records: str, types: Iterable[str]) -> Iterator[LinkRow]:
-        """Those that stand between two of these records, in a scope that the writer may name."""
+    def links(self, records: Mapping[int, int], types: Iterable[str]) -> Iterator[LinkRow]:
+        """Those that stand between two of these records (line -> number), in a scope that the writer may name."""
         scopes = {number: scope for scope, number in self.scopes.items()}
         kinds = {self.names.known(type): type for type in types}
-        asked = {"records": records, "types": _listed(kinds), "scopes": _listed(scopes)}
-        for link, source, target, type, scope, *rest in self.connection.execute(SQL["standing"], asked):
-            yield LinkRow(link, source, target, kinds[type], scopes[scope], *rest)
+        asked = {"records": _listed(records), "types": _listed(kinds), "scopes": _listed(scopes)}
+        for link, seq, source, target, type, scope, *rest in self.connection.execute(SQL["standing"], asked).fetchall():
+            ends = (records[source], records[target], kinds[type])
+            yield LinkRow(self.lines.read(link, seq), *ends, scopes[scope], *rest)
 
-    def derivation(self, records: str, scopes: Iterable[Scope]) -> tuple[list[Descent], list[int]]:
+    def derivation(self, records: Iterable[int], scopes: Iterable[Scope]) -> tuple[list[Descent], list[int]]:
         """What was ever derived from these records, and which of all of them have a source elsewhere."""
         numbers = {self.scopes[scope]: scope for scope in scopes if scope in self.scopes}
-        asked = {"records": records, "scopes": _listed(numbers), "type": self.names.known(DERIVED_FROM)}
+        asked = {"records": _listed(records), "scopes": _listed(numbers), "type": self.names.known(DERIVED_FROM)}
         descents = [
-            Descent(Place(record, id, numbers[whose]), target, self.names.scope_of(scope), bool(stands))
-            for record, id, whose, target, scope, stands in self.connection.execute(SQL["descents"], asked)
+            Descent(
+                Place(self.lines.read(record, seq), id, numbers[whose]),
+                self.lines.read(target, end),
+                self.names.scope_of(scope),
+                bool(stands),
+            )
+            for record, seq, id, whose, target, end, scope, stands in self.connection.execute(SQL["descents"], asked)
         ]
         return descents, [record for (record,) in self.connection.execute(SQL["rooted"], asked)]
 

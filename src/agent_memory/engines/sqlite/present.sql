@@ -1,7 +1,9 @@
 -- What a write has to know before it can be planned.
 
 -- name: head
-select seq, at, chain from journal order by seq desc limit 1
+select max(t.base, coalesce(j.number, 0)), coalesce(j.at, 0), coalesce(j.chain, t.genesis) from tenants t
+left join journal j on j.tenant = t.tenant and j.number = (select max(number) from journal where tenant = t.tenant)
+where t.tenant = ?
 
 -- name: held
 with named (id, told) as (
@@ -10,11 +12,15 @@ with named (id, told) as (
     select v.id, 1 from json_each(:keys) k
     cross join versions v on v.key = k.value ->> 1 and v.kind = k.value ->> 0 and v.scope = :scope and v.to_seq is null
 ), wanted (id, told) as (select id, max(told) from named group by id)
-select v.record, v.id, v.kind, v.version, v.number, v.content, c.text, c.codec, c.payload, c.salt,
+select v.record, r.number, v.id, v.kind, v.version, j.number, v.number, v.content, b.number,
+    c.text, c.codec, c.payload, c.salt,
     v.key, conversation.text, v.position, repository.text, v.status, v.importance, v.confidence, v.source,
     v.valid_from, v.valid_to
 from wanted
 cross join versions v on v.id = wanted.id and v.scope = :scope and v.to_seq is null
+left join journal j on j.line = v.version
+left join journal r on r.line = v.record
+left join journal b on b.line = v.content
 left join contents c on c.content = v.content and wanted.told
 left join labels conversation on conversation.label = v.conversation and wanted.told
 left join labels repository on repository.label = v.repository and wanted.told
@@ -24,10 +30,11 @@ order by v.record, v.valid_from, v.version
 select id from versions where key = ? and kind = ? and scope = ? and to_seq is null limit 1
 
 -- name: standing
-select l.link, l.source, l.target, l.type, l.scope, l.weight, l.properties, l.salt
+select l.link, j.number, l.source, l.target, l.type, l.scope, l.weight, l.properties, l.salt
 from json_each(:records) r
 cross join json_each(:types) t
 cross join links l on l.source = r.value and l.type = t.value
+left join journal j on j.line = l.link
 where l.to_seq is null and l.target in (select value from json_each(:records))
 and l.scope in (select value from json_each(:scopes))
 
@@ -42,15 +49,17 @@ with recursive descended (record) as (
 -- name: descents
 -- All that was ever derived from these records.
 {{descended}}
-select v.record, v.id, v.scope, l.target, l.scope, l.to_seq is null
+select v.record, r.number, v.id, v.scope, l.target, t.number, l.scope, l.to_seq is null
 from descended d
 cross join links l on l.target = d.record and l.type = :type
 cross join versions v on v.version = l.source and v.scope in (select value from json_each(:scopes))
+left join journal r on r.line = v.record
+left join journal t on t.line = l.target
 
 -- name: rooted
 -- Those of these records, and of what was derived from them, that have a source elsewhere which stands.
 {{descended}}
-select d.record from descended d where exists (
+select j.number from descended d join journal j on j.line = d.record where exists (
     select 1 from links o where o.source = d.record and o.type = :type and o.to_seq is null
     and o.target <> o.source and o.target not in (select record from descended))
 
@@ -62,4 +71,6 @@ where s.tenant = :tenant and s.user = :user and t.id in (select value from json_
 select request, answer from repeats where scope = ? and key = ?
 
 -- name: lacking
-select content, scope, part from pending where space = :space and content in (select value from json_each(:contents))
+select p.content, j.number, p.scope, p.part from json_each(:contents) c
+cross join journal j on j.tenant = :tenant and j.number = c.value
+cross join pending p on p.content = j.line and p.space = :space

@@ -9,10 +9,12 @@ import sqlite3
 from collections import Counter, defaultdict, namedtuple
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any, cast
+from functools import partial
+from typing import Any, NamedTuple, cast
 
-from agent_memory.engines.sqlite import beside, vocabulary
-from agent_memory.engines.sqlite.cells import count, garbled, lenient, misplaced
+from agent_memory.engines.sqlite import beside
+from agent_memory.engines.sqlite.cells import count, garbled, lenient, misplaced, row_named
+from agent_memory.engines.sqlite.journal import STORE
 from agent_memory.engines.sqlite.statements import SQL, load
 from agent_memory.ledger.codecs import plain
 from agent_memory.ledger.journal import (
@@ -24,9 +26,12 @@ from agent_memory.ledger.journal import (
     GENESIS,
     KEY,
     NAMES,
+    NOBODYS,
     OPERATIONS,
     PUT,
+    TENANT,
     chained,
+    genesis,
 )
 from agent_memory.ledger.seals import Identity, cut_seal, link_seals, tombstone_seal, version_seals
 from agent_memory.ledger.spaces import REBUILT
@@ -38,9 +43,45 @@ from agent_memory.ports.records import Checker
 
 MOST_PROBLEMS = 100
 
+LOST = "lost"  # instead of a number: no seal is over it
 LOOSE = load("loose")
 _TEXTS = ("content", "id", "kind", "tenant", "user", "agent", "number", "text", "payload", "salt", "", "", "key")
-_Line = namedtuple("_Line", "seq at operation scope record other actor reason digest chain")
+
+
+class _Line(NamedTuple):
+    """Rows of the file are named by lines; what a chain is made of are numbers of the journal, beside them here."""
+
+    line: Any
+    tenant: Any
+    seq: Any
+    at: Any
+    operation: Any
+    scope: Any
+    number: Any
+    record: Any
+    record_number: Any
+    other: Any
+    other_number: Any
+    actor: Any
+    reason: Any
+    digest: Any
+    chain: Any
+    old: Any
+
+    @property
+    def scope_number(self) -> Any:
+        return NOBODYS if self.scope == NOBODYS else self.number
+
+    @property
+    def subjects(self) -> tuple[Any, Any]:
+        """In the store's journal they are not rows of the file. A row that is not there has no number."""
+        if self.tenant == STORE:
+            return self.record, self.other
+        rows = ((self.record, self.record_number), (self.other, self.other_number))
+        record, other = (LOST if row is not None and number is None else number for row, number in rows)
+        return record, other
+
+
 _Version = namedtuple(  # what a line brought; all None where that is not there
     "_Version",
     "content id kind tenant user agent number text payload salt valid_from valid_to key conversation position "
@@ -73,91 +114,187 @@ class Problems(list[str]):
         return (*self, f"and {self.left_out} more") if self.left_out else tuple(self)
 
 
-def verify(connection: sqlite3.Connection, derive: Checker | None = None, expect: Mark | None = None) -> Verified:
-    """Walk the chain from the first line, make every seal again whose subject still exists, look for loose ends."""
+class Asked(NamedTuple):
+    """Whose journal `expect` is a mark of; `alone`: only that journal is proved, and what it tells of."""
+
+    tenant: str
+    expect: Mark | None = None
+    alone: bool = False
+
+
+def verify(connection: sqlite3.Connection, asked: Asked, derive: Checker | None = None) -> Verified:
+    """Walk the chains from their first lines, make every seal again whose subject still exists, look for loose ends."""
     problems, checked = Problems(), Counter[str]()
     with lenient(connection):
-        with problems.of("columns"):
-            for problem in misplaced(connection):
-                problems.add(problem)
-        walk = _Walk(connection, problems, checked, expect)
+        walk = _Walk(connection, problems, checked, asked)
+        if not asked.alone:
+            with problems.of("columns"):
+                for problem in misplaced(connection):
+                    problems.add(problem)
         with problems.of("journal"):
             walk.go()
-        for name, sql in LOOSE.items():
-            with problems.of(name):
-                loose = [number for (number,) in connection.execute(sql, OPERATIONS)]
-                if loose:
-                    problems.add(f"{name}: {len(loose)} (first: {loose[0]})")
-        parts: dict[str, Callable[[], Iterable[str]]] = {
-            "contents": lambda: _underived(connection, derive, walk.sealed, checked) if derive else (),
-            "names": lambda: _unnamed(connection),
-            "rows beside the records": lambda: beside.unsound(connection, checked),
-            "meta": lambda: beside.unknown(connection),
-            "keys": lambda: beside.unlocked(connection, walk.keys, checked),
-            "spaces": lambda: beside.unspaced(connection, walk.adopted),
-            "vectors": lambda: beside.misshapen(connection),
-            "file": lambda: _unsound_pages(connection),
-        }
-        for what, part in parts.items():
-            with problems.of(what):
-                for problem in part():
-                    problems.add(problem)
-    return Verified(walk.seq, walk.before.hex(), dict(checked), problems.told())
+        if not asked.alone:
+            _look_around(connection, walk, derive)
+    head = walk.heads.get(asked.tenant, Mark(0, GENESIS.hex()))
+    return Verified(head.seq, head.head, dict(checked), problems.told(), walk.heads)
+
+
+def _look_around(connection: sqlite3.Connection, walk: _Walk, derive: Checker | None) -> None:
+    """At all that is not a journal's."""
+    problems, checked = walk.problems, walk.checked
+    for name, sql in LOOSE.items():
+        with problems.of(name):
+            loose = [number for (number,) in connection.execute(sql, OPERATIONS)]
+            if loose:
+                problems.add(f"{name}: {len(loose)} (first: {loose[0]})")
+    parts: dict[str, Callable[[], Iterable[str]]] = {
+        "contents": lambda: beside.underived(connection, derive, walk.sealed, checked) if derive else (),
+        "names": lambda: beside.unnamed(connection),
+        "tenants": walk.unfounded,
+        "rows beside the records": lambda: beside.unsound(connection, checked),
+        "meta": lambda: beside.unknown(connection),
+        "keys": lambda: beside.unlocked(connection, walk.keys, checked),
+        "spaces": lambda: beside.unspaced(connection, walk.adopted),
+        "vectors": lambda: beside.misshapen(connection),
+        "file": lambda: beside.unsound_pages(connection),
+    }
+    for what, part in parts.items():
+        with problems.of(what):
+            for problem in part():
+                problems.add(problem)
+
+
+class _Chain:
+    """How far a journal was followed. `name` None: the store's own; `base`: below it numbers have gaps."""
+
+    def __init__(self, number: object, name: str | None, base: object, salt: bytes, genesis: object) -> None:
+        self.number = number
+        self.name = name
+        self.base = base if isinstance(base, int) else 0
+        self.salt = salt
+        self.genesis = self.before = genesis if isinstance(genesis, bytes) else GENESIS
+        self.seq = 0
+
+    @property
+    def place(self) -> str:
+        return "of the store" if self.name is None else f"of tenant {self.name!a}"
+
+    def follow(self, line: _Line) -> Iterator[str]:
+        said = (line.seq, line.at, line.operation, line.scope_number, *line.subjects, line.actor, line.reason)
+        expected = max(self.seq, self.base) + 1
+        if line.old is None and line.seq != expected:
+            yield f"journal: line {expected} {self.place} is missing"
+        if _made(lambda: chained(self.before, said, line.digest)) != line.chain:
+            wrong = garbled(("actor", "reason"), (line.actor, line.reason))
+            yield f"journal: line {line.seq} {self.place} does not follow from the line before it{wrong}"
+        self.seq = line.seq if isinstance(line.seq, int) else self.seq
+        self.before = line.chain if isinstance(line.chain, bytes) else GENESIS
 
 
 class _Walk:
-    """Along the journal, line by line."""
+    """Along the journals, line by line, in the order in which the file has them."""
 
-    def __init__(
-        self, connection: sqlite3.Connection, problems: Problems, checked: Counter[str], expect: Mark | None
-    ) -> None:
+    def __init__(self, connection: sqlite3.Connection, problems: Problems, checked: Counter[str], asked: Asked) -> None:
         self.connection = connection
         self.problems = problems
         self.checked = checked
-        self.expect = expect
-        self.seq = 0
-        self.before = GENESIS
+        self.asked = asked
+        self.line = 0
+        self.old = GENESIS  # the value of the chain that all tenants had, and how far it went
+        self.old_line = 0
+        self.chains: dict[object, _Chain] = {}
+        self.noted = asked.expect is None  # whether the line that somebody noted is there
         self.sealed: set[int] = set()  # contents that are what was written
         self.keys: dict[object, object] = {}  # the last line about each: id -> its digest
         self.adopted: object = None  # the space that the last line about one names
+        self.founded: dict[object, object] = {}  # number of a tenant -> where its chain begins
         self._rows = _Rows(connection)
+
+    @property
+    def heads(self) -> dict[str | None, Mark]:
+        return {one.name: Mark(one.seq, one.before.hex()) for one in self.chains.values() if one.seq}
 
     def go(self) -> None:
         self._rows.read()
-        rows = self.connection.execute(SQL["lines_and_versions"])
+        whose = None
+        for number, *row in self.connection.execute(SQL["all_tenants"]).fetchall():
+            if not self.asked.alone or row[0] == self.asked.tenant:
+                self.chains[number] = _Chain(number, *row)
+            whose = number if row[0] == self.asked.tenant else whose
+        asked = {"tenant": (-1 if whose is None else whose) if self.asked.alone else None}
+        rows = self.connection.execute(SQL["lines_and_versions"], asked)
         for row in counted(rows, "journal", lambda: count(self.connection, "journal")):
             line = _Line._make(row[: len(_Line._fields)])
             self._follow(line)
             self._subject(line, _Version._make(row[len(_Line._fields) :]))
-        if self.expect is not None and self.seq < self.expect.seq:
-            self.problems.add(
-                f"journal: it ends at line {self.seq}, and line {self.expect.seq} was noted: the end was cut off"
-            )
+        self._expected(self.chains.get(whose))
 
     def _follow(self, line: _Line) -> None:
-        *said, proof, chain = line
-        if line.seq != self.seq + 1:
-            self.problems.add(f"journal: line {self.seq + 1} is missing")
-        if _made(lambda: chained(self.before, said, proof)) != chain:
-            wrong = garbled(("actor", "reason"), (line.actor, line.reason))
-            self.problems.add(f"journal: line {line.seq} does not follow from the line before it{wrong}")
-        self.seq, self.before = line.seq, chain if isinstance(chain, bytes) else GENESIS
-        if self.expect is not None and self.seq == self.expect.seq and self.before.hex() != self.expect.head:
-            self.problems.add(
-                f"journal: line {self.seq} is not the one that was noted: what came before it was changed"
-            )
+        chain = self.chains.get(line.tenant)
+        if chain is None:
+            self.problems.add(f"journal: row {line.line} is of no tenant")
+            return
+        for problem in chain.follow(line):
+            self.problems.add(problem)
+        if not self.asked.alone:
+            if line.line != self.line + 1:
+                self.problems.add(f"journal: row {self.line + 1} of the file is missing")
+            self.line = line.line
+            if line.old is not None:
+                self._follow_old(line)
+        expect = self.asked.expect
+        if expect is not None and line.seq == expect.seq and chain.name == self.asked.tenant:
+            self.noted |= expect.head in (chain.before.hex(), line.old.hex() if isinstance(line.old, bytes) else "")
         self.checked["journal lines"] += 1
+
+    def _follow_old(self, line: _Line) -> None:
+        """What all tenants had one journal for stays proved by its own chain."""
+        said = (line.line, line.at, line.operation, line.scope, line.record, line.other, line.actor, line.reason)
+        if _made(lambda: chained(self.old, said, line.digest)) != line.old:
+            self.problems.add(f"journal: line {line.line} does not follow in the journal that all tenants had")
+        self.old_line, self.old = line.line, line.old if isinstance(line.old, bytes) else GENESIS
+        expect = self.asked.expect
+        self.noted |= expect is not None and (line.line, self.old.hex()) == (expect.seq, expect.head)
+
+    def _expected(self, chain: _Chain | None) -> None:
+        expect, end = self.asked.expect, chain.seq if chain else 0
+        if expect is None or self.noted:
+            return
+        if end < expect.seq:
+            self.problems.add(f"journal: it ends at line {end}, and line {expect.seq} was noted: the end was cut off")
+        else:
+            self.problems.add(
+                f"journal: line {expect.seq} is not the one that was noted: what came before it was changed"
+            )
+
+    def unfounded(self) -> Iterator[str]:
+        """Tenants that are not as the store's journal tells, or whose chain does not begin where it should."""
+        for chain in self.chains.values():
+            made = _made(partial(genesis, chain.salt, chain.name, chain.base, self.old if chain.base else b""))
+            if made != chain.genesis or (chain.base and chain.base != self.old_line):
+                yield f"tenants: the chain {chain.place} does not begin where it should"
+            known = chain.name is None or (not chain.seq and chain.number not in self.founded)
+            if not known and self.founded.get(chain.number) != chain.genesis:
+                named = row_named(("tenant",), (chain.number,))
+                yield f"tenants: {named} is not the one that the store's journal tells of"
+        yield from (
+            f"tenants: {row_named(('tenant',), (number,))} is gone"
+            for number in self.founded
+            if number not in self.chains
+        )
 
     def _subject(self, line: _Line, version: _Version) -> None:
         """What the line brought, ended or erased."""
         operation = NAMES.get(line.operation) if isinstance(line.operation, int) else None
         if operation == KEY:
             self.keys[line.reason] = line.digest
+        elif operation == TENANT:
+            self.founded[line.record] = line.digest
         elif operation == ADOPT and line.reason != REBUILT:
             self.adopted = line.reason
         elif operation in (PUT, AMEND):
             try:
-                found = None if version.content is None else self._rows.version(line.seq, version)
+                found = None if version.content is None else self._rows.version(line.line, version)
             except PartMissing as error:
                 self.problems.add(f"journal: line {line.seq}: the version cannot be proved: {error}")
                 return
@@ -172,26 +309,28 @@ class _Walk:
         """Whether one of the seals that the subject of a line may have is the one in the line; None: it is not there
         as the line says, under this number, in this scope, between these records."""
         self.checked[what] += seals is not None and NAMES[line.operation] != DISCONNECT
+        chain = self.chains.get(line.tenant)
+        place = f"journal: line {line.seq} {chain.place}" if chain else f"journal: row {line.line}"
         if seals is None:
             if not {line.record, line.other} & self._rows.erased:
-                self.problems.add(f"journal: line {line.seq}: its {what[:-1]} is gone, and nobody erased it")
+                self.problems.add(f"{place}: its {what[:-1]} is gone, and nobody erased it")
             return False
         same = bool(_made(lambda: any(one == line.digest for one in seals)))
         if not same:
             wrong = garbled(_TEXTS, version)
-            self.problems.add(f"journal: line {line.seq}: the {what[:-1]} is not what was written{wrong}")
+            self.problems.add(f"{place}: the {what[:-1]} is not what was written{wrong}")
         return same
 
 
 class _Rows:
-    """What the store holds now, for making seals again."""
+    """What the store holds now, for making seals again. Rows are named by lines; what is sealed are numbers."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self.connection = connection
         self.erased: set[object] = set()
         self._names: dict[object, str] = {}
-        self._ended_versions: dict[object, list[int]] = {}
-        self._ended_links: dict[object, list[int]] = {}
+        self._ended_versions: dict[object, list[tuple[int, int]]] = {}
+        self._ended_links: dict[object, list[tuple[int, int]]] = {}
 
     def read(self) -> None:
         """What this process remembers of names proves nothing: as the file has them now."""
@@ -201,25 +340,26 @@ class _Rows:
         self._ended_links = _by_line(self.connection.execute(SQL["ended_links"]))
 
     def tombstone(self, line: _Line) -> Iterable[bytes] | None:
-        row = self._found(SQL["tombstone_of_line"], (line.record, line.seq, line.scope))
+        row = self._found(SQL["tombstone_of_line"], (line.record, line.line, line.scope))
         return None if row is None else (tombstone_seal(id) for id in row)
 
     def link(self, operation: str, line: _Line) -> Iterable[bytes] | None:
-        ended = self._ended_links.get(line.seq, [])
-        link = (ended or [0])[0] if operation == DISCONNECT else line.seq
+        ended = self._ended_links.get(line.line, [])
+        cut, number = ended[0] if ended else (0, None)
+        link = cut if operation == DISCONNECT else line.line
         row = self._found(SQL["link_of_line"], (link, line.record, line.other, line.scope))
         if row is None or len(ended) > 1:
             return None
-        salt, *ends, weight, properties = row
+        salt, type, weight, properties = row
         if operation == DISCONNECT:
-            return (cut_seal(salt, one) for one in (link,))
-        return _late(lambda: link_seals(salt, ends, weight, properties, ended[0] if ended else None))
+            return _late(lambda: (cut_seal(salt, one) for one in (cast("int", number),)))
+        return _late(lambda: link_seals(salt, (*line.subjects, type), weight, properties, number))
 
     def _found(self, sql: str, place: tuple[object, ...]) -> tuple[Any, ...] | None:
         """None also where a line says what cannot be looked for, such as a text that is not UTF-8."""
         return cast("tuple[Any, ...] | None", _made(lambda: self.connection.execute(sql, place).fetchone()))
 
-    def version(self, seq: int, row: _Version) -> Iterable[bytes] | None:
+    def version(self, line: int, row: _Version) -> Iterable[bytes] | None:
         if row.tenant is None or row.text is None:
             return None
         state = State(
@@ -238,7 +378,8 @@ class _Rows:
         identity = Identity(row.id, self._names.get(row.kind, ""), scope, row.number)
         text = cast(str, _made(lambda: plain(row.text, row.codec)))
         content = Content(text, row.payload, row.salt)
-        return version_seals(identity, content, state, self._ended_versions.get(seq, []))
+        ended = [number for _, number in self._ended_versions.get(line, [])]
+        return _late(lambda: version_seals(identity, content, state, ended))
 
 
 def _made(make: Callable[[], object]) -> object:
@@ -252,44 +393,9 @@ def _late(make: Callable[[], Iterable[bytes]]) -> Iterator[bytes]:
     yield from make()
 
 
-def _by_line(rows: Iterable[tuple[object, int]]) -> dict[object, list[int]]:
-    """Which rows each line ended."""
-    ended: defaultdict[object, list[int]] = defaultdict(list)
-    for seq, number in rows:
-        ended[seq].append(number)
+def _by_line(rows: Iterable[tuple[object, int, int]]) -> dict[object, list[tuple[int, int]]]:
+    """Which rows each line ended: (line, number)."""
+    ended: defaultdict[object, list[tuple[int, int]]] = defaultdict(list)
+    for line, row, number in rows:
+        ended[line].append((row, number))
     return dict(ended)
-
-
-def _unnamed(connection: sqlite3.Connection) -> Iterator[str]:
-    for table, key in (("names", "name"), ("labels", "label")):
-        for number, text in connection.execute(SQL[f"all_{table}"]):
-            if wrong := garbled(("text",), (text,)):
-                yield f"{table}: {key} {number}{wrong}"
-
-
-def _unsound_pages(connection: sqlite3.Connection) -> Iterator[str]:
-    return (f"file: {text}" for (text,) in connection.execute("pragma integrity_check(5)") if text != "ok")
-
-
-def _underived(
-    connection: sqlite3.Connection, derive: Checker, sealed: set[int], checked: Counter[str]
-) -> Iterator[str]:
-    """Contents whose words or fields are not those that are derived from them today. Of a content that is not what was
-    written nothing can be said."""
-    rows = counted(connection.execute(SQL["contents_and_words"]), "contents", lambda: count(connection, "contents"))
-    wrong: defaultdict[str, list[int]] = defaultdict(list)
-    names = vocabulary.names(connection)
-    for content, kind, text, codec, payload, words, length, terms in rows:
-        derived = derive(kind, plain(text, codec), payload, names.get(words, "")) if content in sealed else None
-        if derived is None:
-            continue
-        checked["derived"] += 1
-        if (length, terms) != (derived.terms.length, derived.terms.hashes + derived.terms.counts):
-            wrong["words"].append(content)
-        if set(connection.execute(SQL["fields_of"], (content,))) != set(derived.fields):
-            wrong["fields"].append(content)
-    for what, found in wrong.items():
-        yield (
-            f"{what} that do not follow from their content: {len(found)} (first: {found[0]}); "
-            "`agent-memory rebuild` helps"
-        )

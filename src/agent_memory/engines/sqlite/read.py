@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import Any
 
 from agent_memory.engines.sqlite.interning import Interning, known_label
+from agent_memory.engines.sqlite.journal import LATEST, line_at
 from agent_memory.engines.sqlite.statements import SQL, cell, listed
 from agent_memory.ledger.codecs import plain
 from agent_memory.ledger.journal import NAMES
@@ -20,7 +21,6 @@ from agent_memory.models.moment import from_micros, maybe_moment
 from agent_memory.models.record import JournalLine, Link, Linked, Record, Scope, Status
 from agent_memory.ports.records import CONFINED, Filter, View
 
-LATEST = 2**63 - 1
 VersionRow = namedtuple(  # as `version_columns` gives it; anything may stand in a damaged file
     "VersionRow",
     "version id kind scope text payload key conversation repository status importance confidence source valid_from "
@@ -37,8 +37,9 @@ class Reader:
         self.interning = interning
         self.view = view
         self.scopes = interning.readable(connection, view.scope)
+        self.tenant = interning.tenant(connection, view.scope.tenant)
         self.moment = {
-            "seq": LATEST if view.seq is None else view.seq,
+            "seq": LATEST if view.seq is None else line_at(connection, self.tenant, view.seq),
             "now": view.now,
             "valid_at": view.valid_at,
         }
@@ -102,7 +103,7 @@ class Reader:
             kinds = listed(self.interning.known(self.connection, kind) for kind in where.kinds)
             conditions.append(SQL["where_kinds"].format(numbers=kinds))
         sql = SQL["believed_after"].format(scopes=listed(self.scopes), conditions=" and ".join(conditions))
-        rows = self._versions(sql, **values, last=after, limit=limit)
+        rows = self._versions(sql, **values, last=line_at(self.connection, self.tenant, after), limit=limit)
         links = self._starting({row.record for row in rows})
         return [Linked.trusted(**dict(self.record(row)), links=links.get(row.record, [])) for row in rows]
 
@@ -145,10 +146,11 @@ class Reader:
     def damaged(self, handles: Collection[int]) -> int:
         """How many of these are there, and cannot be read."""
         there = cell(self.connection, SQL["count_versions"], {**self.moment, **self._among(handles)})
-        return int(there) - len(self.hydrate([*handles]))
+        return int(there) - len(self.hydrate([*dict.fromkeys(handles)]))
 
-    def _among(self, handles: Collection[int]) -> dict[str, str]:
-        return {"handles": json.dumps([*handles]), "scopes": json.dumps([*self.scopes])}
+    def _among(self, handles: Collection[int]) -> dict[str, object]:
+        scopes = json.dumps([*self.scopes])
+        return {"tenant": self.tenant, "handles": json.dumps([*handles]), "scopes": scopes}
 
     def record(self, row: VersionRow) -> Record:
         try:
@@ -228,7 +230,8 @@ class Reader:
     # -- the journal
 
     def journal(self, after: int, limit: int, id: str | None) -> list[JournalLine]:
-        asked = {"after": after, "limit": limit, "seq": self.moment["seq"], "id": id, "record": id and self.number(id)}
+        asked = {"tenant": self.tenant, "after": after, "limit": limit, "seq": self.moment["seq"], "id": id}
+        asked["record"] = id and self.number(id)
         rows = self.connection.execute(SQL["journal"].format(scopes=listed(self.scopes)), asked)
         return [
             JournalLine.trusted(
@@ -258,7 +261,9 @@ class Reader:
         known = self.interning.known
         labels = {"conversation": where.conversation_id, "repository": where.repository}
         asked = {"after": where.after, "before": where.before, "min_confidence": where.min_confidence} | {
-            column: known_label(self.connection, text) for column, text in labels.items() if text is not None
+            column: known_label(self.connection, self.tenant, text)
+            for column, text in labels.items()
+            if text is not None
         }
         values: dict[str, object] = {name: value for name, value in asked.items() if value is not None}
         statuses = listed(known(self.connection, status) for status in where.statuses)
@@ -289,15 +294,3 @@ class Reader:
 
 def _chunks(values: list[Any], size: int) -> Iterable[list[Any]]:
     return (values[start : start + size] for start in range(0, len(values), size))
-
-
-def seq_at(connection: sqlite3.Connection, moment: int) -> int:
-    """Recorded times only grow with seq: a binary search needs no index."""
-    low, high = 0, cell(connection, SQL["last_seq"])
-    while low < high:
-        middle = (low + high + 1) // 2
-        if cell(connection, SQL["seq_at"], (middle,)) <= moment:
-            low = middle
-        else:
-            high = middle - 1
-    return int(low)

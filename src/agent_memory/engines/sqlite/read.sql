@@ -1,18 +1,28 @@
 -- Reads share two conditions:
---   believed:  recorded by :seq, and at :valid_at, if one is asked for
+--   believed:  recorded by the line :seq, and at :valid_at, if one is asked for
 --   visible:   at :valid_at strictly, or at :now, where a record that only begins later shows its first version
 
--- name: last_seq
-select coalesce(max(seq), 0) from journal
+-- name: last_line
+select coalesce(max(line), 0) from journal
+
+-- name: line
+select line from journal where tenant = ? and number = ?
+
+-- name: line_at
+-- The last line of a tenant that has at most this number.
+select line, number, at from journal where tenant = ? and number <= ? order by number desc limit 1
+
+-- name: numbers
+select line, number from journal where line in (select value from json_each(?))
 
 -- name: version_columns
-select v.version, v.id, v.kind, v.scope, c.text, c.payload, v.key, conversation.text, repository.text, v.status,
+select j.number, v.id, v.kind, v.scope, c.text, c.payload, v.key, conversation.text, repository.text, v.status,
     v.importance, v.confidence, v.source, v.valid_from, v.valid_to, v.number, v.record,
     j.at, e.at, c.codec
 from versions v
 join contents c on c.content = v.content
-join journal j on j.seq = v.version
-left join journal e on e.seq = v.to_seq
+join journal j on j.line = v.version
+left join journal e on e.line = v.to_seq
 left join labels conversation on conversation.label = v.conversation
 left join labels repository on repository.label = v.repository
 
@@ -47,8 +57,8 @@ and case when :valid_at is null
 {{version_columns}} where {{of_record}} and v.version <= :seq order by v.version
 
 -- name: hydrate
-{{version_columns}} where v.version in (select value from json_each(:handles)) and v.version <= :seq
-and +v.scope in (select value from json_each(:scopes))
+{{version_columns}} where j.tenant = :tenant and j.number in (select value from json_each(:handles))
+and v.version <= :seq and +v.scope in (select value from json_each(:scopes))
 
 -- name: find
 {{version_columns}} where v.scope = :scope and v.kind = :kind and {conditions} and {{visible}}
@@ -103,8 +113,9 @@ select min(kind) from versions where scope = ? and kind > ?
 select id, scope from versions where version = ?
 
 -- name: count_versions
-select count(*) from versions where version in (select value from json_each(:handles)) and version <= :seq
-and +scope in (select value from json_each(:scopes))
+select count(*) from journal j join versions v on v.version = j.line
+where j.tenant = :tenant and j.number in (select value from json_each(:handles)) and v.version <= :seq
+and +v.scope in (select value from json_each(:scopes))
 
 -- name: edges
 select link, source, target, type, weight, properties from links
@@ -112,13 +123,13 @@ where (source in ({marks}) or target in ({marks})) and scope in ({scopes})
 and link <= ? and (to_seq is null or to_seq > ?)
 
 -- name: journal
-select j.seq, j.at, j.operation, n.text, j.reason, coalesce(r.id, t.id), j.digest, j.chain
+select j.number, j.at, j.operation, a.text, j.reason, coalesce(r.id, t.id), j.digest, j.chain
 from journal j
-join names n on n.name = j.actor
+join actors a on a.actor = j.actor
 left join versions r on r.version = j.record
 left join tombstones t on t.record = j.record
-where j.seq > :after and j.scope in ({scopes}) and (:id is null or j.record = :record) and j.seq <= :seq
-order by j.seq limit :limit
+where j.tenant = :tenant and j.number > :after and +j.scope in ({scopes}) and (:id is null or j.record = :record)
+and j.line <= :seq order by j.number limit :limit
 
 -- name: stats_kinds
 select n.text, count(distinct v.record) from versions v join names n on n.name = v.kind
@@ -136,8 +147,11 @@ select (select count(*) from versions where version = record and scope in ({scop
 select count(*), coalesce(sum(a.count), 0), max(a.last)
 from accesses a join versions v on v.version = a.record where v.scope in ({scopes})
 
--- name: seq_at
-select at from journal where seq = ?
+-- name: moment_of
+select at from journal where line = ?
+
+-- name: tenants
+select tenant from tenants
 
 -- name: record_by_id
 select record, kind from versions where id = ? and scope = ? limit 1

@@ -13,7 +13,7 @@ from agent_memory.engines.sqlite import schema, scrub, spaces, vocabulary
 from agent_memory.engines.sqlite.cells import count, lenient
 from agent_memory.engines.sqlite.connection import Connections
 from agent_memory.engines.sqlite.interning import Interning, Naming
-from agent_memory.engines.sqlite.journal import append, head
+from agent_memory.engines.sqlite.journal import STORE, Lines
 from agent_memory.engines.sqlite.statements import SQL
 from agent_memory.engines.sqlite.write import Writer
 from agent_memory.ledger.codecs import plain
@@ -71,7 +71,7 @@ class Rebuild:
         while True:
             with self._step() as connection, lenient(connection):
                 rows = connection.execute(SQL["old_words"], {"after": after, "limit": BATCH}).fetchall()
-                writer = Writer(connection, Naming(self._interning, connection), {}, {})
+                writer = self._writer(connection)
                 for content, *said in rows:
                     derived = self._derived(*said)
                     connection.execute(SQL["erase_fields"], (content,))
@@ -80,6 +80,10 @@ class Rebuild:
                 return
             after = rows[-1][0]
             yield from (content for content, *_ in rows)
+
+    def _writer(self, connection: sqlite3.Connection) -> Writer:
+        names = Naming(self._interning, connection)
+        return Writer(connection, names, Lines(connection, names, STORE), {}, {})
 
     def _derived(self, kind: Any, text: Any, codec: Any, payload: Any) -> Derived:
         """Nothing, of what cannot be read: `verify` names it."""
@@ -117,7 +121,8 @@ class Rebuild:
         if space is not None:
             connection.execute(SQL["pend_everything"], {"space": number})
         # A line that concerns everybody: whoever holds the old words in memory reads them again.
-        line = adopting(head(connection), REBUILT)
-        append(connection, Naming(self._interning, connection), [line])
-        scrub.owe(connection, line.seq)
+        store = self._writer(connection).lines
+        line = adopting(store.head, REBUILT)
+        store.append([line])
+        scrub.owe(connection, store[line.seq])
         schema.create_views(connection, kinds, replace=True)

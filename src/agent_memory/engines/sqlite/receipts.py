@@ -80,8 +80,9 @@ class SqliteReceipts:
 
 
 def _keep(connection: sqlite3.Connection, line: ReceiptLine) -> None:
+    tenant = cell(connection, SQL["tenant"], (line.view.scope.tenant,))
     shown, named = (
-        [cell(connection, SQL["record_of_version"], (handle,)) for handle in handles]
+        [cell(connection, SQL["record_of_version"], (tenant, handle)) for handle in handles]
         for handles in (line.handles, line.named)
     )
     if None in shown or None in named:
@@ -136,5 +137,5 @@ def _until(connection: sqlite3.Connection, record: int, count: int, until: int) 
 def _last_erasure(connection: sqlite3.Connection, reader: Scope) -> int:
     """The last journal line that erased something of what this reader sees; 0 when none did."""
     numbers = (known_scope(connection, scope) for scope in reader.readable())
-    last: int = max(cell(connection, SQL["last_erasure"], (number,)) for number in numbers)
+    last: int = max(cell(connection, SQL["last_erasure"], (number,)) or 0 for number in numbers)
     return last

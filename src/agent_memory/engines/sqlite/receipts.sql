@@ -29,7 +29,7 @@ insert into receipts (receipt, id, scope, at, seq, terms, body, seal) values (?,
 insert into shown (record, receipt) values (?, ?)
 
 -- name: record_of_version
-select record from versions where version = ?
+select v.record from journal j join versions v on v.version = j.line where j.tenant = ? and j.number = ?
 
 -- name: accesses_of
 select v.record, a.count, a.last from versions v left join accesses a on a.record = v.record
@@ -67,4 +67,4 @@ select value from meta where name = 'accessed'
 insert or replace into meta (name, value, seal) values (?, ?, ?)
 
 -- name: last_erasure
-select coalesce(max(seq), 0) from tombstones where scope = ?
+select number from journal where line = (select max(line) from tombstones where scope = ?)

@@ -9,7 +9,8 @@ from typing import Any
 from agent_memory.engines.sqlite import proof, recode, schema, scrub, spaces, vocabulary, write
 from agent_memory.engines.sqlite.connection import BRIEF_SECONDS, Connections
 from agent_memory.engines.sqlite.interning import Interning
-from agent_memory.engines.sqlite.read import Reader, seq_at
+from agent_memory.engines.sqlite.journal import head, seq_at
+from agent_memory.engines.sqlite.read import Reader
 from agent_memory.engines.sqlite.rebuild import Rebuild
 from agent_memory.engines.sqlite.statements import SQL, cell, listed
 from agent_memory.ledger.request import Request
@@ -73,17 +74,19 @@ class SqliteRecords:
         with self._connections.reading() as connection:
             return Reader(connection, self._interning, view).links(ids)
 
-    def seq_at(self, moment: int) -> int:
+    def seq_at(self, tenant: str, moment: int) -> int:
         with self._connections.reading() as connection:
-            return seq_at(connection, moment)
+            return seq_at(connection, self._interning.tenant(connection, tenant), moment)
 
     def journal(self, view: View, *, after: int = 0, limit: int = 100, id: str | None = None) -> list[JournalLine]:
         with self._connections.reading() as connection:
             return Reader(connection, self._interning, view).journal(after, limit, id)
 
-    def verify(self, derive: Checker | None = None, expect: Mark | None = None) -> Verified:
+    def verify(
+        self, tenant: str, derive: Checker | None = None, expect: Mark | None = None, *, alone: bool = False
+    ) -> Verified:
         with self._connections.reading() as connection:
-            return proof.verify(connection, derive, expect)
+            return proof.verify(connection, proof.Asked(tenant, expect, alone), derive)
 
     def rebuild(self, analysis: Analysis) -> Mapping[str, int]:
         return Rebuild(self._connections, self._interning, analysis).run(self._kinds)
@@ -105,8 +108,8 @@ class SqliteRecords:
             ).fetchone()
             recalled, recalls, last = connection.execute(SQL["stats_accesses"].format(scopes=scopes)).fetchone()
             pages, size = (cell(connection, f"pragma {name}") for name in ("page_count", "page_size"))
-            seq = cell(connection, SQL["last_seq"])
-            owed = cell(connection, SQL["seq_at"], (scrub.owed(connection),))
+            seq = head(connection, self._interning.tenant(connection, view.scope.tenant)).seq
+            owed = cell(connection, SQL["moment_of"], (scrub.owed(connection),))
         return {
             "kinds": dict(kinds),
             "records": records,

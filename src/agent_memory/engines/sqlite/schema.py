@@ -10,7 +10,7 @@ from contextlib import closing
 from importlib import resources
 from pathlib import Path
 
-from agent_memory.engines.sqlite import keyring
+from agent_memory.engines.sqlite import chains, keyring
 from agent_memory.engines.sqlite.connection import Connections, connect, looking, translated
 from agent_memory.engines.sqlite.statements import SQL, cell
 from agent_memory.models.errors import InvalidInput, StoreError, StoreNewer
@@ -18,6 +18,7 @@ from agent_memory.models.kinds.kind import Kind
 
 APPLICATION_ID = 0x61674D65  # "agMe": tells our files from other SQLite databases
 KEYS_SEALED = 4  # the step from which on the journal has lines for keys
+CHAIN_A_TENANT = 6  # the step that makes a journal for each tenant out of one for all
 _COLUMNS = frozenset(  # of every view: a payload field of the same name is left out
     "id tenant user agent text record_status importance confidence record_source key conversation_id valid_from "
     "valid_to recorded_at".split()
@@ -93,8 +94,10 @@ def upgrade(connections: Connections, scripts: dict[int, str]) -> None:
         for number in (number for number in scripts if number > current):
             for statement in _statements(scripts[number]):
                 connection.execute(statement)
-            if number == KEYS_SEALED:
-                keyring.note_all(connection)
+            if number == CHAIN_A_TENANT:
+                chains.part(connection, connections.name)
+        if current < KEYS_SEALED:
+            keyring.note_all(connection)
         connection.execute(f"pragma application_id = {APPLICATION_ID}")
         connection.execute(f"pragma user_version = {newest}")
 

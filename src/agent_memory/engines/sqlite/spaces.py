@@ -8,9 +8,8 @@ from collections.abc import Iterable
 
 from agent_memory.engines.sqlite.cells import decoded
 from agent_memory.engines.sqlite.interning import Naming
-from agent_memory.engines.sqlite.journal import append, head
+from agent_memory.engines.sqlite.journal import STORE, Lines
 from agent_memory.engines.sqlite.statements import SQL, cell, listed
-from agent_memory.ledger.journal import ADOPT, OPERATIONS
 from agent_memory.ledger.quantise import restored
 from agent_memory.ledger.rows import Lack
 from agent_memory.ledger.seals import checksum, sealed
@@ -35,8 +34,7 @@ def active(connection: sqlite3.Connection) -> tuple[int, Space | None]:
 
 def adopted(connection: sqlite3.Connection, after: int) -> bool:
     space = active(connection)[1]
-    line = (after, OPERATIONS[ADOPT], space.fingerprint if space else None)
-    return bool(cell(connection, SQL["adopted"], line))
+    return bool(cell(connection, SQL["adopted"], (after, space.fingerprint if space else None)))
 
 
 def begin(connection: sqlite3.Connection, names: Naming, space: Space, anew: bool) -> None:
@@ -89,35 +87,44 @@ def pending(connection: sqlite3.Connection, space: Space, scopes: Iterable[int] 
 def unembedded(
     connection: sqlite3.Connection, space: Space, scopes: Iterable[int] | None, limit: int
 ) -> list[Unembedded]:
-    sql = SQL["unembedded"].format(whose=_inside(scopes))
-    rows = connection.execute(sql, (_number(connection, space), limit))
-    return [Unembedded(handle, decoded(text, codec), part) for handle, text, codec, part in rows]
+    """Of one tenant: without scopes, of whom the newest of all is."""
+    number = _number(connection, space)
+    if scopes is None:
+        newest = cell(connection, SQL["newest_pending"], (number,))
+        scopes = [scope for (scope,) in connection.execute(SQL["scopes_of"], (newest,))]
+    rows = connection.execute(SQL["unembedded"].format(whose=_inside(scopes)), (number, limit))
+    return [Unembedded(tenant, handle, decoded(text, codec), part) for tenant, handle, text, codec, part in rows]
 
 
 def sample(connection: sqlite3.Connection, space: Space, count: int) -> list[Sampled]:
     """By chance, so that many a `verify` sees many. Rows of 0.1, without a seal, do not tell who made them."""
     rows = connection.execute(SQL["sample"], (_number(connection, space), count)).fetchall()
     return [
-        Sampled(content, decoded(text, codec)[start:end], Vector.of(part, start, end, restored(scale, data)))
-        for content, text, codec, part, start, end, scale, data in rows
+        Sampled(tenant, content, decoded(text, codec)[start:end], Vector.of(part, start, end, restored(scale, data)))
+        for tenant, content, text, codec, part, start, end, scale, data in rows
     ]
 
 
-def lacking(connection: sqlite3.Connection, names: Naming, space: Space, contents: Iterable[int]) -> dict[int, Lack]:
-    """What of these contents waits for vectors in a space."""
-    asked = {"space": _number(connection, space), "contents": json.dumps(list(contents))}
-    rows = connection.execute(SQL["lacking"], asked)
-    return {content: Lack(content, names.scope_of(scope), space, part) for content, scope, part in rows}
+def lacking(
+    connection: sqlite3.Connection, names: Naming, lines: Lines, space: Space, contents: Iterable[int]
+) -> dict[int, Lack]:
+    """What of these contents of a tenant waits for vectors in a space."""
+    asked = {"space": _number(connection, space), "tenant": lines.tenant, "contents": json.dumps(list(contents))}
+    return {
+        (number := lines.read(line, found)): Lack(number, names.scope_of(scope), space, part)
+        for line, found, scope, part in connection.execute(SQL["lacking"], asked).fetchall()
+    }
 
 
-def fill(connection: sqlite3.Connection, lack: Lack, scope: int, space: int, part: int | None) -> None:
-    """A content lacks only what comes from this passage on, or nothing any more."""
+def fill(connection: sqlite3.Connection, row: tuple[int, int, int], lack: Lack, part: int | None) -> None:
+    """A content lacks only what comes from this passage on, or nothing any more. `row`: its scope, space and line."""
+    _, space, content = row
     if not lack.part:  # made anew: the old ones stood in until now
-        connection.execute(SQL["delete_vectors"], (scope, space, lack.content))
+        connection.execute(SQL["delete_vectors"], row)
     if part is None:
-        connection.execute(SQL["delete_pending"], (lack.content, space))
+        connection.execute(SQL["delete_pending"], (content, space))
     else:
-        connection.execute(SQL["go_on_pending"], (part, lack.content, space))
+        connection.execute(SQL["go_on_pending"], (part, content, space))
 
 
 def _number(connection: sqlite3.Connection, space: Space) -> int:
@@ -125,7 +132,8 @@ def _number(connection: sqlite3.Connection, space: Space) -> int:
 
 
 def _tell(connection: sqlite3.Connection, names: Naming, space: Space) -> None:
-    append(connection, names, [adopting(head(connection), space.fingerprint)])
+    store = Lines(connection, names, STORE)
+    store.append([adopting(store.head, space.fingerprint)])
 
 
 def _inside(scopes: Iterable[int] | None) -> str:

@@ -4,7 +4,8 @@
 select space, model, version, dimension, active from spaces order by active desc
 
 -- name: adopted
-select exists (select 1 from journal where seq > ? and operation = ? and reason = ?)
+select exists (select 1 from journal indexed by journal_adopted
+    where tenant = 0 and operation = 7 and number > ? and reason = ?)
 
 -- name: pend_everything
 insert into pending (content, space, scope, part)
@@ -24,15 +25,21 @@ where space = ? and start = 0 and "end" = 0
 delete from vectors where scope = ? and space = ? and content = ?
 
 -- name: sample
-select v.content, cast(c.text as blob), c.codec, v.part, v.start, v."end", v.scale, v.data
-from vectors v join contents c on c.content = v.content
+select s.tenant, j.number, cast(c.text as blob), c.codec, v.part, v.start, v."end", v.scale, v.data
+from vectors v join contents c on c.content = v.content join journal j on j.line = v.content
+join scopes s on s.scope = v.scope
 where v.vector in (select vector from vectors where space = ? and seal is not null and start < "end"
     and typeof(scale) = 'real' and typeof(data) = 'blob'
     order by random() limit ?)
 
 -- name: unembedded
-select p.content, cast(c.text as blob), c.codec, p.part from pending p join contents c on c.content = p.content
+select s.tenant, j.number, cast(c.text as blob), c.codec, p.part
+from pending p cross join contents c on c.content = p.content
+cross join journal j on j.line = p.content cross join scopes s on s.scope = p.scope
 where p.space = ? and {whose} order by p.content desc limit ?
+
+-- name: newest_pending
+select s.tenant from pending p cross join scopes s on s.scope = p.scope where p.space = ? order by p.content desc limit 1
 
 -- name: pending_inside
 p.scope in ({scopes})

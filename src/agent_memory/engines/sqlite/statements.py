@@ -23,7 +23,9 @@ def load(*topics: str) -> dict[str, str]:
     return found
 
 
-SQL = load(*"names present write erase read stock words spaces receipts access feed desk debts proof file".split())
+SQL = load(
+    *"names present write erase read stock words spaces receipts access feed desk debts proof file chains".split()
+)
 VECTORS_PER_LINE = 65536
 """How a vector's number tells the journal line that brought it."""
 

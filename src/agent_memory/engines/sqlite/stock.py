@@ -10,6 +10,7 @@ from typing import Any
 from agent_memory.engines.sqlite import spaces, vocabulary
 from agent_memory.engines.sqlite.cells import lenient
 from agent_memory.engines.sqlite.interning import Interning
+from agent_memory.engines.sqlite.journal import STORE, head, line_at
 from agent_memory.engines.sqlite.statements import SQL, VECTORS_PER_LINE, cell
 from agent_memory.ledger.journal import CONNECT, DISCONNECT, OPERATIONS
 from agent_memory.ledger.rows import Ended
@@ -22,12 +23,13 @@ WRONG = b""  # for a cell that should be a number and is none: not a text, so th
 
 
 def snapshot(connection: sqlite3.Connection, interning: Interning, scope: Scope) -> Snapshot:
-    seq, store = connection.execute(SQL["latest"]).fetchone()
+    seq = head(connection, interning.tenant(connection, scope.tenant)).seq
+    store, adopted = head(connection, STORE).seq, cell(connection, SQL["last_adopted"])
     scopes = interning.readable(connection, scope)
     lasts = {one: _last(cell(connection, SQL["scope_last"], (number,)), seq) for number, one in scopes.items()}
     _, space = spaces.active(connection)
     pending = spaces.pending(connection, space, scopes) if space else 0
-    return Snapshot(scope, seq, store, lasts, space, pending, vocabulary.known(connection))
+    return Snapshot(scope, seq, store, adopted, lasts, space, pending, vocabulary.known(connection))
 
 
 def _last(last: object, seq: int) -> int:
@@ -36,22 +38,23 @@ def _last(last: object, seq: int) -> int:
 
 
 class SqliteStock:
-    """One read transaction."""
+    """One read transaction, for a tenant."""
 
-    def __init__(self, connection: sqlite3.Connection, interning: Interning) -> None:
-        self.seq: int = cell(connection, SQL["last_seq"])
+    def __init__(self, connection: sqlite3.Connection, interning: Interning, tenant: str) -> None:
+        self._tenant = interning.tenant(connection, tenant)
+        self.seq = head(connection, self._tenant).seq
+        self.adopted: int = cell(connection, SQL["last_adopted"])
         self._number, self.space = spaces.active(connection)
         self._connection = connection
         self._interning = interning
 
     def follow(self, scope: Scope, after: int) -> News:
-        number = self._interning.numbers[scope]
-        asked: dict[str, Any] = {"scope": number, "after": after}
+        asked = self._asked(scope, after)
         told = heard(self._connection.execute(SQL["scope_lines"], asked) if after else ())
-        if told.anew:
-            return News(anew=True)
+        gone = self._connection.execute(SQL["numbers"], (json.dumps([*told.erased]),)) if told.erased else ()
+        erased = [number for _, number in gone]
         if after and not told.filled:
-            return News(erased=[*told.erased])
+            return News(erased=erased)
         with lenient(self._connection):
             versions = Versions(*zip(*self._rows("stock_versions", asked), strict=True))
             ended = self._connection.execute(SQL["ended_of"], {**asked, "records": json.dumps([*told.changed])})
@@ -65,27 +68,34 @@ class SqliteStock:
                 self._rows("stock_words", asked).fetchall(),
                 self._vectors(asked) if self.space else (),
                 [*map(Ended._make, ended)] if told.changed else (),
-                [*told.erased],
+                erased,
             )
 
     def fields(self, scope: Scope, after: int, name: str) -> list[Row]:
         known = self._interning.known(self._connection, name)
-        asked = {"scope": self._interning.numbers[scope], "after": after, "name": known}
+        asked = {**self._asked(scope, after), "name": known}
         with lenient(self._connection):
             return self._rows("stock_fields", asked).fetchall()
 
     def payloads(self, contents: Sequence[int]) -> Mapping[int, Any]:
-        return dict(self._connection.execute(SQL["payloads"], (json.dumps(contents),)).fetchall())
+        asked = {"tenant": self._tenant, "contents": json.dumps(contents)}
+        return dict(self._connection.execute(SQL["payloads"], asked).fetchall())
 
     def links(self, scope: Scope, after: int) -> tuple[Links, list[Ended]]:
-        asked = {"scope": self._interning.numbers[scope], "after": after}
-        sql = SQL["stock_links"].format(whose=SQL["links_since" if after else "links_of_scope"])
+        asked = self._asked(scope, after)
+        sql = SQL["stock_links"].format(whose=SQL["links_since" if asked["after"] else "links_of_scope"])
         with lenient(self._connection):
             links = Links(*zip(*self._connection.execute(sql, asked), strict=True))
             links = links._replace(type=self._texts("name_texts", links.type))
         asked |= {"connect": OPERATIONS[CONNECT], "disconnect": OPERATIONS[DISCONNECT]}
-        ended = self._connection.execute(SQL["stock_ended_links"], asked) if after else ()
+        ended = self._connection.execute(SQL["stock_ended_links"], asked) if asked["after"] else ()
         return links, [*map(Ended._make, ended)]
+
+    def _asked(self, scope: Scope, after: int) -> dict[str, Any]:
+        return {
+            "scope": self._interning.numbers[scope],
+            "after": after and line_at(self._connection, self._tenant, after),
+        }
 
     def _rows(self, statement: str, asked: Mapping[str, Any]) -> sqlite3.Cursor:
         sql = SQL[statement].format(whose=SQL["since" if asked["after"] else "whole_scope"])

@@ -1,54 +1,63 @@
--- What shelves follow.
+-- What shelves follow, numbered as the tenant's journal numbers it.
 
--- name: latest
-select coalesce(max(seq), 0), coalesce((select cast(value as integer) from meta where name = 'adopted'), 0) from journal
+-- name: last_adopted
+select coalesce(max(number), 0) from journal indexed by journal_adopted where tenant = 0 and operation = 7
 
 -- name: scope_lines
-select operation, record from journal where seq > :after and scope in (:scope, 0)
+select operation, record from journal where line > :after and scope = :scope
 
 -- name: whole_scope
-scope = :scope
+v.scope = :scope
 
 -- name: since
-+scope = :scope and version > :after
++v.scope = :scope and v.version > :after
 
 -- name: stock_versions
-select version, record, content, coalesce(position, 0), importance, confidence,
-    valid_from, coalesce(valid_to, 9223372036854775807), coalesce(to_seq, 9223372036854775807),
-    kind, status, conversation, repository, key
-from versions where {whose} order by version
+select j.number, iif(v.record = v.version, j.number, (select number from journal where line = v.record)),
+    iif(v.content = v.version, j.number, (select number from journal where line = v.content)),
+    coalesce(v.position, 0), v.importance, v.confidence, v.valid_from, coalesce(v.valid_to, 9223372036854775807),
+    iif(v.to_seq is null, 9223372036854775807, (select number from journal where line = v.to_seq)),
+    v.kind, v.status, v.conversation, v.repository, v.key
+from versions v left join journal j on j.line = v.version where {whose} order by v.version
 
 -- name: stock_words
-select content, length, terms from words
-where content in (select content from versions where {whose} and content > :after) order by content
+select j.number, w.length, w.terms from words w left join journal j on j.line = w.content
+where w.content in (select v.content from versions v where {whose} and v.content > :after) order by w.content
 
 -- name: stock_fields
-select content, value from fields
-where content in (select content from versions where {whose} and content > :after) and +name = :name
+select j.number, f.value from fields f left join journal j on j.line = f.content
+where f.content in (select v.content from versions v where {whose} and v.content > :after) and +f.name = :name
+
+-- name: stock_vectors
+select b.number, iif(x.content = x.vector / :per_line, b.number, (select number from journal where line = x.content)),
+    x.scale, x.data
+from vectors x left join journal b on b.line = x.vector / :per_line
 
 -- name: stock_all_vectors
-select vector / :per_line, content, scale, data from vectors where scope = :scope and space = :space
+{{stock_vectors}} where x.scope = :scope and x.space = :space
 
 -- name: stock_new_vectors
-select vector / :per_line, content, scale, data from vectors
-where +scope = :scope and +space = :space and vector >= (:after + 1) * :per_line
+{{stock_vectors}} where +x.scope = :scope and +x.space = :space and x.vector >= (:after + 1) * :per_line
 
 -- name: stock_links
-select link, source, target, type, weight, coalesce(to_seq, 9223372036854775807) from links
-where {whose} order by link
+select j.number, (select number from journal where line = l.source), (select number from journal where line = l.target),
+    l.type, l.weight, iif(l.to_seq is null, 9223372036854775807, (select number from journal where line = l.to_seq))
+from links l left join journal j on j.line = l.link where {whose} order by l.link
 
 -- name: links_of_scope
-scope = :scope
+l.scope = :scope
 
 -- name: links_since
-+scope = :scope and link > :after
++l.scope = :scope and l.link > :after
 
 -- name: stock_ended_links
-select link, to_seq from links where to_seq > :after and link <= :after and +scope = :scope and source in (
-    select record from journal where seq > :after and scope = :scope and operation in (:connect, :disconnect))
+select j.number, e.number from links l join journal j on j.line = l.link join journal e on e.line = l.to_seq
+where l.to_seq > :after and l.link <= :after and +l.scope = :scope and l.source in (
+    select record from journal where line > :after and scope = :scope and operation in (:connect, :disconnect))
 
 -- name: ended_of
-select version, to_seq from versions where to_seq > :after and (id, scope) in (
+select j.number, e.number from versions v join journal j on j.line = v.version join journal e on e.line = v.to_seq
+where v.to_seq > :after and (v.id, v.scope) in (
     select id, scope from versions where version in (select value from json_each(:records)))
 
 -- name: name_texts
@@ -58,4 +67,6 @@ select name, text from names where name in (select value from json_each(?))
 select label, text from labels where label in (select value from json_each(?))
 
 -- name: payloads
-select content, cast(payload as blob) from contents where content in (select value from json_each(?))
+select j.number, cast(c.payload as blob) from json_each(:contents) n
+cross join journal j on j.tenant = :tenant and j.number = n.value
+cross join contents c on c.content = j.line

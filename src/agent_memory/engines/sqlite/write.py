@@ -6,17 +6,18 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from agent_memory.engines.sqlite import erase, expiry, feed, journal, scrub, spaces, vocabulary
+from agent_memory.engines.sqlite import erase, expiry, feed, scrub, spaces, vocabulary
 from agent_memory.engines.sqlite.connection import Connections
 from agent_memory.engines.sqlite.interning import Interning, Naming, label
-from agent_memory.engines.sqlite.present import present
+from agent_memory.engines.sqlite.journal import Lines
+from agent_memory.engines.sqlite.present import Look
 from agent_memory.engines.sqlite.schema import check_version
 from agent_memory.engines.sqlite.statements import SQL, VECTORS_PER_LINE
 from agent_memory.ledger import repeats
 from agent_memory.ledger.plan import plan
 from agent_memory.ledger.quantise import quantised
 from agent_memory.ledger.request import Request, wanted
-from agent_memory.ledger.rows import AnswerRow, ContentRow, LinkRow, Rows, VectorRow, VersionRow
+from agent_memory.ledger.rows import AnswerRow, ContentRow, Ended, LinkRow, Rows, VectorRow, VersionRow
 from agent_memory.ledger.seals import sealed
 from agent_memory.ledger.spaces import embedded
 from agent_memory.models.record import Scope
@@ -30,12 +31,13 @@ def apply(connections: Connections, interning: Interning, request: Request) -> A
     with connections.writing() as connection:
         check_version(connection, connections.name)
         names = Naming(interning, connection)
+        lines = Lines(connection, names, names.tenant(request.author.scope.tenant))
         numbers = spaces.known(connection)
-        found = present(connection, names, wanted([request]), numbers)
-        rows, (answer,) = plan([request], found)
+        look = Look(connection, names, lines)
+        rows, (answer,) = plan([request], look.present(wanted([request]), tuple(numbers)))
         if not isinstance(answer, Applied):
             raise answer
-        Writer(connection, names, found.scopes, numbers).write(rows, request.now)
+        Writer(connection, names, lines, look.scopes, numbers).write(rows, request.now)
         debt = scrub.owed(connection)
     names.settle()
     if debt is None:
@@ -44,40 +46,49 @@ def apply(connections: Connections, interning: Interning, request: Request) -> A
     return replace(answer, scrubbed=scrubbed or not rows.gone)
 
 
-def embed(connection: sqlite3.Connection, names: Naming, space: Space, batch: Sequence[Embedded], now: int) -> None:
+def embed(
+    connection: sqlite3.Connection, names: Naming, space: Space, lines: Lines, batch: Sequence[Embedded], now: int
+) -> None:
     """Vectors that come later than what they are of."""
-    lacking = spaces.lacking(connection, names, space, (one.handle for one in batch))
-    scopes = {lack.scope: names.scope(lack.scope) for lack in lacking.values()}
-    filled = embedded(batch, lacking, journal.head(connection), scopes, now)
-    journal.append(connection, names, filled.lines, scopes)
+    lacking = spaces.lacking(connection, names, lines, space, (one.handle for one in batch))
+    whose = {lack.scope for lack in lacking.values()}
+    filled = embedded(batch, lacking, lines.head, {scope: names.within(scope) for scope in whose}, now)
+    scopes = {scope: names.scope(scope) for scope in whose}
+    lines.append(filled.lines, scopes)
     numbers = spaces.known(connection)
     for lack, part in filled.left:
-        spaces.fill(connection, lack, scopes[lack.scope], numbers[space], part)
-    Writer(connection, names, scopes, numbers).vectors(filled.vectors)
+        spaces.fill(connection, (scopes[lack.scope], numbers[space], lines[lack.content]), lack, part)
+    Writer(connection, names, lines, scopes, numbers).vectors(filled.vectors)
 
 
 class Writer:
-    """Rows into tables: words become numbers here."""
+    """Rows into tables: words become numbers here, and numbers of a journal lines of the file."""
 
     def __init__(
-        self, connection: sqlite3.Connection, names: Naming, scopes: Mapping[Scope, int], spaces: Mapping[Space, int]
+        self,
+        connection: sqlite3.Connection,
+        names: Naming,
+        lines: Lines,
+        scopes: Mapping[Scope, int],
+        spaces: Mapping[Space, int],
     ) -> None:
         self.connection = connection
         self.names = names
+        self.lines = lines
         self.scopes = scopes
         self.spaces = spaces
         self._labels: dict[str, int | None] = {}
 
     def write(self, rows: Rows, now: int) -> None:
-        erasing = erase.erase(self.connection, rows.gone, self.scopes) if rows.gone else None
-        journal.append(self.connection, self.names, rows.lines, self.scopes)
+        self.lines.append(rows.lines, self.scopes)
         if rows.vocabulary:
             vocabulary.settle(self.connection, rows.vocabulary)
+        erasing = erase.erase(self.connection, rows.gone, self.lines, self.scopes) if rows.gone else None
         self._contents(rows.contents)
         self._many("insert_version", map(self._version, rows.versions))
-        self._many("end_version", ((line, number) for number, line in rows.ended_versions))
+        self._many("end_version", map(self._ended, rows.ended_versions))
         self._many("insert_link", map(self._link, rows.links))
-        self._many("end_link", ((line, number) for number, line in rows.ended_links))
+        self._many("end_link", map(self._ended, rows.ended_links))
         if erasing:
             erasing.finish(rows.gone[0].line, now)
         if rows.gone or rows.answers:
@@ -85,7 +96,11 @@ class Writer:
         self._many("insert_answer", map(self._answer, rows.answers))
         feed.move(self.connection, rows.cursors)
 
+    def _ended(self, row: Ended) -> tuple[object, ...]:
+        return self.lines[row.line], self.lines[row.number]
+
     def derived(self, content: int, terms: Terms, fields: Iterable[tuple[str, str | int | float]]) -> None:
+        """`content` is its line."""
         self.connection.execute(SQL["insert_words"], (content, terms.length, terms.hashes + terms.counts))
         self._many("insert_field", ((self.names.number(name), value, content) for name, value in fields))
 
@@ -94,8 +109,9 @@ class Writer:
             "insert_vector",
             (
                 sealed(
-                    *(row.line * VECTORS_PER_LINE + row.place, self.spaces[row.space], self.scopes[row.scope]),
-                    *(row.content, row.vector.part, row.vector.start, row.vector.end),
+                    self.lines[row.line] * VECTORS_PER_LINE + row.place,
+                    *(self.spaces[row.space], self.scopes[row.scope], self.lines[row.content]),
+                    *(row.vector.part, row.vector.start, row.vector.end),
                     *quantised(row.vector.numbers),
                 )
                 for row in rows
@@ -103,7 +119,8 @@ class Writer:
         )
 
     def _contents(self, rows: tuple[ContentRow, ...]) -> None:
-        for content, body, terms, fields, _, lacks in rows:
+        for number, body, terms, fields, _, lacks in rows:
+            content = self.lines[number]
             self.connection.execute(SQL["insert_content"], (content, body.text, body.payload, body.salt))
             self.derived(content, terms, fields)
             for lack in lacks:
@@ -112,22 +129,25 @@ class Writer:
         self.vectors(vector for row in rows for vector in row.vectors)
 
     def _version(self, row: VersionRow) -> tuple[object, ...]:
-        state, name = row.state, self.names.number
+        state, name, lines = row.state, self.names.number, self.lines
         return (
-            *(row.version, row.place.record, row.place.id, row.number, row.content, self.scopes[row.place.scope]),
+            *(lines[row.version], lines[row.place.record], row.place.id, row.number, lines[row.content]),
+            self.scopes[row.place.scope],
             *(name(row.kind), state.key, self._label(state.conversation_id), state.position),
             *(self._label(state.repository), name(state.status), state.importance, state.confidence),
-            *(name(state.source), state.valid_from, state.valid_to, row.ended),
+            *(name(state.source), state.valid_from, state.valid_to, None if row.ended is None else lines[row.ended]),
         )
 
     def _label(self, text: str | None) -> int | None:
         if text is not None and text not in self._labels:
-            self._labels[text] = label(self.connection, text)
+            self._labels[text] = label(self.connection, self.lines.tenant, text)
         return None if text is None else self._labels[text]
 
     def _link(self, row: LinkRow) -> tuple[object, ...]:
-        link, source, target, type, scope, *rest = row
-        return link, source, target, self.names.number(type), self.scopes[scope], *rest
+        link, source, target = (self.lines[number] for number in row[:3])
+        ended = None if row.ended is None else self.lines[row.ended]
+        kind, scope = self.names.number(row.type), self.scopes[row.scope]
+        return link, source, target, kind, scope, row.weight, row.properties, row.salt, ended
 
     def _answer(self, row: AnswerRow) -> tuple[object, ...]:
         return sealed(self.scopes[row.scope], row.key, row.answer.request, row.at, row.answer.text)

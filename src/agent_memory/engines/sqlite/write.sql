@@ -1,8 +1,8 @@
 -- The rows of a write.
 
 -- name: insert_journal
-insert into journal (seq, at, operation, scope, record, other, actor, reason, digest, chain)
-values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+insert into journal (line, tenant, number, at, operation, scope, record, other, actor, reason, digest, chain)
+values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 
 -- name: insert_content
 insert into contents (content, text, payload, salt) values (?, ?, ?, ?)

@@ -118,7 +118,8 @@ class _Route:
                 session = await self.desk.run(self._session, claim, carried(context))
                 async with self.desk.inbox.message(messages) as raw:
                     pages = await self.desk.run(self._begun, session, raw)
-                with self.desk.service.news.followed() if self.method.name == FOLLOWED else nullcontext() as follower:
+                news, follows = self.desk.service.news, self.method.name == FOLLOWED
+                with news.followed(session.tenant) if follows else nullcontext() as follower:
                     while (page := await self.desk.run(self._page, pages)) is not None:
                         for one in page:
                             yield one
@@ -174,7 +175,7 @@ class _Route:
             with self._served(trace):
                 return lasting(name, said)
 
-        return Session(caller.scope.user, call)
+        return Session(caller.scope.tenant, caller.scope.user, call)
 
     def _read(self, raw: bytes) -> dict[str, Any]:
         """Only ever in a thread."""

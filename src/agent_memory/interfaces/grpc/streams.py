@@ -30,6 +30,7 @@ class Imported(Model):
 class Session:
     """Whose stream it is, and how it runs an operation by its name."""
 
+    tenant: str
     user: str
     call: Callable[[str, dict[str, Any]], Any]
 

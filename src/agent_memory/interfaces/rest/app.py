@@ -123,7 +123,7 @@ def _checks(service: Service) -> dict[str, str]:
     """Part -> `ok`, or why it is not."""
     found = {}
     parts: dict[str, Callable[[], object]] = {
-        "store": lambda: service.runtime.store.records.seq_at(0),
+        "store": lambda: service.runtime.store.records.seq_at(service.settings.tenant, 0),
         "embedder": lambda: service.runtime.embedding.agree(settle=False),
     }
     for name, check in parts.items():

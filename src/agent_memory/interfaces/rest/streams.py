@@ -8,7 +8,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Query, Request
@@ -17,7 +17,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from agent_memory.app.news import News
+from agent_memory.app.news import Follower
 from agent_memory.app.operations import TABLE
 from agent_memory.app.service import Caller, Service
 from agent_memory.app.transfer import LONGEST_LINE, PAGE, Call, Import, exported
@@ -118,7 +118,8 @@ def stream_router(service: Service) -> APIRouter:
         slot.enter_context(followers.one_more(caller.key))
         try:
             start = await run_in_threadpool(_start, call, last_event_id, after)
-            events = _events(call, start, service.news, request.app.state.stopping)
+            follower = service.news.followed(caller.scope.tenant)
+            events = _events(call, start, follower, request.app.state.stopping)
             return _Following(events, slot)
         except BaseException:
             slot.close()
@@ -196,11 +197,13 @@ def _start(call: Call, last_event_id: str | None, after: int | None) -> int:
     return newest
 
 
-async def _events(call: Call, after: int, news: News, stopping: threading.Event) -> AsyncIterator[bytes]:
+async def _events(
+    call: Call, after: int, followed: AbstractContextManager[Follower], stopping: threading.Event
+) -> AsyncIterator[bytes]:
     """Until the client goes, or the server: then the client comes back with the last id that it saw."""
     yield b"retry: 1000\n\n"
     spoke = time.monotonic()
-    with news.followed() as follower:
+    with followed as follower:
         while not stopping.is_set():
             try:
                 with untold():

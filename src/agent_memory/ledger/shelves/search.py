@@ -116,6 +116,7 @@ class Search:
             frequencies=self.frequencies,
             hidden=self.hidden if self.probe.tell_hidden else None,
             head=self.seq,
+            store=self.snapshot.store,
             damaged=self.damaged,
             vocabularies=self.snapshot.vocabularies,
             **{name: joined[name] for name in (*told, *past)},

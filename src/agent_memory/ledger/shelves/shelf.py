@@ -85,7 +85,7 @@ class Shelf:
         self._empty()
 
     def _empty(self) -> None:
-        self.seq = 0
+        self.seq = self.adopted = 0
         self.space: Space | None = None
         self.columns = {name: Growing(dtype) for name, dtype in _COLUMNS.items()}
         self.numbering = Numbering()
@@ -106,9 +106,11 @@ class Shelf:
 
     def behind(self, snapshot: Snapshot, needs: Needs) -> bool:
         """Whether there is something to read first. If not, nothing was missed up to this snapshot."""
-        last = max(snapshot.lasts[self.scope], snapshot.store)
+        last = snapshot.lasts[self.scope]
         with self.lock:
-            if self.seq < last or any(self.until.get(need, 0) < last for need in needs(self.numbering)):
+            if self.adopted < snapshot.adopted or self.seq < last:
+                return True
+            if any(self.until.get(need, 0) < last for need in needs(self.numbering)):
                 return True
             self.seq = max(self.seq, snapshot.seq)
             self.until = {need: max(line, snapshot.seq) if line >= last else line for need, line in self.until.items()}
@@ -117,6 +119,8 @@ class Shelf:
     def follow(self, stock: Stock, needs: Needs, calling: Calling) -> None:
         """Bring the shelf up to the stock's seq, with what was needed before and what is needed now."""
         with self.lock:
+            if self.adopted < stock.adopted:
+                self._empty()
             try:
                 if self.seq < stock.seq:
                     self._read(stock)
@@ -125,6 +129,7 @@ class Shelf:
                     if (before := self.until.get(need, 0)) < stock.seq:
                         self._read_more(stock, need, before, calling)
                         self.until[need] = stock.seq
+                self.adopted = stock.adopted
             except BaseException:
                 self._empty()  # some rows are in, and would come in again
                 raise
@@ -134,7 +139,7 @@ class Shelf:
         if news.erased:
             self._erase(news.erased)
         # Which of the damaged rows were erased, nobody knows; and what is mostly gone is better read again.
-        if news.anew or (news.erased and (self.damaged or self.gone * 2 > self.columns["place"].count)):
+        if news.erased and (self.damaged or self.gone * 2 > self.columns["place"].count):
             self._empty()
             news = stock.follow(self.scope, 0)
         if stock.space is not None and not self.vectors:

@@ -29,7 +29,8 @@ class Shelves:
     """The searching part of the `Index` port. Every answer is as of a snapshot, and a stock is opened only when there
     is something new in a scope of its reader, or when a question needs what none before it did."""
 
-    def __init__(self, stock: Callable[[], AbstractContextManager[Stock]]) -> None:
+    def __init__(self, stock: Callable[[str], AbstractContextManager[Stock]]) -> None:
+        """`stock` is opened for a tenant."""
         self._stock = stock
         self._calling: Calling = {}
         self.renew()
@@ -77,7 +78,7 @@ class Shelves:
         shelves = [self._shelf(scope) for scope in snapshot.lasts]
         if behind := [one for one in shelves if one.behind(snapshot, needs)]:
             # Others wait for it, too; and it would be begun again and again by who cannot wait.
-            with finishing(), self._stock() as stock:
+            with finishing(), self._stock(snapshot.scope.tenant) as stock:
                 for shelf in behind:
                     shelf.follow(stock, needs, self._calling)
             self._trim(snapshot.lasts)

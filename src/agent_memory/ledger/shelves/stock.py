@@ -10,7 +10,7 @@ from collections import defaultdict, namedtuple
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from agent_memory.ledger.journal import ADOPT, AMEND, EMBED, ERASE, NAMES, PUT
+from agent_memory.ledger.journal import AMEND, EMBED, ERASE, NAMES, PUT
 from agent_memory.ledger.rows import Ended
 from agent_memory.models.record import Scope
 from agent_memory.ports.embedder import Space
@@ -36,21 +36,21 @@ Links = namedtuple("Links", "link source target type weight ended", defaults=(()
 
 class News(NamedTuple):
     """What came to a scope since a journal line. `words` are (content, length, terms) of new contents: hashes and then
-    counts, as `Terms` has them. `erased` are records. `anew`: nothing that was read before counts any more, and all is
-    to be asked for again."""
+    counts, as `Terms` has them. `erased` are records."""
 
     versions: Versions = Versions()
     words: Sequence[Row] = ()
     vectors: Iterable[Vectors] = ()
     ended: Sequence[Ended] = ()
     erased: Sequence[int] = ()
-    anew: bool = False
 
 
 class Stock(Protocol):
-    """One look into a store: `seq` is the last journal line in it, `space` the active one."""
+    """One look into a store, for a tenant: `seq` is the last line of its journal, `space` the active one. `adopted`:
+    the line of the store's journal since which nothing that was read before counts any more."""
 
     seq: int
+    adopted: int
     space: Space | None
 
     def follow(self, scope: Scope, after: int) -> News:
@@ -73,7 +73,6 @@ class Stock(Protocol):
 class Heard(NamedTuple):
     """What journal lines mean for a shelf. `filled`: there are rows to read; `changed`: records with new versions."""
 
-    anew: bool
     filled: bool
     changed: set[int]
     erased: set[int]
@@ -84,5 +83,5 @@ def heard(lines: Iterable[Row]) -> Heard:
     records: defaultdict[str | None, set[int]] = defaultdict(set)
     for operation, record in lines:
         records[NAMES.get(operation)].update([record] if type(record) is int else [])
-    anew, filled = ADOPT in records, not records.keys().isdisjoint({PUT, AMEND, EMBED})
-    return Heard(anew, filled, records[PUT] | records[AMEND], records[ERASE])
+    filled = not records.keys().isdisjoint({PUT, AMEND, EMBED})
+    return Heard(filled, records[PUT] | records[AMEND], records[ERASE])

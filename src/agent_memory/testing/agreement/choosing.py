@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
 
-from agent_memory.models.record import Link, Status
+from agent_memory.models.record import Link, Scope, Status
 from agent_memory.ports.changes import (
     DERIVED_FROM,
     Amend,
@@ -37,7 +37,8 @@ NAMESPACES = ("space", "other space")
 IDS, KINDS, KEYS, TYPES = "abcd", ("note", "procedure"), ("k1", "k2"), ("about", DERIVED_FROM)
 WORDS, UNITS = ("red", "green", "blue"), (0.0, 0.25, 0.5, 1.0)
 READERS, TENANTS = ("job one", "job two"), ("acme", "rival")
-SCOPES = (ALICE, ALICES_BOT, BOT, SHARED, BOB, STRANGER)
+RIVAL = Scope(tenant=STRANGER.tenant)
+SCOPES = (ALICE, ALICES_BOT, BOT, SHARED, BOB, STRANGER, RIVAL)
 WRITERS = (*SCOPES, ALICE, ALICE, SHARED, ALICES_BOT)  # where most happens, most meets
 QUESTIONS = {SPACE: (1.0, 1.0, 1.0, 1.0), OTHER_SPACE: (1.0, 0.0, 0.0)}  # exact halves and ones: no rounding anywhere
 

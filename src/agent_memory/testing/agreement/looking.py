@@ -71,12 +71,14 @@ def gathered(
         found.hidden,
         found.head,
         found.vocabularies,
+        found.store,
     )
 
 
 def stepped(store: Store, view: View, most: int) -> Any:
     """Every link that leads from what somebody sees, without handles."""
-    everybody = (one for scope in SCOPES for one in store.records.find(View(scope, view.now), EVERYTHING, limit=100))
+    scopes = [scope for scope in SCOPES if scope.tenant == view.scope.tenant]
+    everybody = (one for scope in scopes for one in store.records.find(View(scope, view.now), EVERYTHING, limit=100))
     handles = sorted({record.seq for record in everybody})
     found = steps(store, view, handles, most)
     ends = {handle: store.index.hydrate(view, [handle])[0] for one in found for handle in (one.here, one.there)}
@@ -125,7 +127,7 @@ def seen(store: Store, view: View, where: Filter) -> dict[str, Any]:
         ],
         "pools": [gathered(store, view, where, pool, until) for pool, until in ((0, None), (2, view.seq), (100, None))],
         "past": gathered(store, view, where, 100, past=(3, 6, 12)),
-        "adopted": [store.index.adopted(after) for after in range(0, 100, 10)],
+        "adopted": [store.index.adopted(after) for after in range(0, 40, 2)],
         "accesses": [
             store.receipts.accesses(view, everywhere, until=until) for until in (None, view.now, view.valid_at)
         ],

@@ -40,7 +40,17 @@ from agent_memory.testing.agreement.choosing import (
     some_put,
 )
 from agent_memory.testing.agreement.looking import answer, gathered, seen
-from agent_memory.testing.builders import EVERYTHING, LOUD, OTHER_SPACE, PLAIN, SPACE, gather, terms, text_vector
+from agent_memory.testing.builders import (
+    EVERYTHING,
+    LOUD,
+    OTHER_SPACE,
+    PLAIN,
+    SPACE,
+    embed_all,
+    gather,
+    terms,
+    text_vector,
+)
 
 seeds = st.integers(0, 2**32 - 1)  # Hypothesis chooses what happens; the details follow from a seed
 
@@ -59,10 +69,12 @@ class Agreement(RuleBasedStateMachine):
         self.receipts = self.keys = 0
 
     def teardown(self) -> None:
-        problems = [store.records.verify().problems for store in (self.engine, self.reference)]
+        proofs = [store.records.verify(SCOPES[0].tenant) for store in (self.engine, self.reference)]
         self.engine.close()
         self.folder.cleanup()
-        assert problems == [(), ()]
+        assert [one.problems for one in proofs] == [(), ()]
+        ends = [{name: mark.seq for name, mark in one.heads.items()} for one in proofs]
+        assert ends[0] == ends[1]
 
     @initialize(early=st.booleans(), busy=st.sampled_from((True, True, False)), seed=seeds)
     def start(self, early: bool, busy: bool, seed: int) -> None:
@@ -113,10 +125,11 @@ class Agreement(RuleBasedStateMachine):
         limit, whole, now = pick.choice((1, 5, 100)), pick.random() < 0.7, moment(pick)
 
         def act(store: Store) -> Any:
-            waiting = store.index.unembedded(space, View(whose, now) if whose else None, limit)
+            waiting = store.index.unembedded(space, View(whose, now), limit) if whose else []
             batch = [Embedded(one.handle, (text_vector(one.text, one.part, space),), whole) for one in waiting]
-            store.index.embedded(space, batch, now=now)
-            return [(one.text, one.part) for one in waiting]
+            for tenant in {one.tenant for one in waiting}:
+                store.index.embedded(space, tenant, batch, now=now)
+            return [(one.text, one.part) for one in waiting] if whose else sorted(embed_all(store, space, now=now))
 
         self._both(act)
         self._compare(pick)
@@ -277,6 +290,7 @@ class Agreement(RuleBasedStateMachine):
             everybody = replace(view, scope=scope)
             pools = [gathered(store, everybody, EVERYTHING, 100) for store in (self.engine, self.reference)]
             assert pools[0] == pools[1], f"search differs for {everybody}"
-        assert [self.engine.records.seq_at(one) for one in range(22)] == [
-            self.reference.records.seq_at(one) for one in range(22)
+        times = [(scope.tenant, one) for scope in (view.scope, SCOPES[0]) for one in range(22)]
+        assert [self.engine.records.seq_at(*one) for one in times] == [
+            self.reference.records.seq_at(*one) for one in times
         ]

@@ -38,6 +38,7 @@ from agent_memory.testing.conformance.store import (  # noqa: E402
     SearchConformance,
     SpaceConformance,
     StoreConformance,
+    TenantsConformance,
     VectorConformance,
     WorkingConformance,
 )
@@ -53,6 +54,7 @@ __all__ = [
     "SearchConformance",
     "SpaceConformance",
     "StoreConformance",
+    "TenantsConformance",
     "VectorConformance",
     "WorkingConformance",
 ]

@@ -101,7 +101,7 @@ class ErasureConformance:
         write(store, Erase("gone"))
         assert store.index.pending(SPACE) == 0
         late = [Embedded(one.handle, (text_vector(one.text),), complete=True) for one in waiting]
-        store.index.embedded(SPACE, late, now=NOW)
+        store.index.embedded(SPACE, ALICE.tenant, late, now=NOW)
         stats = store.records.stats(view())
         assert (stats["records"], stats["versions"], stats["links"], stats["vectors"]) == (2, 2, 1, 2)
 
@@ -216,9 +216,9 @@ class ErasureConformance:
     def test_the_rest_still_verifies(self, store: Store) -> None:
         full(store)
         write(store, Erase("gone"))
-        assert store.records.verify().problems == ()
+        assert store.records.verify(ALICE.tenant).problems == ()
         write(store, put("later", id="b"), Erase("a"))
-        assert store.records.verify().problems == ()
+        assert store.records.verify(ALICE.tenant).problems == ()
 
     def test_the_journal_still_tells_that_it_was_there(self, store: Store) -> None:
         full(store)
@@ -282,7 +282,7 @@ class DerivedErasureConformance:
         assert applied.erased == ("source", "child", "grandchild")
         assert [(one.effect, one.id) for one in applied.outcomes] == [(Effect.ERASED, "source")]
         assert sorted(ids(store.records.find(view(), EVERYTHING, limit=9))) == ["about", "both", "other"]
-        assert store.records.verify().problems == ()
+        assert store.records.verify(ALICE.tenant).problems == ()
         assert write(store, Erase("other", with_derived=True)).erased == ("other", "both")
 
     def test_two_ways_to_one_source_are_no_other_source(self, store: Store) -> None:

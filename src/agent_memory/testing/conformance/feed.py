@@ -210,9 +210,9 @@ class LeaseConformance:
         made = [Embedded(waiting.handle, (text_vector("one"),), complete=True)]
         store.feed.release(lease)
         with pytest.raises(LeaseLost):
-            store.index.embedded(SPACE, made, now=NOW, work=Work(lease))
+            store.index.embedded(SPACE, ALICE.tenant, made, now=NOW, work=Work(lease))
         assert store.index.pending(SPACE) == 1
-        store.index.embedded(SPACE, made, now=NOW, work=Work(leased(store)))
+        store.index.embedded(SPACE, ALICE.tenant, made, now=NOW, work=Work(leased(store)))
         assert store.index.pending(SPACE) == 0
 
     def test_a_job_is_not_due_again_before_its_time(self, store: Store) -> None:
@@ -235,4 +235,4 @@ class LeaseConformance:
         store.feed.release(leased(store, "fail"), Run(0.5, {"made": 1}))
         again = store.feed.states()[0]
         assert (again.error, again.failed_at) == ("nobody answers", failed.failed_at), "the last failure is remembered"
-        assert again.did == {"made": 1} and store.records.verify().problems == ()
+        assert again.did == {"made": 1} and store.records.verify(ALICE.tenant).problems == ()

@@ -109,11 +109,11 @@ class RecordedTimeConformance:
         assert [line.at for line in store.records.journal(view())] == [one.recorded_at for one in history]
 
     def test_a_moment_leads_to_the_last_line_at_or_before_it(self, store: Store) -> None:
-        assert store.records.seq_at(NOW) == 0
+        assert store.records.seq_at(ALICE.tenant, NOW) == 0
         write(store, put("one", id="a"), put("two", id="b"), now=NOW)
         write(store, put("three", id="c"), now=NOW + 10)
         moments = {NOW - 1: 0, NOW: 2, NOW + 9: 2, NOW + 10: 3, NOW + DAY: 3}
-        assert {moment: store.records.seq_at(moment) for moment in moments} == moments
+        assert {moment: store.records.seq_at(ALICE.tenant, moment) for moment in moments} == moments
 
 
 class ValidTimeConformance:

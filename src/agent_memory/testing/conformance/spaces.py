@@ -82,7 +82,7 @@ class SpaceConformance:
         assert not np.isnan(similar(store).similarity).any()
         [line] = store.records.journal(view(), after=before)
         assert (line.operation, line.record_id) == ("embed", None)
-        assert store.records.verify().problems == ()
+        assert store.records.verify(ALICE.tenant).problems == ()
 
     def test_a_replay_leaves_out_vectors_that_came_later(self, store: Store) -> None:
         store.index.begin(SPACE)
@@ -93,7 +93,7 @@ class SpaceConformance:
         assert np.isnan(before.similarity).sum() == 1
         waiting = {one.text: one for one in store.index.unembedded(SPACE, None, 10)}
         rest = Embedded(waiting["long"].handle, (vector(1, 0, 0, 0, part=1),), complete=True)
-        store.index.embedded(SPACE, [rest], now=NOW)
+        store.index.embedded(SPACE, ALICE.tenant, [rest], now=NOW)
         between = similar(store)
         embed_all(store)
         now = similar(store)
@@ -142,10 +142,10 @@ class SpaceConformance:
         write(store, put("long", id="a"))
         [one] = store.index.unembedded(SPACE, None, 10)
         first, rest = (vector(0, 1, 0, 0, part=0),), (vector(0, 0, 1, 0, part=1), vector(1, 0, 0, 0, part=2))
-        store.index.embedded(SPACE, [Embedded(one.handle, first, complete=False)], now=NOW)
+        store.index.embedded(SPACE, ALICE.tenant, [Embedded(one.handle, first, complete=False)], now=NOW)
         assert [one.part for one in store.index.unembedded(SPACE, None, 10)] == [1]
         assert similar(store).similarity.tolist() == [pytest.approx(0.0, abs=0.01)]
-        store.index.embedded(SPACE, [Embedded(one.handle, rest, complete=True)], now=NOW)
+        store.index.embedded(SPACE, ALICE.tenant, [Embedded(one.handle, rest, complete=True)], now=NOW)
         assert store.index.pending(SPACE) == 0
         assert similar(store).similarity.tolist() == [pytest.approx(1.0, abs=0.01)]
 
@@ -155,11 +155,11 @@ class SpaceConformance:
         [one] = store.index.unembedded(SPACE, None, 10)
         made = Embedded(one.handle, (text_vector("one"),), complete=True)
         part = Embedded(one.handle, (text_vector("one"),), complete=False)
-        store.index.embedded(SPACE, [part], now=NOW)
-        store.index.embedded(SPACE, [part, made], now=NOW)  # both begin at a part that is there already
+        store.index.embedded(SPACE, ALICE.tenant, [part], now=NOW)
+        store.index.embedded(SPACE, ALICE.tenant, [part, made], now=NOW)  # both begin at a part that is there already
         assert store.records.stats(view())["vectors"] == 1
         assert [one.part for one in store.index.unembedded(SPACE, None, 10)] == [1]
-        store.index.embedded(OTHER_SPACE, [made], now=NOW)
+        store.index.embedded(OTHER_SPACE, ALICE.tenant, [made], now=NOW)
         assert store.records.stats(view())["vectors"] == 1
 
     def test_another_space_is_built_beside_the_active_one(self, store: Store) -> None:
@@ -197,7 +197,7 @@ class SpaceConformance:
         assert not np.isnan(similar(store, OTHER_SPACE).similarity).any()
         with pytest.raises(SpaceMismatch):
             similar(store)
-        assert store.records.verify().problems == ()
+        assert store.records.verify(ALICE.tenant).problems == ()
 
     def test_the_others_are_dropped(self, store: Store) -> None:
         store.index.begin(SPACE)
@@ -226,19 +226,21 @@ class SpaceConformance:
         brought = replace(vector(1, 0, 0, 0), end=0)
         write(store, put("one", id="a"), put("two", id="b"), with_vectors(put("three", id="c"), brought))
         embed_all(store)
-        before = store.records.stats(view())["seq"]
+        before = similar(store).store
         store.index.begin(SPACE, anew=True)
         assert store.index.pending(SPACE) == 2, "nobody but the caller could make the third again"
         assert not np.isnan(similar(store).similarity).any(), "the old ones answer until the new ones come"
         with pytest.raises(Conflict):
             store.index.switch(SPACE, anew=True)
         for one in store.index.unembedded(SPACE, None, 10):
-            store.index.embedded(SPACE, [Embedded(one.handle, (vector(0, 1, 0, 0),), complete=True)], now=NOW)
+            store.index.embedded(
+                SPACE, ALICE.tenant, [Embedded(one.handle, (vector(0, 1, 0, 0),), complete=True)], now=NOW
+            )
         store.index.switch(SPACE, anew=True)
         assert store.records.stats(view())["vectors"] == 3
         assert store.index.adopted(before)
         assert sorted(similar(store).similarity.round(2).tolist()) == sorted([0.0, 0.0, 1.0])
-        assert store.records.verify().problems == ()
+        assert store.records.verify(ALICE.tenant).problems == ()
 
     def test_a_space_that_is_being_built_is_not_begun_anew(self, store: Store) -> None:
         store.index.begin(SPACE)
@@ -246,7 +248,7 @@ class SpaceConformance:
         store.index.begin(OTHER_SPACE)
         [one, _] = store.index.unembedded(OTHER_SPACE, None, 10)
         made = Embedded(one.handle, (text_vector("two", space=OTHER_SPACE),), complete=True)
-        store.index.embedded(OTHER_SPACE, [made], now=NOW)
+        store.index.embedded(OTHER_SPACE, ALICE.tenant, [made], now=NOW)
         store.index.begin(OTHER_SPACE, anew=True)
         assert store.index.pending(OTHER_SPACE) == 1
 

@@ -17,6 +17,7 @@ from agent_memory.testing.conformance.past import PastConformance
 from agent_memory.testing.conformance.receipts import ReceiptConformance
 from agent_memory.testing.conformance.search import SimilarityConformance, WordsConformance
 from agent_memory.testing.conformance.spaces import SpaceConformance
+from agent_memory.testing.conformance.tenants import TenantsConformance
 from agent_memory.testing.conformance.vectors import VectorConformance
 from agent_memory.testing.conformance.versions import AmendConformance, VersionConformance
 from agent_memory.testing.conformance.walls import WallConformance
@@ -66,6 +67,7 @@ class StoreConformance(
     AccessConformance,
     DebtConformance,
     FeedConformance,
+    TenantsConformance,
 ):
     """Everything that a complete engine offers."""
 
@@ -81,6 +83,7 @@ __all__ = [
     "SearchConformance",
     "SpaceConformance",
     "StoreConformance",
+    "TenantsConformance",
     "VectorConformance",
     "WorkingConformance",
 ]

@@ -99,7 +99,7 @@ class WritingConformance:
         after = gather(store, probe)
         assert (after.seq, after.handles.tolist()) == (before.seq, before.handles.tolist())
         assert after.counts.tolist() == before.counts.tolist()
-        assert store.records.verify().problems == ()
+        assert store.records.verify(ALICE.tenant).problems == ()
 
     def test_names_of_an_undone_write_are_not_mixed_up_with_later_ones(self, store: Store) -> None:
         ghost = put("one", id="a", kind="ghost", source="phantom", conversation_id="nowhere")
@@ -138,7 +138,7 @@ class WritingConformance:
         applied = write(store, put("two", id="new", key="k"), Erase("new"))
         assert applied.outcomes[-1].id == "a"
         assert store.records.journal(view())[-1].record_id == "a"
-        assert store.records.verify().problems == ()
+        assert store.records.verify(ALICE.tenant).problems == ()
 
     def test_an_unknown_id_is_not_found(self, store: Store) -> None:
         write(store, put("one", id="a"))
@@ -194,7 +194,7 @@ class WritingConformance:
             thread.join()
         assert sorted(seqs) == list(range(1, 21))
         assert len(store.records.find(view(), EVERYTHING, limit=100)) == 20
-        assert store.records.verify().problems == ()
+        assert store.records.verify(ALICE.tenant).problems == ()
 
 
 class PreconditionConformance:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from agent_memory.ports.access import KeyRow, Refusal
-from agent_memory.testing.memory.world import KEY, OURSELVES, Room, Signature, World, sealed
+from agent_memory.testing.memory.world import KEY, OURSELVES, Room, Signature, Worlds, sealed
 
 
 class MemoryAccess:
@@ -49,7 +49,7 @@ class MemoryAccess:
             return [one for one in found if (one.key is not None) is keyed][:limit]
 
 
-def _note(world: World, key: KeyRow, at: int) -> None:
+def _note(world: Worlds, key: KeyRow, at: int) -> None:
     """A key as it stands from now on, and its line."""
     world.keys[key.id] = key
     world.note(Signature(at, OURSELVES, key.id), KEY, None, None, sealed(b"", repr(key)))

@@ -25,39 +25,45 @@ class MemoryWorking:
         self._room = room
 
     def set(self, desk: Desk, key: str, value: str, *, expires_at: int, now: int) -> None:
-        with self._room.writing() as world:
+        with self._room.writing() as worlds:
+            world = worlds.of(desk.scope.tenant)
             world.values[desk, key] = (value, expires_at)
 
     def get(self, desk: Desk, key: str, *, now: int) -> str | None:
         return self.values(desk, now=now).get(key)
 
     def delete(self, desk: Desk, key: str) -> bool:
-        with self._room.writing() as world:
+        with self._room.writing() as worlds:
+            world = worlds.of(desk.scope.tenant)
             return world.values.pop((desk, key), None) is not None
 
     def values(self, desk: Desk, *, now: int) -> dict[str, str]:
-        with self._room.reading() as world:
+        with self._room.reading() as worlds:
+            world = worlds.of(desk.scope.tenant)
             return {key: value for (owner, key), (value, end) in world.values.items() if owner == desk and end > now}
 
     def push(self, desk: Desk, name: str, item: str, *, keep: int, expires_at: int, now: int) -> None:
-        with self._room.writing() as world:
+        with self._room.writing() as worlds:
+            world = worlds.of(desk.scope.tenant)
             items = (*world.lists.get((desk, name), ()), (item, expires_at))
             world.lists[desk, name] = items[max(0, len(items) - keep) :]
 
     def items(self, desk: Desk, name: str, *, limit: int, now: int) -> Sequence[str]:
-        with self._room.reading() as world:
+        with self._room.reading() as worlds:
+            world = worlds.of(desk.scope.tenant)
             items = world.lists.get((desk, name), ())
             alive = items and items[-1][1] > now
             return [item for item, _ in reversed(items)][:limit] if alive else []
 
     def clear(self, desk: Desk) -> None:
-        with self._room.writing() as world:
+        with self._room.writing() as worlds:
+            world = worlds.of(desk.scope.tenant)
             world.values = {place: one for place, one in world.values.items() if place[0] != desk}
             world.lists = {place: one for place, one in world.lists.items() if place[0] != desk}
 
     def forget(self, scope: Scope, ids: Sequence[str]) -> None:
         with self._room.writing() as world:
-            clear_desks(world, scope, ids)
+            clear_desks(world.of(scope.tenant), scope, ids)
 
 
 class MemoryReceipts:
@@ -65,8 +71,9 @@ class MemoryReceipts:
         self._room = room
 
     def keep(self, lines: Sequence[ReceiptLine]) -> None:
-        with self._room.writing() as world:
+        with self._room.writing() as worlds:
             for given in lines:
+                world = worlds.of(given.view.scope.tenant)
                 if not {*given.handles, *given.named} <= set(world.versions):
                     continue
                 seen = given.view.scope.readable()
@@ -81,23 +88,28 @@ class MemoryReceipts:
 
     def expire(self, now: int) -> int:
         oldest = now - RETENTION
-        with self._room.writing() as world:
-            known = [*(slip.at for slip in world.receipts.values()), *(line.at for line in world.lines)]
+        with self._room.writing() as worlds:
+            tenants = worlds.tenants.values()
+            known = [slip.at for world in tenants for slip in world.receipts.values()]
+            known += [line.at for journal in (worlds, *tenants) for line in journal.lines]
             if not any(oldest <= at <= now - RETENTION // JUST_NOW for at in known):
                 return 0
-            before = len(world.receipts)
-            world.receipts = {id: slip for id, slip in world.receipts.items() if slip.at >= oldest}
-            if any(world.accessed_since <= at < oldest for times in world.accesses.values() for at in times):
-                world.accessed_since = oldest
-            return before - len(world.receipts)
+            before = sum(len(world.receipts) for world in tenants)
+            for world in tenants:
+                world.receipts = {id: slip for id, slip in world.receipts.items() if slip.at >= oldest}
+            accesses = [at for world in tenants for times in world.accesses.values() for at in times]
+            if any(worlds.accessed_since <= at < oldest for at in accesses):
+                worlds.accessed_since = oldest
+            return before - sum(len(world.receipts) for world in tenants)
 
     def receipt(self, view: View, id: str) -> str | None:
-        with self._room.reading() as world:
-            slip = world.receipts.get(id)
+        with self._room.reading() as worlds:
+            slip = worlds.of(view.scope.tenant).receipts.get(id)
             return slip.body if slip and slip.scope in view.scope.readable() else None
 
     def since(self, whose: View | str, moment: int, limit: int) -> list[Kept]:
-        with self._room.reading() as world:
+        with self._room.reading() as worlds:
+            world = worlds.of(whose if isinstance(whose, str) else whose.scope.tenant)
             found = [
                 Kept(id, slip.scope, slip.at, slip.body)
                 for id, slip in reversed(world.receipts.items())
@@ -107,12 +119,13 @@ class MemoryReceipts:
             return sorted(found, key=lambda one: -one.at)[:limit]
 
     def accesses(self, view: View, ids: Sequence[str], *, until: int | None = None) -> Mapping[str, Accesses]:
-        with self._room.reading() as world:
+        with self._room.reading() as worlds:
+            world = worlds.of(view.scope.tenant)
             found: dict[str, tuple[int, ...]] = {}
             for scope in reversed(view.scope.readable()):  # the narrowest comes last, and stays
                 mine = {entry.id: entry.number for entry in world.entries.values() if entry.scope == scope}
                 found |= {id: world.accesses.get(mine[id], ()) for id in ids if id in mine}
-            told = {id: _accesses(times, until, world.accessed_since) for id, times in found.items() if times}
+            told = {id: _accesses(times, until, worlds.accessed_since) for id, times in found.items() if times}
             return {id: one for id, one in told.items() if one.times != 0}
 
 
@@ -163,7 +176,7 @@ class MemoryVectors:
 
     def forget(self, scope: Scope, ids: Sequence[str]) -> None:
         with self._room.writing() as world:
-            clear_namespaces(world, scope, ids)
+            clear_namespaces(world.of(scope.tenant), scope, ids)
 
 
 class MemoryDebts:

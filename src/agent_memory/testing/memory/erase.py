@@ -53,9 +53,9 @@ def clear_desks(world: World, scope: Scope, ids: Collection[str]) -> None:
 
 
 def clear_namespaces(world: World, scope: Scope, ids: Collection[str]) -> None:
-    world.namespaces = {
-        place: one for place, one in world.namespaces.items() if not (place[1] in ids and sees(place[0], scope))
-    }
+    """In place: they are the store's."""
+    for place in [place for place in world.namespaces if place[1] in ids and sees(place[0], scope)]:
+        del world.namespaces[place]
 
 
 def derived(world: World, entry: Entry, scopes: Collection[Scope]) -> list[Entry]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from agent_memory.models.errors import Changed, LeaseLost
 from agent_memory.ports.feed import Cursor, FeedLine, JobState, Lease, Run, Work
-from agent_memory.testing.memory.world import Duty, Line, Room, World
+from agent_memory.testing.memory.world import Duty, Line, Room, Worlds
 
 
 class MemoryFeed:
@@ -69,7 +69,7 @@ class MemoryFeed:
             return [_state(name, duty) for name, duty in sorted(world.duties.items())]
 
 
-def go_on(world: World, work: Work) -> None:
+def go_on(world: Worlds, work: Work) -> None:
     """Whoever calls it throws the world away when it raises."""
     _held(world, work.lease)
     if work.to is None:
@@ -81,7 +81,7 @@ def go_on(world: World, work: Work) -> None:
     world.cursors[place] = work.to
 
 
-def _held(world: World, lease: Lease) -> Duty:
+def _held(world: Worlds, lease: Lease) -> Duty:
     duty = world.duties.get(lease.name, Duty())
     if duty.lease != lease:
         raise LeaseLost(f"{lease.name}: another worker has it", hint="nothing was written")
@@ -101,29 +101,29 @@ def _good(seconds: float) -> tuple[int, int]:
     return now, now + int(seconds * 1e6)
 
 
-def _lines(world: World, tenant: str) -> list[Line]:
-    return [line for line in world.lines if line.scope is not None and line.scope.tenant == tenant]
+def _lines(world: Worlds, tenant: str) -> list[Line]:
+    return world.of(tenant).lines
 
 
-def _stands(world: World, cursor: Cursor) -> bool:
+def _stands(world: Worlds, cursor: Cursor) -> bool:
     known = [(line.seq, line.chain.hex()) for line in _lines(world, cursor.tenant)]
     return cursor.seq == 0 or (cursor.seq, cursor.chain) in known
 
 
-def _cursor(world: World, name: str, tenant: str) -> Cursor:
+def _cursor(world: Worlds, name: str, tenant: str) -> Cursor:
     cursor = world.cursors.get((name, tenant), Cursor(tenant))
     return cursor if _stands(world, cursor) else Cursor(tenant)
 
 
-def _unread(world: World, name: str) -> Iterator[tuple[str, Line]]:
-    for tenant in {line.scope.tenant for line in world.lines if line.scope is not None}:
+def _unread(world: Worlds, name: str) -> Iterator[tuple[str, Line]]:
+    for tenant in sorted(world.tenants):
         after = _cursor(world, name, tenant).seq
         yield from ((tenant, line) for line in _lines(world, tenant) if line.seq > after)
 
 
-def _told(world: World, line: Line) -> FeedLine:
+def _told(world: Worlds, line: Line) -> FeedLine:
     assert line.scope is not None
-    entry = world.entries.get(line.record or 0)
+    entry = world.of(line.scope.tenant).entries.get(line.record or 0)
     kind = entry.kind if entry else None
     return FeedLine(line.seq, line.at, line.operation, line.scope, kind, line.record_id, line.chain.hex())
 

@@ -17,7 +17,18 @@ from agent_memory.ports.index import NEVER, Called, Calling, Embedded, Pool, Pro
 from agent_memory.ports.records import View
 from agent_memory.testing.memory.feed import go_on
 from agent_memory.testing.memory.read import Reader
-from agent_memory.testing.memory.world import ADOPT, EMBED, OURSELVES, Body, Made, Room, Signature, Version, World
+from agent_memory.testing.memory.world import (
+    ADOPT,
+    EMBED,
+    OURSELVES,
+    Body,
+    Made,
+    Room,
+    Signature,
+    Version,
+    World,
+    Worlds,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -44,8 +55,9 @@ class MemoryIndex:
             active = world.spaces[0] if world.spaces else None
             pending = len(_lacking(world, active, scope)) if active else 0
             written = () if world.vocabulary is None else (world.vocabulary,)
-            lasts = dict.fromkeys(scope.readable(), world.seq)
-            return Snapshot(scope, world.seq, world.seq, lasts, active, pending, written)
+            seq = world.of(scope.tenant).seq
+            lasts = dict.fromkeys(scope.readable(), seq)
+            return Snapshot(scope, seq, world.seq, world.seq, lasts, active, pending, written)
 
     def gather(self, snapshot: Snapshot, probes: Sequence[Probe]) -> list[Pool]:
         return [self._gather(snapshot, probe) for probe in probes]
@@ -55,16 +67,18 @@ class MemoryIndex:
             active = world.spaces[0] if world.spaces else None
             if probe.vector is not None and probe.space != active:
                 raise SpaceMismatch(f"the store holds vectors of {active}, not of {probe.space}")
-            reader = Reader(world, _at(snapshot, probe.view))
+            own = world.of(snapshot.scope.tenant)
+            reader = Reader(own, _at(snapshot, probe.view))
             until = snapshot.seq if probe.vectors_until is None else min(snapshot.seq, probe.vectors_until)
             probe = replace(probe, vectors_until=until)
-            rows = [_row(world, probe, version) for version in reader.visible(probe.where, probe.past)]
+            rows = [_row(own, probe, version) for version in reader.visible(probe.where, probe.past)]
             pool = _pool(rows, probe, snapshot)
             hidden = reader.hidden(probe.where, probe.past, snapshot.seq) if probe.tell_hidden else None
             return replace(pool, hidden=hidden)
 
     def occurring(self, snapshot: Snapshot, terms: Sequence[int]) -> frozenset[int]:
-        with self._room.reading() as world:
+        with self._room.reading() as worlds:
+            world = worlds.of(snapshot.scope.tenant)
             bodies = [body for body in world.bodies.values() if world.scope_of(body.number) in snapshot.lasts]
             return frozenset(term for term in terms if any(term in body.terms for body in bodies))
 
@@ -72,15 +86,15 @@ class MemoryIndex:
         self, snapshot: Snapshot, view: View, names: Collection[str], calling: Calling, *, most: int
     ) -> list[Called]:
         with self._room.reading() as world:
-            return Reader(world, _at(snapshot, view)).called(names, calling, most)
+            return Reader(world.of(view.scope.tenant), _at(snapshot, view)).called(names, calling, most)
 
     def steps(self, snapshot: Snapshot, view: View, handles: Sequence[int], *, most: int) -> list[Step]:
         with self._room.reading() as world:
-            return Reader(world, _at(snapshot, view)).steps(handles, most)
+            return Reader(world.of(view.scope.tenant), _at(snapshot, view)).steps(handles, most)
 
     def hydrate(self, view: View, handles: Sequence[int]) -> list[Record]:
         with self._room.reading() as world:
-            return Reader(world, view).hydrate(handles)
+            return Reader(world.of(view.scope.tenant), view).hydrate(handles)
 
     def damaged(self, view: View, handles: Collection[int]) -> int:
         return 0
@@ -97,24 +111,27 @@ class MemoryIndex:
     def begin(self, space: Space, *, anew: bool = False) -> None:
         with self._room.writing() as world:
             if anew and world.spaces[:1] == [space]:
-                world.pending |= {(space, body): 0 for body in world.bodies if not _brought(world, space, body)}
+                for one in world.tenants.values():
+                    one.pending |= {(space, body): 0 for body in one.bodies if not _brought(one, space, body)}
             if space in world.spaces:
                 return
             world.spaces.append(space)
-            world.pending |= {(space, body): 0 for body in world.bodies}
+            for one in world.tenants.values():
+                one.pending |= {(space, body): 0 for body in one.bodies}
             if world.spaces == [space]:
                 _adopt(world, space)
 
     def switch(self, space: Space, *, anew: bool = False) -> None:
         with self._room.writing() as world:
-            left = sum(place[0] == space for place in world.pending)
+            left = len(_lacking(world, space, None))
             if space not in world.spaces or left:
                 raise Conflict(f"{left} contents have no vector in {space.fingerprint} yet", hint="embed them first")
             if world.spaces[0] == space and not anew:
                 return
             world.spaces = [space]
-            world.vectors = {place: one for place, one in world.vectors.items() if place[0] == space}
-            world.pending = {place: one for place, one in world.pending.items() if place[0] == space}
+            for own in world.tenants.values():
+                own.vectors = {place: one for place, one in own.vectors.items() if place[0] == space}
+                own.pending = {place: one for place, one in own.pending.items() if place[0] == space}
             _adopt(world, space)
 
     def pending(self, space: Space, view: View | None = None) -> int:
@@ -123,25 +140,37 @@ class MemoryIndex:
 
     def unembedded(self, space: Space, view: View | None, limit: int) -> list[Unembedded]:
         with self._room.reading() as world:
-            bodies = sorted(_lacking(world, space, view.scope if view else None), reverse=True)[:limit]
-            return [Unembedded(body, world.bodies[body].text, world.pending[space, body]) for body in bodies]
+            lacking = _lacking(world, space, view.scope if view else None)
+            tenant = min((name for name, _ in lacking), default="")
+            bodies = sorted((body for name, body in lacking if name == tenant), reverse=True)[:limit]
+            own = world.of(tenant)
+            return [Unembedded(tenant, body, own.bodies[body].text, own.pending[space, body]) for body in bodies]
 
     def sample(self, space: Space, count: int) -> list[Sampled]:
         with self._room.reading() as world:
             found = [
-                Sampled(body, world.bodies[body].text[made.vector.start : made.vector.end], made.vector)
-                for (where, body), all_made in world.vectors.items()
+                Sampled(tenant, body, own.bodies[body].text[made.vector.start : made.vector.end], made.vector)
+                for tenant, own in world.tenants.items()
+                for (where, body), all_made in own.vectors.items()
                 for made in all_made
                 if where == space and made.vector.start < made.vector.end
             ]
             return found[:count]
 
     def embedded(
-        self, space: Space, batch: Sequence[Embedded], *, now: int, wait: bool = True, work: Work | None = None
+        self,
+        space: Space,
+        tenant: str,
+        batch: Sequence[Embedded],
+        *,
+        now: int,
+        wait: bool = True,
+        work: Work | None = None,
     ) -> None:
-        with self._room.writing() as world:
+        with self._room.writing() as worlds:
             if work is not None:
-                go_on(world, work)
+                go_on(worlds, work)
+            world = worlds.of(tenant)
             lines = dict[Scope, int]()
             for one in batch:
                 place = (space, one.handle)
@@ -164,7 +193,7 @@ def _brought(world: World, space: Space, body: int) -> bool:
     return any(made.vector.start == made.vector.end == 0 for made in world.vectors.get((space, body), ()))
 
 
-def _adopt(world: World, space: Space) -> None:
+def _adopt(world: Worlds, space: Space) -> None:
     world.note(Signature(0, OURSELVES, space.fingerprint), ADOPT, None, None, b"")
 
 
@@ -172,9 +201,14 @@ def _at(snapshot: Snapshot, view: View) -> View:
     return replace(view, seq=snapshot.at(view))
 
 
-def _lacking(world: World, space: Space, scope: Scope | None) -> list[int]:
-    bodies = [body for place, body in world.pending if place == space]
-    return bodies if scope is None else [body for body in bodies if world.scope_of(body) in scope.readable()]
+def _lacking(world: Worlds, space: Space, scope: Scope | None) -> list[tuple[str, int]]:
+    """(tenant, body)"""
+    return [
+        (tenant, body)
+        for tenant, own in world.tenants.items()
+        for place, body in own.pending
+        if place == space and (scope is None or own.scope_of(body) in scope.readable())
+    ]
 
 
 def _row(world: World, probe: Probe, version: Version) -> _Row:
@@ -237,6 +271,7 @@ def _pool(rows: list[_Row], probe: Probe, snapshot: Snapshot) -> Pool:
         documents=len(rows),
         pending=snapshot.pending,
         vocabularies=snapshot.vocabularies,
+        store=snapshot.store,
         frequencies=np.array(holding, np.int64),
         valid_to=np.array([_end(row) for row in kept], np.int64) if probe.past else None,
         records=np.array([row.version.record for row in kept], np.int64) if probe.past else None,

@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from agent_memory.models.kinds.kind import Kind
 from agent_memory.models.record import JournalLine, Link, Linked, Record, Scope
 from agent_memory.ports.changes import Applied, Author, Change, Expect, Mark, Once, Verified, Vocabulary
+from agent_memory.ports.embedder import Space
 from agent_memory.ports.feed import Work
 from agent_memory.ports.records import Analysis, Checker, Filter, Recoded, View
 from agent_memory.testing.memory.feed import go_on
@@ -24,6 +25,7 @@ from agent_memory.testing.memory.world import (
     GENESIS,
     OURSELVES,
     PUT,
+    Journal,
     Line,
     Room,
     Signature,
@@ -52,56 +54,70 @@ class MemoryRecords:
         with self._room.writing() as world:
             if work is not None:
                 go_on(world, work)
-            return Writer(world, author, now).apply(changes, expect, once)
+            return Writer(world.of(author.scope.tenant), author, now).apply(changes, expect, once)
 
     def get(self, view: View, ids: Sequence[str]) -> list[Record]:
         with self._room.reading() as world:
-            return Reader(world, view).get(ids)
+            return Reader(world.of(view.scope.tenant), view).get(ids)
 
     def by_key(self, view: View, kind: str, key: str) -> Record | None:
         with self._room.reading() as world:
-            return Reader(world, view).by_key(kind, key)
+            return Reader(world.of(view.scope.tenant), view).by_key(kind, key)
 
     def head(self, scope: Scope, kind: str, *, key: str | None = None, id: str | None = None) -> Record | None:
         with self._room.reading() as world:
-            return Reader(world, View(scope, 0)).head(scope, kind, key, id)
+            return Reader(world.of(scope.tenant), View(scope, 0)).head(scope, kind, key, id)
 
     def find(
         self, view: View, where: Filter, *, limit: int, after: str | None = None, oldest_first: bool = False
     ) -> list[Record]:
         with self._room.reading() as world:
-            return Reader(world, view).find(where, limit, after, oldest_first)
+            return Reader(world.of(view.scope.tenant), view).find(where, limit, after, oldest_first)
 
     def history(self, view: View, id: str) -> list[Record]:
         with self._room.reading() as world:
-            return Reader(world, view).history(id)
+            return Reader(world.of(view.scope.tenant), view).history(id)
 
     def beginning(self, view: View, prefix: str, *, limit: int) -> list[str]:
         with self._room.reading() as world:
-            return Reader(world, view).beginning(prefix, limit)
+            return Reader(world.of(view.scope.tenant), view).beginning(prefix, limit)
 
     def believed(self, view: View, where: Filter, *, after: int, limit: int) -> list[Linked]:
         with self._room.reading() as world:
-            return Reader(world, view).believed(where, after, limit)
+            return Reader(world.of(view.scope.tenant), view).believed(where, after, limit)
 
     def links(self, view: View, ids: Sequence[str]) -> list[Link]:
         with self._room.reading() as world:
-            return Reader(world, view).links(ids)
+            return Reader(world.of(view.scope.tenant), view).links(ids)
 
-    def seq_at(self, moment: int) -> int:
+    def seq_at(self, tenant: str, moment: int) -> int:
         with self._room.reading() as world:
-            return max((line.seq for line in world.lines if line.at <= moment), default=0)
+            return max((line.seq for line in world.of(tenant).lines if line.at <= moment), default=0)
 
     def journal(self, view: View, *, after: int = 0, limit: int = 100, id: str | None = None) -> list[JournalLine]:
         with self._room.reading() as world:
-            return Reader(world, view).journal(after, limit, id)
+            return Reader(world.of(view.scope.tenant), view).journal(after, limit, id)
 
-    def verify(self, derive: Checker | None = None, expect: Mark | None = None) -> Verified:
+    def verify(
+        self, tenant: str, derive: Checker | None = None, expect: Mark | None = None, *, alone: bool = False
+    ) -> Verified:
         with self._room.reading() as world:
-            verified = _verify(world, derive)
-            if expect is None or any((line.seq, line.chain.hex()) == (expect.seq, expect.head) for line in world.lines):
-                return verified
-            return replace(verified, problems=(*verified.problems, f"journal: line {expect.seq} is not the one noted"))
+            own = world.of(tenant)
+            whole: list[tuple[str | None, Journal]] = [(None, world), *world.tenants.items()]
+            journals = dict([(tenant, own)] if alone else whole)
+            checked, problems = Counter[str](), list[str]()
+            for journal in journals.values():
+                checked["journal lines"] += len(journal.lines)
+                problems += _unchained(journal)
+                if isinstance(journal, World):
+                    checked += Counter(versions=len(journal.versions), links=len(journal.edges))
+                    problems += _strange(journal, derive)
+            heads = {name: _head(journal) for name, journal in journals.items() if journal.lines}
+            noted = [Mark(line.seq, line.chain.hex()) for line in own.lines]
+            if expect is not None and expect not in noted:
+                problems.append(f"journal: line {expect.seq} is not the one noted")
+            head = _head(own)
+            return Verified(head.seq, head.head, dict(checked), tuple(problems), heads)
 
     def recode(self, codec: str | None, *, after: int = 0, until: int | None = None, limit: int = 256) -> Recoded:
         """Nothing is smaller than in memory."""
@@ -114,23 +130,15 @@ class MemoryRecords:
     def rebuild(self, analysis: Analysis) -> Mapping[str, int]:
         with self._room.writing() as world:
             world.vocabulary = analysis.vocabulary
-            for id, slip in world.receipts.items():
-                if (query := json.loads(slip.body).get("query")) is not None:
-                    world.receipts[id] = replace(slip, terms=asked(analysis.asked(query)))
-            for number, body in world.bodies.items():
-                derived = analysis.derive(world.entries[body.record].kind, body.text, body.payload)
-                world.bodies[number] = replace(
-                    body, terms=words(derived.terms), length=derived.terms.length, fields=derived.fields
-                )
-            for space in world.spaces[:1]:
-                lacking = [number for number in world.bodies if (space, number) not in world.vectors]
-                for number in lacking:
-                    world.pending.setdefault((space, number), 0)
+            for one in world.tenants.values():
+                one.vocabulary = analysis.vocabulary
+                _rebuild(one, world.spaces[:1], analysis)
             world.note(Signature(0, OURSELVES, "rebuild"), ADOPT, None, None, b"")
-            return {"contents": len(world.bodies), "views": 0}
+            return {"contents": sum(len(one.bodies) for one in world.tenants.values()), "views": 0}
 
     def stats(self, view: View) -> dict[str, Any]:
-        with self._room.reading() as world:
+        with self._room.reading() as worlds:
+            world = worlds.of(view.scope.tenant)
             scopes = view.scope.readable()
             mine = {entry.number: entry for entry in world.entries.values() if entry.scope in scopes}
             kinds = Counter(entry.kind for entry in mine.values())
@@ -161,22 +169,43 @@ class MemoryRecords:
         """No other tool can look into a process: nothing to offer."""
 
 
-def _verify(world: World, derive: Checker | None) -> Verified:
-    problems = []
+def _rebuild(world: World, spaces: Sequence[Space], analysis: Analysis) -> None:
+    for id, slip in world.receipts.items():
+        if (query := json.loads(slip.body).get("query")) is not None:
+            world.receipts[id] = replace(slip, terms=asked(analysis.asked(query)))
+    for number, body in world.bodies.items():
+        derived = analysis.derive(world.entries[body.record].kind, body.text, body.payload)
+        world.bodies[number] = replace(
+            body, terms=words(derived.terms), length=derived.terms.length, fields=derived.fields
+        )
+    for space in spaces:
+        lacking = [number for number in world.bodies if (space, number) not in world.vectors]
+        for number in lacking:
+            world.pending.setdefault((space, number), 0)
+
+
+def _head(journal: Journal) -> Mark:
+    return Mark(journal.seq, (journal.lines[-1].chain if journal.lines else GENESIS).hex())
+
+
+def _unchained(journal: Journal) -> Iterator[str]:
     before = GENESIS
-    for line in world.lines:
+    for line in journal.lines:
         if chained(before, line) != line.chain:
-            problems.append(f"journal: line {line.seq} does not follow from the line before it")
-        if line.proof != (_proof(world, line) or line.proof):
-            problems.append(f"journal: line {line.seq}: what it brought is not what was written")
+            yield f"journal: line {line.seq} does not follow from the line before it"
         before = line.chain
+
+
+def _strange(world: World, derive: Checker | None) -> Iterator[str]:
+    """What is not what was written, or does not follow from it."""
+    for line in world.lines:
+        if line.proof != (_proof(world, line) or line.proof):
+            yield f"journal: line {line.seq}: what it brought is not what was written"
     for body in world.bodies.values() if derive else ():
         name = world.vocabulary.name if world.vocabulary else ""
         again = derive(world.entries[body.record].kind, body.text, body.payload, name) if derive else None
         if again and (words(again.terms), again.fields) != (body.terms, body.fields):
-            problems.append(f"content {body.number}: its words or fields do not follow from it")
-    checked = {"journal lines": len(world.lines), "versions": len(world.versions), "links": len(world.edges)}
-    return Verified(world.seq, before.hex(), checked, tuple(problems))
+            yield f"content {body.number}: its words or fields do not follow from it"
 
 
 def _proof(world: World, line: Line) -> bytes | None:

@@ -22,7 +22,7 @@ from agent_memory.ports.embedder import Space
 from agent_memory.ports.feed import Cursor, Lease, Run
 from agent_memory.ports.working import Desk
 
-PUT, AMEND, CONNECT, DISCONNECT, ERASE, EMBED, ADOPT, KEY = (
+PUT, AMEND, CONNECT, DISCONNECT, ERASE, EMBED, ADOPT, KEY, TENANT = (
     "put",
     "amend",
     "connect",
@@ -31,6 +31,7 @@ PUT, AMEND, CONNECT, DISCONNECT, ERASE, EMBED, ADOPT, KEY = (
     "embed",
     "adopt",
     "key",
+    "tenant",
 )
 OURSELVES = "agent-memory"  # the actor of what the library does by itself
 GENESIS = bytes(32)
@@ -97,7 +98,7 @@ class Edge:
 
 @dataclass(frozen=True)
 class Line:
-    """One line of the journal. `scope` None: it concerns the store, and no reader."""
+    """One line of a journal. `scope` None: it is one of the store's own journal, and no reader's."""
 
     seq: int
     at: int
@@ -143,34 +144,10 @@ class Signature:
 
 
 @dataclass
-class World:
-    """Keys are numbers given by the journal, except where the type says otherwise."""
+class Journal:
+    """Lines, numbered without gaps."""
 
-    entries: dict[int, Entry] = field(default_factory=dict)
-    bodies: dict[int, Body] = field(default_factory=dict)
-    versions: dict[int, Version] = field(default_factory=dict)
-    edges: dict[int, Edge] = field(default_factory=dict)
     lines: list[Line] = field(default_factory=list)
-    spaces: list[Space] = field(default_factory=list)  # the first is active
-    vocabulary: Vocabulary | None = None  # all words are in it: a rebuild is done at once
-    vectors: dict[tuple[Space, int], tuple[Made, ...]] = field(default_factory=dict)  # by body
-    pending: dict[tuple[Space, int], int] = field(default_factory=dict)  # by body: the first part that lacks
-    answers: dict[tuple[Scope, str], tuple[bytes, Applied] | None] = field(default_factory=dict)  # None: forgotten
-    receipts: dict[str, Slip] = field(default_factory=dict)
-    accesses: dict[int, tuple[int, ...]] = field(default_factory=dict)  # by record: when
-    accessed_since: int = 0  # earlier ones only count
-    values: dict[tuple[Desk, str], tuple[str, int]] = field(default_factory=dict)
-    lists: dict[tuple[Desk, str], tuple[tuple[str, int], ...]] = field(default_factory=dict)  # oldest first
-    namespaces: dict[tuple[str, str], tuple[float, bytes, str]] = field(default_factory=dict)
-    places: dict[str, str | None] = field(default_factory=dict)  # with their last errors
-    debts: dict[tuple[str, Scope, str], tuple[int, int]] = field(default_factory=dict)  # line, since when
-    keys: dict[str, KeyRow] = field(default_factory=dict)
-    refusals: list[Refusal] = field(default_factory=list)
-    duties: dict[str, Duty] = field(default_factory=dict)  # by job
-    cursors: dict[tuple[str, str], Cursor] = field(default_factory=dict)  # by job and tenant, the last moved last
-
-    def copy(self) -> World:
-        return World(**{one.name: copy.copy(getattr(self, one.name)) for one in fields(self)})
 
     @property
     def seq(self) -> int:
@@ -198,31 +175,100 @@ class World:
         self.lines.append(Line(**{**line.__dict__, "chain": chained(before, line)}))
         return line.seq
 
+
+@dataclass
+class World(Journal):
+    """What one tenant has. Keys are numbers given by its journal, except where the type says otherwise."""
+
+    entries: dict[int, Entry] = field(default_factory=dict)
+    bodies: dict[int, Body] = field(default_factory=dict)
+    versions: dict[int, Version] = field(default_factory=dict)
+    edges: dict[int, Edge] = field(default_factory=dict)
+    spaces: list[Space] = field(default_factory=list)  # the store's, as are the next three
+    namespaces: dict[tuple[str, str], tuple[float, bytes, str]] = field(default_factory=dict)
+    places: dict[str, str | None] = field(default_factory=dict)
+    debts: dict[tuple[str, Scope, str], tuple[int, int]] = field(default_factory=dict)
+    vocabulary: Vocabulary | None = None  # the store's, or the one that this tenant is the first to write in
+    vectors: dict[tuple[Space, int], tuple[Made, ...]] = field(default_factory=dict)  # by body
+    pending: dict[tuple[Space, int], int] = field(default_factory=dict)  # by body: the first part that lacks
+    answers: dict[tuple[Scope, str], tuple[bytes, Applied] | None] = field(default_factory=dict)  # None: forgotten
+    receipts: dict[str, Slip] = field(default_factory=dict)
+    accesses: dict[int, tuple[int, ...]] = field(default_factory=dict)  # by record: when
+    values: dict[tuple[Desk, str], tuple[str, int]] = field(default_factory=dict)
+    lists: dict[tuple[Desk, str], tuple[tuple[str, int], ...]] = field(default_factory=dict)  # oldest first
+
+    def copy(self) -> World:
+        return World(**{one.name: copy.copy(getattr(self, one.name)) for one in fields(self)})
+
     def scope_of(self, body: int) -> Scope:
         return self.entries[self.bodies[body].record].scope
 
 
+@dataclass
+class Worlds(Journal):
+    """The worlds of all tenants; beside them what belongs to the store, with a journal of its own."""
+
+    tenants: dict[str, World] = field(default_factory=dict)
+    spaces: list[Space] = field(default_factory=list)  # the first is active
+    vocabulary: Vocabulary | None = None  # all words are in it: a rebuild is done at once
+    accessed_since: int = 0  # earlier accesses only count
+    namespaces: dict[tuple[str, str], tuple[float, bytes, str]] = field(default_factory=dict)
+    places: dict[str, str | None] = field(default_factory=dict)  # with their last errors
+    debts: dict[tuple[str, Scope, str], tuple[int, int]] = field(default_factory=dict)  # line, since when
+    keys: dict[str, KeyRow] = field(default_factory=dict)
+    refusals: list[Refusal] = field(default_factory=list)
+    duties: dict[str, Duty] = field(default_factory=dict)  # by job
+    cursors: dict[tuple[str, str], Cursor] = field(default_factory=dict)  # by job and tenant, the last moved last
+
+    def copy(self) -> Worlds:
+        draft = Worlds(**{one.name: copy.copy(getattr(self, one.name)) for one in fields(self)})
+        draft.tenants = {name: world.copy() for name, world in self.tenants.items()}
+        return draft
+
+    def of(self, tenant: str) -> World:
+        """An empty one where the tenant has never written."""
+        world = self.tenants.setdefault(tenant, World())
+        world.spaces, world.namespaces, world.places, world.debts = (
+            *(self.spaces, self.namespaces),
+            *(self.places, self.debts),
+        )
+        world.vocabulary = self.vocabulary or world.vocabulary
+        return world
+
+    def settle(self) -> None:
+        """A tenant that has written its first lines gets one in the store's journal."""
+        new = (one.vocabulary for one in self.tenants.values() if one.vocabulary)
+        self.vocabulary = self.vocabulary or next(new, None)
+        known = {line.proof for line in self.lines if line.operation == TENANT}
+        for name, world in self.tenants.items():
+            proof = hashlib.sha256(name.encode()).digest()
+            world.vocabulary = self.vocabulary
+            if world.lines and proof not in known:
+                self.note(Signature(world.lines[0].at, OURSELVES), TENANT, None, None, proof)
+
+
 class Room:
-    """Where the world of now is kept. One lock for everybody."""
+    """Where the worlds of now are kept. One lock for everybody."""
 
     def __init__(self) -> None:
-        self._world = World()
+        self._world = Worlds()
         self._lock = threading.RLock()
         self._closed = False
 
     @contextmanager
-    def reading(self) -> Iterator[World]:
+    def reading(self) -> Iterator[Worlds]:
         with self._lock:
             self._check()
             yield self._world
 
     @contextmanager
-    def writing(self) -> Iterator[World]:
-        """A copy, which takes the place of the world when all went well."""
+    def writing(self) -> Iterator[Worlds]:
+        """A copy, which takes the place of the worlds when all went well."""
         with self._lock:
             self._check()
             draft = self._world.copy()
             yield draft
+            draft.settle()
             self._world = draft
 
     def close(self) -> None:

@@ -1,0 +1,149 @@
+"""One journal for all tenants, as versions before 0.2 kept it, becomes one for each and one for the store.
+
+No number and no digest changes. With N the last line of the old journal, each of the new ones goes on at N + 1, with
+gaps below; so what was noted elsewhere (receipts, cursors, as-of) means what it meant. The chains are made anew, each
+from a beginning that seals N and the old chain's end; the old values stay, and `verify` goes on proving them.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import sqlite3
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from agent_memory.engines.sqlite.cells import lenient
+from agent_memory.engines.sqlite.interning import Interning, Naming
+from agent_memory.engines.sqlite.journal import STORE, Lines
+from agent_memory.engines.sqlite.statements import SQL
+from agent_memory.ledger.journal import GENESIS, NOBODYS, chained, founding, genesis
+from agent_memory.ledger.request import SALT_BYTES
+from agent_memory.ledger.seals import checksum
+from agent_memory.models.errors import Corrupt
+from agent_memory.ports.progress import tell
+
+BATCH = 4096
+
+
+class Old(NamedTuple):
+    """A line of the old journal. `tenant` and `number` are those of its scope; None: it concerned the store."""
+
+    line: int
+    at: int
+    operation: int
+    scope: int
+    record: int | None
+    other: int | None
+    actor: str
+    reason: str | None
+    digest: bytes
+    chain: bytes
+    tenant: str | None
+    number: int | None
+
+    @property
+    def said(self) -> tuple[object, ...]:
+        return self.line, self.at, self.operation, self.scope, self.record, self.other, self.actor, self.reason
+
+
+def part(connection: sqlite3.Connection, name: str) -> None:
+    """In the transaction of the upgrade. First the old chain is walked: what is broken is not sealed anew."""
+    with lenient(connection):
+        last, before = _walk(connection, name)
+        connection.execute(SQL["number_scopes"])
+        _seal_scopes(connection)
+        numbers = _tenants(connection, last, before)
+        _chain(connection, numbers, last)
+        _label(connection)
+    for sql in ("index_journal", "index_adopted"):
+        connection.execute(SQL[sql])
+    names = Naming(Interning(), connection)
+    for number, beginning in numbers.values():
+        if last and number != STORE:  # who has not written yet is told of by the first write
+            store = Lines(connection, names, STORE)
+            store.append([founding(store.head, number, beginning, 0)])
+
+
+def _lines(connection: sqlite3.Connection) -> Iterator[Old]:
+    """In batches: the rows may change behind them."""
+    after = -(2**63)
+    while rows := connection.execute(SQL["old_lines"], {"after": after, "limit": BATCH}).fetchall():
+        yield from map(Old._make, rows)
+        after = rows[-1][0]
+
+
+def _walk(connection: sqlite3.Connection, name: str) -> tuple[int, bytes]:
+    """The last line, and the value of the chain there."""
+    last, before = 0, GENESIS
+    for line in _lines(connection):
+        if line.line != last + 1 or not _follows(line, before):
+            raise Corrupt(
+                f"the store cannot be upgraded: line {last + 1} of its journal is not what was written: {name}",
+                hint="nothing was changed; restore a backup, or export the records with the version that wrote them, "
+                "whose `agent-memory verify` names the damage, and import them into a new store",
+            )
+        last, before = line.line, line.chain
+    return last, before
+
+
+def _follows(line: Old, before: bytes) -> bool:
+    try:
+        return chained(before, line.said, line.digest) == line.chain
+    except (TypeError, ValueError):
+        return False
+
+
+def _tenants(connection: sqlite3.Connection, last: int, before: bytes) -> dict[str | None, tuple[int, bytes]]:
+    """Each gets a number, and a beginning for its chain."""
+    before = before if last else b""
+    beginnings: dict[str | None, tuple[int, bytes]] = {}
+    for name in (None, *(name for (name,) in connection.execute(SQL["old_tenants"]).fetchall())):
+        salt = secrets.token_bytes(SALT_BYTES)
+        beginning = genesis(salt, name, last, before)
+        if name is None:
+            connection.execute(SQL["insert_store"], (last, salt, beginning))
+            number = STORE
+        else:
+            (number,) = connection.execute(SQL["insert_tenant"], (name, last, salt, beginning)).fetchone()
+        beginnings[name] = number, beginning
+    return beginnings
+
+
+def _chain(connection: sqlite3.Connection, tenants: dict[str | None, tuple[int, bytes]], last: int) -> None:
+    names, chains = Naming(Interning(), connection), {name: beginning for name, (_, beginning) in tenants.items()}
+    renewed: list[tuple[object, ...]] = []
+    actors = set()
+    for line in _lines(connection):
+        number, _ = tenants[line.tenant]
+        said = (*line.said[:3], NOBODYS if line.number is None else line.number, *line.said[4:])
+        chains[line.tenant] = chained(chains[line.tenant], said, line.digest)
+        renewed.append((number, names.actor(number, line.actor), chains[line.tenant], line.line))
+        actors.add(line.actor)
+        if len(renewed) == BATCH or line.line == last:
+            connection.executemany(SQL["renew_line"], renewed)
+            renewed = []
+            tell("journal", line.line, last)
+    words = [row for text in actors for row in connection.execute(SQL["name"], (text,)).fetchall()]
+    connection.execute(SQL["forget_actors"], (json.dumps([number for (number,) in words]),))
+
+
+def _seal_scopes(connection: sqlite3.Connection) -> None:
+    """What was sound has its number sealed, too; what was not goes on telling."""
+    for *columns, number, seal in connection.execute(SQL["old_scopes"]).fetchall():
+        if seal == checksum(*columns):
+            connection.execute(SQL["seal_scope"], (checksum(*columns, number), columns[0]))
+
+
+def _label(connection: sqlite3.Connection) -> None:
+    """A table takes the place of another: the views that look at it go meanwhile."""
+    connection.execute(SQL["move_labels"])
+    for column in ("conversation", "repository"):
+        connection.execute(SQL["move_column"].format(column=column))
+    views = connection.execute(SQL["views"]).fetchall()
+    for name, _ in views:
+        connection.execute(SQL["drop_view"].format(name=name.replace('"', '""')))
+    connection.execute(SQL["drop_labels"])
+    connection.execute(SQL["rename_labels"])
+    for _, sql in views:
+        connection.execute(sql)
