@@ -11,7 +11,7 @@ from agent_memory.app.namespaces.retriever import Asked
 from agent_memory.app.namespaces.rules import Begun, Linted
 from agent_memory.app.namespaces.semantic import Standing
 from agent_memory.app.namespaces.sweeping import Swept
-from agent_memory.app.namespaces.upkeep import Verification
+from agent_memory.app.namespaces.upkeep import JobReport, Verification
 from agent_memory.app.namespaces.vectors import VectorMatch
 from agent_memory.models.access import ApiKey, Denial, NewKey, Permission
 from agent_memory.models.answer import Recalled, Replay
@@ -316,6 +316,7 @@ class AsyncSemantic:
 
 class AsyncUpkeep:
     async def catch_up(self) -> dict[str, int]: ...
+    async def jobs(self) -> list[JobReport]: ...
     async def rebuild(self, vectors: bool = ...) -> dict[str, Any]: ...
     async def run_jobs(self) -> dict[str, dict[str, int]]: ...
     async def stats(self) -> dict[str, Any]: ...
