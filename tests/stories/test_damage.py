@@ -352,6 +352,8 @@ def test_keys_of_an_older_version_are_sealed_by_the_upgrade(home: Path) -> None:
         old.execute("delete from journal where operation = 8")
         for table in SEALED:
             old.execute(f"alter table {table} drop column seal")
+        old.execute("alter table scopes drop column last")
+        old.execute("drop index links_scope")
         old.execute("pragma user_version = 3")
     with AgentMemory(user_id="ada") as memory:
         checked = memory.upkeep.verify()

@@ -51,7 +51,8 @@ def test_the_second_step_learns_from_receipts_when_records_were_recalled(timed: 
     path = timed._client.runtime.url.removeprefix("sqlite:///")
     timed.close()
     old = sqlite3.connect(path)
-    old.executescript("drop table accessed; drop table keys; drop table refusals;")
+    old.executescript("drop table accessed; drop table keys; drop table refusals; drop index links_scope;")
+    old.execute("alter table scopes drop column last")
     for table in SEALED.keys() - {"accessed", "refusals"}:
         old.execute(f"alter table {table} drop column seal")
     old.execute("pragma user_version = 1")
