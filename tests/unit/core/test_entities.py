@@ -10,7 +10,7 @@ from agent_memory.models.kinds.knowledge import KINDS
 from agent_memory.models.recipe import DEFAULT
 from agent_memory.models.record import Status
 from agent_memory.testing import memory
-from agent_memory.testing.builders import ALICE, link, put, view, write
+from agent_memory.testing.builders import link, put, view, write
 
 CALLS = calling({kind.name: kind for kind in KINDS})
 
@@ -83,7 +83,7 @@ def counts(*links: tuple[str, str, str, float], depth: int = 3, fan: int = 10, h
     handles = {record.seq: record.id for record in store.records.get(view(), ids)}
     [start] = [handle for handle, id in handles.items() if id == "a"]
     recipe = DEFAULT.model_copy(update={"depth": depth, "fan": fan})
-    [trails] = spread(Reading(store.index, store.index.snapshot(ALICE), view()), {start: 1.0}, recipe).values()
+    [trails] = spread(Reading(store.index, view()), {start: 1.0}, recipe).values()
     return {handles[handle]: round(trail.counts, 6) for handle, trail in trails.items()}
 
 

@@ -26,6 +26,7 @@ from agent_memory.ports.receipts import ReceiptLine
 from agent_memory.ports.records import Filter
 from agent_memory.ports.reranker import Reranker
 
+CATCH_UP_SECONDS = 0.2
 EVENT = 0.4  # how well a memory must fit the words that name a time by it
 
 
@@ -153,11 +154,13 @@ class Asking:
 
 
 class Looking:
-    """Gathers for one recall: no text is embedded twice, and all of it is paid for."""
+    """Gathers for one recall: no text is embedded twice, and all of it is paid for. Bulk writes leave their vectors to
+    whoever asks first, within bounds: once a recall."""
 
     def __init__(self, reading: Reading, embedding: Embedding | None, question: Question) -> None:
         self._reading, self._embedding, self._question = reading, embedding, question
         self._now = question.view.now
+        self._tried = question.again
         self._probes: dict[str, Probe] = {}
         self._events: dict[Clause, Event | None] = {}
         self._tokens: list[int | None] = []
@@ -178,6 +181,10 @@ class Looking:
             )
             for one in sought
         ]
+        if self._reading.pending and self._embedding and not self._tried:
+            self._tried = True
+            self._embedding.try_to_catch_up(self._question.view, seconds=CATCH_UP_SECONDS, now=self._now)
+            self._reading.renew()
         pools = self._reading.gather(probes)
         check(pools[0].vocabularies)
         return [

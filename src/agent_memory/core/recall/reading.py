@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from agent_memory.models.record import Record
-from agent_memory.ports.index import Called, Calling, Index, Pool, Probe, Snapshot, Step
+from agent_memory.ports.index import Called, Calling, Index, Pool, Probe, Step
 from agent_memory.ports.records import View
 from agent_memory.ports.spans import span, tell
 
@@ -14,11 +14,20 @@ from agent_memory.ports.spans import span, tell
 class Reading:
     """`view` is that of the reader at the snapshot. Records are read once, and those that did not come are known."""
 
-    def __init__(self, index: Index, snapshot: Snapshot, view: View) -> None:
-        self._index, self._snapshot = index, snapshot
-        self.view = replace(view, seq=snapshot.at(view))
+    def __init__(self, index: Index, view: View) -> None:
+        self._index = index
+        self._snapshot = index.snapshot(view.scope)
+        self.view = replace(view, seq=self._snapshot.at(view))
         self._known: dict[int, Record] = {}
         self._missing: set[int] = set()
+
+    @property
+    def pending(self) -> int:
+        return self._snapshot.pending
+
+    def renew(self) -> None:
+        """With vectors that came meanwhile: they are derived. Whatever else is read stays as of the same line."""
+        self._snapshot = self._index.snapshot(self.view.scope)
 
     def occurring(self, terms: Sequence[int]) -> frozenset[int]:
         return self._index.occurring(self._snapshot, terms)

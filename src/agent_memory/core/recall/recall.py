@@ -27,8 +27,6 @@ from agent_memory.models.moment import from_micros, maybe_moment
 from agent_memory.ports.index import Probe
 from agent_memory.ports.spans import span, tell
 
-CATCH_UP_SECONDS = 0.2
-
 
 def recall(recalling: Recalling, *questions: Question) -> Recalled:
     """Answer, and leave a receipt unless it was asked only to compare. Several questions that differ in where they look
@@ -50,7 +48,7 @@ def answers(recalling: Recalling, questions: Sequence[Question]) -> list[Receipt
     with span("recall.read"):
         text = _checked(questions[0])
         embedding = recalling.embedding if recalling.embedding.agree(settle=False) else None
-        reading = _reading(recalling, questions[0])
+        reading = Reading(recalling.index, questions[0].view)
         first, asked = _read(reading, questions[0], text)
         questions = [replace(one, speakers=first.speakers, read_as=first.read_as) for one in questions]
     with span("recall.entities"):
@@ -141,16 +139,6 @@ def _near(reading: Reading, question: Question, found: Gathered) -> frozenset[in
     past = tuple(one.seen(reading.view.now) for one in found.asked.past)
     probe = Probe(reading.view, where, question.recipe.pool, also=tuple(found.pool.handles.tolist()), past=past)
     return frozenset(reading.gather([probe])[0].handles.tolist())
-
-
-def _reading(recalling: Recalling, question: Question) -> Reading:
-    """Of the latest snapshot. Bulk writes leave their vectors to whoever asks first, within bounds."""
-    index, view = recalling.index, question.view
-    snapshot = index.snapshot(view.scope)
-    if snapshot.pending and not question.again:
-        recalling.embedding.try_to_catch_up(view, seconds=CATCH_UP_SECONDS, now=view.now)
-        snapshot = index.snapshot(view.scope)
-    return Reading(index, snapshot, view)
 
 
 def _read(reading: Reading, question: Question, text: str) -> tuple[Question, Asked]:
