@@ -61,7 +61,7 @@ class Pool:
     last of the snapshot. `damaged` rows of this reader's scopes cannot be read, and are left out. `hidden`, if it was
     asked for, counts the versions in the reader's scopes that were not visible, by the first of `HIDDEN` that hid them.
     Where a `past` is asked for, `valid_to` tells until when each holds (`NEVER`: it has no end), and `records` has the
-    same number for all versions of one record. `vocabularies` are as `RecordStore` has them.
+    same number for all versions of one record. `vocabularies` are those of the `Store`.
     """
 
     seq: int

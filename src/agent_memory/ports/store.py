@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 from agent_memory.ports.access import AccessStore
+from agent_memory.ports.changes import Vocabulary
 from agent_memory.ports.index import Index
 from agent_memory.ports.receipts import ReceiptStore
 from agent_memory.ports.records import RecordStore
@@ -15,6 +17,30 @@ from agent_memory.ports.working import WorkingStore
 
 def _nothing_owed(patient: bool) -> bool:
     return True
+
+
+@dataclass(frozen=True, slots=True)
+class Recoded:
+    """How many texts were `changed`, and the `last` content that was looked at, to go on after; None: that was all."""
+
+    changed: int
+    last: int | None
+
+
+class Recode(Protocol):
+    def __call__(self, codec: str | None, *, after: int = 0, until: int | None = None, limit: int = 256) -> Recoded:
+        """Keep texts in the codec of this name (None: as they stand), where that makes them smaller: at most `limit` of
+        them, of contents after the line `after` and up to `until`. What they say, their versions and their seals stay.
+        `PartMissing` when it is not installed."""
+        ...
+
+
+def _nothing_recoded(codec: str | None, *, after: int = 0, until: int | None = None, limit: int = 256) -> Recoded:
+    return Recoded(0, None)
+
+
+def _no_vocabularies() -> tuple[Vocabulary, ...]:
+    return ()
 
 
 def _nothing_before() -> None: ...
@@ -32,6 +58,9 @@ class Store:
 
     `scrub` takes from the disk what was erased and could not leave it at once; False while something of it is left. Who
     is not patient tries once, and waits for nobody.
+
+    `vocabularies` tells the one in which words are written, then those of which a rebuild has left some; none before
+    the first write that tells its own. A write that tells another name is refused: `Changed`. `recode` encodes texts.
     """
 
     url: str
@@ -46,3 +75,5 @@ class Store:
     before_fork: Callable[[], None] = _nothing_before
     after_fork: Callable[[bool], None] = _nothing_after
     scrub: Callable[[bool], bool] = _nothing_owed
+    vocabularies: Callable[[], tuple[Vocabulary, ...]] = _no_vocabularies
+    recode: Recode = _nothing_recoded

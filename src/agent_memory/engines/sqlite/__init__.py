@@ -9,19 +9,21 @@ from agent_memory.ports.store import Store
 
 def open_store(path: Path) -> Store:
     """Create or open the file; nothing else is written beside SQLite's own log. `path` is absolute."""
-    from agent_memory.engines.sqlite import scrub
+    from agent_memory.engines.sqlite import scrub, vocabulary
     from agent_memory.engines.sqlite.access import SqliteAccess
     from agent_memory.engines.sqlite.desk import SqliteWorking
     from agent_memory.engines.sqlite.index import SqliteIndex
     from agent_memory.engines.sqlite.interning import Interning
     from agent_memory.engines.sqlite.namespaces import SqliteVectors
     from agent_memory.engines.sqlite.receipts import SqliteReceipts
+    from agent_memory.engines.sqlite.recode import Recoding
     from agent_memory.engines.sqlite.records import SqliteRecords
     from agent_memory.engines.sqlite.schema import open_file
 
     connections = open_file(path)
     interning = Interning()
     index = SqliteIndex(connections, interning)
+    records = SqliteRecords(connections, interning)
 
     def after_fork(child: bool) -> None:
         connections.after_fork(child)
@@ -30,7 +32,7 @@ def open_store(path: Path) -> Store:
 
     return Store(
         url=f"sqlite:///{path}",
-        records=SqliteRecords(connections, interning),
+        records=records,
         index=index,
         working=SqliteWorking(connections),
         receipts=SqliteReceipts(connections, interning),
@@ -41,4 +43,6 @@ def open_store(path: Path) -> Store:
         before_fork=connections.before_fork,
         after_fork=after_fork,
         scrub=lambda patient: scrub.pay(connections, patient=patient),
+        vocabularies=lambda: vocabulary.stored(connections),
+        recode=Recoding(connections, lambda: records.kinds),
     )

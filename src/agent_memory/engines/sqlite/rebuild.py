@@ -78,12 +78,13 @@ class Rebuild:
                     writer.derived(content, derived.terms, derived.fields)
             if not rows:
                 return
-            after = rows[-1][0]
-            yield from (content for content, *_ in rows)
+            made = [content for content, *_ in rows]
+            after = made[-1]
+            yield from made
 
     def _derived(self, kind: Any, text: Any, codec: Any, payload: Any) -> Derived:
         """Nothing, of what cannot be read: `verify` names it."""
-        with suppress(TypeError, ValueError):
+        with suppress(TypeError, ValueError, AttributeError):
             return self._analysis.derive(kind, plain(text, codec), payload)
         return Derived()
 
@@ -97,7 +98,7 @@ class Rebuild:
                     self._ask_again(connection, *row)
             if not rows:
                 return
-            after = rows[-1][0]
+            after = max(receipt for receipt, *_ in rows)
 
     def _ask_again(self, connection: sqlite3.Connection, receipt: int, *row: Any) -> None:
         *said, terms, body, seal = row

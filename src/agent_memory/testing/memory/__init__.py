@@ -27,4 +27,5 @@ def open_store() -> Store:
         access=MemoryAccess(room),
         close=room.close,
         after_fork=room.after_fork,
+        vocabularies=room.vocabularies,
     )
