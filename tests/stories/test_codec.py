@@ -45,8 +45,8 @@ def memory(path: Path) -> Any:
 
 
 def encode(memory: AgentMemory, codec: str | None) -> int:
-    records, after, changed = memory._client.runtime.store.records, 0, 0
-    while (made := records.recode(codec, after=after, limit=2)).last is not None:
+    store, after, changed = memory._client.runtime.store, 0, 0
+    while (made := store.recode(codec, after=after, limit=2)).last is not None:
         after, changed = made.last, changed + made.changed
     return changed
 
@@ -199,7 +199,7 @@ def test_without_its_package_a_text_is_safe_and_the_extra_is_named(memory: Agent
         package[codec],
         """
 from agent_memory.models.errors import PartMissing
-store = memory._client.runtime.store.records
+store = memory._client.runtime.store
 for act in (
     lambda: memory.records.get("long"), lambda: memory.recall("pump"), lambda: memory.records.versions(),
     lambda: memory.records.add("other", id="long"), lambda: memory.upkeep.rebuild(), lambda: store.recode(None)
@@ -221,7 +221,7 @@ print(memory.records.get("short").text, memory.upkeep.verify().problems[0])
 
 def test_a_codec_from_another_package(memory: AgentMemory, path: Path, tmp_path: Path) -> None:
     with pytest.raises(PartMissing, match="'unheard'"):
-        memory._client.runtime.store.records.recode("unheard")
+        memory._client.runtime.store.recode("unheard")
     memory.close()
     site = tmp_path / "site"
     (site / "toy_codec-1.0.dist-info").mkdir(parents=True)
@@ -236,7 +236,7 @@ def test_a_codec_from_another_package(memory: AgentMemory, path: Path, tmp_path:
     code = f"""
 from agent_memory import AgentMemory
 memory = AgentMemory(user_id="ada", store={str(path)!r})
-print(memory._client.runtime.store.records.recode("toy").changed, len(memory.records.get("long").text))
+print(memory._client.runtime.store.recode("toy").changed, len(memory.records.get("long").text))
 """
     ran = subprocess.run(
         [sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": str(site)}, capture_output=True, text=True
@@ -247,12 +247,14 @@ print(memory._client.runtime.store.records.recode("toy").changed, len(memory.rec
 
 
 def test_views_of_an_older_version_are_made_anew_before_anything_is_encoded(memory: AgentMemory, path: Path) -> None:
+    ((made,),) = rows(path, "select sql from sqlite_schema where name = 'facts'")
     rows(path, 'drop view "facts"')
-    rows(path, 'create view "facts" as select c.text from versions v join contents c on c.content = v.content')
-    rows(path, 'create view "mine" as select text from contents')
+    rows(path, made.replace("case when c.codec is null then c.text end as text,\n   ", "c.text,"))
+    rows(path, 'create view "mine" as select c.text from versions v join contents c on c.content = v.content')
+    assert rows(path, "select text is null from facts") == [(0,)]
     encode(memory, "zstd")
     assert rows(path, "select text from facts") == [(None,)]
-    assert rows(path, "select count(*) from mine") == [(6,)]
+    assert rows(path, "select count(*) from mine") == [(7,)]
 
 
 def test_an_old_file_learns_of_codecs_and_keeps_its_texts_as_they_stand(path: Path) -> None:

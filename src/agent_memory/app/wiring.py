@@ -95,7 +95,7 @@ class Runtime:
     def __post_init__(self) -> None:
         price = getattr(self.embedder.embedder, "price", self.settings.embedding_price)
         self.embedding = Embedding(self.embedder, self.store.index, price)
-        self.wording = Wording(self.store.records)
+        self.wording = Wording(self.store.vocabularies)
         self.receipts = Book(self.store.receipts.keep)
         self.refusals = Book(self.store.access.refuse)
         self.calling = calling(self.kinds)
@@ -192,7 +192,7 @@ def build(settings: Settings, embedder: Embedder, reranker: Reranker | None = No
     try:
         if not store.read_only:
             store.records.prepare(kinds.values())
-        if why := outdated(store.records.vocabularies()):
+        if why := outdated(store.vocabularies()):
             _log.warning("%s: %s", why, REBUILD)
     except BaseException:
         store.close()

@@ -179,5 +179,5 @@ class Replay(Model):
     same_space: bool
     pipeline: str
     same_pipeline: bool
-    vocabularies: list[str]
-    same_vocabularies: bool
+    vocabularies: list[str] = Field(default_factory=list)
+    same_vocabularies: bool = True

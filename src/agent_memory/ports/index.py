@@ -36,7 +36,7 @@ class Snapshot:
     `lasts` are the scopes that this reader sees, those that exist, the narrowest first, each with a line after which
     nothing changed in it. `store` is the last line of the store's own journal, `adopted` that since which nothing that
     was read before counts any more. `space` is the active one, `pending`
-    contents of this reader have no vectors in it yet, and `vocabularies` are as `RecordStore` has them."""
+    contents of this reader have no vectors in it yet, and `vocabularies` are those of the `Store`."""
 
     scope: Scope
     seq: int

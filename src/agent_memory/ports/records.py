@@ -65,14 +65,6 @@ class Analysis:
     asked: Callable[[str], bytes]
 
 
-@dataclass(frozen=True, slots=True)
-class Recoded:
-    """How many texts were `changed`, and the `last` content that was looked at, to go on after; None: that was all."""
-
-    changed: int
-    last: int | None
-
-
 class RecordStore(Protocol):
     """All reads take a `View`; none ever shows a row of a scope that it may not see.
 
@@ -148,17 +140,6 @@ class RecordStore(Protocol):
         """Make words, fields and views again from the contents; vectors that are missing become pending. From its
         beginning on all is written in the words of that vocabulary. It is done in steps, between which others write; if
         it is stopped, the next one goes on where it was. `Conflict` when another begins in other words meanwhile."""
-        ...
-
-    def recode(self, codec: str | None, *, after: int = 0, until: int | None = None, limit: int = 256) -> Recoded:
-        """Keep texts in the codec of this name (None: as they stand), where that makes them smaller: at most `limit` of
-        them, of contents after the line `after` and up to `until`. What they say, their versions and their seals stay.
-        `PartMissing` when it is not installed; an engine that encodes nothing is done at once."""
-        ...
-
-    def vocabularies(self) -> tuple[Vocabulary, ...]:
-        """The one in which words are written, and then those of which a rebuild has left some; none before the first
-        write that tells its own. One that tells another name is refused: `Changed`."""
         ...
 
     def stats(self, view: View) -> dict[str, Any]: ...

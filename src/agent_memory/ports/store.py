@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from agent_memory.ports.access import AccessStore
+from agent_memory.ports.changes import Vocabulary
 from agent_memory.ports.debts import DebtStore, Forget
 from agent_memory.ports.feed import Feed
 from agent_memory.ports.index import Index
@@ -21,6 +23,30 @@ def _nothing_owed(patient: bool) -> bool:
 
 def _owes_nothing() -> bool:
     return False
+
+
+@dataclass(frozen=True, slots=True)
+class Recoded:
+    """How many texts were `changed`, and the `last` content that was looked at, to go on after; None: that was all."""
+
+    changed: int
+    last: int | None
+
+
+class Recode(Protocol):
+    def __call__(self, codec: str | None, *, after: int = 0, until: int | None = None, limit: int = 256) -> Recoded:
+        """Keep texts in the codec of this name (None: as they stand), where that makes them smaller: at most `limit` of
+        them, of contents after the line `after` and up to `until`. What they say, their versions and their seals stay.
+        `PartMissing` when it is not installed."""
+        ...
+
+
+def _nothing_recoded(codec: str | None, *, after: int = 0, until: int | None = None, limit: int = 256) -> Recoded:
+    return Recoded(0, None)
+
+
+def _no_vocabularies() -> tuple[Vocabulary, ...]:
+    return ()
 
 
 def _nothing_before() -> None: ...
@@ -41,6 +67,9 @@ class Store:
 
     `working` and `vectors` may be somebody else's: then `outside` says, by place, how each forgets, and `debts` keeps
     what they still have to. An engine without `debts` has to have both itself.
+
+    `vocabularies` tells the one in which words are written, then those of which a rebuild has left some; none before
+    the first write that tells its own. A write that tells another name is refused: `Changed`. `recode` encodes texts.
     """
 
     url: str
@@ -59,3 +88,5 @@ class Store:
     owes: Callable[[], bool] = _owes_nothing
     debts: DebtStore | None = None
     outside: Mapping[str, Forget] = field(default_factory=dict)
+    vocabularies: Callable[[], tuple[Vocabulary, ...]] = _no_vocabularies
+    recode: Recode = _nothing_recoded

@@ -110,7 +110,7 @@ class Receipts(Namespace):
             pipeline=body["pipeline"],
             same_pipeline=body["pipeline"] == PIPELINE,
             vocabularies=body["vocabularies"],
-            same_vocabularies=same(body["vocabularies"], client.runtime.store.records.vocabularies()),
+            same_vocabularies=same(body["vocabularies"], client.runtime.store.vocabularies()),
         )
 
     @operation("receipts.accesses", "GET /accesses")

@@ -155,7 +155,7 @@ class Upkeep(Namespace):
         until it is complete. Vectors that callers brought stay, unless the space is another.
         """
         runtime = self._client.runtime
-        made = dict(runtime.store.records.rebuild(analysis(runtime.kinds, runtime.store.records.vocabularies())))
+        made = dict(runtime.store.records.rebuild(analysis(runtime.kinds, runtime.store.vocabularies())))
         space = runtime.embedding.space
         if vectors:
             runtime.store.index.begin(space, anew=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from agent_memory.core.write import words
@@ -12,7 +12,7 @@ from agent_memory.core.write.marks import marks
 from agent_memory.core.write.words import Analyser, analyser
 from agent_memory.models.kinds.kind import Kind
 from agent_memory.ports.changes import Change, Derived, Put, Vocabulary
-from agent_memory.ports.records import Analysis, Checker, Deriver, RecordStore
+from agent_memory.ports.records import Analysis, Checker, Deriver
 
 REBUILD = "`agent-memory rebuild` makes them anew; meanwhile the store can be used"
 
@@ -20,22 +20,25 @@ REBUILD = "`agent-memory rebuild` makes them anew; meanwhile the store can be us
 class Wording:
     """What the store said when it was last asked; a write that it refuses asks again."""
 
-    def __init__(self, records: RecordStore) -> None:
-        self._records = records
+    def __init__(self, vocabularies: Callable[[], Sequence[Vocabulary]]) -> None:
+        self._vocabularies = vocabularies
         self._analyser: Analyser | None = None
 
     @property
     def analyser(self) -> Analyser:
         """`StoreNewer` where this program does not know it."""
         if self._analyser is None:
-            stored = self._records.vocabularies()
+            stored = self._vocabularies()
             self._analyser = analyser(stored[0].name) if stored else words.ANALYSERS[0]
         return self._analyser
 
     def again(self, changes: Sequence[Change], kinds: Mapping[str, Kind]) -> list[Change] | None:
         """The same changes in the words that the store is written in by now; None: they are."""
-        before, self._analyser = self._analyser, None
-        if self.analyser is before:
+        self._analyser = None
+        name = self.analyser.name
+        if all(
+            one.derived.vocabulary.name == name for one in changes if isinstance(one, Put) and one.derived.vocabulary
+        ):
             return None
         return [self._reworded(one, kinds) if isinstance(one, Put) else one for one in changes]
 

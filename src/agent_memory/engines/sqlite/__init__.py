@@ -9,7 +9,7 @@ from agent_memory.ports.store import Store
 
 def open_store(path: Path) -> Store:
     """Create or open the file; nothing else is written beside SQLite's own log. `path` is absolute."""
-    from agent_memory.engines.sqlite import scrub
+    from agent_memory.engines.sqlite import scrub, vocabulary
     from agent_memory.engines.sqlite.access import SqliteAccess
     from agent_memory.engines.sqlite.debts import SqliteDebts
     from agent_memory.engines.sqlite.desk import SqliteWorking
@@ -18,12 +18,14 @@ def open_store(path: Path) -> Store:
     from agent_memory.engines.sqlite.interning import Interning
     from agent_memory.engines.sqlite.namespaces import SqliteVectors
     from agent_memory.engines.sqlite.receipts import SqliteReceipts
+    from agent_memory.engines.sqlite.recode import Recoding
     from agent_memory.engines.sqlite.records import SqliteRecords
     from agent_memory.engines.sqlite.schema import open_file
 
     connections = open_file(path)
     interning = Interning()
     index = SqliteIndex(connections, interning)
+    records = SqliteRecords(connections, interning)
 
     def after_fork(child: bool) -> None:
         connections.after_fork(child)
@@ -32,7 +34,7 @@ def open_store(path: Path) -> Store:
 
     return Store(
         url=f"sqlite:///{path}",
-        records=SqliteRecords(connections, interning),
+        records=records,
         index=index,
         working=SqliteWorking(connections),
         receipts=SqliteReceipts(connections, interning),
@@ -46,4 +48,6 @@ def open_store(path: Path) -> Store:
         scrub=lambda patient: scrub.pay(connections, patient=patient),
         debts=SqliteDebts(connections),
         owes=lambda: scrub.owes(connections),
+        vocabularies=lambda: vocabulary.stored(connections),
+        recode=Recoding(connections, lambda: records.kinds),
     )

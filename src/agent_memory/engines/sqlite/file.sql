@@ -7,7 +7,7 @@ select not exists (select 1 from sqlite_schema)
 select name, type from sqlite_schema where type in ('table', 'view')
 
 -- name: plain_views
-select name from sqlite_schema where type = 'view' and sql like '%c.text%join contents c%' and sql not like '%c.codec%'
+select name from sqlite_schema where type = 'view' and sql like '%v.id, s.tenant, s.user, s.agent, c.text, status.text%'
 
 -- name: tables
 select name from sqlite_schema where type = 'table' and name not like 'sqlite%' order by name

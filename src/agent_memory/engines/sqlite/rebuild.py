@@ -78,8 +78,9 @@ class Rebuild:
                     writer.derived(content, derived.terms, derived.fields)
             if not rows:
                 return
-            after = rows[-1][0]
-            yield from (content for content, *_ in rows)
+            made = [content for content, *_ in rows]
+            after = made[-1]
+            yield from made
 
     def _writer(self, connection: sqlite3.Connection) -> Writer:
         names = Naming(self._interning, connection)
@@ -87,7 +88,7 @@ class Rebuild:
 
     def _derived(self, kind: Any, text: Any, codec: Any, payload: Any) -> Derived:
         """Nothing, of what cannot be read: `verify` names it."""
-        with suppress(TypeError, ValueError):
+        with suppress(TypeError, ValueError, AttributeError):
             return self._analysis.derive(kind, plain(text, codec), payload)
         return Derived()
 
@@ -101,7 +102,7 @@ class Rebuild:
                     self._ask_again(connection, *row)
             if not rows:
                 return
-            after = rows[-1][0]
+            after = max(receipt for receipt, *_ in rows)
 
     def _ask_again(self, connection: sqlite3.Connection, receipt: int, *row: Any) -> None:
         *said, terms, body, seal = row

@@ -3,29 +3,38 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable
 
 from agent_memory.engines.sqlite.connection import Connections
 from agent_memory.engines.sqlite.schema import check_version, create_views
 from agent_memory.engines.sqlite.statements import SQL
 from agent_memory.ledger.codecs import encoded, plain
 from agent_memory.models.kinds.kind import Kind
-from agent_memory.ports.records import Recoded
+from agent_memory.ports.store import Recoded
 
 
-def recode(
-    connections: Connections, kinds: Iterable[Kind], codec: str | None, which: Mapping[str, int | None]
-) -> Recoded:
-    """Encoded before anybody has to wait; a content that went meanwhile, or that another encoded, is passed over."""
-    with connections.reading() as connection:
-        rows = connection.execute(SQL["codable"], {**which, "codec": codec}).fetchall()
-    made = [{"content": content, "before": before, **_made(raw, before, codec)} for content, raw, before in rows]
-    with connections.writing() as connection:
-        check_version(connection, connections.name)
-        if made and codec is not None:
-            _renew_views(connection, kinds)
-        changed = sum(connection.execute(SQL["recode"], one).rowcount for one in made if one["codec"] != one["before"])
-    return Recoded(changed, rows[-1][0] if rows else None)
+class Recoding:
+    """The `Recode` of a store. `kinds` are those that have views."""
+
+    def __init__(self, connections: Connections, kinds: Callable[[], Iterable[Kind]]) -> None:
+        self._connections = connections
+        self._kinds = kinds
+
+    def __call__(self, codec: str | None, *, after: int = 0, until: int | None = None, limit: int = 256) -> Recoded:
+        """Encoded before anybody has to wait; what went meanwhile, or was encoded by another, is passed over."""
+        which = {"codec": codec, "after": after, "until": until, "limit": limit}
+        with self._connections.reading() as connection:
+            rows = connection.execute(SQL["codable"], which).fetchall()
+        if not rows:
+            return Recoded(0, None)
+        made = [{"content": content, "before": before, **_made(raw, before, codec)} for content, raw, before in rows]
+        with self._connections.writing() as connection:
+            check_version(connection, self._connections.name)
+            if codec is not None:
+                _renew_views(connection, self._kinds())
+            told = [one for one in made if one["codec"] != one["before"]]
+            changed = sum(connection.execute(SQL["recode"], one).rowcount for one in told)
+        return Recoded(changed, max(content for content, _, _ in rows))
 
 
 def _made(raw: object, before: str | None, codec: str | None) -> dict[str, object]:

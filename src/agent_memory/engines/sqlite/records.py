@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from agent_memory.engines.sqlite import proof, recode, schema, scrub, spaces, vocabulary, write
+from agent_memory.engines.sqlite import proof, schema, scrub, spaces, write
 from agent_memory.engines.sqlite.connection import BRIEF_SECONDS, Connections
 from agent_memory.engines.sqlite.interning import Interning
 from agent_memory.engines.sqlite.journal import head, seq_at
@@ -17,16 +17,16 @@ from agent_memory.ledger.request import Request
 from agent_memory.models.errors import StoreError
 from agent_memory.models.kinds.kind import Kind
 from agent_memory.models.record import JournalLine, Link, Linked, Record, Scope
-from agent_memory.ports.changes import Applied, Author, Change, Expect, Mark, Once, Verified, Vocabulary
+from agent_memory.ports.changes import Applied, Author, Change, Expect, Mark, Once, Verified
 from agent_memory.ports.feed import Work
-from agent_memory.ports.records import Analysis, Checker, Filter, Recoded, View
+from agent_memory.ports.records import Analysis, Checker, Filter, View
 
 
 class SqliteRecords:
     def __init__(self, connections: Connections, interning: Interning) -> None:
         self._connections = connections
         self._interning = interning
-        self._kinds: list[Kind] = []
+        self.kinds: list[Kind] = []
 
     def apply(
         self,
@@ -89,14 +89,7 @@ class SqliteRecords:
             return proof.verify(connection, proof.Asked(tenant, expect, alone), derive)
 
     def rebuild(self, analysis: Analysis) -> Mapping[str, int]:
-        return Rebuild(self._connections, self._interning, analysis).run(self._kinds)
-
-    def recode(self, codec: str | None, *, after: int = 0, until: int | None = None, limit: int = 256) -> Recoded:
-        return recode.recode(self._connections, self._kinds, codec, {"after": after, "until": until, "limit": limit})
-
-    def vocabularies(self) -> tuple[Vocabulary, ...]:
-        with self._connections.reading() as connection:
-            return vocabulary.known(connection)
+        return Rebuild(self._connections, self._interning, analysis).run(self.kinds)
 
     def stats(self, view: View) -> dict[str, Any]:
         with self._connections.reading() as connection:
@@ -126,10 +119,10 @@ class SqliteRecords:
         }
 
     def prepare(self, kinds: Iterable[Kind]) -> None:
-        self._kinds = list(kinds)
+        self.kinds = list(kinds)
         with self._connections.reading() as connection:
             taken = {name for name, type in connection.execute(SQL["tables_and_views"]) if type == "view"}
-        if any(kind.plural not in taken for kind in self._kinds):
+        if any(kind.plural not in taken for kind in self.kinds):
             # Other tools can wait for their views: where nothing can be written now, the next one to open makes them.
             with suppress(StoreError), self._connections.writing(seconds=BRIEF_SECONDS) as connection:
-                schema.create_views(connection, self._kinds)
+                schema.create_views(connection, self.kinds)

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import sqlite3
 
+from agent_memory.engines.sqlite.connection import Connections
 from agent_memory.engines.sqlite.statements import SQL, cell
 from agent_memory.ledger.seals import sealed
 from agent_memory.ports.changes import Vocabulary
+
+
+def stored(connections: Connections) -> tuple[Vocabulary, ...]:
+    with connections.reading() as connection:
+        return known(connection)
 
 
 def known(connection: sqlite3.Connection) -> tuple[Vocabulary, ...]:

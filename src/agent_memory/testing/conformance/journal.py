@@ -150,15 +150,15 @@ class JournalConformance:
         assert store.records.verify(ALICE.tenant).problems == ()
 
     def test_words_are_made_in_one_way(self, store: Store) -> None:
-        assert store.records.vocabularies() == ()
+        assert store.vocabularies() == ()
         write(store, _worded(put("one", id="a"), PLAIN), put("whichever", id="b"))
-        assert store.records.vocabularies() == (PLAIN,)
+        assert store.vocabularies() == (PLAIN,)
         with pytest.raises(Changed):
             write(store, put("two", id="c"), _worded(put("three", id="d"), LOUD))
         assert store.records.get(view(), ["c", "d"]) == []
         write(store, _worded(put("same name", id="c"), Vocabulary(PLAIN.name, "another release")))
         store.records.rebuild(SHOUTED)
-        assert store.records.vocabularies() == (LOUD,)
+        assert store.vocabularies() == (LOUD,)
         assert gather(store, Probe(view(), EVERYTHING, pool=0)).vocabularies == (LOUD,)
         write(store, _worded(put("three", id="d"), LOUD))
         assert store.records.verify(ALICE.tenant).problems == ()

@@ -30,4 +30,5 @@ def open_store() -> Store:
         close=room.close,
         after_fork=room.after_fork,
         debts=MemoryDebts(room),
+        vocabularies=room.vocabularies,
     )

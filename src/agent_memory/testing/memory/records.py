@@ -11,10 +11,10 @@ from typing import Any
 
 from agent_memory.models.kinds.kind import Kind
 from agent_memory.models.record import JournalLine, Link, Linked, Record, Scope
-from agent_memory.ports.changes import Applied, Author, Change, Expect, Mark, Once, Verified, Vocabulary
+from agent_memory.ports.changes import Applied, Author, Change, Expect, Mark, Once, Verified
 from agent_memory.ports.embedder import Space
 from agent_memory.ports.feed import Work
-from agent_memory.ports.records import Analysis, Checker, Filter, Recoded, View
+from agent_memory.ports.records import Analysis, Checker, Filter, View
 from agent_memory.testing.memory.feed import go_on
 from agent_memory.testing.memory.read import Reader
 from agent_memory.testing.memory.world import (
@@ -118,14 +118,6 @@ class MemoryRecords:
                 problems.append(f"journal: line {expect.seq} is not the one noted")
             head = _head(own)
             return Verified(head.seq, head.head, dict(checked), tuple(problems), heads)
-
-    def recode(self, codec: str | None, *, after: int = 0, until: int | None = None, limit: int = 256) -> Recoded:
-        """Nothing is smaller than in memory."""
-        return Recoded(0, None)
-
-    def vocabularies(self) -> tuple[Vocabulary, ...]:
-        with self._room.reading() as world:
-            return () if world.vocabulary is None else (world.vocabulary,)
 
     def rebuild(self, analysis: Analysis) -> Mapping[str, int]:
         with self._room.writing() as world:

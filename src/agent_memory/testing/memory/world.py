@@ -271,6 +271,10 @@ class Room:
             draft.settle()
             self._world = draft
 
+    def vocabularies(self) -> tuple[Vocabulary, ...]:
+        with self.reading() as world:
+            return () if world.vocabulary is None else (world.vocabulary,)
+
     def close(self) -> None:
         self._closed = True
 
