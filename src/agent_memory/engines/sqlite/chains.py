@@ -56,7 +56,7 @@ def part(connection: sqlite3.Connection, name: str) -> None:
         numbers = _tenants(connection, last, before)
         _chain(connection, numbers, last)
         _label(connection)
-    for sql in ("index_journal", "index_adopted"):
+    for sql in ("index_scopes", "index_journal", "index_adopted"):
         connection.execute(SQL[sql])
     names = Naming(Interning(), connection)
     for number, beginning in numbers.values():
