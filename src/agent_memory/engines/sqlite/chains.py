@@ -69,8 +69,9 @@ def _lines(connection: sqlite3.Connection) -> Iterator[Old]:
     """In batches: the rows may change behind them."""
     after = -(2**63)
     while rows := connection.execute(SQL["old_lines"], {"after": after, "limit": BATCH}).fetchall():
-        yield from map(Old._make, rows)
-        after = rows[-1][0]
+        for line in map(Old._make, rows):
+            yield line
+            after = line.line
 
 
 def _walk(connection: sqlite3.Connection, name: str) -> tuple[int, bytes]:
