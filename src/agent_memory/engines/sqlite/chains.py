@@ -56,7 +56,7 @@ def part(connection: sqlite3.Connection, name: str) -> None:
         numbers = _tenants(connection, last, before)
         _chain(connection, numbers, last)
         _label(connection)
-    for sql in ("index_journal", "index_adopted"):
+    for sql in ("index_scopes", "index_journal", "index_adopted"):
         connection.execute(SQL[sql])
     names = Naming(Interning(), connection)
     for number, beginning in numbers.values():
@@ -69,8 +69,9 @@ def _lines(connection: sqlite3.Connection) -> Iterator[Old]:
     """In batches: the rows may change behind them."""
     after = -(2**63)
     while rows := connection.execute(SQL["old_lines"], {"after": after, "limit": BATCH}).fetchall():
-        yield from map(Old._make, rows)
-        after = rows[-1][0]
+        for line in map(Old._make, rows):
+            yield line
+            after = line.line
 
 
 def _walk(connection: sqlite3.Connection, name: str) -> tuple[int, bytes]:

@@ -9,7 +9,9 @@ where j.line > :after order by j.line limit :limit
 select tenant from scopes group by tenant order by min(scope)
 
 -- name: number_scopes
-update scopes set number = (select count(*) from scopes o where o.tenant = scopes.tenant and o.scope <= scopes.scope)
+update scopes set number = o.place
+from (select scope, row_number() over (partition by tenant order by scope) as place from scopes) o
+where o.scope = scopes.scope
 
 -- name: old_scopes
 select scope, tenant, user, agent, number, seal from scopes
@@ -19,6 +21,9 @@ insert into tenants (tenant, name, base, salt, genesis) values (0, null, ?, ?, ?
 
 -- name: renew_line
 update journal set tenant = ?, number = line, actor = ?, old = chain, chain = ? where line = ?
+
+-- name: index_scopes
+create unique index scopes_number on scopes (tenant, number)
 
 -- name: index_journal
 create unique index journal_number on journal (tenant, number)

@@ -25,7 +25,8 @@ def head(connection: sqlite3.Connection, tenant: int) -> Head:
 
 def line_at(connection: sqlite3.Connection, tenant: int, seq: int) -> int:
     """The last line of a tenant up to this number; 0: it had none yet."""
-    return cell(connection, SQL["line_at"], (tenant, max(FIRST, min(seq, LATEST)))) or 0
+    line, _, _ = _upto(connection, tenant, max(FIRST, min(seq, LATEST)))
+    return line
 
 
 def seq_at(connection: sqlite3.Connection, tenant: int, moment: int) -> int:
@@ -33,25 +34,27 @@ def seq_at(connection: sqlite3.Connection, tenant: int, moment: int) -> int:
     low, high = 0, head(connection, tenant).seq
     while low < high:
         middle = (low + high + 1) // 2
-        _, number, at = connection.execute(SQL["line_at"], (tenant, middle)).fetchone() or (0, 0, 0)
+        _, number, at = _upto(connection, tenant, middle)
         if at <= moment:
             low = middle
         else:
             high = number - 1
-    _, number, _ = connection.execute(SQL["line_at"], (tenant, low)).fetchone() or (0, 0, 0)
-    return int(number)
+    _, number, _ = _upto(connection, tenant, low)
+    return number
 
 
 def moments(connection: sqlite3.Connection, until: int) -> Iterator[int]:
     """When the last line of each journal up to a moment was written, where it has one."""
     for (tenant,) in connection.execute(SQL["tenants"]).fetchall():
-        _, _, at = connection.execute(SQL["line_at"], (tenant, seq_at(connection, tenant, until))).fetchone() or (
-            0,
-            0,
-            0,
-        )
+        _, _, at = _upto(connection, tenant, seq_at(connection, tenant, until))
         if at:
             yield at
+
+
+def _upto(connection: sqlite3.Connection, tenant: int, seq: int) -> tuple[int, int, int]:
+    """The last line of a tenant up to this number, its number, and when it was written; zeros: it had none yet."""
+    found: tuple[int, int, int] | None = connection.execute(SQL["line_at"], (tenant, seq)).fetchone()
+    return found or (0, 0, 0)
 
 
 class Lines:

@@ -203,7 +203,7 @@ class _Walk:
         self.old = GENESIS  # the value of the chain that all tenants had, and how far it went
         self.old_line = 0
         self.chains: dict[object, _Chain] = {}
-        self.noted = asked.expect is None  # whether the line that somebody noted is there
+        self.noted = asked.expect is None or not asked.expect.seq  # the line that somebody noted is there
         self.sealed: set[int] = set()  # contents that are what was written
         self.keys: dict[object, object] = {}  # the last line about each: id -> its digest
         self.adopted: object = None  # the space that the last line about one names
@@ -217,10 +217,10 @@ class _Walk:
     def go(self) -> None:
         self._rows.read()
         whose = None
-        for number, *row in self.connection.execute(SQL["all_tenants"]).fetchall():
-            if not self.asked.alone or row[0] == self.asked.tenant:
-                self.chains[number] = _Chain(number, *row)
-            whose = number if row[0] == self.asked.tenant else whose
+        for number, name, *begins in self.connection.execute(SQL["all_tenants"]).fetchall():
+            if not self.asked.alone or name == self.asked.tenant:
+                self.chains[number] = _Chain(number, name, *begins)
+            whose = number if name == self.asked.tenant else whose
         asked = {"tenant": (-1 if whose is None else whose) if self.asked.alone else None}
         rows = self.connection.execute(SQL["lines_and_versions"], asked)
         for row in counted(rows, "journal", lambda: count(self.connection, "journal")):
