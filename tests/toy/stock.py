@@ -8,6 +8,7 @@ from typing import Any
 
 from tests.toy.tables import Tables
 
+from agent_memory.ledger.journal import ADOPT, NAMES
 from agent_memory.ledger.quantise import quantised
 from agent_memory.ledger.rows import Ended, VectorRow, VersionRow
 from agent_memory.ledger.shelves.stock import Links, News, Row, Vectors, Versions, heard
@@ -31,12 +32,8 @@ class TableStock:
     vocabularies = ()
 
     @property
-    def store(self) -> int:
-        return len(self.tables.store)
-
-    @property
     def adopted(self) -> int:
-        return max((line.seq for line in self.tables.store), default=0)
+        return max((line.seq for line in self.tables.store if NAMES[line.operation] == ADOPT), default=0)
 
     @property
     def space(self) -> Space | None:
@@ -46,9 +43,10 @@ class TableStock:
         lasts = {one: self._last(one) for one in scope.readable() if one in self.tables.scopes}
         lacks = [lack for lack in self.tables.lacks.values() if lack.space == self.space]
         pending = sum(lack.scope in lasts for lack in lacks)
-        return Snapshot(scope, self.seq, self._last(None), lasts, self.space, pending)
+        written = () if self.tables.vocabulary is None else (self.tables.vocabulary,)
+        return Snapshot(scope, self.seq, len(self.tables.store), self.adopted, lasts, self.space, pending, written)
 
-    def _last(self, scope: Scope | None) -> int:
+    def _last(self, scope: Scope) -> int:
         return max((line.seq for line in self.tables.lines if line.scope == scope), default=0)
 
     def follow(self, scope: Scope, after: int) -> News:

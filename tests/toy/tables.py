@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from agent_memory.ledger import repeats
-from agent_memory.ledger.journal import Head, Line
+from agent_memory.ledger.journal import GENESIS, Head, Line
 from agent_memory.ledger.plan import Planned, plan
 from agent_memory.ledger.request import Request, wanted
 from agent_memory.ledger.rows import (
@@ -30,16 +30,21 @@ from agent_memory.ledger.rows import (
 )
 from agent_memory.ledger.traces import Traces, words
 from agent_memory.models.record import Scope
-from agent_memory.ports.access import KeyRow, Refusal
-from agent_memory.ports.changes import DERIVED_FROM
+from agent_memory.ports.changes import DERIVED_FROM, Vocabulary
 from agent_memory.ports.embedder import Space
 from agent_memory.ports.receipts import ReceiptLine
 from agent_memory.ports.vectors import sees
 from agent_memory.ports.working import Desk
 
 
+def head(lines: Sequence[Line], beginning: bytes) -> Head:
+    return Head(lines[-1].seq, lines[-1].at, lines[-1].chain) if lines else Head(chain=beginning)
+
+
 @dataclass
 class Tables:
+    """What one tenant has, and, the same for all of them, what the store has (`spaces` and what follows)."""
+
     scopes: dict[Scope, int] = field(default_factory=dict)
     lines: list[Line] = field(default_factory=list)
     contents: dict[int, ContentRow] = field(default_factory=dict)
@@ -47,16 +52,16 @@ class Tables:
     links: dict[int, LinkRow] = field(default_factory=dict)
     tombstones: list[Gone] = field(default_factory=list)
     answers: dict[tuple[Scope, str], AnswerRow] = field(default_factory=dict)
-    spaces: tuple[Space, ...] = ()
     vectors: list[VectorRow] = field(default_factory=list)
     lacks: dict[tuple[int, Space], Lack] = field(default_factory=dict)
     receipts: dict[str, tuple[ReceiptLine, frozenset[int]]] = field(default_factory=dict)  # and what it tells of
     accesses: dict[int, tuple[int, ...]] = field(default_factory=dict)
-    accesses_since: int = 0  # before, only their number is known
     values: dict[tuple[Desk, str], tuple[str, int]] = field(default_factory=dict)
     lists: dict[tuple[Desk, str], tuple[tuple[str, int], ...]] = field(default_factory=dict)
-    keys: dict[str, KeyRow] = field(default_factory=dict)
-    refusals: list[Refusal] = field(default_factory=list)
+    beginning: bytes = GENESIS
+    spaces: tuple[Space, ...] = ()
+    vocabulary: Vocabulary | None = None
+    store: list[Line] = field(default_factory=list)  # its own journal
     namespaces: dict[tuple[str, str], tuple[Any, str]] = field(default_factory=dict)
     places: dict[str, str | None] = field(default_factory=dict)  # outside, and what went wrong there
     debts: dict[tuple[str, Scope, str], tuple[int, int]] = field(default_factory=dict)  # the line, and since when
@@ -70,7 +75,7 @@ class Tables:
 
     @property
     def head(self) -> Head:
-        return Head(self.lines[-1].seq, self.lines[-1].at, self.lines[-1].chain) if self.lines else Head()
+        return head(self.lines, self.beginning)
 
     def apply(self, requests: Sequence[Request]) -> Planned:
         planned = plan(requests, self.read(wanted(requests)))
@@ -118,6 +123,7 @@ class Tables:
             frozenset((gone.place.scope.tenant, gone.place.scope.user, gone.place.id) for gone in self.tombstones),
             {place: row.answer for place, row in self.answers.items()},
             self.spaces,
+            vocabulary=self.vocabulary,
         )
 
     def _held(self, place: Place) -> Held:
@@ -152,6 +158,7 @@ class Tables:
                 if number in table:
                     table[number] = table[number]._replace(ended=line)
         self.answers |= {(row.scope, row.key): row for row in rows.answers}
+        self.vocabulary = rows.vocabulary or self.vocabulary
 
     def _erase(self, gone: Gone) -> None:
         """Every row of the record, and what it left elsewhere."""
@@ -191,5 +198,6 @@ class Tables:
         }
 
     def clear_namespaces(self, scope: Scope, ids: Collection[str]) -> None:
-        rows = self.namespaces.items()
-        self.namespaces = {place: row for place, row in rows if not (place[1] in ids and sees(place[0], scope))}
+        """In place: others share them."""
+        for place in [place for place in self.namespaces if place[1] in ids and sees(place[0], scope)]:
+            del self.namespaces[place]

@@ -45,7 +45,7 @@ class Library:
     def __init__(self) -> None:
         self.tables = Tables(spaces=(SPACE,))
         self.stock = self.opened = TableStock(self.tables)
-        self.shelves = Shelves(lambda: nullcontext(self.opened))
+        self.shelves = Shelves(lambda tenant: nullcontext(self.opened))
 
     def write(self, *changes: Change, scope: Scope = ALICE) -> int:
         self.tables.apply([Request(changes, Author(scope), NOW)])

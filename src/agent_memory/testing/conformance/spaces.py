@@ -119,7 +119,7 @@ class SpaceConformance:
         store.index.begin(SPACE)
         write(store, put("one", id="a"))
         embed_all(store)
-        seq = store.index.gather(Probe(view(), EVERYTHING, pool=9)).store
+        seq = gather(store, Probe(view(), EVERYTHING, pool=9)).store
         assert store.index.adopted(0) and not store.index.adopted(seq)
         for space in (OTHER_SPACE, SPACE):  # there, and back again
             store.index.begin(space)
