@@ -48,25 +48,14 @@ LOOSE = load("loose")
 _TEXTS = ("content", "id", "kind", "tenant", "user", "agent", "number", "text", "payload", "salt", "", "", "key")
 
 
-class _Line(NamedTuple):
+class _Line(
+    namedtuple(
+        "_Line",
+        "line tenant seq at operation scope number record record_number other other_number actor reason digest chain "
+        "old",
+    )
+):
     """Rows of the file are named by lines; what a chain is made of are numbers of the journal, beside them here."""
-
-    line: Any
-    tenant: Any
-    seq: Any
-    at: Any
-    operation: Any
-    scope: Any
-    number: Any
-    record: Any
-    record_number: Any
-    other: Any
-    other_number: Any
-    actor: Any
-    reason: Any
-    digest: Any
-    chain: Any
-    old: Any
 
     @property
     def scope_number(self) -> Any:

@@ -5,9 +5,6 @@
 -- name: last_line
 select coalesce(max(line), 0) from journal
 
--- name: line
-select line from journal where tenant = ? and number = ?
-
 -- name: line_at
 -- The last line of a tenant that has at most this number.
 select line, number, at from journal where tenant = ? and number <= ? order by number desc limit 1
