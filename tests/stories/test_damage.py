@@ -148,6 +148,7 @@ def furnish(path: Path) -> Mapping[str, Kind]:
             memory.records.link(Link(source_id="keyed", target_id="note", type="about", weight=weight))
         memory.records.link(Link(source_id="note", target_id="keyed", type="uses", weight=0.5))
         memory.records.unlink("note", "keyed", "uses")
+        owe(memory)
         memory.records.forget([memory.records.add("to be forgotten").id])
         memory.working.set("colour", "green")
         for thought in ("the first", "the second"):
@@ -167,6 +168,15 @@ def furnish(path: Path) -> Mapping[str, Kind]:
         kinds = memory._client.runtime.kinds
         memory.close(clear=False)  # its desk stays
         return kinds
+
+
+def owe(memory: AgentMemory) -> None:
+    """To a place that is away, and to one that nobody asked yet."""
+    debts = memory._client.runtime.store.debts
+    assert debts is not None
+    for place in ("working x://", "vectors y://"):
+        debts.attach(place)
+    debts.failed("working x://", "out of reach")
 
 
 def follow(memory: AgentMemory) -> None:
@@ -354,3 +364,20 @@ def test_the_journal_proves_keys(how: str, tmp_path: Path) -> None:
     with AgentMemory(user_id="ada", store=f"sqlite:///{path}") as memory:
         [problem] = memory.upkeep.verify().problems
     assert problem.startswith("keys: id ")
+
+
+def test_a_key_that_a_restore_brought_back_is_noticed_by_who_noted_the_stores_head(home: Path) -> None:
+    with AgentMemory(user_id="ada") as memory:
+        memory.records.add("the first")
+        key = memory.keys.create("laptop")
+    before = (home / "memory.db").read_bytes()
+    with AgentMemory(user_id="ada") as memory:
+        memory.keys.revoke(key.id)
+        late = memory.upkeep.verify()
+        noted = f"{late.seq}:{late.head}+{late.heads['']}"
+        assert memory.upkeep.verify(expect=noted).ok
+    (home / "memory.db").write_bytes(before)
+    with AgentMemory(user_id="ada") as memory:
+        assert memory.upkeep.verify(expect=f"{late.seq}:{late.head}").ok, "the tenant's own journal is whole"
+        [problem] = memory.upkeep.verify(expect=noted).problems
+        assert "the end was cut off" in problem and problem.startswith("store: ")

@@ -51,6 +51,10 @@ class Scene:
         memory.rules.init(folder=self.repository)
         with open(f"{self.repository}/.memory/procedural.md", "a", encoding="utf-8") as page:
             page.write("\n## Rules\n\n- **no-force** (deny) Never force.\n  - command: `git push --force`\n")
+        self.place = "working x://"
+        debts = memory._client.runtime.store.debts
+        assert debts is not None
+        debts.attach(self.place)
         memory.upkeep.catch_up()
         memory.receipts.get(self.receipt)  # which waits until it is written
 
@@ -184,6 +188,7 @@ EXAMPLES: dict[str, Callable[[Scene], dict[str, Any]]] = {
     "upkeep.catch_up": lambda s: {},
     "upkeep.run_jobs": lambda s: {},
     "upkeep.jobs": lambda s: {},
+    "upkeep.detach": lambda s: {"place": s.place},
     "upkeep.rebuild": lambda s: {},
     "vectors.upsert": lambda s: {"namespace": "mine", "id": "two", "vector": [0.0, 1.0]},
     "vectors.query": lambda s: {"namespace": "mine", "vector": [1.0, 0.0]},

@@ -307,4 +307,6 @@ def test_each_job_once() -> None:
 
 def test_a_worker_needs_a_store_of_its_own() -> None:
     code, _, err = ended(agent_memory("worker", "--store", "http://127.0.0.1:9"))
-    assert code == 2 and "this needs a store on this machine" in err
+    assert code == 2 and "is a server, which runs its jobs by itself" in err
+    code, _, err = ended(agent_memory("worker", "--once", "--store", "/nowhere/memory.db"))
+    assert code == 6 and "there is no store at /nowhere/memory.db" in err

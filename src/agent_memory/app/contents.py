@@ -96,7 +96,7 @@ def check_log(path: Path) -> Check:
 def check_clock(connection: sqlite3.Connection) -> Check:
     """Recorded time never goes backwards: one line from a clock that was ahead dates all that follow."""
     found = connection.execute(
-        "select at from journal where typeof(at) = 'integer' order by seq desc limit 1"
+        "select at from journal where typeof(at) = 'integer' order by rowid desc limit 1"
     ).fetchone()
     now = datetime.now(UTC)
     if found is None or found[0] <= to_micros(now + CLOCK_SLACK):
@@ -181,7 +181,7 @@ def _vectors(connection: sqlite3.Connection, space: Space | None) -> Iterator[Ch
 
 
 def _owed_since(connection: sqlite3.Connection) -> datetime | None:
-    row = connection.execute("select at from journal where seq = ?", (scrub.owed(connection),)).fetchone()
+    row = connection.execute("select at from journal where rowid = ?", (scrub.owed(connection),)).fetchone()
     return row and from_micros(min(row[0], LAST_MOMENT))
 
 

@@ -23,7 +23,7 @@ HELP: Mapping[str, str] = MappingProxyType(
         "remembered": "take along rules that were seen on your pages elsewhere",
         "entity_ids": "an entity that it is about (repeatable)",
         "embed": "make vectors now rather than later",
-        "expect": "SEQ:HEAD of an earlier run: notice a journal that was cut off since",
+        "expect": "the head that an earlier run printed: notice a journal that was cut off since",
         "expires_days": "how long it is valid  [default: forever]",
         "fields": "indexed fields that must be equal",
         "folder": "where to look  [default: here]",

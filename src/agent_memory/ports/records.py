@@ -128,12 +128,12 @@ class RecordStore(Protocol):
     def journal(self, view: View, *, after: int = 0, limit: int = 100, id: str | None = None) -> list[JournalLine]: ...
 
     def verify(
-        self, tenant: str, derive: Checker | None = None, expect: Mark | None = None, *, alone: bool = False
+        self, tenant: str | None, derive: Checker | None = None, expect: Mark | None = None, *, alone: bool = False
     ) -> Verified:
         """Prove the chains of all journals, every version, link, key and tenant against its line (what it says, whose
         it is, which ones it ended), and that nothing is loose. `alone`: only this tenant's journal, and what it tells
-        of. With `derive`, words and fields are made again and compared. With `expect`, this tenant's journal must still
-        hold that line. Damage is reported, never raised."""
+        of. No tenant: the store's own journal. With `derive`, words and fields are made again and compared. With
+        `expect`, this journal must still hold that line. Damage is reported, never raised."""
         ...
 
     def rebuild(self, analysis: Analysis) -> Mapping[str, int]:

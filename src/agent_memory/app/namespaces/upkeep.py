@@ -90,14 +90,17 @@ class Upkeep(Namespace):
         """Prove the hash chains of all tenants' journals and of the store's own, every record and every key against
         them, and look for damage in all the rest.
 
-        `expect` is `SEQ:HEAD` of an earlier run for this tenant, noted elsewhere: a journal whose end was cut off, or
-        that was written anew, no longer holds that line.
+        `expect` is what an earlier run printed as its head, noted elsewhere: `SEQ:HEAD` of this tenant's journal and,
+        after a `+`, of the store's own. A journal whose end was cut off, or that was written anew, no longer holds
+        that line.
         """
         runtime = self._client.runtime
-        mark = None if expect is None else _mark(expect)
-        found = runtime.store.records.verify(self._client.scope.tenant, checker(runtime.kinds), mark)
+        own, store = (None, None) if expect is None else _marks(expect)
+        records = runtime.store.records
+        found = records.verify(self._client.scope.tenant, checker(runtime.kinds), own)
+        lost = [] if store is None else records.verify(None, None, store, alone=True).problems
         made, strange = sample(runtime.embedding.embedder, runtime.store.index)
-        problems = [*found.problems, *strange]
+        problems = [*found.problems, *(f"store: {one}" for one in lost if one not in found.problems), *strange]
         return Verification(
             heads={name or "": f"{mark.seq}:{mark.head}" for name, mark in found.heads.items()},
             ok=not problems,
@@ -198,15 +201,18 @@ def _report(keeping: Keeping, job: Job, state: JobState) -> JobReport:
     )
 
 
-def _mark(text: str) -> Mark:
-    seq, _, head = text.partition(":")
-    if not re.fullmatch("[0-9]{1,18}", seq) or not re.fullmatch("[0-9a-fA-F]{64}", head):
+def _marks(text: str) -> tuple[Mark, Mark | None]:
+    """Of the tenant's journal, and of the store's."""
+    found = re.fullmatch("([0-9]{1,18}):([0-9a-fA-F]{64})(?:[+]([0-9]{1,18}):([0-9a-fA-F]{64}))?", text)
+    if found is None:
         raise InvalidInput(
-            f"expect: {text!r} is not SEQ:HEAD",
-            hint="the number and the 64 hexadecimal digits that an earlier `agent-memory verify` printed",
+            f"expect: {text!r} is not SEQ:HEAD, or SEQ:HEAD+SEQ:HEAD",
+            hint="numbers and 64 hexadecimal digits, as an earlier `agent-memory verify` printed them",
             field="expect",
         )
-    return Mark(int(seq), head.lower())
+    seq, head, store_seq, store_head = found.groups()
+    own = Mark(int(seq), head.lower())
+    return own, None if store_seq is None else Mark(int(store_seq), store_head.lower())
 
 
 def resident_bytes() -> int | None:

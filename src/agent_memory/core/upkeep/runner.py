@@ -25,6 +25,7 @@ from agent_memory.ports.feed import Lease, Run
 
 SLICE_SECONDS = 1.0  # of work in one go, beside whoever asks something
 LEASE_SECONDS = 15.0  # after which another worker may do the job of one that is gone; renewed while it works
+DUE = 0.9  # of its time: whoever wakes up a little early does not sleep through the next turn, too
 LONGEST_ERROR = 500  # characters of it that are kept
 _log = spans.log(__name__)
 
@@ -103,7 +104,7 @@ class Runner:
 
     def _slice(self, job: Job) -> float:
         """Do a slice of it, if it is due and nobody else does; after how many seconds to look again."""
-        begun, every = time.monotonic(), 0.0 if job.name in self._unfinished else job.seconds
+        begun, every = time.monotonic(), 0.0 if job.name in self._unfinished else job.seconds * DUE
         self._unfinished.discard(job.name)
         try:
             if (job.left is None or job.left(self._keeping)) and (lease := self._leased(job, every)):

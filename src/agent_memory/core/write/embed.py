@@ -128,7 +128,8 @@ class Embedding:
 
     def catch_up(self, view: View | None, *, seconds: float | None, now: int, work: Work | None = None) -> int:
         """Embed what is pending, newest first, for at most `seconds`; gives how many are left. What was made is
-        kept, also when nobody waits for the rest. A job does it under its lease."""
+        kept, also when nobody waits for the rest. A job does it under its lease, and hears of an embedder that is
+        out of reach; others are told what is left."""
         with spans.span("embed.pending"):
             left = self._caught_up(view, seconds, now, work=work)
             spans.tell(pending=left)
@@ -149,7 +150,7 @@ class Embedding:
         def late() -> bool:
             return time.monotonic() > deadline or abandoned()
 
-        most = 0
+        most, trouble = 0, None
         while left := self._index.pending(space, view):
             most = max(most, left)
             progress.tell("vectors", most - left, most)
@@ -163,8 +164,8 @@ class Embedding:
                     try:
                         start, end = passages[part].start, passages[part].end
                         made.append(Vector.of(part, start, end, self.embed([one.text[start:end]])[0]))
-                    except PartMissing:
-                        deadline = 0.0
+                    except PartMissing as error:
+                        deadline, trouble = 0.0, error
                         break
                     part += 1
                 done.append(Embedded(one.handle, tuple(made), complete=part >= len(passages)))
@@ -173,6 +174,8 @@ class Embedding:
             done = [one for one in done if one.vectors or one.complete]
             for tenant in {one.tenant for one in waiting}:  # there is one
                 self._index.embedded(space, tenant, done, now=now, wait=wait, work=work)
+            if trouble is not None and work is not None:
+                raise trouble
             if late():
                 return self._index.pending(space, view)
         return left

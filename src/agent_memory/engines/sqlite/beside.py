@@ -31,7 +31,7 @@ SEALED = {
     "namespaces": ("namespace", "id", "scale", "data", "metadata"),
     "leases": ("name", "token", "holder", "since", "until", "ran_at", "seconds", "did", "failed_at", "error"),
     "cursors": ("job", "tenant", "seq", "chain", "turn"),
-    "places": ("place", "name"),
+    "places": ("place", "name", "error"),
     "debts": ("place", "tenant", "user", "agent", "id", "seq", "at"),
     "refusals": ("number", "at", "tenant", "user", "operation", "reason", "key"),
 }

@@ -30,7 +30,7 @@ class SqliteDebts:
                 return
         with self._connections.writing() as connection:
             for (number,) in connection.execute(SQL["attach"], (place,)).fetchall():
-                connection.execute(SQL["seal_place"], (checksum(number, place), number))
+                connection.execute(SQL["seal_place"], (checksum(number, place, None), number))
 
     def detach(self, place: str) -> int | None:
         with self._connections.writing() as connection:
@@ -52,8 +52,14 @@ class SqliteDebts:
         rows = [(one.place, one.scope.tenant, one.scope.user, one.scope.agent, one.id, one.seq) for one in debts]
         with self._connections.writing() as connection:
             connection.executemany(SQL["debt_paid"], rows)
-            connection.executemany(SQL["place_error"], {(None, one.place) for one in debts})
+            for place in {one.place for one in debts}:
+                _note(connection, place, None)
 
     def failed(self, place: str, error: str) -> None:
         with self._connections.writing() as connection:
-            connection.execute(SQL["place_error"], (error, place))
+            _note(connection, place, error)
+
+
+def _note(connection: sqlite3.Connection, place: str, error: str | None) -> None:
+    for (number,) in connection.execute(SQL["other_error"], (place, error)).fetchall():
+        connection.execute(SQL["place_error"], (error, checksum(number, place, error), number))

@@ -33,5 +33,8 @@ order by d.at, d.seq limit ?
 delete from debts where place in (select place from places where name = ?) and tenant = ? and user = ? and agent = ?
 and id = ? and seq <= ?
 
+-- name: other_error
+select place from places where name = ? and error is not ?
+
 -- name: place_error
-update places set error = ?1 where name = ?2 and error is not ?1
+update places set error = ?, seal = ? where place = ?

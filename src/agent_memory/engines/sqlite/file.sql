@@ -25,7 +25,7 @@ insert or ignore into meta (name, value) values ('scrub', ?)
 select value from meta where name = 'scrub'
 
 -- name: some_change
-update meta set value = iif(value like '0%', ltrim(value, '0'), '0' || value) where name = 'scrub'
+update meta set value = iif(value like '0_%', substr(value, 2), '0' || value) where name = 'scrub'
 
 -- name: paid
 delete from meta where name = 'scrub'

@@ -106,7 +106,7 @@ class Problems(list[str]):
 class Asked(NamedTuple):
     """Whose journal `expect` is a mark of; `alone`: only that journal is proved, and what it tells of."""
 
-    tenant: str
+    tenant: str | None
     expect: Mark | None = None
     alone: bool = False
 

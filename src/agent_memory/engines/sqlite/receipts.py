@@ -112,7 +112,7 @@ def _whole(number: object) -> int:
 
 def _expire(connection: sqlite3.Connection, now: int) -> int:
     oldest = now - RETENTION
-    if not believed(connection, now, RETENTION):
+    if not cell(connection, SQL["anything_expired"], {"oldest": oldest}) or not believed(connection, now, RETENTION):
         return 0
     gone = connection.execute(SQL["expire_receipts"], (oldest,)).rowcount
     if gone:

@@ -83,7 +83,7 @@ class SqliteRecords:
             return Reader(connection, self._interning, view).journal(after, limit, id)
 
     def verify(
-        self, tenant: str, derive: Checker | None = None, expect: Mark | None = None, *, alone: bool = False
+        self, tenant: str | None, derive: Checker | None = None, expect: Mark | None = None, *, alone: bool = False
     ) -> Verified:
         with self._connections.reading() as connection:
             return proof.verify(connection, proof.Asked(tenant, expect, alone), derive)

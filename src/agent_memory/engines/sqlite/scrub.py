@@ -20,15 +20,15 @@ _STEP_SECONDS = 0.2
 _log = spans.log(__name__)
 
 
-def owe(connection: sqlite3.Connection, seq: int) -> None:
+def owe(connection: sqlite3.Connection, line: int) -> None:
     """Note the first erasure that is not scrubbed yet."""
-    connection.execute(SQL["owe"], (str(seq),))
+    connection.execute(SQL["owe"], (str(line),))
 
 
 def owed(connection: sqlite3.Connection) -> int | None:
     """The journal line of the first erasure of which something may still be on the disk."""
-    seq = cell(connection, SQL["owed"])
-    return None if seq is None else int(seq)
+    line = cell(connection, SQL["owed"])
+    return None if line is None else int(line) if str(line).isdecimal() else 0
 
 
 def owes(connections: Connections) -> bool:
@@ -83,6 +83,8 @@ def _scrubbed(connections: Connections, seconds: float) -> bool:
         connection.execute("pragma wal_checkpoint(restart)")
     with connections.writing(durable=False, seconds=seconds) as connection:
         connection.execute("pragma shrink_memory")  # pages that it read before hold what is swept now
+        if owed(connection) is None:  # somebody else paid meanwhile
+            return True
         pages, moved = _moved(connections)
         if pages < 0 or pages != moved:
             return False

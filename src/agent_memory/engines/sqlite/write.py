@@ -12,7 +12,7 @@ from agent_memory.engines.sqlite.interning import Interning, Naming, label
 from agent_memory.engines.sqlite.journal import Lines
 from agent_memory.engines.sqlite.present import Look
 from agent_memory.engines.sqlite.schema import check_version
-from agent_memory.engines.sqlite.statements import SQL, VECTORS_PER_LINE
+from agent_memory.engines.sqlite.statements import SQL, VECTORS_PER_LINE, cell
 from agent_memory.ledger import repeats
 from agent_memory.ledger.plan import plan
 from agent_memory.ledger.quantise import quantised
@@ -154,8 +154,11 @@ class Writer:
 
     def _expire(self, at: int) -> None:
         """Requests that were answered long ago."""
-        if expiry.believed(self.connection, at, repeats.LIVE):
-            self.connection.execute(SQL["expire_answers"], (at - repeats.LIVE,))
+        oldest = (at - repeats.LIVE,)
+        if cell(self.connection, SQL["anything_answered"], oldest) and expiry.believed(
+            self.connection, at, repeats.LIVE
+        ):
+            self.connection.execute(SQL["expire_answers"], oldest)
 
     def _many(self, statement: str, rows: Iterable[tuple[object, ...]]) -> None:
         if made := list(rows):

@@ -43,5 +43,8 @@ update links set to_seq = ? where link = ?
 -- name: insert_answer
 insert into repeats (scope, key, request, at, answer, seal) values (?, ?, ?, ?, ?, ?)
 
+-- name: anything_answered
+select exists (select 1 from repeats where at < ?)
+
 -- name: expire_answers
 delete from repeats where at < ?

@@ -261,8 +261,8 @@ def verification(one: Verification) -> list[Block]:
         blocks.append(Line(f"ok: {counted}", "green"))
     return [
         *blocks,
-        Line(f"head: {one.seq}:{one.head}"),
-        Note(f"keep this elsewhere: `{PROGRAM} verify --expect SEQ:HEAD` proves that a later store still contains it"),
+        Line(f"head: {one.seq}:{one.head}" + (f"+{one.heads['']}" if one.heads.get("") else "")),
+        Note(f"keep this elsewhere: `{PROGRAM} verify --expect HEAD` proves that a later store still contains it"),
     ]
 
 

@@ -34,6 +34,7 @@ def command(session: Session, once: bool, jobs: tuple[str, ...], _json: bool) ->
     A server does the same beside its answers; any number of workers and servers share the jobs of a store. A line
     tells of every run: in JSON, unless it is a terminal. `agent-memory jobs` shows how they stand.
     """
+    from agent_memory.app.registry import check_there, locate
     from agent_memory.core.upkeep.jobs import JOBS
     from agent_memory.interfaces.cli import exits, progress
     from agent_memory.models.errors import InvalidInput, StoreError
@@ -44,12 +45,22 @@ def command(session: Session, once: bool, jobs: tuple[str, ...], _json: bool) ->
         if name not in known:
             raise InvalidInput(f"job: there is none named {name!r}", hint=f"they are {', '.join(known)}", field="job")
     in_json = session.json or _json or not sys.stdout.isatty()
+    url = session.settings().store_url
+    if url.startswith(("http://", "https://", "unix://")):
+        raise InvalidInput(
+            f"store: {url} is a server, which runs its jobs by itself",
+            hint="`agent-memory upkeep run-jobs` runs them now; a worker needs the store itself",
+            field="store",
+        )
+    check_there(locate(url))
     service, _ = session.service()
     try:
         service.observe_job = _told_in_json if in_json else _told
         runner = service.worker([known[name] for name in jobs or known])
         if service.runtime.store.read_only:
-            raise StoreError("the store is read-only: there is nothing that a worker could do", hint="see `doctor`")
+            raise StoreError(
+                "the store is read-only: there is nothing that a worker could do", hint="`agent-memory doctor` says why"
+            )
         with _until_told(runner.stop) as told:
             if once:
                 with progress.shown(in_json=in_json):

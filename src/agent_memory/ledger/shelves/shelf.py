@@ -129,7 +129,7 @@ class Shelf:
                     if (before := self.until.get(need, 0)) < stock.seq:
                         self._read_more(stock, need, before, calling)
                         self.until[need] = stock.seq
-                self.adopted = stock.adopted
+                self.adopted = max(self.adopted, stock.adopted)
             except BaseException:
                 self._empty()  # some rows are in, and would come in again
                 raise

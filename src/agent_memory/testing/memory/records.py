@@ -99,10 +99,10 @@ class MemoryRecords:
             return Reader(world.of(view.scope.tenant), view).journal(after, limit, id)
 
     def verify(
-        self, tenant: str, derive: Checker | None = None, expect: Mark | None = None, *, alone: bool = False
+        self, tenant: str | None, derive: Checker | None = None, expect: Mark | None = None, *, alone: bool = False
     ) -> Verified:
         with self._room.reading() as world:
-            own = world.of(tenant)
+            own: Journal = world if tenant is None else world.of(tenant)
             whole: list[tuple[str | None, Journal]] = [(None, world), *world.tenants.items()]
             journals = dict([(tenant, own)] if alone else whole)
             checked, problems = Counter[str](), list[str]()
