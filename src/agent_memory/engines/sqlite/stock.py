@@ -94,6 +94,8 @@ class SqliteStock:
     def _asked(self, scope: Scope, after: int) -> dict[str, Any]:
         return {
             "scope": self._interning.numbers[scope],
+            "tenant": self._tenant,
+            "since": after,
             "after": after and line_at(self._connection, self._tenant, after),
         }
 

@@ -4,13 +4,17 @@
 select coalesce(max(number), 0) from journal indexed by journal_adopted where tenant = 0 and operation = 7
 
 -- name: scope_lines
-select operation, record from journal where line > :after and scope = :scope
+select operation, record from journal where tenant = :tenant and number > :since and +scope = :scope
+
+-- name: lines_since
+-- Of this tenant, by its index: what others wrote costs nothing.
+select line from journal where tenant = :tenant and number > :since
 
 -- name: whole_scope
 v.scope = :scope
 
 -- name: since
-+v.scope = :scope and v.version > :after
++v.scope = :scope and v.version in ({{lines_since}})
 
 -- name: stock_versions
 select j.number, iif(v.record = v.version, j.number, (select number from journal where line = v.record)),
@@ -37,7 +41,9 @@ from vectors x left join journal b on b.line = x.vector / :per_line
 {{stock_vectors}} where x.scope = :scope and x.space = :space
 
 -- name: stock_new_vectors
-{{stock_vectors}} where +x.scope = :scope and +x.space = :space and x.vector >= (:after + 1) * :per_line
+select b.number, iif(x.content = b.line, b.number, (select number from journal where line = x.content)), x.scale, x.data
+from journal b cross join vectors x on x.vector >= b.line * :per_line and x.vector < (b.line + 1) * :per_line
+where b.tenant = :tenant and b.number > :since and +x.scope = :scope and +x.space = :space
 
 -- name: stock_links
 select j.number, (select number from journal where line = l.source), (select number from journal where line = l.target),
@@ -48,12 +54,13 @@ from links l left join journal j on j.line = l.link where {whose} order by l.lin
 l.scope = :scope
 
 -- name: links_since
-+l.scope = :scope and l.link > :after
++l.scope = :scope and l.link in ({{lines_since}})
 
 -- name: stock_ended_links
 select j.number, e.number from links l join journal j on j.line = l.link join journal e on e.line = l.to_seq
 where l.to_seq > :after and l.link <= :after and +l.scope = :scope and l.source in (
-    select record from journal where line > :after and scope = :scope and operation in (:connect, :disconnect))
+    select record from journal where tenant = :tenant and number > :since and +scope = :scope
+    and operation in (:connect, :disconnect))
 
 -- name: ended_of
 select j.number, e.number from versions v join journal j on j.line = v.version join journal e on e.line = v.to_seq
