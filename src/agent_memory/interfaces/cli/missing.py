@@ -50,5 +50,5 @@ def nothing(memory: AgentMemory) -> str:
     stats = memory.upkeep.stats()
     where = stats["store"] or memory._client.settings.store_url  # a server tells it to operators alone
     said = f"nothing found for user {memory.user_id!r} in {where}"
-    others = stats["records"] == 0 and stats["seq"] > 1 and not memory.records.journal(limit=1)
+    others = stats["records"] == 0 and stats["seq"] > 0 and not memory.records.journal(limit=1)
     return said + ("; others have written here: --user NAME asks for what is theirs" if others else "")
