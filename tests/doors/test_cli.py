@@ -195,7 +195,7 @@ def test_verify_lists_problems_and_exits_with_1(here: Any, remembered: str, stor
 
 
 def test_verify_expects_the_head_that_was_noted(here: Any, remembered: str) -> None:
-    noted = re.search(r"^head: ([0-9]+:[0-9a-f]{64})$", here("verify").out, re.MULTILINE)
+    noted = re.search(r"^head: ([0-9]+:[0-9a-f]{64}[+][0-9]+:[0-9a-f]{64})$", here("verify").out, re.MULTILINE)
     assert noted and here("add", "another").code == 0
     assert here("verify", "--expect", noted[1]).code == 0
     cut = here("verify", "--expect", f"99{noted[1]}")
