@@ -52,7 +52,8 @@ def encode(memory: AgentMemory, codec: str | None) -> int:
 
 
 def told(memory: AgentMemory) -> list[Any]:
-    """Everything that a reader can ask for."""
+    """Everything that a reader can ask for. First what is left to embed, which a recall would do in part."""
+    memory.upkeep.catch_up()
     fact = memory.records.find(kind="fact")[0]
     found = memory.recall("who is on call at the pump?", k=20)
     return [
