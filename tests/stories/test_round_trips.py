@@ -59,7 +59,7 @@ def trips(monkeypatch: pytest.MonkeyPatch) -> Trips:
         return stepping
 
     monkeypatch.setattr(Connections, "reading", counting)
-    monkeypatch.setattr(writing, "present", step("read step", writing.present))
+    monkeypatch.setattr(writing.Look, "present", step("read step", writing.Look.present))
     monkeypatch.setattr(writing.Writer, "write", step("write step", writing.Writer.write))
     return counted
 
