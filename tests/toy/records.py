@@ -1,0 +1,266 @@
+"""Records and search, on the ledger."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import replace
+from typing import Any
+
+from tests.toy.feed import go_on, move, standing_of
+from tests.toy.shop import Base, Port
+from tests.toy.stock import TableStock
+from tests.toy.tables import Tables, head
+
+from agent_memory.ledger import spaces
+from agent_memory.ledger.journal import (
+    ADOPT,
+    GENESIS,
+    OPERATIONS,
+    Head,
+    Line,
+    chained,
+)
+from agent_memory.ledger.plan import plan
+from agent_memory.ledger.request import Request, wanted
+from agent_memory.ledger.rows import Lack
+from agent_memory.ledger.shelves.shelves import Shelves
+from agent_memory.models.kinds.kind import Kind
+from agent_memory.models.record import Record, Scope
+from agent_memory.ports.changes import Applied, Author, Change, Expect, Mark, Once, Verified
+from agent_memory.ports.embedder import Space
+from agent_memory.ports.feed import Work
+from agent_memory.ports.index import Embedded, Sampled, Snapshot, Unembedded
+from agent_memory.ports.records import Analysis, Checker, View
+
+
+class ToyRecords(Port):
+    def apply(
+        self,
+        changes: Sequence[Change],
+        *,
+        author: Author,
+        now: int,
+        expect: Sequence[Expect] = (),
+        once: Once | None = None,
+        work: Work | None = None,
+    ) -> Applied:
+        request, fails = Request(changes, author, now, expect, once, work), self.base.fails
+        with self.base.writing() as shop:
+            tables = shop.of(author.scope.tenant)
+            fails("read")
+            present = tables.read(wanted([request]))
+            works = {work: standing_of(shop, work)} if work else {}
+            fails("plan")
+            rows, (answer,) = plan([request], replace(present, works=works))
+            if not isinstance(answer, Applied):
+                raise answer
+            fails("write")
+            tables.write(rows)
+            move(shop, rows.cursors)
+        return answer
+
+    def __getattr__(self, name: str) -> Any:
+        """All that takes a view is the reader's."""
+        return lambda view, *asked, **how: getattr(self.read(view), name)(*asked, **how)
+
+    def head(self, scope: Scope, kind: str, *, key: str | None = None, id: str | None = None) -> Record | None:
+        return self.read(View(scope, 0)).head(scope, kind, key, id)
+
+    def seq_at(self, tenant: str, moment: int) -> int:
+        return sum(line.at <= moment for line in self.shop.of(tenant).lines)
+
+    def verify(
+        self, tenant: str | None, derive: Checker | None = None, expect: Mark | None = None, *, alone: bool = False
+    ) -> Verified:
+        if tenant is None:
+            head_of, lines = _mark(self.shop.head), self.shop.store
+            lost = expect is not None and expect not in [Mark(line.seq, line.chain.hex()) for line in lines]
+            return Verified(head_of.seq, head_of.head, {}, ("not the one that was noted",) if lost else ())
+        own = self.shop.of(tenant)
+        whole = {None: (self.shop.store, GENESIS)} if not alone else {}
+        tenants = {tenant: own} if alone else self.shop.tenants
+        journals = {**whole, **{name: (one.lines, one.beginning) for name, one in tenants.items()}}
+        problems = [problem for lines, before in journals.values() for problem in _unchained(own, lines, before)]
+        for tables in tenants.values() if derive else ():
+            problems += _underived(tables, derive)
+        heads = {name: _mark(head(*journal)) for name, journal in journals.items() if journal[0]}
+        if expect and expect.head not in [line.chain.hex() for line in own.lines if line.seq == expect.seq]:
+            problems.append(f"line {expect.seq} is not the one that was noted")
+        mark = _mark(own.head)
+        checked = {"journal lines": sum(len(lines) for lines, _ in journals.values())}
+        return Verified(mark.seq, mark.head, checked, tuple(problems), heads)
+
+    def rebuild(self, analysis: Analysis) -> Mapping[str, int]:
+        with self.base.writing() as shop:
+            shop.vocabulary = analysis.vocabulary
+            for tables in map(shop.of, shop.tenants):
+                for number, row in tables.contents.items():
+                    derived = analysis.derive(tables.versions[number].kind, row.body.text, row.body.payload)
+                    tables.contents[number] = row._replace(terms=derived.terms, fields=derived.fields)
+                for id, (line, told) in tables.receipts.items():
+                    if (query := json.loads(line.body).get("query")) is not None:
+                        tables.receipts[id] = (replace(line, terms=analysis.asked(query)), told)
+                for space in tables.spaces[:1]:
+                    pend(tables, space, [row.content for row in tables.vectors if row.space == space])
+            shop.store.append(spaces.adopting(shop.head, spaces.REBUILT))
+            return {"contents": sum(len(one.contents) for one in shop.tenants.values()), "views": 0}
+
+    def stats(self, view: View) -> dict[str, Any]:
+        tables, scopes = self.shop.of(view.scope.tenant), view.scope.readable()
+        mine = [row for row in tables.versions.values() if row.place.scope in scopes]
+        times = [tables.accesses[row.version] for row in mine if row.version in tables.accesses]
+        kinds = Counter(kind for _, kind in {(row.place, row.kind) for row in mine if row.ended is None})
+        lacks = [lack for lack in tables.lacks.values() if lack.space in tables.spaces[:1]]
+        last = max(map(max, times), default=None)
+        return {
+            "kinds": dict(sorted(kinds.items())),
+            "records": len({row.place for row in mine}),
+            "versions": len(mine),
+            "links": sum(row.scope in scopes for row in tables.links.values()),
+            "vectors": sum(row.scope in scopes for row in tables.vectors),
+            "receipts": sum(line.view.scope in scopes for line, _ in tables.receipts.values()),
+            "pending_vectors": sum(lack.scope in scopes for lack in lacks),
+            "accesses": {"records": len(times), "times": sum(map(len, times)), "last": last},
+            "seq": tables.head.seq,
+            "space": tables.spaces[0].fingerprint if tables.spaces else None,
+            "bytes_on_disk": 0,
+            "scrub_owed_since": None,
+        }
+
+    def prepare(self, kinds: Iterable[Kind]) -> None: ...
+
+
+def _mark(head: Head) -> Mark:
+    return Mark(head.seq, head.chain.hex())
+
+
+def _unchained(tables: Tables, lines: Sequence[Line], before: bytes) -> Iterator[str]:
+    for line in lines:
+        number = tables.scopes.get(line.scope, 0) if line.scope else 0
+        said = (line.seq, line.at, line.operation, number, line.record, line.other, line.actor, line.reason)
+        if line.scope in (None, *tables.scopes) and chained(before, said, line.digest) != line.chain:
+            yield f"line {line.seq} does not follow from the line before it"
+        before = line.chain
+
+
+def _underived(tables: Tables, derive: Checker) -> Iterator[str]:
+    name = tables.vocabulary.name if tables.vocabulary else ""
+    for row in tables.contents.values():
+        again = derive(tables.versions[row.content].kind, row.body.text, row.body.payload, name)
+        if again and (again.terms, again.fields) != (row.terms, row.fields):
+            yield f"content {row.content}: its words or fields do not follow from it"
+
+
+def pend(tables: Tables, space: Space, but: Collection[int]) -> None:
+    for number in tables.contents.keys() - set(but):
+        scope = tables.versions[number].place.scope
+        tables.lacks.setdefault((number, space), Lack(number, scope, space, 0))
+
+
+class ToyIndex(Port):
+    def __init__(self, base: Base) -> None:
+        super().__init__(base)
+        shelves = Shelves(lambda tenant: nullcontext(TableStock(self.shop.of(tenant))))
+        self.gather, self.occurring, self.called, self.steps = (
+            *(shelves.gather, shelves.occurring),
+            *(shelves.called, shelves.steps),
+        )
+
+    def snapshot(self, scope: Scope) -> Snapshot:
+        return TableStock(self.shop.of(scope.tenant)).snapshot(scope)
+
+    def hydrate(self, view: View, handles: Sequence[int]) -> list[Record]:
+        reader = self.read(view)
+        versions = reader.tables.versions
+        mine = [versions[one] for one in handles if one in versions]
+        return [reader.record(row) for row in mine if row.place.scope in reader.scopes]
+
+    def damaged(self, view: View, handles: Collection[int]) -> int:
+        return 0
+
+    def space(self) -> Space | None:
+        return self.shop.spaces[0] if self.shop.spaces else None
+
+    def adopted(self, after: int) -> bool:
+        name = self.shop.spaces[0].fingerprint if self.shop.spaces else None
+        lines = self.shop.store[after:]
+        return any((line.operation, line.reason) == (OPERATIONS[ADOPT], name) for line in lines)
+
+    def begin(self, space: Space, *, anew: bool = False) -> None:
+        with self.base.writing() as shop:
+            for tables in shop.tenants.values() if anew and shop.spaces[:1] == (space,) else ():
+                tables.lacks = {place: lack for place, lack in tables.lacks.items() if place[1] != space}
+                pend(tables, space, [row.content for row in tables.vectors if row.space == space and _brought(row)])
+            if space not in shop.spaces:
+                shop.spaces += (space,)
+                for tables in shop.tenants.values():
+                    pend(tables, space, ())
+                if shop.spaces == (space,):
+                    shop.store.append(spaces.adopting(shop.head, space.fingerprint))
+
+    def switch(self, space: Space, *, anew: bool = False) -> None:
+        with self.base.writing() as shop:
+            spaces.complete(space, self.pending(space), known=space in shop.spaces)
+            if anew or shop.spaces[0] != space:
+                shop.spaces = (space,)
+                for tables in shop.tenants.values():
+                    tables.vectors = [row for row in tables.vectors if row.space == space]
+                    tables.lacks = {place: lack for place, lack in tables.lacks.items() if place[1] == space}
+                shop.store.append(spaces.adopting(shop.head, space.fingerprint))
+
+    def sample(self, space: Space, count: int) -> list[Sampled]:
+        return [
+            Sampled(tenant, row.content, tables.contents[row.content].body.text[start:end], row.vector)
+            for tenant, tables in self.shop.tenants.items()
+            for row in tables.vectors
+            for start, end in ((row.vector.start, row.vector.end),)
+            if row.space == space and not _brought(row)
+        ][:count]
+
+    def pending(self, space: Space, view: View | None = None) -> int:
+        return sum(len(self._lacking(one, space, view)) for one in self.shop.tenants)
+
+    def unembedded(self, space: Space, view: View | None, limit: int) -> list[Unembedded]:
+        for tenant, tables in sorted(self.shop.tenants.items()):
+            if mine := self._lacking(tenant, space, view):
+                texts = {number: row.body.text for number, row in tables.contents.items()}
+                return [Unembedded(tenant, one.content, texts[one.content], one.part) for one in mine[:limit]]
+        return []
+
+    def _lacking(self, tenant: str, space: Space, view: View | None) -> list[Lack]:
+        lacks = [lack for lack in self.shop.tenants[tenant].lacks.values() if lack.space == space]
+        mine = [lack for lack in lacks if view is None or lack.scope in view.scope.readable()]
+        return sorted(mine, key=lambda lack: -lack.content)
+
+    def embedded(
+        self,
+        space: Space,
+        tenant: str,
+        batch: Sequence[Embedded],
+        *,
+        now: int,
+        wait: bool = True,
+        work: Work | None = None,
+    ) -> None:
+        with self.base.writing() as shop:
+            if work is not None:
+                go_on(shop, work)
+            tables = shop.of(tenant)
+            lacking = {content: lack for (content, one), lack in tables.lacks.items() if one == space}
+            filled = spaces.embedded(batch, lacking, tables.head, tables.scopes, now)
+            tables.lines += filled.lines
+            for lack, part in filled.left:
+                place = (lack.content, space)
+                if not lack.part:
+                    tables.vectors = [row for row in tables.vectors if (row.content, row.space) != place]
+                tables.lacks.pop(place, None)
+                if part is not None:
+                    tables.lacks[place] = lack._replace(part=part)
+            tables.vectors += filled.vectors
+
+
+def _brought(row: Any) -> bool:
+    return bool(row.vector.start == row.vector.end == 0)

@@ -1,0 +1,100 @@
+"""The tables of every tenant, and what is the store's; one write at a time, on a copy of them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from copy import copy
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from tests.toy.reading import Reader
+from tests.toy.tables import Tables, head
+
+from agent_memory.ledger.feed import JobRow
+from agent_memory.ledger.journal import (
+    GENESIS,
+    Head,
+    Line,
+    founding,
+    genesis,
+)
+from agent_memory.models.record import Scope
+from agent_memory.ports.access import KeyRow, Refusal
+from agent_memory.ports.changes import Vocabulary
+from agent_memory.ports.embedder import Space
+from agent_memory.ports.feed import Cursor
+from agent_memory.ports.records import View
+
+Fails = Callable[[str], None]
+
+
+@dataclass
+class Shop:
+    """The tables of every tenant, and what is the store's."""
+
+    tenants: dict[str, Tables] = field(default_factory=dict)
+    spaces: tuple[Space, ...] = ()
+    vocabulary: Vocabulary | None = None
+    store: list[Line] = field(default_factory=list)
+    namespaces: dict[tuple[str, str], tuple[Any, str]] = field(default_factory=dict)
+    places: dict[str, str | None] = field(default_factory=dict)
+    debts: dict[tuple[str, Scope, str], tuple[int, int]] = field(default_factory=dict)
+    accesses_since: int = 0  # before, only their number is known
+    keys: dict[str, KeyRow] = field(default_factory=dict)
+    refusals: list[Refusal] = field(default_factory=list)
+    jobs: dict[str, JobRow] = field(default_factory=dict)
+    cursors: dict[tuple[str, str], Cursor] = field(default_factory=dict)  # the last that moved comes last
+
+    def copied(self) -> Shop:
+        shop = Shop(**{one.name: copy(getattr(self, one.name)) for one in fields(self)})
+        shop.tenants = {name: tables.copied() for name, tables in self.tenants.items()}
+        return shop
+
+    def of(self, tenant: str) -> Tables:
+        tables = self.tenants.setdefault(tenant, Tables(beginning=genesis(tenant.encode(), tenant)))
+        for name in ("spaces", "vocabulary", "store", "namespaces", "places", "debts"):
+            setattr(tables, name, getattr(self, name))
+        return tables
+
+    @property
+    def head(self) -> Head:
+        return head(self.store, GENESIS)
+
+    def settle(self) -> None:
+        """What a write leaves for all: who came, and in which words."""
+        known = {line.digest for line in self.store}
+        for tables in [one for one in self.tenants.values() if one.lines]:
+            self.vocabulary = self.vocabulary or tables.vocabulary
+            if tables.beginning not in known:
+                self.store.append(founding(self.head, len(known) + 1, tables.beginning, tables.at(1)))
+
+
+class Base:
+    def __init__(self, fails: Fails) -> None:
+        self.shop, self.lock, self.fails = Shop(), threading.RLock(), fails
+
+    @contextmanager
+    def writing(self) -> Iterator[Shop]:
+        with self.lock:
+            shop = self.shop.copied()
+            yield shop
+            shop.settle()
+            self.fails("commit")
+            self.shop = shop
+            self.fails("answer")
+
+
+class Port:
+    """What all ports share: the tables as they stand, and one write at a time."""
+
+    def __init__(self, base: Base) -> None:
+        self.base = base
+
+    @property
+    def shop(self) -> Shop:
+        return self.base.shop
+
+    def read(self, view: View) -> Reader:
+        return Reader(self.shop.of(view.scope.tenant), view)
