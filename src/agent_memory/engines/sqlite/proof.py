@@ -250,7 +250,10 @@ class _Walk:
         if expect is None or self.noted:
             return
         if end < expect.seq:
-            self.problems.add(f"journal: it ends at line {end}, and line {expect.seq} was noted: the end was cut off")
+            self.problems.add(
+                f"journal: it ends at line {end}, and line {expect.seq} was noted: the end was cut off, or the mark is "
+                "another tenant's"
+            )
         else:
             self.problems.add(
                 f"journal: line {expect.seq} is not the one that was noted: what came before it was changed"
