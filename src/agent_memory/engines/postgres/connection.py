@@ -1,0 +1,221 @@
+"""Connections to one PostgreSQL database: a pool, transactions that belong to a tenant, errors in our words.
+
+All that a transaction needs is told at its beginning and ends with it, so that a pooler in transaction mode may stand
+in between. Statements are sent without waiting, and their answers read when somebody looks at them: what is asked
+before that is one round trip.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from itertools import count
+from typing import Any
+from urllib.parse import quote
+
+import psycopg
+from psycopg import errors
+from psycopg.conninfo import conninfo_to_dict
+from psycopg.pq import TransactionStatus
+
+from agent_memory.engines.postgres.statements import SQL
+from agent_memory.engines.postgres.texts import adapt
+from agent_memory.models.errors import AgentMemoryError, Corrupt, InvalidInput, StoreError, StoreFull
+from agent_memory.ports.abandon import stoppable
+from agent_memory.ports.forks import ForkGuard
+
+MOST_CONNECTIONS = 16
+CONNECT_SECONDS = 10
+WAIT_SECONDS = 10.0  # for a connection, when all are in use
+LOCK_SECONDS = 30.0  # for whoever else writes for the same tenant
+BRIEF_SECONDS = 1.0  # for what is only written beside something else, and can come later
+STATEMENT_SECONDS = 300.0
+IDLE_SECONDS = 60.0  # in a transaction, before the server ends it
+
+Row = tuple[Any, ...]
+Values = Mapping[str, object] | Sequence[object] | None
+
+_Meaning = tuple[type[AgentMemoryError], str, str]
+_BUSY: _Meaning = (StoreError, "the store is busy", "try again in a few seconds")
+_AWAY: _Meaning = (StoreError, "the database is out of reach", "check that it runs, and try again")
+_MEANING: tuple[tuple[type[psycopg.Error], _Meaning], ...] = (
+    (errors.LockNotAvailable, _BUSY),
+    (errors.DeadlockDetected, _BUSY),
+    (errors.TooManyConnections, _BUSY),
+    (errors.QueryCanceled, (StoreError, "the database took too long", "try again, or ask for less")),
+    (errors.DiskFull, (StoreFull, "the disk of the database is full", "free some space; nothing was written")),
+    (
+        errors.ReadOnlySqlTransaction,
+        (StoreError, "the database is read-only", "is it a replica? name the primary in AGENT_MEMORY_POSTGRES_URI"),
+    ),
+    (
+        errors.InsufficientPrivilege,
+        (StoreError, "this role may not do that", "`agent-memory doctor` tells which role it needs"),
+    ),
+    (
+        errors.InvalidPassword,
+        (StoreError, "the database does not accept this password", "check AGENT_MEMORY_POSTGRES_URI"),
+    ),
+    (errors.DataCorrupted, (Corrupt, "the database is damaged", "restore a backup")),
+    (errors.ProgramLimitExceeded, (InvalidInput, "a value is too large for PostgreSQL", "store it in smaller parts")),
+    (psycopg.OperationalError, _AWAY),
+)
+
+
+_LIMITS = {
+    "lock": str(round(LOCK_SECONDS * 1000)),
+    "statement": str(round(STATEMENT_SECONDS * 1000)),
+    "idle": str(round(IDLE_SECONDS * 1000)),
+}
+STREAMED = 2000
+_counted = count()
+
+
+def shown(uri: str) -> str:
+    """Where it is, without the password."""
+    try:
+        said = conninfo_to_dict(uri)
+    except psycopg.ProgrammingError as error:
+        raise InvalidInput(
+            "store: this is not the address of a PostgreSQL database",
+            hint="for example postgresql://user@host:5432/memory",
+            field="store",
+        ) from error
+    user, host, port, name = (quote(str(said.get(one) or ""), safe="") for one in ("user", "host", "port", "dbname"))
+    return f"postgresql://{user and user + '@'}{host}{port and ':' + port}/{name}"
+
+
+def translated(error: psycopg.Error, place: str) -> AgentMemoryError:
+    """An error of PostgreSQL as one of ours, which never tells the password."""
+    for kind, (ours, message, hint) in _MEANING:
+        if isinstance(error, kind):
+            detail = error.diag.message_primary or str(error).partition("\n")[0]
+            return ours(f"{message}: {place}: {detail}", hint=hint)
+    said = error.diag.message_primary or type(error).__name__
+    return StoreError(f"PostgreSQL could not do it: {said}: {place}", hint="run `agent-memory doctor`")
+
+
+class Session:
+    """One transaction. `rows`, `row` and `cell` wait for the answer; `send` does not."""
+
+    def __init__(self, connection: psycopg.Connection[Row]) -> None:
+        self.connection = connection
+
+    def send(self, name: str, values: Values = None, **filled: str) -> psycopg.Cursor[Row]:
+        """`filled`: what stands in braces in the statement, never what a caller said."""
+        statement = SQL[name].format(**filled) if filled else SQL[name]
+        return self.connection.execute(statement.encode(), values, binary=True)
+
+    def rows(self, name: str, values: Values = None, **filled: str) -> list[Row]:
+        return self.send(name, values, **filled).fetchall()
+
+    def row(self, name: str, values: Values = None, **filled: str) -> Row | None:
+        return self.send(name, values, **filled).fetchone()
+
+    def cell(self, name: str, values: Values = None, **filled: str) -> Any:
+        found = self.row(name, values, **filled)
+        return None if found is None else found[0]
+
+    def stream(self, name: str, values: Values = None, **filled: str) -> Iterator[Row]:
+        """In parts, so that the answer need not fit into memory. Another may be read meanwhile."""
+        statement = SQL[name].format(**filled) if filled else SQL[name]
+        cursor = f"stream_{next(_counted)}"
+        self.connection.execute(f"declare {cursor} no scroll cursor for {statement}".encode(), values)
+        fetch = f"fetch {STREAMED} from {cursor}".encode()
+        while rows := self.connection.execute(fetch, binary=True).fetchall():
+            yield from rows
+
+
+class Database:
+    """A pool of at most `most` connections. One is used by one thread at a time, and none is open while the process
+    forks. `uri` may hold a password; `name` does not."""
+
+    def __init__(self, uri: str, *, most: int = MOST_CONNECTIONS) -> None:
+        self._uri = uri
+        self.name = shown(uri)
+        self.closed = False
+        self.read_only = False
+        self._most = most
+        self._idle: list[psycopg.Connection[Row]] = []
+        self._room = threading.BoundedSemaphore(most)
+        self._gate = ForkGuard()
+
+    @contextmanager
+    def reading(self, tenant: str | None) -> Iterator[Session]:
+        """One snapshot of what a tenant has; None: of what everybody has. When nobody waits for it, it is stopped."""
+        with self._begun(tenant, "repeatable read read only", LOCK_SECONDS) as session:
+            with stoppable(session.connection.cancel_safe):
+                yield session
+            session.send("commit")
+
+    @contextmanager
+    def writing(self, tenant: str | None, *, durable: bool = True, seconds: float = LOCK_SECONDS) -> Iterator[Session]:
+        """All or nothing. `durable`: the disk has it before this returns. `seconds`: how long to wait for a lock."""
+        with self._begun(tenant, "read committed read write", seconds) as session:
+            if not durable:
+                session.send("not_durable")
+            yield session
+            session.send("commit")
+
+    @contextmanager
+    def _begun(self, tenant: str | None, mode: str, seconds: float) -> Iterator[Session]:
+        with self._gate, self._connection() as connection, connection.pipeline():
+            session = Session(connection)
+            session.send("begin", mode=mode)
+            session.send("settings", _LIMITS | {"lock": str(round(seconds * 1000))})
+            session.send("operate") if tenant is None else session.send("enter", {"tenant": tenant})
+            yield session
+
+    @contextmanager
+    def _connection(self) -> Iterator[psycopg.Connection[Row]]:
+        """Any error leaves a connection that is rolled back, or none."""
+        if self.closed:
+            raise StoreError(f"the store is closed: {self.name}", hint="open it again")
+        if not self._room.acquire(timeout=WAIT_SECONDS):
+            kind, message, hint = _BUSY
+            raise kind(f"{message}: {self.name}: all {self._most} connections are in use", hint=hint)
+        connection = None
+        try:
+            connection = self._idle.pop() if self._idle else self.connect()
+            yield connection
+        except psycopg.Error as error:
+            raise translated(error, self.name) from error
+        finally:
+            try:
+                if connection is not None:
+                    self._leave(connection)
+            finally:
+                self._room.release()
+
+    def connect(self) -> psycopg.Connection[Row]:
+        made = psycopg.connect(self._uri, autocommit=True, connect_timeout=CONNECT_SECONDS, prepare_threshold=None)
+        adapt(made)
+        return made
+
+    def _leave(self, connection: psycopg.Connection[Row]) -> None:
+        with suppress(psycopg.Error):
+            if connection.info.transaction_status != TransactionStatus.IDLE:
+                connection.rollback()
+        if self.closed or connection.closed or connection.info.transaction_status != TransactionStatus.IDLE:
+            connection.close()
+        else:
+            self._idle.append(connection)
+
+    def close(self) -> None:
+        self.closed = True
+        self._drop()
+
+    def _drop(self) -> None:
+        while self._idle:
+            with suppress(psycopg.Error):
+                self._idle.pop().close()
+
+    def before_fork(self) -> None:
+        self._gate.before_fork()
+        self._drop()
+
+    def after_fork(self, child: bool) -> None:
+        self._gate.after_fork(child)
+        if child:
+            self._idle, self._room = [], threading.BoundedSemaphore(self._most)

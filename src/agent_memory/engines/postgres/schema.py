@@ -1,0 +1,107 @@
+"""Opening a database: create our tables, upgrade them by numbered migrations, or say why not."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Iterator
+from importlib import resources
+
+from agent_memory.engines.postgres.connection import Database, Session
+from agent_memory.ledger.journal import GENESIS
+from agent_memory.ledger.request import SALT_BYTES
+from agent_memory.models.errors import PartMissing, StoreError, StoreNewer
+
+OLDEST_SERVER = 16
+OLDEST_VECTOR = (0, 7)
+
+
+def migrations() -> dict[int, str]:
+    """Number -> script, in order."""
+    folder = resources.files("agent_memory.engines.postgres") / "migrations"
+    found = {int(file.name[:4]): file.read_text("utf-8") for file in folder.iterdir() if file.name.endswith(".sql")}
+    return dict(sorted(found.items()))
+
+
+def open_database(uri: str) -> Database:
+    """A pool on a database of the current schema version. Until that is known, nothing is changed."""
+    database = Database(uri)
+    try:
+        _prepare(database)
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+def _prepare(database: Database) -> None:
+    scripts = migrations()
+    with database.reading(None) as session:
+        _check_server(session, database.name)
+        current = _version(session, database.name, max(scripts))
+    if current == max(scripts):
+        return
+    with database.writing(None) as session:
+        session.send("schema_lock")
+        current = _version(session, database.name, max(scripts))
+        if current == 0:
+            session.send("create_schema")
+        _extension(session, database.name)
+        for number in (number for number in scripts if number > current):
+            for statement in _statements(scripts[number]):
+                session.connection.execute(statement.encode())
+        if current == 0:
+            session.send("insert_store", {"salt": secrets.token_bytes(SALT_BYTES), "genesis": GENESIS})
+        session.send("put_version", {"version": str(max(scripts))})
+
+
+def _statements(script: str) -> Iterator[str]:
+    """One by one: several are not sent at once where their answers are read later."""
+    pending = ""
+    for line in script.splitlines(keepends=True):
+        pending += line
+        if line.rstrip().endswith(";") and pending.count("$$") % 2 == 0:
+            yield pending
+            pending = ""
+
+
+def _check_server(session: Session, name: str) -> None:
+    version, replica, encoding = session.row("server") or (0, False, "")
+    if version // 10_000 < OLDEST_SERVER:
+        raise StoreError(
+            f"this is PostgreSQL {version // 10_000}, and agent-memory needs {OLDEST_SERVER} or newer: {name}",
+            hint="upgrade the server, or use another",
+        )
+    if replica:
+        raise StoreError(
+            f"the database is a read-only replica: {name}", hint="name the primary in AGENT_MEMORY_POSTGRES_URI"
+        )
+    if encoding != "UTF8":
+        raise StoreError(
+            f"the database is encoded in {encoding}, not UTF8: {name}", hint="create one with encoding UTF8"
+        )
+
+
+def _extension(session: Session, name: str) -> None:
+    if session.cell("extension") is None and not session.cell("extension_available"):
+        raise PartMissing(f"the database server has no pgvector: {name}", hint="install pgvector 0.7 or newer there")
+    session.send("create_extension")
+    found = session.cell("extension")
+    if tuple(map(int, re.findall(r"\d+", found)[:2])) < OLDEST_VECTOR:
+        raise PartMissing(
+            f"pgvector is {found}, and agent-memory needs 0.7 or newer: {name}",
+            hint="install a newer one, then run: alter extension vector update",
+        )
+
+
+def _version(session: Session, name: str, newest: int) -> int:
+    """Of our tables; 0: there are none."""
+    if not session.cell("tables_there"):
+        return 0
+    found: int = session.cell("version") or 0
+    if found > newest:
+        raise StoreNewer(
+            f"the store has schema version {found}, this agent-memory knows {newest}: {name}",
+            hint="upgrade agent-memory; nothing was changed",
+        )
+    return found
