@@ -55,12 +55,13 @@ class Server:
 
     def start(self) -> None:
         options = [f"-c{name}={value}" for name, value in self._settings.items()]
-        self._process = subprocess.Popen(
-            [self._bin / "postgres", "-D", self.data, "-h", "127.0.0.1", "-p", str(self.port), "-k", "", *options],
-            stdout=subprocess.DEVNULL,
-            stderr=(self.folder / "log").open("ab"),
-            **_as_somebody(),
-        )
+        with (self.folder / "log").open("ab") as log:
+            self._process = subprocess.Popen(
+                [self._bin / "postgres", "-D", self.data, "-h", "127.0.0.1", "-p", str(self.port), "-k", "", *options],
+                stdout=subprocess.DEVNULL,
+                stderr=log,
+                **_as_somebody(),
+            )
         for _ in range(600):
             try:
                 psycopg.connect(self.uri(), connect_timeout=5).close()

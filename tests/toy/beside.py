@@ -10,14 +10,7 @@ from typing import Any
 import numpy as np
 from tests.toy.shop import Port, Shop
 
-from agent_memory.ledger.journal import (
-    ERASE,
-    KEY,
-    NAMES,
-    Journal,
-    Signature,
-    Subject,
-)
+from agent_memory.ledger.journal import ERASE, NAMES, key_noted
 from agent_memory.ledger.quantise import quantised, unit
 from agent_memory.ledger.seals import key_seal
 from agent_memory.models.errors import InvalidInput
@@ -165,9 +158,7 @@ def _end(shop: Shop, id: str, at: int) -> bool:
 
 def _note(shop: Shop, key: KeyRow, at: int) -> None:
     shop.keys[key.id] = key
-    journal = Journal(shop.head)
-    journal.append(KEY, Subject(), Signature(at, reason=key.id), key_seal(key.id, key.digest, key.ended_at))
-    shop.store += journal.lines
+    shop.store.append(key_noted(shop.head, key.id, at, key_seal(key.id, key.digest, key.ended_at)))
 
 
 class ToyVectors(Port):

@@ -16,6 +16,14 @@ def inside(scope: Scope, namespace: str) -> str:
     return _PARTED.join((scope.tenant, scope.user, scope.agent, namespace))
 
 
+def owner(namespace: str) -> str | None:
+    """The tenant whose namespace this is, as `inside` calls it; None: nobody's."""
+    match namespace.split(_PARTED):
+        case tenant, _, _, _:
+            return tenant
+    return None
+
+
 def sees(namespace: str, scope: Scope) -> bool:
     """Whether whoever has this namespace, as `inside` calls it, sees what is in `scope`."""
     match namespace.split(_PARTED):

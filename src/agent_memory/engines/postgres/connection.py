@@ -7,6 +7,7 @@ before that is one round trip.
 
 from __future__ import annotations
 
+import secrets
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -21,6 +22,8 @@ from psycopg.pq import TransactionStatus
 
 from agent_memory.engines.postgres.statements import SQL
 from agent_memory.engines.postgres.texts import adapt
+from agent_memory.ledger.journal import genesis
+from agent_memory.ledger.request import SALT_BYTES
 from agent_memory.models.errors import AgentMemoryError, Corrupt, InvalidInput, StoreError, StoreFull
 from agent_memory.ports.abandon import stoppable
 from agent_memory.ports.forks import ForkGuard
@@ -99,8 +102,9 @@ def translated(error: psycopg.Error, place: str) -> AgentMemoryError:
 class Session:
     """One transaction. `rows`, `row` and `cell` wait for the answer; `send` does not."""
 
-    def __init__(self, connection: psycopg.Connection[Row]) -> None:
+    def __init__(self, connection: psycopg.Connection[Row], pipeline: psycopg.Pipeline) -> None:
         self.connection = connection
+        self.pipeline = pipeline
 
     def send(self, name: str, values: Values = None, **filled: str) -> psycopg.Cursor[Row]:
         """`filled`: what stands in braces in the statement, never what a caller said."""
@@ -116,6 +120,18 @@ class Session:
     def cell(self, name: str, values: Values = None, **filled: str) -> Any:
         found = self.row(name, values, **filled)
         return None if found is None else found[0]
+
+    def changed(self, name: str, values: Values = None, **filled: str) -> int:
+        """How many rows."""
+        cursor = self.send(name, values, **filled)
+        self.pipeline.sync()
+        return cursor.rowcount
+
+    def settle(self, tenant: str) -> None:
+        """For writers that have entered: the tenant is made where it is new."""
+        if self.cell("me") < 0:
+            salt = secrets.token_bytes(SALT_BYTES)
+            self.send("settle", {"tenant": tenant, "salt": salt, "genesis": genesis(salt, tenant)})
 
     def stream(self, name: str, values: Values = None, **filled: str) -> Iterator[Row]:
         """In parts, so that the answer need not fit into memory. Another may be read meanwhile."""
@@ -160,8 +176,8 @@ class Database:
 
     @contextmanager
     def _begun(self, tenant: str | None, mode: str, seconds: float) -> Iterator[Session]:
-        with self._gate, self._connection() as connection, connection.pipeline():
-            session = Session(connection)
+        with self._gate, self._connection() as connection, connection.pipeline() as pipeline:
+            session = Session(connection, pipeline)
             session.send("begin", mode=mode)
             session.send("settings", _LIMITS | {"lock": str(round(seconds * 1000))})
             session.send("operate") if tenant is None else session.send("enter", {"tenant": tenant})

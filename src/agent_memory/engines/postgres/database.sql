@@ -18,6 +18,12 @@ select set_config('search_path', 'agent_memory, public', true), set_config('lock
 -- name: enter
 select enter(%(tenant)s)
 
+-- name: me
+select me()
+
+-- name: settle
+select settle(%(tenant)s, %(salt)s, %(genesis)s)
+
 -- name: operate
 select set_config('agent_memory.operating', 'on', true)
 

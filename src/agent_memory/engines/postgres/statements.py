@@ -18,4 +18,4 @@ def load(*topics: str) -> dict[str, str]:
     return found
 
 
-SQL = load(*"database".split())
+SQL = load(*"database journal desk namespaces access feed debts receipts".split())

@@ -1,5 +1,5 @@
-"""Texts with NUL, which PostgreSQL does not have: it stands there as two characters, of which the first is U+FFFF, not a
-character and in no sensible text. Where a text has it all the same, it is doubled."""
+"""Texts with NUL, which PostgreSQL does not have: it stands there as two characters, of which the first is U+FFFF, not
+a character and in no sensible text. Where a text has it all the same, it is doubled."""
 
 from __future__ import annotations
 

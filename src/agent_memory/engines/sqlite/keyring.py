@@ -8,7 +8,7 @@ import sqlite3
 from agent_memory.engines.sqlite.interning import Interning, Naming
 from agent_memory.engines.sqlite.journal import STORE, Lines
 from agent_memory.engines.sqlite.statements import SQL
-from agent_memory.ledger.journal import KEY, Journal, Signature, Subject
+from agent_memory.ledger.journal import key_noted
 from agent_memory.ledger.seals import key_seal
 
 
@@ -16,9 +16,7 @@ def note(connection: sqlite3.Connection, id: str, at: int) -> None:
     """Seal a key as it stands after a change, in the transaction of the change."""
     row = connection.execute(SQL["key"], (id,)).fetchone()
     store = Lines(connection, Naming(Interning(), connection), STORE)
-    journal = Journal(store.head)
-    journal.append(KEY, Subject(), Signature(at, reason=id), key_seal(*row))
-    store.append(journal.lines)
+    store.append([key_noted(store.head, id, at, key_seal(*row))])
 
 
 def note_all(connection: sqlite3.Connection) -> None:

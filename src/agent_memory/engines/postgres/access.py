@@ -1,0 +1,73 @@
+"""The `AccessStore` port on PostgreSQL."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from agent_memory.engines.postgres.connection import BRIEF_SECONDS, Database, Row, Session
+from agent_memory.engines.postgres.journal import tell_store
+from agent_memory.ledger.journal import key_noted
+from agent_memory.ledger.seals import key_seal
+from agent_memory.ports.access import KeyRow, Refusal
+
+MOST_REFUSALS = 10_000  # of the keys of one tenant; and of all calls without one
+
+
+class PostgresAccess:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def add(self, key: KeyRow, *, instead: str | None = None) -> bool:
+        with self._database.writing(None) as session:
+            if instead is not None and not _end(session, instead, key.created_at):
+                return False
+            who = (key.id, key.digest, key.label, key.tenant, key.user, " ".join(key.permissions))
+            session.send("insert_key", (*who, key.created_at, key.expires_at, key.ended_at))
+            _note(session, key.id, key.created_at)
+        return True
+
+    def find(self, id: str) -> KeyRow | None:
+        with self._database.reading(None) as session:
+            row = session.row("key", {"id": id})
+        return None if row is None else _key(row)
+
+    def keys(self, tenant: str | None = None) -> list[KeyRow]:
+        with self._database.reading(None) as session:
+            return [_key(row) for row in session.rows("keys_of", {"tenant": tenant})]
+
+    def end(self, id: str, at: int) -> bool:
+        with self._database.writing(None) as session:
+            return _end(session, id, at)
+
+    def refuse(self, lines: Sequence[Refusal]) -> None:
+        with self._database.writing(None, durable=False, seconds=BRIEF_SECONDS) as session:
+            for one in lines:
+                session.send("insert_refusal", (one.at, one.tenant, one.user, one.operation, one.reason, one.key))
+            for tenant in {one.tenant for one in lines if one.key is not None}:
+                session.send("cut_keyed_refusals", {"tenant": tenant, "most": MOST_REFUSALS})
+            if any(one.key is None for one in lines):
+                session.send("cut_keyless_refusals", {"most": MOST_REFUSALS})
+
+    def refused(self, tenant: str, limit: int, *, keyed: bool) -> list[Refusal]:
+        asked = {"tenant": tenant, "keyed": keyed, "limit": limit}
+        with self._database.reading(None) as session:
+            return [Refusal(*row) for row in session.rows("refusals", asked)]
+
+
+def _end(session: Session, id: str, at: int) -> bool:
+    """Whether it was still good."""
+    ended = session.changed("end_key", {"id": id, "at": at}) > 0
+    if ended:
+        _note(session, id, at)
+    return ended
+
+
+def _note(session: Session, id: str, at: int) -> None:
+    """Seal a key as it stands after a change, in the transaction of the change."""
+    row = session.row("key", {"id": id}) or ()
+    tell_store(session, lambda head: [key_noted(head, id, at, key_seal(*row))])
+
+
+def _key(row: Row) -> KeyRow:
+    id, digest, label, tenant, user, permissions, *times = row
+    return KeyRow(id, digest, label, tenant, user, tuple(permissions.split()), *times)

@@ -1,0 +1,56 @@
+"""The `DebtStore` port on PostgreSQL. `incur` is called by the transaction that erases."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from agent_memory.engines.postgres.connection import Database, Session
+from agent_memory.models.record import Scope
+from agent_memory.ports.debts import Debt, Owed
+
+
+def incur(session: Session, gone: Mapping[Scope, Sequence[str]], seq: int, now: int) -> None:
+    """Every place outside must forget these."""
+    for scope, ids in gone.items():
+        row = {"user": scope.user, "agent": scope.agent, "ids": list(ids), "seq": seq, "now": now}
+        session.send("incur", row)
+
+
+class PostgresDebts:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def attach(self, place: str) -> None:
+        with self._database.reading(None) as session:
+            if session.cell("is_attached", {"place": place}):
+                return
+        with self._database.writing(None) as session:
+            session.send("attach", {"place": place})
+
+    def detach(self, place: str) -> int | None:
+        with self._database.writing(None) as session:
+            left = session.changed("debts_written_off", {"place": place})
+            return left if session.changed("detach", {"place": place}) else None
+
+    def standing(self) -> list[Owed]:
+        with self._database.reading(None) as session:
+            return [Owed(*row) for row in session.rows("debts_standing")]
+
+    def owed(self, place: str, limit: int) -> list[Debt]:
+        with self._database.reading(None) as session:
+            return [
+                Debt(place, Scope(tenant=tenant, user=user, agent=agent), id, seq)
+                for tenant, user, agent, id, seq in session.rows("debts_owed", {"place": place, "limit": limit})
+            ]
+
+    def paid(self, debts: Sequence[Debt]) -> None:
+        with self._database.writing(None) as session:
+            for one in debts:
+                whose = {"tenant": one.scope.tenant, "user": one.scope.user, "agent": one.scope.agent}
+                session.send("debt_paid", whose | {"place": one.place, "id": one.id, "seq": one.seq})
+            for place in {one.place for one in debts}:
+                session.send("place_error", {"place": place, "error": None})
+
+    def failed(self, place: str, error: str) -> None:
+        with self._database.writing(None) as session:
+            session.send("place_error", {"place": place, "error": error})

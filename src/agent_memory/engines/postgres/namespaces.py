@@ -1,0 +1,81 @@
+"""The `VectorStore` port on PostgreSQL: pgvector, compared exactly, namespace by namespace. L9."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from itertools import islice
+from typing import Any
+
+from agent_memory.engines.postgres.connection import Database, Session
+from agent_memory.ledger.quantise import quantised, restored, unit
+from agent_memory.models.errors import InvalidInput
+from agent_memory.models.kinds.kind import canonical_json
+from agent_memory.models.record import Scope
+from agent_memory.ports.vectors import Match, owner, sees
+
+STORES = 0
+"""The tenant of namespaces that are nobody's."""
+
+
+class PostgresVectors:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def upsert(self, namespace: str, id: str, vector: Sequence[float], metadata: Mapping[str, Any]) -> None:
+        scale, data = quantised(unit(vector))
+        row = {"id": id, "dimension": len(data), "vector": _spelled(restored(scale, data))}
+        text, tenant = canonical_json(dict(metadata), "metadata"), owner(namespace)
+        with self._database.writing(tenant) as session:
+            if tenant is not None:
+                session.settle(tenant)
+            place = _place(session, namespace)
+            session.send("namespace_lock", place)
+            _check(session, place, len(data))
+            session.send("namespace_upsert", place | row | {"metadata": text})
+
+    def query(
+        self, namespace: str, vector: Sequence[float], k: int = 10, where: Mapping[str, Any] | None = None
+    ) -> list[Match]:
+        query, wanted = unit(vector), (where or {}).items()
+        with self._database.reading(owner(namespace)) as session:
+            place = _place(session, namespace)
+            _check(session, place, len(query))
+            near = session.stream("namespace_nearest", place | {"vector": _spelled(query)})
+            matches = (Match(id, score, json.loads(metadata)) for id, score, metadata in near)
+            fitting = (one for one in matches if all(one.metadata.get(name) == value for name, value in wanted))
+            return list(islice(fitting, k))
+
+    def delete(self, namespace: str, ids: Sequence[str]) -> int:
+        with self._database.writing(owner(namespace)) as session:
+            return session.changed("namespace_delete", _place(session, namespace) | {"ids": list(ids)})
+
+    def forget(self, scope: Scope, ids: Sequence[str]) -> None:
+        with self._database.writing(scope.tenant) as session:
+            forget(session, scope, ids)
+
+
+def forget(session: Session, scope: Scope, ids: Collection[str]) -> None:
+    """Delete what bears the id of one of these records, in the namespaces of whoever sees their scope."""
+    for (name,) in session.rows("namespace_names"):
+        if sees(name, scope):
+            session.send("namespace_delete", _place(session, name) | {"ids": list(ids)})
+
+
+def _place(session: Session, namespace: str) -> dict[str, Any]:
+    me = session.cell("me")
+    return {"tenant": STORES if me is None else me, "namespace": namespace}
+
+
+def _spelled(vector: Any) -> str:
+    return json.dumps(vector.tolist())
+
+
+def _check(session: Session, place: Mapping[str, Any], given: int) -> None:
+    stored = session.cell("namespace_dimension", place)
+    if stored not in (None, given):
+        raise InvalidInput(
+            f"vector: namespace {place['namespace']!r} holds vectors of {stored} numbers, not {given}",
+            hint="use another namespace for another model",
+            field="vector",
+        )
