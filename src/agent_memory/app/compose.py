@@ -28,7 +28,7 @@ def compose(settings: Settings) -> Store:
     """The store that the settings name. A place outside is attached for good: from now on every erasure concerns it,
     also one by a process that does not know of it."""
     home = registry.locate(settings.store_url)
-    store = registry.open_store(home)
+    store = registry.open_store(home, maybe_others=settings.maybe_others)
     try:
         for name in PORTS:
             url = getattr(settings, name)

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
-from pydantic import ConfigDict, Field, SecretStr
+from pydantic import ConfigDict, Field, PrivateAttr, SecretStr
 
 from agent_memory.app import variables
 from agent_memory.app.variables import PREFIX, Heard, Notice
@@ -34,6 +34,9 @@ class Settings(Model):
     home: Path = Field(default_factory=lambda: data_folder(os.environ), description="folder of the default store")
     store: str | None = Field(
         default=None, description="path of the store, or URL of it or of a server; default: a SQLite file in `home`"
+    )
+    postgres_uri: str | None = Field(
+        default=None, description="URL of a PostgreSQL database that is the store, where `store` does not say another"
     )
     working: str | None = Field(default=None, description="URL of the working sets, where they are not in the store")
     vectors: str | None = Field(
@@ -81,9 +84,17 @@ class Settings(Model):
     )
     default_top_k: int = Field(default=10, ge=1, le=1000, description="hits of a recall that names no k")
 
+    _bare: frozenset[str] = PrivateAttr(default=frozenset())
+
     @property
     def store_url(self) -> str:
-        return self.store or f"sqlite:///{self.home / 'memory.db'}"
+        return self.store or self.postgres_uri or f"sqlite:///{self.home / 'memory.db'}"
+
+    @property
+    def maybe_others(self) -> bool:
+        """Whether the store is a database that a variable without our prefix names: it may be meant for another
+        program."""
+        return not self.store and "postgres_uri" in self._bare
 
 
 def load(environment: Mapping[str, str] | None = None, **overrides: object) -> Settings:
@@ -108,7 +119,9 @@ def settled(found: Heard, environment: Mapping[str, str] | None = None) -> Setti
     """The settings that follow; an error names the variable, and the file that has it."""
     values = {name: one.value for name, one in found.said.items()}
     try:
-        return Settings(**{"home": data_folder(os.environ if environment is None else environment), **values})
+        made = Settings(**{"home": data_folder(os.environ if environment is None else environment), **values})
+        made._bare = frozenset(name for name, one in found.said.items() if one.variable == name.upper())
+        return made
     except InvalidInput as error:
         one = found.said.get(error.field or "")
         variable = one.variable if one else f"{PREFIX}{(error.field or '').upper()}"

@@ -17,6 +17,7 @@ from pathlib import Path
 from agent_memory.app import config, plugins, registry, telemetry, trust
 from agent_memory.app.check import Check, State
 from agent_memory.app.contents import check_debts, check_erasures, contents
+from agent_memory.app.databases import check_database
 from agent_memory.app.memory import AgentMemory
 from agent_memory.app.mounts import MOUNTS, file_system, nearest, on_network
 from agent_memory.app.remote import is_remote
@@ -195,6 +196,9 @@ def check_telemetry(settings: config.Settings | None = None) -> Check:
 
 def _store(url: str, space: Space | None) -> Iterator[Check]:
     scheme, separator, _ = url.partition("://")
+    if scheme in registry.POSTGRES:
+        yield from check_database(url)
+        return
     if separator and scheme != "sqlite":
         yield Check("store", State.WARN, f"{scheme}:// is not examined", "use its own tools")
         return

@@ -16,9 +16,9 @@ VECTORS = "agent_memory.vectors"
 EMBEDDERS = "agent_memory.embedders"
 RERANKERS = "agent_memory.rerankers"
 OURS = {
-    STORES: frozenset(["sqlite", "memory", "http", "https", "unix"]),
-    WORKING: frozenset(["sqlite", "memory"]),
-    VECTORS: frozenset(["sqlite", "memory"]),
+    STORES: frozenset(["sqlite", "postgresql", "postgres", "memory", "http", "https", "unix"]),
+    WORKING: frozenset(["sqlite", "postgresql", "postgres", "memory"]),
+    VECTORS: frozenset(["sqlite", "postgresql", "postgres", "memory"]),
     EMBEDDERS: frozenset(["local", "openai", "ollama"]),
     RERANKERS: frozenset(["http", "https"]),
 }

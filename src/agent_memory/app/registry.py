@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 
 from agent_memory.app import plugins
 from agent_memory.app.config import Settings
@@ -18,6 +19,7 @@ from agent_memory.ports.embedder import Embedder
 from agent_memory.ports.reranker import Reranker
 from agent_memory.ports.store import Store
 
+POSTGRES = ("postgresql", "postgres")
 _EMBEDDER = (
     "embedding_provider",
     "local_embedding_model",
@@ -73,14 +75,16 @@ def check_there(url: str) -> None:
         )
 
 
-def open_store(url: str, field: str = "store") -> Store:
-    """`sqlite:///path`, `memory://` (gone with the process), or a scheme that another package registers. `field` is the
-    setting that asks for it."""
+def open_store(url: str, field: str = "store", *, maybe_others: bool = False) -> Store:
+    """`sqlite:///path`, `postgresql://…`, `memory://` (gone with the process), or a scheme that another package
+    registers. `field` is the setting that asks for it; `maybe_others`: it may be meant for another program."""
     scheme, _, _ = url.partition("://")
     if scheme == "sqlite":
         from agent_memory.engines.sqlite import open_store as open_sqlite
 
         return open_sqlite(sqlite_path(url))
+    if scheme in POSTGRES:
+        return postgres(field).open_store(url, maybe_others=maybe_others)
     if scheme == "memory":
         from agent_memory.testing.memory import open_store as open_memory
 
@@ -101,6 +105,21 @@ def open_store(url: str, field: str = "store") -> Store:
         hint="use the path of a file, or install the engine's package",
         field=field,
     )
+
+
+def postgres(field: str = "store") -> ModuleType:
+    """The PostgreSQL engine, where its driver is installed."""
+    try:
+        import psycopg  # noqa: F401
+
+        from agent_memory.engines import postgres as engine
+    except ImportError as error:
+        raise PartMissing(
+            f"{field}: PostgreSQL needs the package {error.name!r}",
+            hint="pip install 'agent-memory[postgres]'",
+            field=field,
+        ) from error
+    return engine
 
 
 def open_embedder(settings: Settings) -> Embedder:

@@ -55,9 +55,18 @@ insert into meta (name, value) values ('schema', %(version)s) on conflict (name)
 -- name: insert_store
 insert into tenants (tenant, salt, genesis, chain) values (0, %(salt)s, %(genesis)s, %(genesis)s)
 
--- name: role
-select current_user, r.rolsuper, r.rolbypassrls, pg_has_role(current_user, c.relowner, 'usage')
-from pg_roles r, pg_class c where r.rolname = current_user and c.oid = to_regclass('agent_memory.versions')
-
 -- name: extension_available
 select exists (select 1 from pg_available_extensions where name = 'vector')
+
+-- name: others_tables
+select exists (select 1 from pg_tables where schemaname not in ('pg_catalog', 'information_schema', 'agent_memory'))
+
+-- name: health
+select current_setting('server_version'), current_user, r.rolsuper, r.rolbypassrls,
+    coalesce((select ssl from pg_stat_ssl where pid = pg_backend_pid()), false), inet_server_addr() is null
+        or host(inet_server_addr()) in ('127.0.0.1', '::1'),
+    (extract(epoch from clock_timestamp()) * 1000000)::bigint, pg_database_size(current_database())
+from pg_roles r where r.rolname = current_user
+
+-- name: owns
+select pg_has_role(current_user, c.relowner, 'usage') from pg_class c where c.oid = 'agent_memory.versions'::regclass

@@ -6,11 +6,12 @@ import re
 import secrets
 from collections.abc import Iterator
 from importlib import resources
+from typing import NamedTuple
 
 from agent_memory.engines.postgres.connection import Database, Session
 from agent_memory.ledger.journal import GENESIS
 from agent_memory.ledger.request import SALT_BYTES
-from agent_memory.models.errors import PartMissing, StoreError, StoreNewer
+from agent_memory.models.errors import InvalidInput, PartMissing, StoreError, StoreNewer
 
 OLDEST_SERVER = 16
 OLDEST_VECTOR = (0, 7)
@@ -23,22 +24,29 @@ def migrations() -> dict[int, str]:
     return dict(sorted(found.items()))
 
 
-def open_database(uri: str) -> Database:
-    """A pool on a database of the current schema version. Until that is known, nothing is changed."""
+def open_database(uri: str, *, maybe_others: bool = False) -> Database:
+    """A pool on a database of the current schema version. Until that is known, nothing is changed. `maybe_others`: it
+    is taken only if it is empty or ours."""
     database = Database(uri)
     try:
-        _prepare(database)
+        _prepare(database, maybe_others)
     except BaseException:
         database.close()
         raise
     return database
 
 
-def _prepare(database: Database) -> None:
+def _prepare(database: Database, maybe_others: bool) -> None:
     scripts = migrations()
     with database.reading(None) as session:
         _check_server(session, database.name)
         current = _version(session, database.name, max(scripts))
+        if current == 0 and maybe_others and session.cell("others_tables"):
+            raise InvalidInput(
+                f"POSTGRES_URI names a database that another program uses: {database.name}",
+                hint="to use it all the same, set AGENT_MEMORY_POSTGRES_URI; for a SQLite file, set AGENT_MEMORY_STORE",
+                field="postgres_uri",
+            )
     if current == max(scripts):
         return
     with database.writing(None) as session:
@@ -105,3 +113,34 @@ def _version(session: Session, name: str, newest: int) -> int:
             hint="upgrade agent-memory; nothing was changed",
         )
     return found
+
+
+class Health(NamedTuple):
+    """What a doctor wants to know. `newest` is the schema that we know, `schema` the one that is there (0: none)."""
+
+    server: str
+    role: str
+    superuser: bool
+    bypasses: bool
+    encrypted: bool
+    local: bool
+    now: int
+    size: int
+    extension: str | None
+    schema: int
+    newest: int
+    owns: bool
+
+
+def health(uri: str) -> Health:
+    """Looked at without changing anything; an error says why it cannot be used."""
+    database = Database(uri, most=1)
+    try:
+        with database.reading(None) as session:
+            _check_server(session, database.name)
+            found = session.row("health") or ()
+            version = _version(session, database.name, max(migrations()))
+            owns = bool(version) and bool(session.cell("owns"))
+            return Health(*found, session.cell("extension"), version, max(migrations()), owns)
+    finally:
+        database.close()

@@ -315,6 +315,14 @@ create table leases (
     error text
 );
 
+-- What was erased since the tables were rewritten: from when on, how often, and by which transaction last.
+create table storage (
+    one boolean primary key check (one),
+    since bigint not null,
+    erasures bigint not null,
+    last xid8 not null
+);
+
 create table places (name text collate "C" primary key, error text);
 
 -- Whose rows a transaction may see. `enter` says so at its beginning, and it ends with it: -1 is nobody's. Who operates
@@ -356,7 +364,7 @@ begin
         execute format('create policy tenants on %I using (tenant in ((select me()), 0) and (select me()) is not null '
             'or (select operating()))', one);
     end loop;
-    foreach one in array string_to_array('meta spaces vocabularies places leases keys refusals', ' ')
+    foreach one in array string_to_array('meta spaces vocabularies places storage leases keys refusals', ' ')
     loop
         execute format('alter table %I enable row level security', one);
         execute format('create policy entered on %I using ((select me()) is not null or (select operating()))', one);

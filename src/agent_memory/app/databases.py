@@ -1,0 +1,100 @@
+"""What the doctor says of a PostgreSQL store, without changing anything."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from agent_memory.app import registry
+from agent_memory.app.check import Check, State
+from agent_memory.app.contents import CLOCK_SLACK, check_debts
+from agent_memory.models.errors import AgentMemoryError
+from agent_memory.models.moment import from_micros
+from agent_memory.models.record import Scope
+from agent_memory.models.size import sized
+from agent_memory.ports.records import View
+from agent_memory.ports.store import Store
+
+GUIDE = "docs/guides/postgresql.md"
+
+
+def check_database(url: str) -> Iterator[Check]:
+    """Whether it can be reached and is what we need, under which role we are there, and what is owed."""
+    try:
+        from agent_memory.engines.postgres.connection import shown
+
+        engine = registry.postgres()
+        name = shown(url)
+        found = engine.health(url)
+    except AgentMemoryError as error:
+        yield Check("store", State.FAIL, error.message, error.hint)
+        return
+    yield Check("store", State.OK, f"{name}, PostgreSQL {found.server}, {sized(found.size)}")
+    yield _schema(found)
+    yield _role(found)
+    yield _transport(found)
+    yield _clock(found.now)
+    if found.schema == found.newest:
+        yield from _inside(engine, url)
+
+
+def _schema(found: Any) -> Check:
+    if found.schema == 0:
+        return Check("schema", State.WARN, "the database has no tables of ours yet", "the first command creates them")
+    if found.schema < found.newest:
+        detail = f"version {found.schema}, this agent-memory knows {found.newest}"
+        return Check("schema", State.WARN, detail, "the next command upgrades it")
+    return Check("schema", State.OK, f"version {found.schema}, pgvector {found.extension}")
+
+
+def _role(found: Any) -> Check:
+    """Row-level security stands behind our filters, and some roles pass it by."""
+    why = "is a superuser" if found.superuser else "has BYPASSRLS" if found.bypasses else ""
+    if why:
+        detail = f"{found.role} {why}: the database does not keep tenants apart for it, only our statements do"
+        return Check("role", State.WARN, detail, f"connect as a role of its own: {GUIDE} has the statements")
+    if found.owns:
+        detail = f"{found.role} owns the tables: it could switch row-level security off"
+        return Check("role", State.WARN, detail, f"let another role own them: {GUIDE} has the statements")
+    return Check("role", State.OK, f"{found.role}, kept to its tenant by row-level security")
+
+
+def _transport(found: Any) -> Check:
+    if found.encrypted or found.local:
+        return Check("transport", State.OK, "encrypted" if found.encrypted else "on this machine")
+    return Check("transport", State.WARN, "not encrypted", "add ?sslmode=verify-full to the URL")
+
+
+def _clock(now: int) -> Check:
+    apart = abs(time.time() - now / 1e6)
+    if apart > CLOCK_SLACK.total_seconds():
+        detail = f"the clocks of this machine and of the database are {apart:.0f} seconds apart"
+        return Check("clock", State.WARN, detail, "correct the one that is wrong")
+    return Check("clock", State.OK, f"that of the database: {from_micros(now):%Y-%m-%d %H:%M:%S} UTC")
+
+
+def _inside(engine: Any, url: str) -> Iterator[Check]:
+    try:
+        store: Store = engine.open_store(url)
+    except AgentMemoryError as error:
+        yield Check("store", State.FAIL, error.message, error.hint)
+        return
+    try:
+        since = store.records.stats(View(Scope(), 0))["scrub_owed_since"]
+        yield _erasures(since)
+        if store.debts is not None:
+            yield from check_debts(store.debts.standing())
+    finally:
+        store.close()
+
+
+def _erasures(since: int | None) -> Check:
+    if since is None:
+        return Check("erasures", State.OK, "nothing that was forgotten is left in the tables' files")
+    return Check(
+        "erasures",
+        State.WARN,
+        f"what was forgotten on {from_micros(since):%Y-%m-%d %H:%M} UTC or later is still in the files, out of reach",
+        f"`agent-memory upkeep run-jobs` rewrites the tables, as the role that owns them; the log and backups: {GUIDE}",
+    )

@@ -1,0 +1,16 @@
+-- What was erased and is still in the files of the database, until the tables are rewritten.
+
+-- name: owe_storage
+insert into storage (one, since, erasures, last) values (true, %(now)s, 1, pg_current_xact_id())
+on conflict (one) do update set erasures = storage.erasures + 1, last = excluded.last
+
+-- name: storage_owed
+-- `free`: no transaction, here or on a replica, can still look at what was there before the last erasure.
+select since, erasures, last < pg_snapshot_xmin(pg_current_snapshot()) and not exists (
+    select 1 from pg_replication_slots where xmin is not null and age(xmin) > age(last::xid)) as free from storage
+
+-- name: storage_paid
+delete from storage where erasures = %(erasures)s
+
+-- name: rewrite
+vacuum (full, analyze) {tables}
