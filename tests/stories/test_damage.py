@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from agent_memory import AgentMemory, Turn
 from agent_memory.core.write.wording import checker
 from agent_memory.engines.sqlite import proof
-from agent_memory.engines.sqlite.beside import SEALED
+from agent_memory.engines.sqlite.proof import SEALED
+from agent_memory.ledger.proof import Asked
 from agent_memory.ledger.seals import checksum
 from agent_memory.models import Entity, Goal
 from agent_memory.models.errors import InvalidInput
@@ -83,7 +84,7 @@ class Damaged:
         self.checker = checker(kinds)
 
     def check(self) -> Verified:
-        return proof.verify(self.connection, proof.Asked("default"), self.checker)
+        return proof.verify(self.connection, Asked("default"), self.checker)
 
     def cells(self) -> Iterator[Cell]:
         for (table,) in self.connection.execute(TABLES).fetchall():

@@ -6,11 +6,12 @@ SQLite takes any type in any column, and any bytes in a text. Whoever checks a s
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from agent_memory.engines.sqlite.statements import SQL, cell
 from agent_memory.ledger.codecs import plain
+from agent_memory.ledger.sound import row_named
 
 ENCODED = "typeof(text) <> iif(codec is null, 'text', 'blob')"
 """What a text is not, whether or not a codec is named beside it."""
@@ -61,27 +62,3 @@ def misplaced(connection: sqlite3.Connection) -> Iterator[str]:
 def count(connection: sqlite3.Connection, table: str) -> int:
     found: int = cell(connection, SQL["count"].format(table=table))
     return found
-
-
-def garbled(names: Sequence[str], values: Iterable[object]) -> str:
-    """ ", its text is not UTF-8" for the columns of which that is true."""
-    found = [name for name, value in zip(names, values, strict=False) if isinstance(value, str) and not _sound(value)]
-    return "".join(f": its {name} is not UTF-8" for name in found)
-
-
-def row_named(keys: Sequence[str], values: Sequence[object]) -> str:
-    """A row by its primary key, safe to print."""
-    return ", ".join(f"{key} {_shown(value)}" for key, value in zip(keys, values, strict=False))
-
-
-def _shown(value: object) -> str:
-    text = ascii(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
-
-
-def _sound(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True

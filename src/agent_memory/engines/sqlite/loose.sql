@@ -1,25 +1,4 @@
--- Rows that should not be there, each by what it is. Operations of the journal are named.
-
--- name: versions without a journal line
-select version from versions where version not in (select line from journal)
-
--- name: links without a journal line
-select link from links where link not in (select line from journal)
-
--- name: tombstones without a journal line
-select t.record from tombstones t left join journal j on j.line = t.line and j.record = t.record and j.scope = t.scope
-    and j.operation = :erase where j.line is null
-
--- name: versions of what was erased
-select version from versions where record in (select record from tombstones)
-
--- name: versions that no line of their record ended
-select v.version from versions v left join journal j on j.line = v.to_seq and j.record = v.record and j.operation in
-    (:put, :amend) where v.to_seq is not null and j.line is null
-
--- name: links that no line of theirs ended
-select l.link from links l left join journal j on j.line = l.to_seq and j.record = l.source and j.other = l.target and
-    j.operation in (:connect, :disconnect) where l.to_seq is not null and j.line is null
+-- Rows that should not be there, each by what it is.
 
 -- name: versions in a conversation or repository that has no name
 select version from versions where conversation is not null and conversation not in (select label from labels) or

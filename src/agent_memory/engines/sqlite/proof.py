@@ -1,393 +1,212 @@
-"""`verify`: the journal seals the records, everything derived follows from them, and what stands beside them is whole.
-
-Damage is named, and the rest is checked all the same: nothing that a column can hold ends it.
-"""
+"""What this file shows `verify` (`ledger/proof.py`): its rows in order, and what only SQLite can have wrong."""
 
 from __future__ import annotations
 
 import sqlite3
-from collections import Counter, defaultdict, namedtuple
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from functools import partial
-from typing import Any, NamedTuple, cast
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, cast
 
-from agent_memory.engines.sqlite import beside
-from agent_memory.engines.sqlite.cells import count, garbled, lenient, misplaced, row_named
-from agent_memory.engines.sqlite.journal import STORE
+from agent_memory.engines.sqlite import vocabulary
+from agent_memory.engines.sqlite.cells import count, lenient, misplaced
 from agent_memory.engines.sqlite.statements import SQL, load
-from agent_memory.ledger.codecs import plain
-from agent_memory.ledger.journal import (
-    ADOPT,
-    AMEND,
-    CONNECT,
-    DISCONNECT,
-    ERASE,
-    GENESIS,
-    KEY,
-    NAMES,
-    NOBODYS,
-    OPERATIONS,
-    PUT,
-    TENANT,
-    chained,
-    genesis,
+from agent_memory.ledger import proof
+from agent_memory.ledger.evidence import (
+    Begun,
+    Body,
+    Common,
+    ContentAt,
+    EndedAt,
+    FieldAt,
+    GoneAt,
+    LineRow,
+    LinkAt,
+    Sealed,
+    VectorAt,
+    VersionAt,
 )
-from agent_memory.ledger.seals import Identity, cut_seal, link_seals, tombstone_seal, version_seals
-from agent_memory.ledger.spaces import REBUILT
-from agent_memory.models.errors import PartMissing
+from agent_memory.ledger.journal import Line
+from agent_memory.ledger.rows import LinkRow, Place
+from agent_memory.ledger.sound import garbled, row_named
 from agent_memory.models.record import Scope, Status
-from agent_memory.ports.changes import Content, Mark, State, Verified
+from agent_memory.ports.changes import State, Verified
 from agent_memory.ports.progress import counted
 from agent_memory.ports.records import Checker
 
-MOST_PROBLEMS = 100
-
-LOST = "lost"  # instead of a number: no seal is over it
 LOOSE = load("loose")
-_TEXTS = ("content", "id", "kind", "tenant", "user", "agent", "number", "text", "payload", "salt", "", "", "key")
+SEALED = {
+    "meta": ("name", "value"),
+    "scopes": ("scope", "tenant", "user", "agent", "number", "last"),
+    "spaces": ("space", "model", "version", "dimension", "active"),
+    "vocabularies": ("vocabulary", "name", "digest", "active"),
+    "vectors": ("vector", "space", "scope", "content", "part", "start", "end", "scale", "data"),
+    "receipts": ("receipt", "id", "scope", "at", "seq", "terms", "body"),
+    "accesses": ("record", "count", "last"),
+    "accessed": ("record", "at", "times"),
+    "working": ("scope", "conversation", "key", "value", "expires_at"),
+    "lists": ("item", "scope", "conversation", "name", "value", "expires_at"),
+    "repeats": ("scope", "key", "request", "at", "answer"),
+    "namespaces": ("namespace", "id", "scale", "data", "metadata"),
+    "leases": ("name", "token", "holder", "since", "until", "ran_at", "seconds", "did", "failed_at", "error"),
+    "cursors": ("job", "tenant", "seq", "chain", "turn"),
+    "places": ("place", "name", "error"),
+    "debts": ("place", "tenant", "user", "agent", "id", "seq", "at"),
+    "refusals": ("number", "at", "tenant", "user", "operation", "reason", "key"),
+}
+"""Rows that no journal line seals, and the columns that their checksum is over. That of a receipt is also over the
+records that it showed; that of a scope without a last line is over the rest."""
+
+_TOLD = ("vectors", "receipts")  # whose numbers are told by name; the others are counted together
+_META = {"accessed", "scrub"}
 
 
-class _Line(
-    namedtuple(
-        "_Line",
-        "line tenant seq at operation scope number record record_number other other_number actor reason digest chain "
-        "old",
-    )
-):
-    """Rows of the file are named by lines; what a chain is made of are numbers of the journal, beside them here."""
-
-    @property
-    def scope_number(self) -> Any:
-        return NOBODYS if self.scope == NOBODYS else self.number
-
-    @property
-    def subjects(self) -> tuple[Any, Any]:
-        """In the store's journal they are not rows of the file. A row that is not there has no number."""
-        if self.tenant == STORE:
-            return self.record, self.other
-        rows = ((self.record, self.record_number), (self.other, self.other_number))
-        record, other = (LOST if row is not None and number is None else number for row, number in rows)
-        return record, other
-
-
-_Version = namedtuple(  # what a line brought; all None where that is not there
-    "_Version",
-    "content id kind tenant user agent number text payload salt valid_from valid_to key conversation position "
-    "repository status importance confidence source codec",
-)
-
-
-class Problems(list[str]):
-    """The first of them in words, all of them in number."""
-
-    left_out = 0
-
-    def add(self, problem: str) -> None:
-        if len(self) < MOST_PROBLEMS:
-            self.append(problem)
-        else:
-            self.left_out += 1
-
-    @contextmanager
-    def of(self, what: str) -> Iterator[None]:
-        """A part of the work that SQLite may give up on: the file is damaged below the level of rows."""
-        try:
-            yield
-        except sqlite3.Error as error:
-            if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_INTERRUPT:
-                raise
-            self.add(f"{what}: cannot be read: {error}")
-
-    def told(self) -> tuple[str, ...]:
-        return (*self, f"and {self.left_out} more") if self.left_out else tuple(self)
-
-
-class Asked(NamedTuple):
-    """Whose journal `expect` is a mark of; `alone`: only that journal is proved, and what it tells of."""
-
-    tenant: str | None
-    expect: Mark | None = None
-    alone: bool = False
-
-
-def verify(connection: sqlite3.Connection, asked: Asked, derive: Checker | None = None) -> Verified:
-    """Walk the chains from their first lines, make every seal again whose subject still exists, look for loose ends."""
-    problems, checked = Problems(), Counter[str]()
+def verify(connection: sqlite3.Connection, asked: proof.Asked, derive: Checker | None = None) -> Verified:
     with lenient(connection):
-        walk = _Walk(connection, problems, checked, asked)
-        if not asked.alone:
-            with problems.of("columns"):
-                for problem in misplaced(connection):
-                    problems.add(problem)
-        with problems.of("journal"):
-            walk.go()
-        if not asked.alone:
-            _look_around(connection, walk, derive)
-    head = walk.heads.get(asked.tenant, Mark(0, GENESIS.hex()))
-    return Verified(head.seq, head.head, dict(checked), problems.told(), walk.heads)
+        return proof.verify(_Evidence(connection, asked), asked, derive)
 
 
-def _look_around(connection: sqlite3.Connection, walk: _Walk, derive: Checker | None) -> None:
-    """At all that is not a journal's."""
-    problems, checked = walk.problems, walk.checked
-    for name, sql in LOOSE.items():
-        with problems.of(name):
-            loose = [number for (number,) in connection.execute(sql, OPERATIONS)]
-            if loose:
-                problems.add(f"{name}: {len(loose)} (first: {loose[0]})")
-    parts: dict[str, Callable[[], Iterable[str]]] = {
-        "contents": lambda: beside.underived(connection, derive, walk.sealed, checked) if derive else (),
-        "names": lambda: beside.unnamed(connection),
-        "tenants": walk.unfounded,
-        "rows beside the records": lambda: beside.unsound(connection, checked),
-        "meta": lambda: beside.unknown(connection),
-        "keys": lambda: beside.unlocked(connection, walk.keys, checked),
-        "spaces": lambda: beside.unspaced(connection, walk.adopted),
-        "vectors": lambda: beside.misshapen(connection),
-        "file": lambda: beside.unsound_pages(connection),
-    }
-    for what, part in parts.items():
-        with problems.of(what):
-            for problem in part():
-                problems.add(problem)
+class _Evidence:
+    """A `row` is a line of the file."""
 
+    def __init__(self, connection: sqlite3.Connection, asked: proof.Asked) -> None:
+        self._connection = connection
+        self._asked = asked
+        self._scope = lru_cache(4096)(_scope)
 
-class _Chain:
-    """How far a journal was followed. `name` None: the store's own; `base`: below it numbers have gaps."""
+    def journals(self) -> Iterator[Begun]:
+        for begun in map(Begun._make, self._connection.execute(SQL["all_tenants"]).fetchall()):
+            if not self._asked.alone or begun.tenant == self._asked.tenant:
+                yield begun
 
-    def __init__(self, number: object, name: str | None, base: object, salt: bytes, genesis: object) -> None:
-        self.number = number
-        self.name = name
-        self.base = base if isinstance(base, int) else 0
-        self.salt = salt
-        self.genesis = self.before = genesis if isinstance(genesis, bytes) else GENESIS
-        self.seq = 0
+    def lines(self) -> Iterator[LineRow]:
+        rows = self._rows("proof_lines")
+        for row in counted(rows, "journal", lambda: count(self._connection, "journal")):
+            line, journal, number, seq, at, operation, tenant, user, agent, *rest, erased = row
+            scope = self._scope(tenant, user, agent)
+            yield LineRow(line, journal, number, Line(seq, at, operation, scope, *rest), bool(erased))
 
-    @property
-    def place(self) -> str:
-        return "of the store" if self.name is None else f"of tenant {self.name!a}"
+    def versions(self) -> Iterator[VersionAt]:
+        names = self._names()
+        for row in self._rows("proof_versions"):
+            version, record, id, tenant, user, agent, kind, number, *said, text, codec, payload, salt = row
+            begins, ends, key, conversation, position, repository, status, importance, confidence, source = said
+            known = (begins, ends, key, conversation, position, repository, cast(Status, names.get(status, "")))
+            state = State(*known, importance, confidence, names.get(source, ""))
+            place = Place(record, id, self._scope(tenant, user, agent))
+            body = None if text is None or tenant is None else Body(text, codec, payload, salt)
+            yield VersionAt(version, place, names.get(kind, ""), number, state, body)
 
-    def follow(self, line: _Line) -> Iterator[str]:
-        said = (line.seq, line.at, line.operation, line.scope_number, *line.subjects, line.actor, line.reason)
-        expected = max(self.seq, self.base) + 1
-        if line.old is None and line.seq != expected:
-            yield f"journal: line {expected} {self.place} is missing"
-        if _made(lambda: chained(self.before, said, line.digest)) != line.chain:
-            wrong = garbled(("actor", "reason"), (line.actor, line.reason))
-            yield f"journal: line {line.seq} {self.place} does not follow from the line before it{wrong}"
-        self.seq = line.seq if isinstance(line.seq, int) else self.seq
-        self.before = line.chain if isinstance(line.chain, bytes) else GENESIS
+    def ended_versions(self) -> Iterator[EndedAt]:
+        return map(EndedAt._make, self._rows("proof_ended_versions"))
 
+    def links(self) -> Iterator[LinkAt]:
+        return self._links("link")
 
-class _Walk:
-    """Along the journals, line by line, in the order in which the file has them."""
+    def ended_links(self) -> Iterator[LinkAt]:
+        return self._links("to_seq")
 
-    def __init__(self, connection: sqlite3.Connection, problems: Problems, checked: Counter[str], asked: Asked) -> None:
-        self.connection = connection
-        self.problems = problems
-        self.checked = checked
-        self.asked = asked
-        self.line = 0
-        self.old = GENESIS  # the value of the chain that all tenants had, and how far it went
-        self.old_line = 0
-        self.chains: dict[object, _Chain] = {}
-        self.noted = asked.expect is None or not asked.expect.seq  # the line that somebody noted is there
-        self.sealed: set[int] = set()  # contents that are what was written
-        self.keys: dict[object, object] = {}  # the last line about each: id -> its digest
-        self.adopted: object = None  # the space that the last line about one names
-        self.founded: dict[object, object] = {}  # number of a tenant -> where its chain begins
-        self._rows = _Rows(connection)
+    def _links(self, name: str) -> Iterator[LinkAt]:
+        for row in self._rows("proof_links", row=name):
+            line, link, source, target, type, tenant, user, agent, *rest = row
+            yield LinkAt(line, LinkRow(link, source, target, type, self._scope(tenant, user, agent), *rest))
 
-    @property
-    def heads(self) -> dict[str | None, Mark]:
-        return {one.name: Mark(one.seq, one.before.hex()) for one in self.chains.values() if one.seq}
+    def tombstones(self) -> Iterator[GoneAt]:
+        for line, record, id, *scope in self._rows("proof_tombstones"):
+            yield GoneAt(line, Place(record, id, self._scope(*scope)))
 
-    def go(self) -> None:
-        self._rows.read()
-        whose = None
-        for number, name, *begins in self.connection.execute(SQL["all_tenants"]).fetchall():
-            if not self.asked.alone or name == self.asked.tenant:
-                self.chains[number] = _Chain(number, name, *begins)
-            whose = number if name == self.asked.tenant else whose
-        asked = {"tenant": (-1 if whose is None else whose) if self.asked.alone else None}
-        rows = self.connection.execute(SQL["lines_and_versions"], asked)
-        for row in counted(rows, "journal", lambda: count(self.connection, "journal")):
-            line = _Line._make(row[: len(_Line._fields)])
-            self._follow(line)
-            self._subject(line, _Version._make(row[len(_Line._fields) :]))
-        self._expected(self.chains.get(whose))
+    def common(self) -> Iterator[Common]:
+        for *said, digest, old in self._connection.execute(SQL["proof_common"]):
+            yield Common(said, digest, old)
 
-    def _follow(self, line: _Line) -> None:
-        chain = self.chains.get(line.tenant)
-        if chain is None:
-            self.problems.add(f"journal: row {line.line} is of no tenant")
-            return
-        for problem in chain.follow(line):
-            self.problems.add(problem)
-        if not self.asked.alone:
-            if line.line != self.line + 1:
-                self.problems.add(f"journal: row {self.line + 1} of the file is missing")
-            self.line = line.line
-            if line.old is not None:
-                self._follow_old(line)
-        expect = self.asked.expect
-        if expect is not None and line.seq == expect.seq and chain.name == self.asked.tenant:
-            self.noted |= expect.head in (chain.before.hex(), line.old.hex() if isinstance(line.old, bytes) else "")
-        self.checked["journal lines"] += 1
+    def contents(self) -> Iterator[ContentAt]:
+        names = vocabulary.names(self._connection)
+        rows = self._connection.execute(SQL["proof_contents"])
+        for row in counted(rows, "contents", lambda: count(self._connection, "contents")):
+            content, kind, text, codec, payload, number, length, terms = row
+            yield ContentAt(content, kind, text, codec, payload, names.get(number, ""), length, terms)
 
-    def _follow_old(self, line: _Line) -> None:
-        """What all tenants had one journal for stays proved by its own chain."""
-        said = (line.line, line.at, line.operation, line.scope, line.record, line.other, line.actor, line.reason)
-        if _made(lambda: chained(self.old, said, line.digest)) != line.old:
-            self.problems.add(f"journal: line {line.line} does not follow in the journal that all tenants had")
-        self.old_line, self.old = line.line, line.old if isinstance(line.old, bytes) else GENESIS
-        expect = self.asked.expect
-        self.noted |= expect is not None and (line.line, self.old.hex()) == (expect.seq, expect.head)
+    def fields(self) -> Iterator[FieldAt]:
+        names = self._names()
+        for content, name, value in self._connection.execute(SQL["proof_fields"]):
+            yield FieldAt(content, names.get(name, ""), value)
 
-    def _expected(self, chain: _Chain | None) -> None:
-        expect, end = self.asked.expect, chain.seq if chain else 0
-        if expect is None or self.noted:
-            return
-        if end < expect.seq:
-            self.problems.add(
-                f"journal: it ends at line {end}, and line {expect.seq} was noted: the end was cut off, or the mark is "
-                "another tenant's"
-            )
-        else:
-            self.problems.add(
-                f"journal: line {expect.seq} is not the one that was noted: what came before it was changed"
-            )
+    def vectors(self) -> Iterator[VectorAt]:
+        return map(VectorAt._make, self._connection.execute(SQL["proof_vectors"]))
 
-    def unfounded(self) -> Iterator[str]:
-        """Tenants that are not as the store's journal tells, or whose chain does not begin where it should."""
-        for chain in self.chains.values():
-            made = _made(partial(genesis, chain.salt, chain.name, chain.base, self.old if chain.base else b""))
-            if made != chain.genesis or (chain.base and chain.base != self.old_line):
-                yield f"tenants: the chain {chain.place} does not begin where it should"
-            known = chain.name is None or (not chain.seq and chain.number not in self.founded)
-            if not known and self.founded.get(chain.number) != chain.genesis:
-                named = row_named(("tenant",), (chain.number,))
-                yield f"tenants: {named} is not the one that the store's journal tells of"
-        yield from (
-            f"tenants: {row_named(('tenant',), (number,))} is gone"
-            for number in self.founded
-            if number not in self.chains
-        )
+    def keys(self) -> Iterable[Sequence[object]]:
+        return self._connection.execute(SQL["keys"])
 
-    def _subject(self, line: _Line, version: _Version) -> None:
-        """What the line brought, ended or erased."""
-        operation = NAMES.get(line.operation) if isinstance(line.operation, int) else None
-        if operation == KEY:
-            self.keys[line.reason] = line.digest
-        elif operation == TENANT:
-            self.founded[line.record] = line.digest
-        elif operation == ADOPT and line.reason != REBUILT:
-            self.adopted = line.reason
-        elif operation in (PUT, AMEND):
-            try:
-                found = None if version.content is None else self._rows.version(line.line, version)
-            except PartMissing as error:
-                self.problems.add(f"journal: line {line.seq}: the version cannot be proved: {error}")
-                return
-            if self._compare("versions", line, found, version) and operation == PUT:
-                self.sealed.add(version.content)
-        elif operation in (CONNECT, DISCONNECT):
-            self._compare("links", line, self._rows.link(operation, line))
-        elif operation == ERASE:
-            self._compare("tombstones", line, self._rows.tombstone(line))
+    def active(self) -> Sequence[str]:
+        return [space for (space,) in self._connection.execute(SQL["active_spaces"])]
 
-    def _compare(self, what: str, line: _Line, seals: Iterable[bytes] | None, version: Sequence[object] = ()) -> bool:
-        """Whether one of the seals that the subject of a line may have is the one in the line; None: it is not there
-        as the line says, under this number, in this scope, between these records."""
-        self.checked[what] += seals is not None and NAMES[line.operation] != DISCONNECT
-        chain = self.chains.get(line.tenant)
-        place = f"journal: line {line.seq} {chain.place}" if chain else f"journal: row {line.line}"
-        if seals is None:
-            if not {line.record, line.other} & self._rows.erased:
-                self.problems.add(f"{place}: its {what[:-1]} is gone, and nobody erased it")
-            return False
-        same = bool(_made(lambda: any(one == line.digest for one in seals)))
-        if not same:
-            wrong = garbled(_TEXTS, version)
-            self.problems.add(f"{place}: the {what[:-1]} is not what was written{wrong}")
-        return same
+    def beside(self) -> Iterator[Sealed]:
+        for table, columns in SEALED.items():
+            names = ", ".join(f'"{column}"' for column in (*columns, "seal"))
+            rows: Iterable[Sequence[object]]
+            rows = self._connection.execute(SQL["rows_of"].format(table=table, columns=names))
+            if table == "receipts":
+                rows = self._with_shown(rows)
+            elif table == "scopes":
+                rows = ((*row, seal) if last is None else (*row, last, seal) for *row, last, seal in rows)
+            rows = counted(rows, table, lambda table=table: count(self._connection, table))  # type: ignore[misc]
+            yield Sealed(table, columns, rows, table in _TOLD)
 
+    def _with_shown(self, rows: Iterable[Sequence[object]]) -> Iterator[Sequence[object]]:
+        for receipt, *columns, seal in rows:
+            shown = [record for (record,) in self._connection.execute(SQL["shown_by"], (receipt,))]
+            yield (receipt, *columns, shown, seal)
 
-class _Rows:
-    """What the store holds now, for making seals again. Rows are named by lines; what is sealed are numbers."""
+    def own(self) -> Mapping[str, Callable[[], Iterable[str]]]:
+        connection = self._connection
+        return {
+            "columns": lambda: misplaced(connection),
+            "lines": lambda: (f"journal: row {row} of the file is missing" for row in self._column("lost_lines")),
+            **{name: lambda name=name, sql=sql: _loose(connection, name, sql) for name, sql in LOOSE.items()},  # type: ignore[misc]
+            "names": lambda: _unnamed(connection),
+            "meta": lambda: _unknown(connection),
+            "file": lambda: _unsound_pages(connection),
+        }
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self.connection = connection
-        self.erased: set[object] = set()
-        self._names: dict[object, str] = {}
-        self._ended_versions: dict[object, list[tuple[int, int]]] = {}
-        self._ended_links: dict[object, list[tuple[int, int]]] = {}
+    def unreadable(self, error: Exception) -> bool:
+        code = getattr(error, "sqlite_errorcode", None)
+        return isinstance(error, sqlite3.Error) and code != sqlite3.SQLITE_INTERRUPT
 
-    def read(self) -> None:
+    def _rows(self, name: str, **names: str) -> Iterator[Any]:
+        """Of all journals, or of the one that is asked for; nothing where that is not there."""
+        tenant = next((one.journal for one in self.journals()), -1) if self._asked.alone else None
+        return self._connection.execute(SQL[name].format(**names), {"tenant": tenant})
+
+    def _column(self, name: str) -> Iterator[Any]:
+        return (value for (value,) in self._connection.execute(SQL[name]))
+
+    def _names(self) -> dict[object, str]:
         """What this process remembers of names proves nothing: as the file has them now."""
-        self.erased = {record for (record,) in self.connection.execute(SQL["erased"])}
-        self._names = dict(self.connection.execute(SQL["all_names"]).fetchall())
-        self._ended_versions = _by_line(self.connection.execute(SQL["ended_versions"]))
-        self._ended_links = _by_line(self.connection.execute(SQL["ended_links"]))
-
-    def tombstone(self, line: _Line) -> Iterable[bytes] | None:
-        row = self._found(SQL["tombstone_of_line"], (line.record, line.line, line.scope))
-        return None if row is None else (tombstone_seal(id) for id in row)
-
-    def link(self, operation: str, line: _Line) -> Iterable[bytes] | None:
-        ended = self._ended_links.get(line.line, [])
-        cut, number = ended[0] if ended else (0, None)
-        link = cut if operation == DISCONNECT else line.line
-        row = self._found(SQL["link_of_line"], (link, line.record, line.other, line.scope))
-        if row is None or len(ended) > 1:
-            return None
-        salt, type, weight, properties = row
-        if operation == DISCONNECT:
-            return _late(lambda: (cut_seal(salt, one) for one in (cast("int", number),)))
-        return _late(lambda: link_seals(salt, (*line.subjects, type), weight, properties, number))
-
-    def _found(self, sql: str, place: tuple[object, ...]) -> tuple[Any, ...] | None:
-        """None also where a line says what cannot be looked for, such as a text that is not UTF-8."""
-        return cast("tuple[Any, ...] | None", _made(lambda: self.connection.execute(sql, place).fetchone()))
-
-    def version(self, line: int, row: _Version) -> Iterable[bytes] | None:
-        if row.tenant is None or row.text is None:
-            return None
-        state = State(
-            valid_from=row.valid_from,
-            valid_to=row.valid_to,
-            key=row.key,
-            conversation_id=row.conversation,
-            position=row.position,
-            repository=row.repository,
-            status=cast(Status, self._names.get(row.status, "")),  # sealed as it is, whatever it is
-            importance=row.importance,
-            confidence=row.confidence,
-            source=self._names.get(row.source, ""),
-        )
-        scope = Scope.trusted(tenant=row.tenant, user=row.user, agent=row.agent)
-        identity = Identity(row.id, self._names.get(row.kind, ""), scope, row.number)
-        text = cast(str, _made(lambda: plain(row.text, row.codec)))
-        content = Content(text, row.payload, row.salt)
-        ended = [number for _, number in self._ended_versions.get(line, [])]
-        return _late(lambda: version_seals(identity, content, state, ended))
+        return dict(self._connection.execute(SQL["all_names"]).fetchall())
 
 
-def _made(make: Callable[[], object]) -> object:
-    """What a computation gives; None when a column holds what it cannot take."""
-    with suppress(TypeError, ValueError, AttributeError, OverflowError):
-        return make()
-    return None
+def _scope(tenant: str | None, user: str, agent: str) -> Scope:
+    """None where it is not there: it is compared, and never read."""
+    return cast(Scope, None if tenant is None else Scope.trusted(tenant=tenant, user=user, agent=agent))
 
 
-def _late(make: Callable[[], Iterable[bytes]]) -> Iterator[bytes]:
-    yield from make()
+def _loose(connection: sqlite3.Connection, name: str, sql: str) -> Iterator[str]:
+    loose = [number for (number,) in connection.execute(sql)]
+    if loose:
+        yield f"{name}: {len(loose)} (first: {loose[0]})"
 
 
-def _by_line(rows: Iterable[tuple[object, int, int]]) -> dict[object, list[tuple[int, int]]]:
-    """Which rows each line ended: (line, number)."""
-    ended: defaultdict[object, list[tuple[int, int]]] = defaultdict(list)
-    for line, row, number in rows:
-        ended[line].append((row, number))
-    return dict(ended)
+def _unknown(connection: sqlite3.Connection) -> Iterator[str]:
+    for name, value in connection.execute(SQL["all_meta"]):
+        if name not in _META or not str(value).removeprefix("-").isdecimal():
+            yield f"meta: {row_named(('name',), (name,))} is unknown, or its value is not a number"
+
+
+def _unnamed(connection: sqlite3.Connection) -> Iterator[str]:
+    for table, key in (("names", "name"), ("labels", "label"), ("actors", "actor")):
+        for number, text in connection.execute(SQL[f"all_{table}"]):
+            if wrong := garbled(("text",), (text,)):
+                yield f"{table}: {key} {number}{wrong}"
+
+
+def _unsound_pages(connection: sqlite3.Connection) -> Iterator[str]:
+    return (f"file: {text}" for (text,) in connection.execute("pragma integrity_check(5)") if text != "ok")

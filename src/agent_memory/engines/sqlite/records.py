@@ -13,6 +13,7 @@ from agent_memory.engines.sqlite.journal import head, seq_at
 from agent_memory.engines.sqlite.read import Reader
 from agent_memory.engines.sqlite.rebuild import Rebuild
 from agent_memory.engines.sqlite.statements import SQL, cell, listed
+from agent_memory.ledger.proof import Asked
 from agent_memory.ledger.request import Request
 from agent_memory.models.errors import StoreError
 from agent_memory.models.kinds.kind import Kind
@@ -86,7 +87,7 @@ class SqliteRecords:
         self, tenant: str | None, derive: Checker | None = None, expect: Mark | None = None, *, alone: bool = False
     ) -> Verified:
         with self._connections.reading() as connection:
-            return proof.verify(connection, proof.Asked(tenant, expect, alone), derive)
+            return proof.verify(connection, Asked(tenant, expect, alone), derive)
 
     def rebuild(self, analysis: Analysis) -> Mapping[str, int]:
         return Rebuild(self._connections, self._interning, analysis).run(self.kinds)
