@@ -128,7 +128,8 @@ _EMPTY = """do $$
 declare one text; filled boolean;
 begin
     set local search_path = agent_memory, public;
-    for one in select tablename from pg_tables where schemaname = 'agent_memory' and tablename not in ('meta', 'tenants')
+    for one in select tablename from pg_tables
+        where schemaname = 'agent_memory' and tablename not in ('meta', 'tenants')
     loop
         execute format('select exists (select 1 from %I)', one) into filled;
         if filled then execute format('truncate %I', one); end if;

@@ -9,6 +9,7 @@ from itertools import groupby
 from agent_memory.ports.changes import APART
 
 WORD = 8  # bytes of a word's hash
+ENTRY = WORD + 1  # of a word that is stored: behind the hashes of all stands how often each occurs
 
 
 class Traces:

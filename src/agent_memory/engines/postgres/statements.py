@@ -18,4 +18,7 @@ def load(*topics: str) -> dict[str, str]:
     return found
 
 
-SQL = load(*"database journal desk namespaces access feed debts receipts".split())
+SQL = load(
+    *"database journal desk namespaces access feed debts receipts storage".split(),
+    *"read words spaces present write erase stock views".split(),
+)

@@ -14,11 +14,10 @@ from agent_memory.engines.sqlite.statements import SQL
 from agent_memory.ledger import repeats
 from agent_memory.ledger.rows import Gone
 from agent_memory.ledger.seals import checksum
-from agent_memory.ledger.traces import Traces, words
+from agent_memory.ledger.traces import ENTRY, Traces, words
 from agent_memory.models.record import Scope
 
 _BY_CONTENT = ("erase_words", "erase_fields", "erase_pending", "erase_content")
-_ENTRY = 9  # bytes of one word in a row of `words`: eight of hash, one of count
 
 
 def erase(connection: sqlite3.Connection, gone: Iterable[Gone], lines: Lines, scopes: Mapping[Scope, int]) -> Erasing:
@@ -45,7 +44,7 @@ class Erasing:
         connection, (number, id, whose) = self.connection, gone.place
         scope, record, line = self.scopes[whose], self._lines[number], self._lines[gone.line]
         contents = connection.execute(SQL["contents_of"], (id, scope)).fetchall()
-        known = [words(terms or b"", _ENTRY) for _, terms in contents]
+        known = [words(terms or b"", ENTRY) for _, terms in contents]
         self._traces[whose].add(id, known + [words(one.hashes) for one in gone.words])
         numbers = [(content,) for content, _ in contents]
         for statement in _BY_CONTENT:

@@ -335,6 +335,11 @@ create function enter(wanted text) returns integer volatile security definer lan
     set search_path from current
     as $$select set_config('agent_memory.tenant', coalesce((select tenant from tenants where name = wanted), -1)::text, true)::integer$$;
 
+-- A field of a payload, for views. What JSON may say and no text can hold here is U+FFFD.
+create function said(document text, field text) returns text immutable strict parallel safe language sql
+    as $$select (case when position('\u0000' in document) = 0 then document
+        else regexp_replace(document, '(?<!\\)((?:\\\\)*)\\u0000', '\1\\ufffd', 'g') end)::json ->> field$$;
+
 -- A tenant that comes for the first time gets a number; its journal begins with its first write.
 create function settle(wanted text, its_salt bytea, beginning bytea) returns integer volatile security definer language plpgsql
     set search_path from current

@@ -1,0 +1,118 @@
+"""The `Index` port on PostgreSQL: spaces and vectors in tables, shelves in memory, loaded when first searched."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager, suppress
+
+from agent_memory.engines.postgres import feed, spaces
+from agent_memory.engines.postgres.connection import LOCK_SECONDS, Database
+from agent_memory.engines.postgres.present import Look, standing
+from agent_memory.engines.postgres.read import VersionRow, content, moment, reader, record
+from agent_memory.engines.postgres.stock import PostgresStock, snapshot
+from agent_memory.ledger.feed import check
+from agent_memory.ledger.rows import CursorRow, Wanted
+from agent_memory.ledger.shelves.shelves import Shelves
+from agent_memory.models.errors import Corrupt
+from agent_memory.models.record import Record, Scope
+from agent_memory.ports.embedder import Space
+from agent_memory.ports.feed import Work
+from agent_memory.ports.index import Embedded, Sampled, Snapshot, Unembedded
+from agent_memory.ports.records import View
+
+AT_ONCE = 0.001  # seconds: 0 would be for ever
+
+
+class PostgresIndex:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self.shelves = Shelves(self._stock)
+        self.gather = self.shelves.gather
+        self.occurring = self.shelves.occurring
+        self.called = self.shelves.called
+        self.steps = self.shelves.steps
+
+    def snapshot(self, scope: Scope) -> Snapshot:
+        return snapshot(self._database, scope)
+
+    def hydrate(self, view: View, handles: Sequence[int]) -> list[Record]:
+        found: dict[int, Record] = {}
+        for row in self._hydrated(view, handles):
+            with suppress(Corrupt):
+                found[row.version] = record(view.scope.tenant, row)
+        return [found[handle] for handle in handles if handle in found]
+
+    def damaged(self, view: View, handles: Collection[int]) -> int:
+        there = self._hydrated(view, [*dict.fromkeys(handles)])
+        return len(there) - len(self.hydrate(view, [*dict.fromkeys(handles)]))
+
+    def space(self) -> Space | None:
+        with self._database.reading(None) as session:
+            return spaces.active(session)
+
+    def adopted(self, after: int) -> bool:
+        with self._database.reading(None) as session:
+            space = spaces.active(session)
+            reason = space.fingerprint if space else None
+            return bool(session.cell("adopted", {"after": after, "reason": reason}))
+
+    def begin(self, space: Space, *, anew: bool = False) -> None:
+        with self._database.writing(None) as session:
+            spaces.begin(session, space, anew)
+
+    def switch(self, space: Space, *, anew: bool = False) -> None:
+        with self._database.writing(None) as session:
+            spaces.switch(session, space, anew)
+
+    def sample(self, space: Space, count: int) -> list[Sampled]:
+        with self._database.reading(None) as session:
+            return spaces.sample(session, space, count)
+
+    def pending(self, space: Space, view: View | None = None) -> int:
+        with self._database.reading(None if view is None else view.scope.tenant) as session:
+            if view is None:
+                left: int = session.cell("all_pending", {"space": spaces.number(session, space)})
+            else:
+                left = session.cell("my_pending", reader(view.scope) | spaces.named(space))
+        return left
+
+    def unembedded(self, space: Space, view: View | None, limit: int) -> list[Unembedded]:
+        tenant, mine = (
+            (None, {"users": None, "agents": None}) if view is None else (view.scope.tenant, reader(view.scope))
+        )
+        if tenant is None:
+            with self._database.reading(None) as session:
+                tenant = session.cell("tenant_pending", {"space": spaces.number(session, space)})
+        if tenant is None:
+            return []
+        with self._database.reading(tenant) as session:
+            asked = mine | {"space": spaces.number(session, space), "limit": limit}
+            rows = session.rows("unembedded", asked)
+        return [Unembedded(tenant, handle, content(*text), part) for handle, *text, part in rows]
+
+    def embedded(
+        self,
+        space: Space,
+        tenant: str,
+        batch: Sequence[Embedded],
+        *,
+        now: int,
+        wait: bool = True,
+        work: Work | None = None,
+    ) -> None:
+        with self._database.writing(tenant, seconds=LOCK_SECONDS if wait else AT_ONCE) as session:
+            look = Look(session, tenant, Wanted(), now)
+            if work is not None:
+                check(work, standing(session, tenant, work))
+                feed.move(session, [CursorRow(work.lease.name, work.to)] if work.to else [])
+            spaces.embed(session, look, space, batch, now)
+
+    def _hydrated(self, view: View, handles: Sequence[int]) -> list[VersionRow]:
+        with self._database.reading(view.scope.tenant) as session:
+            rows = session.send("hydrate", moment(view) | {"handles": [*handles]})
+        return [*map(VersionRow._make, rows)]
+
+    @contextmanager
+    def _stock(self, tenant: str) -> Iterator[PostgresStock]:
+        with self._database.reading(tenant) as session:
+            yield PostgresStock(session)

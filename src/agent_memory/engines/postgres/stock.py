@@ -1,0 +1,86 @@
+"""What shelves follow, out of the tables: rows as they are. What is asked together is one round trip."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from agent_memory.engines.postgres.connection import STREAMED, Database, Session
+from agent_memory.engines.postgres.read import reader
+from agent_memory.ledger.rows import Ended
+from agent_memory.ledger.shelves.stock import Links, News, Row, Vectors, Versions, heard
+from agent_memory.models.record import Scope
+from agent_memory.ports.changes import Vocabulary
+from agent_memory.ports.embedder import Space
+from agent_memory.ports.index import Snapshot
+
+
+def snapshot(database: Database, scope: Scope) -> Snapshot:
+    mine = reader(scope)
+    with database.reading(scope.tenant) as session:
+        heads, lasts = session.send("heads"), session.send("lasts", mine)
+        spaces, pending = session.send("spaces"), session.send("active_pending", mine)
+        vocabularies = session.send("vocabularies")
+    seq, store, adopted = heads.fetchone() or (0, 0, 0)
+    return Snapshot(
+        scope,
+        seq,
+        store,
+        adopted,
+        {Scope(tenant=scope.tenant, user=user, agent=agent): last for user, agent, last in lasts},
+        next((Space(*said) for _, *said, is_active in spaces if is_active), None),
+        sum(waiting for (waiting,) in pending),
+        tuple(Vocabulary(name, digest) for _, name, digest, _ in vocabularies),
+    )
+
+
+class PostgresStock:
+    """One read transaction, for a tenant."""
+
+    def __init__(self, session: Session) -> None:
+        heads, spaces = session.send("heads"), session.send("spaces")
+        self.seq, _, self.adopted = heads.fetchone() or (0, 0, 0)
+        self.space = next((Space(*said) for _, *said, is_active in spaces if is_active), None)
+        self._session = session
+
+    def follow(self, scope: Scope, after: int) -> News:
+        asked, send = _asked(scope, after), self._session.send
+        lines, versions, words = (send(one, asked) for one in ("scope_lines", "stock_versions", "stock_words"))
+        ended = send("stock_ended", asked)
+        told = heard(lines)
+        if after and not told.filled:
+            return News(erased=[*told.erased])
+        return News(
+            Versions(*zip(*versions, strict=True)),
+            words.fetchall(),
+            self._vectors(asked) if self.space else (),
+            [*map(Ended._make, ended)] if after else (),
+            [*told.erased],
+        )
+
+    def fields(self, scope: Scope, after: int, name: str) -> Sequence[Row]:
+        rows = self._session.rows("stock_fields", _asked(scope, after) | {"name": name})
+        return [(content, number if word is None else word) for content, word, number in rows]
+
+    def payloads(self, contents: Sequence[int]) -> Mapping[int, Any]:
+        return dict(self._session.rows("payloads", {"contents": [*contents]}))
+
+    def links(self, scope: Scope, after: int) -> tuple[Links, Sequence[Ended]]:
+        asked = _asked(scope, after)
+        rows, ended = self._session.send("stock_links", asked), self._session.send("stock_ended_links", asked)
+        return Links(*zip(*rows, strict=True)), [*map(Ended._make, ended)]
+
+    def _vectors(self, asked: Mapping[str, Any]) -> Iterator[Vectors]:
+        """A part at a time: of a large scope they take more room than all the rest."""
+        batch: list[Row] = []
+        for row in self._session.stream("stock_vectors", asked):
+            batch.append(row)
+            if len(batch) == STREAMED:
+                yield Vectors(*zip(*batch, strict=True))
+                batch = []
+        if batch:
+            yield Vectors(*zip(*batch, strict=True))
+
+
+def _asked(scope: Scope, after: int) -> dict[str, Any]:
+    return {"user": scope.user, "agent": scope.agent, "after": after}

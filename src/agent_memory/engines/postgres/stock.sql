@@ -1,0 +1,60 @@
+-- What shelves follow. Without the line `after`, all of a scope.
+
+-- name: heads
+-- A tenant's and the store's; and since when nothing that was read before counts any more.
+select coalesce(max(seq) filter (where tenant = (select me())), 0), coalesce(max(seq) filter (where tenant = 0), 0),
+    (select coalesce(max(seq), 0) from journal where tenant = 0 and operation = 7)
+from tenants where tenant in ((select me()), 0)
+
+-- name: lasts
+{{mine}}
+select m."user", m.agent, s.last from mine m join scopes s on s.tenant = (select me()) and s.scope = m.scope order by m.rank
+
+-- name: active_pending
+{{mine}}
+select count(*) from pending p join mine m on m.scope = p.scope
+where p.tenant = (select me()) and p.space = (select space from spaces where active)
+
+-- name: scope_number
+select scope from scopes where tenant = (select me()) and "user" = %(user)s and agent = %(agent)s
+
+-- name: scope_lines
+select operation, record from journal
+where tenant = (select me()) and scope = ({{scope_number}}) and seq > %(after)s and %(after)s > 0
+
+-- name: stock_versions
+select version, record, content, coalesce(position, 0), importance, confidence, valid_from,
+    coalesce(valid_to, 9223372036854775807), coalesce(ended, 9223372036854775807), kind, status, conversation,
+    repository, key
+from versions where tenant = (select me()) and scope = ({{scope_number}}) and version > %(after)s order by version
+
+-- name: stock_words
+select c.content, c.length, c.terms from contents c
+where c.tenant = (select me()) and c.content in (select v.content from versions v where v.tenant = (select me())
+    and v.scope = ({{scope_number}}) and v.version > %(after)s and v.content > %(after)s) order by c.content
+
+-- name: stock_fields
+select f.content, f.word, f.number from fields f
+where f.tenant = (select me()) and f.name = %(name)s and f.content in (
+    select v.content from versions v where v.tenant = (select me())
+    and v.scope = ({{scope_number}}) and v.version > %(after)s and v.content > %(after)s)
+
+-- name: stock_vectors
+select x.line, x.content, x.scale, x.data from vectors x
+where x.tenant = (select me()) and x.scope = ({{scope_number}}) and x.space = (select space from spaces where active)
+and x.line > %(after)s
+
+-- name: stock_ended
+select version, ended from versions
+where tenant = (select me()) and scope = ({{scope_number}}) and ended > %(after)s and version <= %(after)s
+
+-- name: stock_links
+select link, source, target, type, weight, coalesce(ended, 9223372036854775807) from links
+where tenant = (select me()) and scope = ({{scope_number}}) and link > %(after)s order by link
+
+-- name: stock_ended_links
+select link, ended from links
+where tenant = (select me()) and scope = ({{scope_number}}) and ended > %(after)s and link <= %(after)s
+
+-- name: payloads
+select content, payload from contents where tenant = (select me()) and content = any(%(contents)s::bigint[])
