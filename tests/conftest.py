@@ -35,10 +35,14 @@ BOTH = {
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for name in [name for name in os.environ if name.startswith(("AGENT_MEMORY_", "OPENAI_", "OTEL_"))]:
+    for name in [name for name in os.environ if name.startswith(("AGENT_MEMORY_", "OPENAI_", "OTEL_", "POSTGRES_"))]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("AGENT_MEMORY_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("AGENT_MEMORY_CONFIG", str(tmp_path / "config"))
+    if os.environ.get("STORIES_ON") == "postgres":  # `make engines`: who names no store has an empty database
+        from tests.parts.postgres import emptied
+
+        monkeypatch.setenv("AGENT_MEMORY_POSTGRES_URI", emptied(18))
     monkeypatch.chdir(tmp_path)
     return tmp_path / "home"
 

@@ -98,7 +98,7 @@ def test_a_variable_without_our_prefix_takes_nobody_elses_database(
     assert postgres.execute("select 1 from pg_namespace where nspname = 'agent_memory'", database=name) == []
     monkeypatch.setenv("AGENT_MEMORY_POSTGRES_URI", uri)
     with AgentMemory("ada") as memory:
-        memory.add("It is ours now as well.")
+        memory.records.add("It is ours now as well.")
     monkeypatch.delenv("AGENT_MEMORY_POSTGRES_URI")
     with AgentMemory("ada") as memory:
         assert memory.recall("ours").hits
@@ -109,7 +109,7 @@ def test_a_variable_without_our_prefix_takes_an_empty_database(
 ) -> None:
     monkeypatch.setenv("POSTGRES_URI", postgres.fresh())
     with AgentMemory("ada") as memory:
-        memory.add("Staging deploys on Tuesdays.")
+        memory.records.add("Staging deploys on Tuesdays.")
     assert not (home / "memory.db").exists()
 
 
@@ -119,7 +119,7 @@ def test_a_doctor_looks_and_changes_nothing(postgres: Server) -> None:
     assert checks["schema"].state == "warn" and checks["store"].state == "ok"
     assert postgres.execute("select 1 from pg_namespace where nspname = 'agent_memory'", database=uri[-8:]) == []
     with AgentMemory("ada", store=uri) as memory:
-        memory.add("Staging deploys on Tuesdays.")
+        memory.records.add("Staging deploys on Tuesdays.")
     checks = {one.name: one for one in doctor.examine(uri)}
     assert checks["schema"].state == checks["erasures"].state == checks["clock"].state == "ok"
     assert checks["role"].state == "warn" and "superuser" in checks["role"].detail

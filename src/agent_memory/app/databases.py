@@ -22,15 +22,14 @@ GUIDE = "docs/guides/postgresql.md"
 def check_database(url: str) -> Iterator[Check]:
     """Whether it can be reached and is what we need, under which role we are there, and what is owed."""
     try:
-        from agent_memory.engines.postgres.connection import shown
-
         engine = registry.postgres()
-        name = shown(url)
-        found = engine.health(url)
+        from agent_memory.engines.postgres import schema
+
+        found = schema.health(url)
     except AgentMemoryError as error:
         yield Check("store", State.FAIL, error.message, error.hint)
         return
-    yield Check("store", State.OK, f"{name}, PostgreSQL {found.server}, {sized(found.size)}")
+    yield Check("store", State.OK, f"{found.place}, PostgreSQL {found.server}, {sized(found.size)}")
     yield _schema(found)
     yield _role(found)
     yield _transport(found)

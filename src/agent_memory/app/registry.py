@@ -84,7 +84,8 @@ def open_store(url: str, field: str = "store", *, maybe_others: bool = False) ->
 
         return open_sqlite(sqlite_path(url))
     if scheme in POSTGRES:
-        return postgres(field).open_store(url, maybe_others=maybe_others)
+        made: Store = postgres(field).open_store(url, maybe_others=maybe_others)
+        return made
     if scheme == "memory":
         from agent_memory.testing.memory import open_store as open_memory
 

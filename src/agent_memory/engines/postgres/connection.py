@@ -8,6 +8,7 @@ before that is one round trip.
 from __future__ import annotations
 
 import secrets
+import select
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -40,6 +41,7 @@ Row = tuple[Any, ...]
 Values = Mapping[str, object] | Sequence[object] | None
 
 _Meaning = tuple[type[AgentMemoryError], str, str]
+_CHECK = "check AGENT_MEMORY_POSTGRES_URI, or what `store` says"
 _BUSY: _Meaning = (StoreError, "the store is busy", "try again in a few seconds")
 _AWAY: _Meaning = (StoreError, "the database is out of reach", "check that it runs, and try again")
 _MEANING: tuple[tuple[type[psycopg.Error], _Meaning], ...] = (
@@ -55,10 +57,6 @@ _MEANING: tuple[tuple[type[psycopg.Error], _Meaning], ...] = (
     (
         errors.InsufficientPrivilege,
         (StoreError, "this role may not do that", "`agent-memory doctor` tells which role it needs"),
-    ),
-    (
-        errors.InvalidPassword,
-        (StoreError, "the database does not accept this password", "check AGENT_MEMORY_POSTGRES_URI"),
     ),
     (errors.DataCorrupted, (Corrupt, "the database is damaged", "restore a backup")),
     (errors.ProgramLimitExceeded, (InvalidInput, "a value is too large for PostgreSQL", "store it in smaller parts")),
@@ -89,14 +87,27 @@ def shown(uri: str) -> str:
     return f"postgresql://{user and user + '@'}{host}{port and ':' + port}/{name}"
 
 
+_REFUSED: tuple[tuple[str, _Meaning], ...] = (
+    ("password", (StoreError, "the database does not accept this password", _CHECK)),
+    ("pg_hba.conf", (StoreError, "the database does not let this role in from here", "ask who runs it")),
+    ("role", (StoreError, "the database does not know this role", _CHECK)),
+    ("does not exist", (StoreError, "there is no such database", f"create it, or {_CHECK}")),
+    ("too many clients", _BUSY),
+    ("remaining connection slots", _BUSY),
+)
+"""Why somebody is not let in: that has no code, only words."""
+
+
 def translated(error: psycopg.Error, place: str) -> AgentMemoryError:
     """An error of PostgreSQL as one of ours, which never tells the password."""
-    for kind, (ours, message, hint) in _MEANING:
-        if isinstance(error, kind):
-            detail = error.diag.message_primary or str(error).partition("\n")[0]
-            return ours(f"{message}: {place}: {detail}", hint=hint)
-    said = error.diag.message_primary or type(error).__name__
-    return StoreError(f"PostgreSQL could not do it: {said}: {place}", hint="run `agent-memory doctor`")
+    said = error.diag.message_primary or str(error).rpartition("FATAL:")[2].strip().partition("\n")[0]
+    refused = [meaning for word, meaning in _REFUSED if "FATAL:" in str(error) and word in said]
+    meant = [meaning for kind, meaning in _MEANING if isinstance(error, kind)]
+    for ours, message, hint in (*refused, *meant):
+        return ours(f"{message}: {place}: {said}", hint=hint)
+    return StoreError(
+        f"PostgreSQL could not do it: {said or type(error).__name__}: {place}", hint="run `agent-memory doctor`"
+    )
 
 
 class Session:
@@ -160,10 +171,16 @@ class Database:
     @contextmanager
     def reading(self, tenant: str | None) -> Iterator[Session]:
         """One snapshot of what a tenant has; None: of what everybody has. When nobody waits for it, it is stopped."""
-        with self._begun(tenant, "repeatable read read only", LOCK_SECONDS) as session:
-            with stoppable(session.connection.cancel_safe):
-                yield session
-            session.send("commit")
+        read = False
+        try:
+            with self._begun(tenant, "repeatable read read only", LOCK_SECONDS) as session:
+                with stoppable(session.connection.cancel_safe):
+                    yield session
+                read = True
+                session.send("commit")
+        except StoreError:
+            if not read:  # otherwise all was read before the connection was lost
+                raise
 
     @contextmanager
     def writing(self, tenant: str | None, *, durable: bool = True, seconds: float = LOCK_SECONDS) -> Iterator[Session]:
@@ -209,7 +226,7 @@ class Database:
             raise kind(f"{message}: {self.name}: all {self._most} connections are in use", hint=hint)
         connection = None
         try:
-            connection = self._idle.pop() if self._idle else self.connect()
+            connection = self._taken() or self.connect()
             yield connection
         except psycopg.Error as error:
             raise translated(error, self.name) from error
@@ -219,6 +236,16 @@ class Database:
                     self._leave(connection)
             finally:
                 self._room.release()
+
+    def _taken(self) -> psycopg.Connection[Row] | None:
+        """One that waits to be used. Where there is something to read without a question, it was ended over there."""
+        while self._idle:
+            with suppress(IndexError):
+                one = self._idle.pop()
+                if not select.select([one], [], [], 0)[0]:
+                    return one
+                one.close()
+        return None
 
     def connect(self) -> psycopg.Connection[Row]:
         made = psycopg.connect(self._uri, autocommit=True, connect_timeout=CONNECT_SECONDS, prepare_threshold=None)

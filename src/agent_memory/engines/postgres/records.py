@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from agent_memory.engines.postgres import views, write
+from agent_memory.engines.postgres import proof, views, write
 from agent_memory.engines.postgres.connection import Database, Row
 from agent_memory.engines.postgres.read import (
     VersionRow,
@@ -22,6 +22,7 @@ from agent_memory.engines.postgres.read import (
 from agent_memory.engines.postgres.rebuild import Rebuild
 from agent_memory.engines.postgres.statements import SQL
 from agent_memory.ledger.journal import NAMES
+from agent_memory.ledger.proof import Asked
 from agent_memory.ledger.request import Request
 from agent_memory.models.errors import NotFound
 from agent_memory.models.kinds.kind import Kind
@@ -127,7 +128,8 @@ class PostgresRecords:
     def verify(
         self, tenant: str | None, derive: Checker | None = None, expect: Mark | None = None, *, alone: bool = False
     ) -> Verified:
-        raise NotImplementedError
+        with self._database.reading(None) as session:
+            return proof.verify(session, Asked(tenant, expect, alone), derive)
 
     def rebuild(self, analysis: Analysis) -> Mapping[str, int]:
         return Rebuild(self._database, analysis).run(self.kinds)

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from importlib import resources
 from typing import NamedTuple
 
-from agent_memory.engines.postgres.connection import Database, Session
-from agent_memory.ledger.journal import GENESIS
+from agent_memory.engines.postgres.connection import Database, Row, Session
+from agent_memory.ledger.journal import genesis
 from agent_memory.ledger.request import SALT_BYTES
 from agent_memory.models.errors import InvalidInput, PartMissing, StoreError, StoreNewer
 
@@ -59,7 +59,8 @@ def _prepare(database: Database, maybe_others: bool) -> None:
             for statement in _statements(scripts[number]):
                 session.connection.execute(statement.encode())
         if current == 0:
-            session.send("insert_store", {"salt": secrets.token_bytes(SALT_BYTES), "genesis": GENESIS})
+            salt = secrets.token_bytes(SALT_BYTES)
+            session.send("insert_store", {"salt": salt, "genesis": genesis(salt, None)})
         session.send("put_version", {"version": str(max(scripts))})
 
 
@@ -118,6 +119,7 @@ def _version(session: Session, name: str, newest: int) -> int:
 class Health(NamedTuple):
     """What a doctor wants to know. `newest` is the schema that we know, `schema` the one that is there (0: none)."""
 
+    place: str
     server: str
     role: str
     superuser: bool
@@ -138,9 +140,9 @@ def health(uri: str) -> Health:
     try:
         with database.reading(None) as session:
             _check_server(session, database.name)
-            found = session.row("health") or ()
+            found: Row = session.row("health") or ()
             version = _version(session, database.name, max(migrations()))
             owns = bool(version) and bool(session.cell("owns"))
-            return Health(*found, session.cell("extension"), version, max(migrations()), owns)
+            return Health._make((database.name, *found, session.cell("extension"), version, max(migrations()), owns))
     finally:
         database.close()

@@ -1,0 +1,137 @@
+"""A wire that fails in every way: what was acknowledged is there once, what was refused is not."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+
+import pytest
+from tests.parts.postgres import Server, started
+from tests.parts.proxy import Fault, Proxy, at_commit, between, never
+
+from agent_memory import AgentMemory
+from agent_memory.models.errors import StoreError
+
+pytestmark = pytest.mark.engines
+
+
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[Server]:
+    with started(18) as own:
+        yield own
+
+
+@pytest.fixture
+def wire(postgres: Server) -> Iterator[Proxy]:
+    with between(postgres.port) as proxy:
+        yield proxy
+
+
+def through(wire: Proxy, postgres: Server, uri: str) -> str:
+    return uri.replace(f":{postgres.port}/", f":{wire.port}/") + "?tcp_user_timeout=2000"
+
+
+def texts(uri: str) -> list[str]:
+    with AgentMemory("ada", store=uri) as memory:
+        assert memory.upkeep.verify().ok
+        return [one.text for one in memory.records.find(limit=1000)]
+
+
+@pytest.mark.requirement("C13", "L10")
+def test_an_answer_to_a_commit_that_was_lost_is_found_out(postgres: Server, wire: Proxy) -> None:
+    uri = postgres.fresh()
+    with AgentMemory("ada", store=through(wire, postgres, uri)) as memory:
+        memory.records.add("before")
+        wire.fault = at_commit("lost")
+        made = threading.Thread(target=memory.records.add, args=("it happened",))
+        made.start()
+        while not wire.faults and made.is_alive():
+            made.join(0.01)
+        wire.fault = never
+        made.join()
+    assert texts(uri).count("it happened") == 1
+
+
+@pytest.mark.requirement("C13")
+def test_a_commit_that_never_arrived_is_told(postgres: Server, wire: Proxy) -> None:
+    uri = postgres.fresh()
+    with AgentMemory("ada", store=through(wire, postgres, uri)) as memory:
+        memory.records.add("before")
+        told: list[str] = []
+
+        def write() -> None:
+            try:
+                memory.records.add("it did not happen")
+            except StoreError as error:
+                told.append(error.message)
+
+        wire.fault = at_commit("cut")
+        writer = threading.Thread(target=write)
+        writer.start()
+        while not wire.faults and writer.is_alive():
+            writer.join(0.01)
+        wire.fault = never
+        writer.join()
+        assert told and "nothing was written" in told[0]
+        memory.records.add("it did not happen")
+    assert texts(uri).count("it did not happen") == 1
+
+
+FAULTS: dict[str, Fault] = {
+    "cut at a commit": at_commit("cut", 0.3),
+    "an answer to a commit lost": at_commit("lost", 0.3),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_writers_of_one_tenant_agree_with_what_they_were_told(postgres: Server, wire: Proxy, name: str) -> None:
+    """Each writer notes what it was told of each write; the journal must have exactly what was acknowledged, once, and
+    nothing of what was refused, in an order that each writer saw."""
+    uri = postgres.fresh()
+    told: dict[str, bool | None] = {}
+    order: dict[str, int] = {}
+
+    def write(number: int) -> None:
+        with AgentMemory("ada", store=through(wire, postgres, uri)) as memory:
+            for turn in range(8):
+                text = f"writer {number} turn {turn}"
+                try:
+                    order[text] = memory.records.add(text).seq
+                    told[text] = True
+                except StoreError as error:
+                    told[text] = False if "nothing was written" in error.message else None
+
+    with AgentMemory("ada", store=uri) as memory:
+        memory.records.add("the first")
+    wire.fault = FAULTS[name]
+    writers = [threading.Thread(target=write, args=(number,)) for number in range(4)]
+    for one in writers:
+        one.start()
+    for one in writers:
+        one.join()
+    wire.fault = never
+    found = texts(uri)
+    assert wire.faults and any(told.values())
+    for text, happened in told.items():
+        assert found.count(text) <= 1, text
+        if happened is not None:
+            assert found.count(text) == int(happened), (text, happened)
+    for number in range(4):
+        mine = [order[f"writer {number} turn {turn}"] for turn in range(8) if f"writer {number} turn {turn}" in order]
+        assert mine == sorted(set(mine))
+
+
+def test_a_server_that_restarts_is_found_again(postgres: Server) -> None:
+    uri = postgres.fresh()
+    with AgentMemory("ada", store=uri) as memory:
+        memory.records.add("before")
+        postgres.stop()
+        with pytest.raises(StoreError, match="out of reach"):
+            memory.records.add("nobody is there")
+        postgres.start()
+        memory.records.add("a second")
+        postgres.stop(signal.SIGQUIT)
+        postgres.start()
+        memory.records.add("after")
+        assert sorted(one.text for one in memory.records.find()) == ["a second", "after", "before"]
