@@ -10,11 +10,11 @@ from agent_memory.app.doctor import examine
 from agent_memory.models import Link
 
 CHANGES = {
-    "update contents set text = 'The moon is made of stone.'": "does not match its journal line",
-    "update contents set payload = '{}' where content = 1": "",
-    "update versions set importance = 0.9": "does not match its journal line",
-    "update versions set valid_from = valid_from - 1": "does not match its journal line",
-    "update links set weight = 0.1": "does not match its journal line",
+    "update contents set text = 'The moon is made of stone.'": "is not what was written",
+    "update contents set payload = '{\"a\": 1}' where content = 1": "is not what was written",
+    "update versions set importance = 0.9": "is not what was written",
+    "update versions set valid_from = valid_from - 1": "is not what was written",
+    "update links set weight = 0.1": "is not what was written",
     "delete from links": "",
     "delete from contents": "versions without a content",
     "delete from versions where version = 1": "",
@@ -42,8 +42,8 @@ def uri() -> str:
         memory.records.link(Link(source_id=one.id, target_id=two.id, type="RELATES_TO"))
         memory.records.forget([gone.id])
         memory.recall("what is the moon made of?")
-        key = memory.access.create("a key", permissions=["read"])
-        memory.access.revoke(key.id)
+        key = memory.keys.create(label="a key", permissions=["read"])
+        memory.keys.revoke(key.id)
     return made
 
 
@@ -69,9 +69,8 @@ def test_what_was_changed_is_named(uri: str, postgres: Server, change: str) -> N
     postgres.execute(f"create database spare template {name}")
     try:
         spare = postgres.uri("spare")
-        changed = postgres.execute(
-            "set search_path = agent_memory", f"with gone as ({change} returning 1) select count(*) from gone", database="spare"
-        )
+        counting = f"with gone as ({change} returning 1) select count(*) from gone"
+        changed = postgres.execute("set search_path = agent_memory", counting, database="spare")
         assert changed[0][0] > 0, "there was nothing to change"
         found = problems(spare)
         assert found and any(CHANGES[change] in one for one in found), found

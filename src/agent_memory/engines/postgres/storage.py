@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from psycopg.errors import LockNotAvailable
+
 from agent_memory.engines.postgres.connection import BRIEF_SECONDS, LOCK_SECONDS, Database, Session
 from agent_memory.models.errors import StoreError
 
@@ -44,9 +46,9 @@ def pay(database: Database, *, patient: bool) -> bool:
         return False
     try:
         database.alone("rewrite", seconds=LOCK_SECONDS if patient else BRIEF_SECONDS, tables=", ".join(TABLES))
-    except StoreError:
-        if patient:
+    except StoreError as error:
+        if patient and not isinstance(error.__cause__, LockNotAvailable):
             raise
-        return False
+        return False  # somebody uses the tables
     with database.writing(None) as session:
         return session.changed("storage_paid", {"erasures": debt.erasures}) > 0

@@ -6,8 +6,10 @@ on conflict (one) do update set erasures = storage.erasures + 1, last = excluded
 
 -- name: storage_owed
 -- `free`: no transaction, here or on a replica, can still look at what was there before the last erasure.
-select since, erasures, last < pg_snapshot_xmin(pg_current_snapshot()) and not exists (
-    select 1 from pg_replication_slots where xmin is not null and age(xmin) > age(last::xid)) as free from storage
+select since, erasures, last < pg_snapshot_xmin(pg_current_snapshot())
+    and not exists (select 1 from pg_stat_activity where pid <> pg_backend_pid() and age(backend_xmin) >= age(last::xid))
+    and not exists (select 1 from pg_replication_slots where age(xmin) >= age(last::xid)) as free
+from storage
 
 -- name: storage_paid
 delete from storage where erasures = %(erasures)s
