@@ -134,7 +134,7 @@ def seen(store: Store, view: View, where: Filter) -> dict[str, Any]:
         "receipt": [store.receipts.receipt(view, f"r{number}") for number in range(3)],
         "pending": [store.index.pending(space, one) for space in (SPACE, OTHER_SPACE) for one in (view, None)],
         "waiting": [(one.text, one.part) for one in store.index.unembedded(SPACE, view, 5)],
-        "stats": {**records.stats(view), "bytes_on_disk": 0},
+        "stats": {**records.stats(view), "bytes_on_disk": 0, "scrub_owed_since": None},
         "feed": followed(store),
         **beside(store, view),
     }
