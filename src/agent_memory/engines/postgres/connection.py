@@ -30,6 +30,8 @@ from agent_memory.ports.abandon import stoppable
 from agent_memory.ports.forks import ForkGuard
 
 MOST_CONNECTIONS = 16
+PREPARED_AFTER = 3  # times on one connection: planning anew takes longer than most of our statements
+MOST_PREPARED = 400  # we have fewer, and a pooler in transaction mode (PgBouncer 1.21 or newer) keeps them for us
 CONNECT_SECONDS = 10
 WAIT_SECONDS = 10.0  # for a connection, when all are in use
 LOCK_SECONDS = 30.0  # for whoever else writes for the same tenant
@@ -248,7 +250,10 @@ class Database:
         return None
 
     def connect(self) -> psycopg.Connection[Row]:
-        made = psycopg.connect(self._uri, autocommit=True, connect_timeout=CONNECT_SECONDS, prepare_threshold=None)
+        made = psycopg.connect(
+            self._uri, autocommit=True, connect_timeout=CONNECT_SECONDS, prepare_threshold=PREPARED_AFTER
+        )
+        made.prepared_max = MOST_PREPARED
         adapt(made)
         return made
 
