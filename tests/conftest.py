@@ -39,12 +39,22 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         monkeypatch.delenv(name)
     monkeypatch.setenv("AGENT_MEMORY_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("AGENT_MEMORY_CONFIG", str(tmp_path / "config"))
-    if os.environ.get("STORIES_ON") == "postgres":  # `make engines`: who names no store has an empty database
-        from tests.parts.postgres import emptied
-
-        monkeypatch.setenv("AGENT_MEMORY_POSTGRES_URI", emptied(18))
     monkeypatch.chdir(tmp_path)
     return tmp_path / "home"
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """`make engines` tells stories on PostgreSQL: who names no store has a database of its own there."""
+    if os.environ.get("STORIES_ON") != "postgres":
+        yield
+        return
+    from tests.parts.postgres import server
+
+    uri = server(18).fresh()
+    monkeypatch.setenv("AGENT_MEMORY_POSTGRES_URI", uri)
+    yield
+    server(18).execute(f"drop database {uri.rpartition('/')[2]} with (force)")
 
 
 class SteppingClock:

@@ -32,6 +32,7 @@ def bytes_of(home: Path) -> bytes:
     return b"".join(path.read_bytes() for path in home.rglob("*") if path.is_file())
 
 
+@pytest.mark.file
 def test_nothing_is_left_of_what_was_forgotten(memory: AgentMemory, home: Path) -> None:
     kept = memory.records.add("the coffee machine is on the third floor")
     turn = memory.store_turn(
@@ -109,6 +110,7 @@ def said(memory: AgentMemory, index: int, content: str) -> Turn:
     return memory.store_turn(Turn(conversation_id="c1", index=index, role="user", content=content))
 
 
+@pytest.mark.file
 def test_what_was_asked_before_it_was_stored_is_forgotten_too(
     memory: AgentMemory, home: Path, settle: Callable[[], None]
 ) -> None:
@@ -168,6 +170,7 @@ def test_a_flush_that_is_under_way_writes_nothing_back(memory: AgentMemory, home
     assert SECRET.encode() not in bytes_of(home)
 
 
+@pytest.mark.file
 def test_derived_records_go_though_they_no_longer_hold(memory: AgentMemory, home: Path) -> None:
     turn, other = said(memory, 0, "I moved"), said(memory, 1, "I moved again")
     facts = {
@@ -208,6 +211,7 @@ def test_a_repeated_request_does_not_bring_it_back(memory: AgentMemory, home: Pa
     assert memory.records.add("tea", idempotency_key="message 19").effect == "created"
 
 
+@pytest.mark.file
 def test_a_short_text_cannot_be_guessed_from_its_fingerprint(memory: AgentMemory, home: Path) -> None:
     """The same request twice leaves two different digests: each has a salt of its own."""
     for user in ("ada", "bob"):
@@ -219,6 +223,7 @@ def test_a_short_text_cannot_be_guessed_from_its_fingerprint(memory: AgentMemory
     assert len(set(prints)) == len(prints) == 2
 
 
+@pytest.mark.file
 def test_what_is_over_on_a_desk_leaves_the_file(timed: AgentMemory, clock: Any, home: Path) -> None:
     timed.set_working_context("note", SECRET, ttl_seconds=5)
     timed.working.push_thought(f"so it is {SECRET}")
@@ -239,6 +244,7 @@ def test_a_desk_is_swept_by_a_forget_too(timed: AgentMemory, clock: Any, home: P
     assert SECRET.encode() not in bytes_of(home)
 
 
+@pytest.mark.file
 def test_what_a_reader_kept_in_the_log_goes_with_a_later_write(
     memory: AgentMemory, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -257,6 +263,7 @@ def test_what_a_reader_kept_in_the_log_goes_with_a_later_write(
     reader.close()
 
 
+@pytest.mark.file
 def test_a_crash_before_the_log_is_cut_is_made_good(
     memory: AgentMemory, home: Path, monkeypatch: pytest.MonkeyPatch, settle: Callable[[], None]
 ) -> None:

@@ -134,6 +134,7 @@ def test_what_was_answered_without_an_embedder_is_replayed_without_it() -> None:
         assert not missing.identical and not missing.same_space and missing.space == "choosy@1/8"
 
 
+@pytest.mark.file
 @pytest.mark.requirement("P9", "L5")
 def test_another_embedding_space_is_named_as_the_reason() -> None:
     with AgentMemory(user_id="ada", embedder=Choosy()) as memory:

@@ -87,6 +87,7 @@ def test_a_traced_recall_replays_and_gives_the_same_answer(memory: AgentMemory) 
     assert memory.receipts.replay(traced.receipt_id).identical
 
 
+@pytest.mark.file
 @pytest.mark.parametrize("late", [False, True])
 def test_forgetting_a_candidate_takes_the_receipts_that_name_it(
     memory: AgentMemory, home: Path, late: bool, settle: Callable[[], None]

@@ -60,7 +60,7 @@ def conditions(where: Filter) -> tuple[str, Values]:
     }
     values: Values = {name: value for name, value in asked.items() if value is not None}
     made = [SQL["where_statuses"], *(SQL[f"where_{name}"] for name in values)]
-    values["statuses"] = [status.value for status in where.statuses]
+    values["statuses"] = [str(status) for status in where.statuses]
     values["kinds"] = None if where.kinds is None else [*where.kinds]
     for place, (name, value) in enumerate(where.fields):
         is_word = isinstance(value, str)
