@@ -4,26 +4,21 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
 from tests.toy.feed import go_on, move, standing_of
+from tests.toy.proof import ToyEvidence
 from tests.toy.shop import Base, Port
 from tests.toy.stock import TableStock
-from tests.toy.tables import Tables, head
+from tests.toy.tables import Tables
 
-from agent_memory.ledger import spaces
-from agent_memory.ledger.journal import (
-    ADOPT,
-    GENESIS,
-    OPERATIONS,
-    Head,
-    Line,
-    chained,
-)
+from agent_memory.ledger import proof, spaces
+from agent_memory.ledger.journal import ADOPT, OPERATIONS
 from agent_memory.ledger.plan import plan
+from agent_memory.ledger.proof import Asked
 from agent_memory.ledger.request import Request, wanted
 from agent_memory.ledger.rows import Lack
 from agent_memory.ledger.shelves.shelves import Shelves
@@ -75,23 +70,8 @@ class ToyRecords(Port):
     def verify(
         self, tenant: str | None, derive: Checker | None = None, expect: Mark | None = None, *, alone: bool = False
     ) -> Verified:
-        if tenant is None:
-            head_of, lines = _mark(self.shop.head), self.shop.store
-            lost = expect is not None and expect not in [Mark(line.seq, line.chain.hex()) for line in lines]
-            return Verified(head_of.seq, head_of.head, {}, ("not the one that was noted",) if lost else ())
-        own = self.shop.of(tenant)
-        whole = {None: (self.shop.store, GENESIS)} if not alone else {}
-        tenants = {tenant: own} if alone else self.shop.tenants
-        journals = {**whole, **{name: (one.lines, one.beginning) for name, one in tenants.items()}}
-        problems = [problem for lines, before in journals.values() for problem in _unchained(own, lines, before)]
-        for tables in tenants.values() if derive else ():
-            problems += _underived(tables, derive)
-        heads = {name: _mark(head(*journal)) for name, journal in journals.items() if journal[0]}
-        if expect and expect.head not in [line.chain.hex() for line in own.lines if line.seq == expect.seq]:
-            problems.append(f"line {expect.seq} is not the one that was noted")
-        mark = _mark(own.head)
-        checked = {"journal lines": sum(len(lines) for lines, _ in journals.values())}
-        return Verified(mark.seq, mark.head, checked, tuple(problems), heads)
+        asked = Asked(tenant, expect, alone)
+        return proof.verify(ToyEvidence(self.shop, asked), asked, derive)
 
     def rebuild(self, analysis: Analysis) -> Mapping[str, int]:
         with self.base.writing() as shop:
@@ -131,27 +111,6 @@ class ToyRecords(Port):
         }
 
     def prepare(self, kinds: Iterable[Kind]) -> None: ...
-
-
-def _mark(head: Head) -> Mark:
-    return Mark(head.seq, head.chain.hex())
-
-
-def _unchained(tables: Tables, lines: Sequence[Line], before: bytes) -> Iterator[str]:
-    for line in lines:
-        number = tables.scopes.get(line.scope, 0) if line.scope else 0
-        said = (line.seq, line.at, line.operation, number, line.record, line.other, line.actor, line.reason)
-        if line.scope in (None, *tables.scopes) and chained(before, said, line.digest) != line.chain:
-            yield f"line {line.seq} does not follow from the line before it"
-        before = line.chain
-
-
-def _underived(tables: Tables, derive: Checker) -> Iterator[str]:
-    name = tables.vocabulary.name if tables.vocabulary else ""
-    for row in tables.contents.values():
-        again = derive(tables.versions[row.content].kind, row.body.text, row.body.payload, name)
-        if again and (again.terms, again.fields) != (row.terms, row.fields):
-            yield f"content {row.content}: its words or fields do not follow from it"
 
 
 def pend(tables: Tables, space: Space, but: Collection[int]) -> None:
