@@ -9,7 +9,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
-from tests.toy.feed import go_on, move, standing_of
+from tests.toy.feed import ToyJobs
 from tests.toy.proof import ToyEvidence
 from tests.toy.shop import Base, Port
 from tests.toy.stock import TableStock
@@ -47,14 +47,15 @@ class ToyRecords(Port):
             tables = shop.of(author.scope.tenant)
             fails("read")
             present = tables.read(wanted([request]))
-            works = {work: standing_of(shop, work)} if work else {}
+            works = {work: ToyJobs(shop).standing(work)} if work else {}
             fails("plan")
             rows, (answer,) = plan([request], replace(present, works=works))
             if not isinstance(answer, Applied):
                 raise answer
             fails("write")
             tables.write(rows)
-            move(shop, rows.cursors)
+            for cursor in rows.cursors:
+                ToyJobs(shop).move(cursor)
         return answer
 
     def __getattr__(self, name: str) -> Any:
@@ -206,7 +207,7 @@ class ToyIndex(Port):
     ) -> None:
         with self.base.writing() as shop:
             if work is not None:
-                go_on(shop, work)
+                ToyJobs(shop).go_on(work)
             tables = shop.of(tenant)
             lacking = {content: lack for (content, one), lack in tables.lacks.items() if one == space}
             filled = spaces.embedded(batch, lacking, tables.head, tables.scopes, now)
