@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from tests.toy.shop import Port, Shop
 
-from agent_memory.ledger.journal import ERASE, NAMES
+from agent_memory.ledger import receipts as rules
 from agent_memory.ledger.keys import cells, noting
 from agent_memory.ports.access import KeyRow, Refusal
-from agent_memory.ports.receipts import JUST_NOW, RETENTION, Accesses, Kept, ReceiptLine
+from agent_memory.ports.receipts import RETENTION, Accesses, Kept, ReceiptLine
 from agent_memory.ports.records import View
 
 
@@ -21,17 +21,17 @@ class ToyReceipts(Port):
                 tables, told = shop.of(line.view.scope.tenant), {*line.handles, *line.named}
                 if not told <= tables.versions.keys():
                     continue
-                seen, since = line.view.scope.readable(), tables.lines[line.seq :]
-                late = any(NAMES[one.operation] == ERASE and one.scope in seen for one in since)
+                seen = line.view.scope.readable()
+                erased = max((one.line for one in tables.tombstones if one.place.scope in seen), default=0)
                 records = [tables.versions[one].place.record for one in line.handles]
                 named = frozenset(tables.versions[one].place.record for one in told)
-                tables.receipts[line.id] = (line.without_query() if late else line, named)
+                tables.receipts[line.id] = (rules.kept(line, erased), named)
                 for record in records:
                     tables.accesses[record] = (*tables.accesses.get(record, ()), line.view.now)
         self.expire(max((line.view.now for line in lines), default=0))
 
     def expire(self, now: int) -> int:
-        oldest, last = now - RETENTION, now - RETENTION // JUST_NOW
+        oldest, last = rules.witnesses(now, RETENTION)
         with self.base.writing() as shop:
             tenants = [*shop.tenants.values()]
             known = [line.view.now for tables in tenants for line, _ in tables.receipts.values()]
@@ -68,9 +68,8 @@ class ToyReceipts(Port):
                 found[id] = Accesses(len(times), max(times))
             elif times:
                 counted = [at for at in later if at >= since]
-                known = (until or 0) >= since or len(counted) == len(times)
                 last = max((at for at in times if since <= at and at not in later), default=None)
-                found[id] = Accesses(len(times) - len(counted) if known else None, last)
+                found[id] = rules.until(len(times), len(counted), last, known=(until or 0) >= since)
         return {id: one for id, one in found.items() if one.times != 0}
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import nullcontext
@@ -16,6 +15,7 @@ from tests.toy.stock import TableStock
 from tests.toy.tables import Tables
 
 from agent_memory.ledger import proof, spaces
+from agent_memory.ledger import rebuild as rebuilding
 from agent_memory.ledger.journal import ADOPT, OPERATIONS
 from agent_memory.ledger.plan import plan
 from agent_memory.ledger.proof import Asked
@@ -79,11 +79,12 @@ class ToyRecords(Port):
             shop.vocabulary = analysis.vocabulary
             for tables in map(shop.of, shop.tenants):
                 for number, row in tables.contents.items():
-                    derived = analysis.derive(tables.versions[number].kind, row.body.text, row.body.payload)
+                    kind, body = tables.versions[number].kind, row.body
+                    derived = rebuilding.derived(analysis, kind, body.text, None, body.payload)
                     tables.contents[number] = row._replace(terms=derived.terms, fields=derived.fields)
                 for id, (line, told) in tables.receipts.items():
-                    if (query := json.loads(line.body).get("query")) is not None:
-                        tables.receipts[id] = (replace(line, terms=analysis.asked(query)), told)
+                    terms = rebuilding.asked(analysis, line.body, line.terms)
+                    tables.receipts[id] = (replace(line, terms=terms), told)
                 for space in tables.spaces[:1]:
                     pend(tables, space, [row.content for row in tables.vectors if row.space == space])
             shop.store.append(spaces.adopting(shop.head, spaces.REBUILT))
@@ -151,20 +152,19 @@ class ToyIndex(Port):
 
     def begin(self, space: Space, *, anew: bool = False) -> None:
         with self.base.writing() as shop:
-            for tables in shop.tenants.values() if anew and shop.spaces[:1] == (space,) else ():
-                tables.lacks = {place: lack for place, lack in tables.lacks.items() if place[1] != space}
-                pend(tables, space, [row.content for row in tables.vectors if row.space == space and _brought(row)])
-            if space not in shop.spaces:
-                shop.spaces += (space,)
-                for tables in shop.tenants.values():
-                    pend(tables, space, ())
-                if shop.spaces == (space,):
-                    shop.store.append(spaces.adopting(shop.head, space.fingerprint))
+            step = spaces.beginning(shop.spaces, space, anew=anew)
+            shop.spaces += (space,) if step.new else ()
+            for tables in shop.tenants.values():
+                if step.again:
+                    tables.lacks = {place: lack for place, lack in tables.lacks.items() if place[1] != space}
+                if step.again or step.new:
+                    pend(tables, space, [row.content for row in tables.vectors if row.space == space and _brought(row)])
+            if step.first:
+                shop.store.append(spaces.adopting(shop.head, space.fingerprint))
 
     def switch(self, space: Space, *, anew: bool = False) -> None:
         with self.base.writing() as shop:
-            spaces.complete(space, self.pending(space), known=space in shop.spaces)
-            if anew or shop.spaces[0] != space:
+            if spaces.switches(shop.spaces, space, self.pending(space), anew=anew):
                 shop.spaces = (space,)
                 for tables in shop.tenants.values():
                     tables.vectors = [row for row in tables.vectors if row.space == space]
