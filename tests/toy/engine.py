@@ -1,16 +1,18 @@
 """A second engine on the ledger, as small as it can be: rows in memory, one lock, a copy of the tables for each write.
 
-What takes part in a write, a fault can strike: `fails` is called before each step of it, and after the last.
+What takes part in a write, a fault can strike: `fails` is called before each step of it, and after the last. Desks,
+namespaces and debts, in which the ledger has no part, are the reference engine's, on the toy's tables.
 """
 
 from __future__ import annotations
 
-from tests.toy.beside import ToyAccess, ToyDebts, ToyReceipts, ToyVectors, ToyWorking
+from tests.toy.beside import ToyAccess, ToyReceipts
 from tests.toy.feed import ToyFeed
 from tests.toy.records import ToyIndex, ToyRecords
 from tests.toy.shop import Base, Fails
 
 from agent_memory.ports.store import Store
+from agent_memory.testing.memory.beside import MemoryDebts, MemoryVectors, MemoryWorking
 
 
 def open_toy(fails: Fails = lambda step: None) -> Store:
@@ -19,12 +21,12 @@ def open_toy(fails: Fails = lambda step: None) -> Store:
         url="toy://",
         records=ToyRecords(base),
         index=ToyIndex(base),
-        working=ToyWorking(base),
+        working=MemoryWorking(base),
         receipts=ToyReceipts(base),
-        vectors=ToyVectors(base),
+        vectors=MemoryVectors(base),
         access=ToyAccess(base),
         feed=ToyFeed(base),
-        debts=ToyDebts(base),
+        debts=MemoryDebts(base),
         close=lambda: None,
         vocabularies=lambda: (base.shop.vocabulary,) if base.shop.vocabulary else (),
     )

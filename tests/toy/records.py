@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
-from tests.toy.feed import go_on, move, standing_of
+from tests.toy.feed import ToyJobs
+from tests.toy.proof import ToyEvidence
 from tests.toy.shop import Base, Port
 from tests.toy.stock import TableStock
-from tests.toy.tables import Tables, head
+from tests.toy.tables import Tables
 
-from agent_memory.ledger import spaces
-from agent_memory.ledger.journal import (
-    ADOPT,
-    GENESIS,
-    OPERATIONS,
-    Head,
-    Line,
-    chained,
-)
+from agent_memory.ledger import proof, spaces
+from agent_memory.ledger import rebuild as rebuilding
+from agent_memory.ledger.journal import ADOPT, OPERATIONS
 from agent_memory.ledger.plan import plan
+from agent_memory.ledger.proof import Asked
 from agent_memory.ledger.request import Request, wanted
 from agent_memory.ledger.rows import Lack
 from agent_memory.ledger.shelves.shelves import Shelves
@@ -52,14 +47,15 @@ class ToyRecords(Port):
             tables = shop.of(author.scope.tenant)
             fails("read")
             present = tables.read(wanted([request]))
-            works = {work: standing_of(shop, work)} if work else {}
+            works = {work: ToyJobs(shop).standing(work)} if work else {}
             fails("plan")
             rows, (answer,) = plan([request], replace(present, works=works))
             if not isinstance(answer, Applied):
                 raise answer
             fails("write")
             tables.write(rows)
-            move(shop, rows.cursors)
+            for cursor in rows.cursors:
+                ToyJobs(shop).move(cursor)
         return answer
 
     def __getattr__(self, name: str) -> Any:
@@ -75,34 +71,20 @@ class ToyRecords(Port):
     def verify(
         self, tenant: str | None, derive: Checker | None = None, expect: Mark | None = None, *, alone: bool = False
     ) -> Verified:
-        if tenant is None:
-            head_of, lines = _mark(self.shop.head), self.shop.store
-            lost = expect is not None and expect not in [Mark(line.seq, line.chain.hex()) for line in lines]
-            return Verified(head_of.seq, head_of.head, {}, ("not the one that was noted",) if lost else ())
-        own = self.shop.of(tenant)
-        whole = {None: (self.shop.store, GENESIS)} if not alone else {}
-        tenants = {tenant: own} if alone else self.shop.tenants
-        journals = {**whole, **{name: (one.lines, one.beginning) for name, one in tenants.items()}}
-        problems = [problem for lines, before in journals.values() for problem in _unchained(own, lines, before)]
-        for tables in tenants.values() if derive else ():
-            problems += _underived(tables, derive)
-        heads = {name: _mark(head(*journal)) for name, journal in journals.items() if journal[0]}
-        if expect and expect.head not in [line.chain.hex() for line in own.lines if line.seq == expect.seq]:
-            problems.append(f"line {expect.seq} is not the one that was noted")
-        mark = _mark(own.head)
-        checked = {"journal lines": sum(len(lines) for lines, _ in journals.values())}
-        return Verified(mark.seq, mark.head, checked, tuple(problems), heads)
+        asked = Asked(tenant, expect, alone)
+        return proof.verify(ToyEvidence(self.shop, asked), asked, derive)
 
     def rebuild(self, analysis: Analysis) -> Mapping[str, int]:
         with self.base.writing() as shop:
             shop.vocabulary = analysis.vocabulary
             for tables in map(shop.of, shop.tenants):
                 for number, row in tables.contents.items():
-                    derived = analysis.derive(tables.versions[number].kind, row.body.text, row.body.payload)
+                    kind, body = tables.versions[number].kind, row.body
+                    derived = rebuilding.derived(analysis, kind, body.text, None, body.payload)
                     tables.contents[number] = row._replace(terms=derived.terms, fields=derived.fields)
                 for id, (line, told) in tables.receipts.items():
-                    if (query := json.loads(line.body).get("query")) is not None:
-                        tables.receipts[id] = (replace(line, terms=analysis.asked(query)), told)
+                    terms = rebuilding.asked(analysis, line.body, line.terms)
+                    tables.receipts[id] = (replace(line, terms=terms), told)
                 for space in tables.spaces[:1]:
                     pend(tables, space, [row.content for row in tables.vectors if row.space == space])
             shop.store.append(spaces.adopting(shop.head, spaces.REBUILT))
@@ -131,27 +113,6 @@ class ToyRecords(Port):
         }
 
     def prepare(self, kinds: Iterable[Kind]) -> None: ...
-
-
-def _mark(head: Head) -> Mark:
-    return Mark(head.seq, head.chain.hex())
-
-
-def _unchained(tables: Tables, lines: Sequence[Line], before: bytes) -> Iterator[str]:
-    for line in lines:
-        number = tables.scopes.get(line.scope, 0) if line.scope else 0
-        said = (line.seq, line.at, line.operation, number, line.record, line.other, line.actor, line.reason)
-        if line.scope in (None, *tables.scopes) and chained(before, said, line.digest) != line.chain:
-            yield f"line {line.seq} does not follow from the line before it"
-        before = line.chain
-
-
-def _underived(tables: Tables, derive: Checker) -> Iterator[str]:
-    name = tables.vocabulary.name if tables.vocabulary else ""
-    for row in tables.contents.values():
-        again = derive(tables.versions[row.content].kind, row.body.text, row.body.payload, name)
-        if again and (again.terms, again.fields) != (row.terms, row.fields):
-            yield f"content {row.content}: its words or fields do not follow from it"
 
 
 def pend(tables: Tables, space: Space, but: Collection[int]) -> None:
@@ -191,20 +152,19 @@ class ToyIndex(Port):
 
     def begin(self, space: Space, *, anew: bool = False) -> None:
         with self.base.writing() as shop:
-            for tables in shop.tenants.values() if anew and shop.spaces[:1] == (space,) else ():
-                tables.lacks = {place: lack for place, lack in tables.lacks.items() if place[1] != space}
-                pend(tables, space, [row.content for row in tables.vectors if row.space == space and _brought(row)])
-            if space not in shop.spaces:
-                shop.spaces += (space,)
-                for tables in shop.tenants.values():
-                    pend(tables, space, ())
-                if shop.spaces == (space,):
-                    shop.store.append(spaces.adopting(shop.head, space.fingerprint))
+            step = spaces.beginning(shop.spaces, space, anew=anew)
+            shop.spaces += (space,) if step.new else ()
+            for tables in shop.tenants.values():
+                if step.again:
+                    tables.lacks = {place: lack for place, lack in tables.lacks.items() if place[1] != space}
+                if step.again or step.new:
+                    pend(tables, space, [row.content for row in tables.vectors if row.space == space and _brought(row)])
+            if step.first:
+                shop.store.append(spaces.adopting(shop.head, space.fingerprint))
 
     def switch(self, space: Space, *, anew: bool = False) -> None:
         with self.base.writing() as shop:
-            spaces.complete(space, self.pending(space), known=space in shop.spaces)
-            if anew or shop.spaces[0] != space:
+            if spaces.switches(shop.spaces, space, self.pending(space), anew=anew):
                 shop.spaces = (space,)
                 for tables in shop.tenants.values():
                     tables.vectors = [row for row in tables.vectors if row.space == space]
@@ -247,7 +207,7 @@ class ToyIndex(Port):
     ) -> None:
         with self.base.writing() as shop:
             if work is not None:
-                go_on(shop, work)
+                ToyJobs(shop).go_on(work)
             tables = shop.of(tenant)
             lacking = {content: lack for (content, one), lack in tables.lacks.items() if one == space}
             filled = spaces.embedded(batch, lacking, tables.head, tables.scopes, now)

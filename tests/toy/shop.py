@@ -14,7 +14,6 @@ from tests.toy.tables import Tables, head
 
 from agent_memory.ledger.feed import JobRow
 from agent_memory.ledger.journal import (
-    GENESIS,
     Head,
     Line,
     founding,
@@ -28,6 +27,8 @@ from agent_memory.ports.feed import Cursor
 from agent_memory.ports.records import View
 
 Fails = Callable[[str], None]
+SALT = b"toy"
+STORE = genesis(SALT, None)  # where its own chain begins
 
 
 @dataclass
@@ -53,14 +54,15 @@ class Shop:
         return shop
 
     def of(self, tenant: str) -> Tables:
-        tables = self.tenants.setdefault(tenant, Tables(beginning=genesis(tenant.encode(), tenant)))
+        new = Tables(len(self.tenants) + 1, beginning=genesis(tenant.encode(), tenant))
+        tables = self.tenants.setdefault(tenant, new)
         for name in ("spaces", "vocabulary", "store", "namespaces", "places", "debts"):
             setattr(tables, name, getattr(self, name))
         return tables
 
     @property
     def head(self) -> Head:
-        return head(self.store, GENESIS)
+        return head(self.store, STORE)
 
     def settle(self) -> None:
         """What a write leaves for all: who came, and in which words."""
@@ -68,12 +70,17 @@ class Shop:
         for tables in [one for one in self.tenants.values() if one.lines]:
             self.vocabulary = self.vocabulary or tables.vocabulary
             if tables.beginning not in known:
-                self.store.append(founding(self.head, len(known) + 1, tables.beginning, tables.at(1)))
+                self.store.append(founding(self.head, tables.number, tables.beginning, tables.at(1)))
 
 
 class Base:
     def __init__(self, fails: Fails) -> None:
         self.shop, self.lock, self.fails = Shop(), threading.RLock(), fails
+
+    @contextmanager
+    def reading(self) -> Iterator[Shop]:
+        with self.lock:
+            yield self.shop
 
     @contextmanager
     def writing(self) -> Iterator[Shop]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, field, fields
 from typing import Any
@@ -33,8 +32,8 @@ from agent_memory.models.record import Scope
 from agent_memory.ports.changes import DERIVED_FROM, Vocabulary
 from agent_memory.ports.embedder import Space
 from agent_memory.ports.receipts import ReceiptLine
-from agent_memory.ports.vectors import sees
 from agent_memory.ports.working import Desk
+from agent_memory.testing.memory.erase import clear_desks, clear_namespaces
 
 
 def head(lines: Sequence[Line], beginning: bytes) -> Head:
@@ -45,6 +44,7 @@ def head(lines: Sequence[Line], beginning: bytes) -> Head:
 class Tables:
     """What one tenant has, and, the same for all of them, what the store has (`spaces` and what follows)."""
 
+    number: int = 0
     scopes: dict[Scope, int] = field(default_factory=dict)
     lines: list[Line] = field(default_factory=list)
     contents: dict[int, ContentRow] = field(default_factory=dict)
@@ -178,26 +178,11 @@ class Tables:
         told = self.receipts.items()
         self.receipts = {one: row for one, row in told if one not in asking and record not in row[1]}
 
-        self.clear_desks(scope, {id})
-        self.clear_namespaces(scope, {id})
+        clear_desks(self, scope, {id})
+        clear_namespaces(self, scope, {id})
         for name in self.places:
             _, since = self.debts.get((name, scope, id), (0, self.at(gone.line)))
             self.debts[name, scope, id] = (gone.line, since)
         for place, row in self.answers.items():
             if scope in row.scope.readable() and row.answer.text and repeats.wrote(row.answer.text, {id}):
                 self.answers[place] = row._replace(answer=repeats.FORGOTTEN)
-
-    def clear_desks(self, scope: Scope, ids: Collection[str]) -> None:
-        def is_one(desk: Desk, text: str) -> bool:
-            said = json.loads(text)
-            return scope in desk.scope.readable() and isinstance(said, dict) and said.get("id") in ids
-
-        self.values = {place: one for place, one in self.values.items() if not is_one(place[0], one[0])}
-        self.lists = {
-            place: tuple(one for one in items if not is_one(place[0], one[0])) for place, items in self.lists.items()
-        }
-
-    def clear_namespaces(self, scope: Scope, ids: Collection[str]) -> None:
-        """In place: others share them."""
-        for place in [place for place in self.namespaces if place[1] in ids and sees(place[0], scope)]:
-            del self.namespaces[place]

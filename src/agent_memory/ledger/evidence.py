@@ -135,9 +135,8 @@ class Sealed(NamedTuple):
     told: bool = False
 
 
-class Evidence(Protocol):
-    """Of the whole store, or of one journal alone: then of the first eight streams only what is that journal's has to
-    be shown, and the others are not asked for. All are read in one snapshot."""
+class Journals(Protocol):
+    """The lines and what they tell of: in the whole store, or of the one journal that is proved alone."""
 
     def journals(self) -> Iterable[Begun]: ...
 
@@ -158,6 +157,10 @@ class Evidence(Protocol):
     def common(self) -> Iterable[Common]:
         """In the order of their seq; nothing where the store never had such a journal."""
         ...
+
+
+class Evidence(Journals, Protocol):
+    """All is read in one snapshot. Where a journal is proved alone, nothing of this second part is asked for."""
 
     def contents(self) -> Iterable[ContentAt]: ...
 

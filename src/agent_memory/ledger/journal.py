@@ -108,14 +108,6 @@ def founding(head: Head, number: int, beginning: bytes, now: int) -> Line:
     return journal.lines[0]
 
 
-def key_noted(head: Head, id: str, at: int, seal: bytes) -> Line:
-    """The line that an API key leaves in the store's journal when it is made and when it ends: `seal` proves it as it
-    stands from then on."""
-    journal = Journal(head)
-    journal.append(KEY, Subject(), Signature(at, reason=id), seal)
-    return journal.lines[0]
-
-
 class Subject(NamedTuple):
     """What a line is about."""
 

@@ -57,10 +57,27 @@ def adopting(head: Head, reason: str) -> Line:
     return journal.lines[0]
 
 
-def complete(space: Space, lacks: int, *, known: bool) -> None:
-    """Only a space that lacks nothing may answer."""
-    if not known or lacks:
+class Beginning(NamedTuple):
+    """What it takes to begin a space. `new`: every content waits for its vectors; the `first` of a store answers at
+    once, and has a line. `again`: all wait again, but for those whose vector a caller brought."""
+
+    new: bool
+    first: bool
+    again: bool
+
+
+def beginning(stored: Sequence[Space], space: Space, *, anew: bool) -> Beginning:
+    """`stored`: the one that answers first."""
+    new = space not in stored
+    return Beginning(new, new and not stored, anew and not new and stored[0] == space)
+
+
+def switches(stored: Sequence[Space], space: Space, lacks: int, *, anew: bool) -> bool:
+    """Whether another answers from here on (or the same, made anew): the others go, and there is a line. Only a space
+    that lacks nothing may answer."""
+    if space not in stored or lacks:
         raise Conflict(f"{lacks} contents have no vector in {space.fingerprint} yet", hint="embed them first")
+    return anew or stored[0] != space
 
 
 def same(given: Space | None, stored: Space | None) -> None:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agent_memory.engines.postgres.connection import BRIEF_SECONDS, Database, Row, Session
+from agent_memory.engines.postgres.connection import BRIEF_SECONDS, Database, Session
 from agent_memory.engines.postgres.journal import tell_store
-from agent_memory.ledger.journal import key_noted
-from agent_memory.ledger.seals import key_seal
+from agent_memory.ledger.keys import cells, noting, restored
 from agent_memory.ports.access import KeyRow, Refusal
 
 MOST_REFUSALS = 10_000  # of the keys of one tenant; and of all calls without one
@@ -21,19 +20,18 @@ class PostgresAccess:
         with self._database.writing(None) as session:
             if instead is not None and not _end(session, instead, key.created_at):
                 return False
-            who = (key.id, key.digest, key.label, key.tenant, key.user, " ".join(key.permissions))
-            session.send("insert_key", (*who, key.created_at, key.expires_at, key.ended_at))
+            session.send("insert_key", cells(key))
             _note(session, key.id, key.created_at)
         return True
 
     def find(self, id: str) -> KeyRow | None:
         with self._database.reading(None) as session:
             row = session.row("key", {"id": id})
-        return None if row is None else _key(row)
+        return None if row is None else restored(row)
 
     def keys(self, tenant: str | None = None) -> list[KeyRow]:
         with self._database.reading(None) as session:
-            return [_key(row) for row in session.rows("keys_of", {"tenant": tenant})]
+            return [restored(row) for row in session.rows("keys_of", {"tenant": tenant})]
 
     def end(self, id: str, at: int) -> bool:
         with self._database.writing(None) as session:
@@ -65,9 +63,4 @@ def _end(session: Session, id: str, at: int) -> bool:
 def _note(session: Session, id: str, at: int) -> None:
     """Seal a key as it stands after a change, in the transaction of the change."""
     row = session.row("key", {"id": id}) or ()
-    tell_store(session, lambda head: [key_noted(head, id, at, key_seal(*row))])
-
-
-def _key(row: Row) -> KeyRow:
-    id, digest, label, tenant, user, permissions, *times = row
-    return KeyRow(id, digest, label, tenant, user, tuple(permissions.split()), *times)
+    tell_store(session, lambda head: [noting(head, row, at)])

@@ -2,18 +2,19 @@
 
 -- name: feed_lines
 select j.seq, j.at, j.operation, s."user", s.agent, r.kind, coalesce(r.id, t.id), j.chain
-from journal j
+from tenants w
+join journal j on j.tenant = w.tenant
 left join scopes s on s.tenant = j.tenant and s.scope = j.scope
 left join versions r on r.tenant = j.tenant and r.version = j.record
 left join tombstones t on t.tenant = j.tenant and t.record = j.record
-where j.tenant = (select me()) and j.seq > %(after)s
+where w.name = %(tenant)s and j.seq > %(after)s
 order by j.seq limit %(limit)s
 
 -- name: chain_at
-select chain from journal where tenant = (select me()) and seq = %(seq)s
+select j.chain from tenants w join journal j on j.tenant = w.tenant where w.name = %(tenant)s and j.seq = %(seq)s
 
 -- name: cursor
-select seq, chain from cursors where tenant = (select me()) and job = %(job)s
+select c.seq, c.chain from tenants w join cursors c on c.tenant = w.tenant where w.name = %(tenant)s and c.job = %(job)s
 
 -- name: progress
 -- How far each tenant's journal is past a reader. The head says how long it is; the lines are only counted.
@@ -32,7 +33,7 @@ from ({{progress}}) p
 
 -- name: put_cursor
 insert into cursors (tenant, job, seq, chain, turn)
-values (me(), %(job)s, %(seq)s, %(chain)s, nextval('turns'))
+select tenant, %(job)s, %(seq)s, %(chain)s, nextval('turns') from tenants where name = %(tenant)s
 on conflict (tenant, job) do update set seq = excluded.seq, chain = excluded.chain, turn = excluded.turn
 
 -- name: jobs

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
-from agent_memory.engines.postgres import feed, spaces
+from agent_memory.engines.postgres import spaces
 from agent_memory.engines.postgres.connection import LOCK_SECONDS, Database
-from agent_memory.engines.postgres.present import Look, standing
+from agent_memory.engines.postgres.feed import PostgresJobs
+from agent_memory.engines.postgres.present import Look
 from agent_memory.engines.postgres.read import VersionRow, content, moment, reader, record
 from agent_memory.engines.postgres.stock import PostgresStock, snapshot
-from agent_memory.ledger.feed import check
-from agent_memory.ledger.rows import CursorRow, Wanted
+from agent_memory.ledger.rows import Wanted
 from agent_memory.ledger.shelves.shelves import Shelves
 from agent_memory.models.errors import Corrupt
 from agent_memory.models.record import Record, Scope
@@ -103,8 +103,7 @@ class PostgresIndex:
         with self._database.writing(tenant, seconds=LOCK_SECONDS if wait else AT_ONCE) as session:
             look = Look(session, tenant, Wanted(), now)
             if work is not None:
-                check(work, standing(session, tenant, work))
-                feed.move(session, [CursorRow(work.lease.name, work.to)] if work.to else [])
+                PostgresJobs(session).go_on(work)
             spaces.embed(session, look, space, batch, now)
 
     def _hydrated(self, view: View, handles: Sequence[int]) -> list[VersionRow]:

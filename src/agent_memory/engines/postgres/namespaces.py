@@ -8,9 +8,8 @@ from itertools import islice
 from typing import Any
 
 from agent_memory.engines.postgres.connection import Database, Session
-from agent_memory.ledger.quantise import quantised, restored, unit
-from agent_memory.models.errors import InvalidInput
-from agent_memory.models.kinds.kind import canonical_json
+from agent_memory.ledger.namespaces import fit, packed
+from agent_memory.ledger.quantise import restored, unit
 from agent_memory.models.record import Scope
 from agent_memory.ports.vectors import Match, owner, sees
 
@@ -23,15 +22,15 @@ class PostgresVectors:
         self._database = database
 
     def upsert(self, namespace: str, id: str, vector: Sequence[float], metadata: Mapping[str, Any]) -> None:
-        scale, data = quantised(unit(vector))
+        scale, data, text = packed(vector, metadata)
         row = {"id": id, "dimension": len(data), "vector": _spelled(restored(scale, data))}
-        text, tenant = canonical_json(dict(metadata), "metadata"), owner(namespace)
+        tenant = owner(namespace)
         with self._database.writing(tenant) as session:
             if tenant is not None:
                 session.settle(tenant)
             place = _place(session, namespace)
             session.send("namespace_lock", place)
-            _check(session, place, len(data))
+            fit(namespace, session.cell("namespace_dimension", place), len(data))
             session.send("namespace_upsert", place | row | {"metadata": text})
 
     def query(
@@ -40,7 +39,7 @@ class PostgresVectors:
         query, wanted = unit(vector), (where or {}).items()
         with self._database.reading(owner(namespace)) as session:
             place = _place(session, namespace)
-            _check(session, place, len(query))
+            fit(namespace, session.cell("namespace_dimension", place), len(query))
             near = session.stream("namespace_nearest", place | {"vector": _spelled(query)})
             matches = (Match(id, score, json.loads(metadata)) for id, score, metadata in near)
             fitting = (one for one in matches if all(one.metadata.get(name) == value for name, value in wanted))
@@ -69,13 +68,3 @@ def _place(session: Session, namespace: str) -> dict[str, Any]:
 
 def _spelled(vector: Any) -> str:
     return json.dumps(vector.tolist())
-
-
-def _check(session: Session, place: Mapping[str, Any], given: int) -> None:
-    stored = session.cell("namespace_dimension", place)
-    if stored not in (None, given):
-        raise InvalidInput(
-            f"vector: namespace {place['namespace']!r} holds vectors of {stored} numbers, not {given}",
-            hint="use another namespace for another model",
-            field="vector",
-        )

@@ -6,18 +6,16 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any
 
-from agent_memory.engines.postgres import feed
 from agent_memory.engines.postgres.connection import Row, Session
+from agent_memory.engines.postgres.feed import PostgresJobs
 from agent_memory.ledger import repeats
 from agent_memory.ledger.codecs import plain
-from agent_memory.ledger.feed import Standing
 from agent_memory.ledger.journal import Head
 from agent_memory.ledger.rows import Answer, Descent, Held, LinkRow, Place, Present, Stored, Wanted
 from agent_memory.models.errors import Corrupt
 from agent_memory.models.record import Scope, Status
 from agent_memory.ports.changes import DERIVED_FROM, Content, State, Vocabulary
 from agent_memory.ports.embedder import Space
-from agent_memory.ports.feed import Work
 
 
 class Look:
@@ -77,7 +75,7 @@ class Look:
             frozenset((self.name, user, id) for user, id in self._forgotten or ()),
             {(self._scope(user, agent), key): Answer(*said) for user, agent, key, *said in self._answered or ()},
             tuple(self.spaces),
-            {work: standing(self.session, self.name, work) for work in self.wanted.works},
+            {work: PostgresJobs(self.session).standing(work) for work in self.wanted.works},
             next((Vocabulary(*said) for said in self._vocabulary), None),
         )
 
@@ -99,12 +97,6 @@ class Look:
 
     def _scope(self, user: str, agent: str) -> Scope:
         return Scope(tenant=self.name, user=user, agent=agent)
-
-
-def standing(session: Session, tenant: str, work: Work) -> Standing:
-    """What counts for a piece of work of this tenant: no line of another's journal leads anywhere in its own."""
-    found = feed.found(session, work)
-    return found if work.to is None or work.to.tenant == tenant else found._replace(there=False)
 
 
 def _stored(version: int, number: int, content: int, *said: Any) -> Stored:

@@ -11,9 +11,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agent_memory.engines.postgres.connection import BRIEF_SECONDS, Database, Session
+from agent_memory.ledger import receipts as rules
 from agent_memory.ledger.seals import checksum
 from agent_memory.models.record import SHARED, Scope
-from agent_memory.ports.receipts import JUST_NOW, RETENTION, Accesses, Kept, ReceiptLine
+from agent_memory.ports.receipts import RETENTION, Accesses, Kept, ReceiptLine
 from agent_memory.ports.records import View
 
 
@@ -70,7 +71,8 @@ class PostgresReceipts:
 
 def believed(session: Session, now: int, span: int) -> bool:
     """Whether a receipt or a line of any journal leads up to this moment: nothing is let go by a clock far ahead."""
-    return bool(session.cell("leads_up", {"first": now - span, "last": now - span // JUST_NOW}))
+    first, last = rules.witnesses(now, span)
+    return bool(session.cell("leads_up", {"first": first, "last": last}))
 
 
 def _keep(session: Session, lines: Sequence[ReceiptLine]) -> None:
@@ -85,7 +87,7 @@ def _keep(session: Session, lines: Sequence[ReceiptLine]) -> None:
             continue  # it tells of what is erased
         last = max((erased.get((scope.user, scope.agent), 0) for scope in line.view.scope.readable()), default=0)
         told = sorted({records[handle] for handle in (*line.handles, *line.named)})
-        _insert(session, line if line.seq >= last else line.without_query(), told)
+        _insert(session, rules.kept(line, last), told)
         shown += [(records[handle], line.view.now) for handle in line.handles]
     if shown:
         numbers, moments = map(list, zip(*shown, strict=True))
@@ -107,7 +109,7 @@ def _until(session: Session, found: Mapping[str, tuple[int, int]], until: int) -
     told = {}
     for id, (record, count) in found.items():
         times, last = later[record]
-        told[id] = Accesses(count - times if until >= since or times == count else None, last)
+        told[id] = rules.until(count, times, last, known=until >= since)
     return told
 
 

@@ -10,8 +10,9 @@ from typing import Any
 
 import psycopg
 
-from agent_memory.engines.postgres import erase, feed, vocabulary
+from agent_memory.engines.postgres import erase, vocabulary
 from agent_memory.engines.postgres.connection import Database, Row, Session
+from agent_memory.engines.postgres.feed import PostgresJobs
 from agent_memory.engines.postgres.journal import append, tell_store
 from agent_memory.engines.postgres.present import Look, columns
 from agent_memory.engines.postgres.receipts import believed
@@ -99,7 +100,8 @@ class Writer:
         self._rows("end_links", "numbers lines", rows.ended_links)
         self._expire(rows)
         self._rows("insert_answers", "scopes keys requests moments answers seals", map(self._answer, rows.answers))
-        feed.move(self.session, rows.cursors)
+        for cursor in rows.cursors:
+            PostgresJobs(self.session).move(cursor)
 
     def lines(self, lines: Sequence[Line]) -> None:
         if lines and lines[0].seq == 1:

@@ -9,6 +9,7 @@ from agent_memory.engines.sqlite import keyring
 from agent_memory.engines.sqlite.connection import BRIEF_SECONDS, Connections
 from agent_memory.engines.sqlite.schema import check_version
 from agent_memory.engines.sqlite.statements import SQL, cell
+from agent_memory.ledger.keys import cells, restored
 from agent_memory.ledger.seals import sealed
 from agent_memory.ports.access import KeyRow, Refusal
 
@@ -24,24 +25,18 @@ class SqliteAccess:
             check_version(connection, self._connections.name)
             if instead is not None and not _end(connection, instead, key.created_at):
                 return False
-            connection.execute(
-                SQL["insert_key"],
-                (
-                    *(key.id, key.digest, key.label, key.tenant, key.user, " ".join(key.permissions)),
-                    *(key.created_at, key.expires_at, key.ended_at),
-                ),
-            )
+            connection.execute(SQL["insert_key"], cells(key))
             keyring.note(connection, key.id, key.created_at)
         return True
 
     def find(self, id: str) -> KeyRow | None:
         with self._connections.reading() as connection:
             row = connection.execute(SQL["key"], (id,)).fetchone()
-        return None if row is None else _key(row)
+        return None if row is None else restored(row)
 
     def keys(self, tenant: str | None = None) -> list[KeyRow]:
         with self._connections.reading() as connection:
-            return [_key(row) for row in connection.execute(SQL["keys_of"], {"tenant": tenant}).fetchall()]
+            return [restored(row) for row in connection.execute(SQL["keys_of"], {"tenant": tenant}).fetchall()]
 
     def end(self, id: str, at: int) -> bool:
         with self._connections.writing() as connection:
@@ -77,8 +72,3 @@ def _end(connection: sqlite3.Connection, id: str, at: int) -> bool:
     if ended:
         keyring.note(connection, id, at)
     return ended
-
-
-def _key(row: tuple[object, ...]) -> KeyRow:
-    id, digest, label, tenant, user, permissions, *times = row
-    return KeyRow(id, digest, label, tenant, user, tuple(str(permissions).split()), *times)  # type: ignore[arg-type]

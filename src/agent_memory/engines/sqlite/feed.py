@@ -4,22 +4,49 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 
 from agent_memory.engines.sqlite.connection import Connections
 from agent_memory.engines.sqlite.interning import Interning
 from agent_memory.engines.sqlite.schema import check_version
 from agent_memory.engines.sqlite.statements import SQL, cell
-from agent_memory.ledger import feed as rules
-from agent_memory.ledger.feed import JobRow, Standing
+from agent_memory.ledger.feed import JobRow
+from agent_memory.ledger.jobs import Jobs, Leases
 from agent_memory.ledger.journal import NAMES
 from agent_memory.ledger.rows import CursorRow
 from agent_memory.ledger.seals import sealed
-from agent_memory.ports.feed import Cursor, FeedLine, JobState, Lease, Run, Work
+from agent_memory.ports.feed import Cursor, FeedLine, JobState
 
 
-class SqliteFeed:
+class SqliteJobs(Jobs):
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self.connection = connection
+
+    def now(self) -> int:
+        return time.time_ns() // 1000
+
+    def job(self, name: str) -> JobRow | None:
+        row = self.connection.execute(SQL["job"], (name,)).fetchone()
+        return None if row is None else JobRow(*row)
+
+    def put(self, row: JobRow) -> None:
+        self.connection.execute(SQL["put_job"], sealed(*row))
+
+    def stored(self, name: str, tenant: str) -> Cursor:
+        return Cursor(tenant, *(self.connection.execute(SQL["cursor"], (name, tenant)).fetchone() or ()))
+
+    def stands(self, cursor: Cursor) -> bool:
+        return cursor.seq == 0 or cell(self.connection, SQL["chain_at"], (cursor.seq, cursor.tenant)) == cursor.chain
+
+    def move(self, row: CursorRow) -> None:
+        job, (tenant, seq, chain) = row.job, (row.cursor.tenant, row.cursor.seq, row.cursor.chain)
+        turn = cell(self.connection, SQL["next_turn"], (job,))
+        self.connection.execute(SQL["put_cursor"], sealed(job, tenant, seq, chain, turn))
+
+
+class SqliteFeed(Leases):
     def __init__(self, connections: Connections, interning: Interning) -> None:
         self._connections = connections
         self._interning = interning
@@ -29,92 +56,30 @@ class SqliteFeed:
             return [tenant for (tenant,) in connection.execute(SQL["news"], {"job": name, "limit": limit})]
 
     def lines(self, after: Cursor, *, limit: int = 100) -> list[FeedLine]:
-        with self._connections.reading() as connection:
-            seq = rules.standing(after, _stands(connection, after)).seq
-            rows = connection.execute(SQL["feed_lines"], {"tenant": after.tenant, "after": seq, "limit": limit})
+        with self._reading() as jobs:
+            asked = {"tenant": after.tenant, "after": jobs.beginning(after).seq, "limit": limit}
+            scope_of = partial(self._interning.scope, jobs.connection)
             return [
-                FeedLine(seq, at, NAMES[operation], self._interning.scope(connection, scope), kind, id, chain.hex())
-                for seq, at, operation, scope, kind, id, chain in rows.fetchall()
+                FeedLine(seq, at, NAMES[operation], scope_of(scope), kind, id, chain.hex())
+                for seq, at, operation, scope, kind, id, chain in jobs.connection.execute(SQL["feed_lines"], asked)
             ]
-
-    def cursor(self, name: str, tenant: str) -> Cursor:
-        with self._connections.reading() as connection:
-            return _cursor(connection, name, tenant)
 
     def behind(self, name: str) -> int:
         with self._connections.reading() as connection:
             lines: int = cell(connection, SQL["behind"], {"job": name})
             return lines
 
-    def lease(self, name: str, holder: str, seconds: float, *, every: float = 0.0) -> Lease | None:
-        with self._changing() as connection:
-            row = rules.taken(_job(connection, name) or JobRow(name), holder, seconds, every, _now())
-            if row is None:
-                return None
-            connection.execute(SQL["put_job"], sealed(*row))
-        return row.lease()
-
-    def renew(self, lease: Lease, seconds: float) -> None:
-        with self._changing() as connection:
-            row = rules.renewed(_job(connection, lease.name), lease, seconds, _now())
-            connection.execute(SQL["put_job"], sealed(*row))
-
-    def release(self, lease: Lease, run: Run | None = None) -> None:
-        with self._changing() as connection:
-            row = _job(connection, lease.name)
-            if row is not None and rules.holds(lease, row):
-                connection.execute(SQL["put_job"], sealed(*rules.released(row, run, _now())))
-
-    def advance(self, work: Work) -> None:
-        with self._changing() as connection:
-            go_on(connection, work)
-
     def states(self) -> list[JobState]:
-        with self._connections.reading() as connection:
-            return [JobRow(*row).state(_now()) for row in connection.execute(SQL["jobs"])]
+        with self._reading() as jobs:
+            return [JobRow(*row).state(jobs.now()) for row in jobs.connection.execute(SQL["jobs"])]
 
     @contextmanager
-    def _changing(self) -> Iterator[sqlite3.Connection]:
-        """What a power cut takes of it is done again."""
+    def _reading(self) -> Iterator[SqliteJobs]:
+        with self._connections.reading() as connection:
+            yield SqliteJobs(connection)
+
+    @contextmanager
+    def _writing(self) -> Iterator[SqliteJobs]:
         with self._connections.writing(durable=False) as connection:
             check_version(connection, self._connections.name)
-            yield connection
-
-
-def found(connection: sqlite3.Connection, work: Work) -> Standing:
-    """What counts for a piece of work."""
-    job = _job(connection, work.lease.name)
-    if work.to is None:
-        return Standing(job)
-    return Standing(job, _cursor(connection, work.lease.name, work.to.tenant), _stands(connection, work.to))
-
-
-def go_on(connection: sqlite3.Connection, work: Work) -> None:
-    """Check it and move its cursor, in the transaction that writes the rest of it."""
-    rules.check(work, found(connection, work))
-    if work.to is not None:
-        move(connection, [CursorRow(work.lease.name, work.to)])
-
-
-def move(connection: sqlite3.Connection, rows: Iterable[CursorRow]) -> None:
-    for job, cursor in rows:
-        turn = cell(connection, SQL["next_turn"], (job,))
-        connection.execute(SQL["put_cursor"], sealed(job, cursor.tenant, cursor.seq, cursor.chain, turn))
-
-
-def _now() -> int:
-    return time.time_ns() // 1000
-
-
-def _job(connection: sqlite3.Connection, name: str) -> JobRow | None:
-    row = connection.execute(SQL["job"], (name,)).fetchone()
-    return None if row is None else JobRow(*row)
-
-
-def _cursor(connection: sqlite3.Connection, name: str, tenant: str) -> Cursor:
-    cursor = Cursor(tenant, *(connection.execute(SQL["cursor"], (name, tenant)).fetchone() or ()))
-    return rules.standing(cursor, _stands(connection, cursor))
-
-
-def _stands(connection: sqlite3.Connection, cursor: Cursor) -> bool:
-    return cursor.seq == 0 or cell(connection, SQL["chain_at"], (cursor.seq, cursor.tenant)) == cursor.chain
+            yield SqliteJobs(connection)

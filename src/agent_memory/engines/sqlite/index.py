@@ -6,8 +6,9 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from agent_memory.engines.sqlite import feed, spaces, write
+from agent_memory.engines.sqlite import spaces, write
 from agent_memory.engines.sqlite.connection import Connections
+from agent_memory.engines.sqlite.feed import SqliteJobs
 from agent_memory.engines.sqlite.interning import Interning, Naming
 from agent_memory.engines.sqlite.journal import Lines
 from agent_memory.engines.sqlite.read import Reader
@@ -91,7 +92,7 @@ class SqliteIndex:
         with self._connections.writing(seconds=None if wait else 0.0) as connection:
             check_version(connection, self._connections.name)
             if work is not None:
-                feed.go_on(connection, work)
+                SqliteJobs(connection).go_on(work)
             names = Naming(self._interning, connection)
             write.embed(connection, names, space, Lines(connection, names, names.tenant(tenant)), batch, now)
 

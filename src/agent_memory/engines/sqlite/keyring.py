@@ -1,5 +1,4 @@
-"""API keys in the store's journal: a line when one is made and when it ends, so that none is revived or slipped in
-unseen."""
+"""The journal lines of API keys."""
 
 from __future__ import annotations
 
@@ -8,15 +7,14 @@ import sqlite3
 from agent_memory.engines.sqlite.interning import Interning, Naming
 from agent_memory.engines.sqlite.journal import STORE, Lines
 from agent_memory.engines.sqlite.statements import SQL
-from agent_memory.ledger.journal import key_noted
-from agent_memory.ledger.seals import key_seal
+from agent_memory.ledger.keys import noting
 
 
 def note(connection: sqlite3.Connection, id: str, at: int) -> None:
     """Seal a key as it stands after a change, in the transaction of the change."""
     row = connection.execute(SQL["key"], (id,)).fetchone()
     store = Lines(connection, Naming(Interning(), connection), STORE)
-    store.append([key_noted(store.head, id, at, key_seal(*row))])
+    store.append([noting(store.head, row, at)])
 
 
 def note_all(connection: sqlite3.Connection) -> None:

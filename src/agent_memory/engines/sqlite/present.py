@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import Any
 
-from agent_memory.engines.sqlite import feed, vocabulary
+from agent_memory.engines.sqlite import vocabulary
+from agent_memory.engines.sqlite.feed import SqliteJobs
 from agent_memory.engines.sqlite.interning import Naming
 from agent_memory.engines.sqlite.journal import Lines
 from agent_memory.engines.sqlite.statements import SQL
@@ -50,7 +51,7 @@ class Look:
             frozenset(self.forgotten(wanted.forgotten)),
             dict(self.answers(wanted.answers)),
             spaces,
-            {work: feed.found(self.connection, work) for work in wanted.works},
+            {work: SqliteJobs(self.connection).standing(work) for work in wanted.works},
             vocabulary.written(self.connection),
         )
 

@@ -65,7 +65,7 @@ def verify(connection: sqlite3.Connection, asked: proof.Asked, derive: Checker |
         return proof.verify(_Evidence(connection, asked), asked, derive)
 
 
-class _Evidence:
+class _Journals:
     """A `row` is a line of the file."""
 
     def __init__(self, connection: sqlite3.Connection, asked: proof.Asked) -> None:
@@ -118,6 +118,17 @@ class _Evidence:
         for *said, digest, old in self._connection.execute(SQL["proof_common"]):
             yield Common(said, digest, old)
 
+    def _rows(self, name: str, **names: str) -> Iterator[Any]:
+        """Of all journals, or of the one that is asked for; nothing where that is not there."""
+        tenant = next((one.journal for one in self.journals()), -1) if self._asked.alone else None
+        return self._connection.execute(SQL[name].format(**names), {"tenant": tenant})
+
+    def _names(self) -> dict[object, str]:
+        """What this process remembers of names proves nothing: as the file has them now."""
+        return dict(self._connection.execute(SQL["all_names"]).fetchall())
+
+
+class _Evidence(_Journals):
     def contents(self) -> Iterator[ContentAt]:
         names = vocabulary.names(self._connection)
         rows = self._connection.execute(SQL["proof_contents"])
@@ -171,17 +182,8 @@ class _Evidence:
         code = getattr(error, "sqlite_errorcode", None)
         return isinstance(error, sqlite3.Error) and code != sqlite3.SQLITE_INTERRUPT
 
-    def _rows(self, name: str, **names: str) -> Iterator[Any]:
-        """Of all journals, or of the one that is asked for; nothing where that is not there."""
-        tenant = next((one.journal for one in self.journals()), -1) if self._asked.alone else None
-        return self._connection.execute(SQL[name].format(**names), {"tenant": tenant})
-
     def _column(self, name: str) -> Iterator[Any]:
         return (value for (value,) in self._connection.execute(SQL[name]))
-
-    def _names(self) -> dict[object, str]:
-        """What this process remembers of names proves nothing: as the file has them now."""
-        return dict(self._connection.execute(SQL["all_names"]).fetchall())
 
 
 def _scope(tenant: str | None, user: str, agent: str) -> Scope:

@@ -3,10 +3,9 @@ made twice. Until the last of them, rows of both kinds stand beside each other, 
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any
 
 from agent_memory.engines.sqlite import schema, scrub, spaces, vocabulary
@@ -16,12 +15,10 @@ from agent_memory.engines.sqlite.interning import Interning, Naming
 from agent_memory.engines.sqlite.journal import STORE, Lines
 from agent_memory.engines.sqlite.statements import SQL
 from agent_memory.engines.sqlite.write import Writer
-from agent_memory.ledger.codecs import plain
+from agent_memory.ledger import rebuild as rules
 from agent_memory.ledger.seals import sealed_again
 from agent_memory.ledger.spaces import REBUILT, adopting
-from agent_memory.models.errors import Conflict
 from agent_memory.models.kinds.kind import Kind
-from agent_memory.ports.changes import Derived
 from agent_memory.ports.progress import counted
 from agent_memory.ports.records import Analysis
 
@@ -55,11 +52,7 @@ class Rebuild:
         """What is lost with the power is made again by the next run; only the end has to be safe."""
         with self._connections.writing(durable=durable) as connection:
             schema.check_version(connection, self._connections.name)
-            if (stored := vocabulary.written(connection)) != self._analysis.vocabulary:
-                raise Conflict(
-                    f"another rebuild has begun, in the words of {stored.fingerprint if stored else None!r}",
-                    hint="let that one finish; use one version of agent-memory",
-                )
+            rules.goes_on(vocabulary.written(connection), self._analysis.vocabulary)
             yield connection
 
     def _total(self) -> int:
@@ -73,7 +66,7 @@ class Rebuild:
                 rows = connection.execute(SQL["old_words"], {"after": after, "limit": BATCH}).fetchall()
                 writer = self._writer(connection)
                 for content, *said in rows:
-                    derived = self._derived(*said)
+                    derived = rules.derived(self._analysis, *said)
                     connection.execute(SQL["erase_fields"], (content,))
                     writer.derived(content, derived.terms, derived.fields)
             if not rows:
@@ -85,12 +78,6 @@ class Rebuild:
     def _writer(self, connection: sqlite3.Connection) -> Writer:
         names = Naming(self._interning, connection)
         return Writer(connection, names, Lines(connection, names, STORE), {}, {})
-
-    def _derived(self, kind: Any, text: Any, codec: Any, payload: Any) -> Derived:
-        """Nothing, of what cannot be read: `verify` names it."""
-        with suppress(TypeError, ValueError, AttributeError):
-            return self._analysis.derive(kind, plain(text, codec), payload)
-        return Derived()
 
     def _receipts(self) -> None:
         """Their queries in the words of what may be forgotten."""
@@ -106,14 +93,12 @@ class Rebuild:
 
     def _ask_again(self, connection: sqlite3.Connection, receipt: int, *row: Any) -> None:
         *said, terms, body, seal = row
-        with suppress(TypeError, ValueError, AttributeError):
-            query = json.loads(body).get("query")
-            asked = self._analysis.asked(query) if query is not None else terms
-            if asked != terms:
-                shown = [record for (record,) in connection.execute(SQL["shown_by"], (receipt,))]
-                before = (receipt, *said, terms, body, shown, seal)
-                *_, proof = sealed_again(before, receipt, *said, asked, body, shown)
-                connection.execute(SQL["put_asked"], (asked, proof, receipt))
+        asked = rules.asked(self._analysis, body, terms)
+        if asked != terms:
+            shown = [record for (record,) in connection.execute(SQL["shown_by"], (receipt,))]
+            before = (receipt, *said, terms, body, shown, seal)
+            *_, proof = sealed_again(before, receipt, *said, asked, body, shown)
+            connection.execute(SQL["put_asked"], (asked, proof, receipt))
 
     def _finish(self, connection: sqlite3.Connection, kinds: Iterable[Kind]) -> None:
         for statement in ("drop_loose_words", "drop_loose_fields", "drop_old_vocabularies"):

@@ -1,8 +1,4 @@
-"""The `ReceiptStore` port on SQLite. Receipts are not journalled; what they showed counts as accessed.
-
-A line may wait in a buffer, of this process or another, while something is erased; what it may then still tell is
-decided here, under the write lock.
-"""
+"""The `ReceiptStore` port on SQLite. Receipts are not journalled; what they showed counts as accessed."""
 
 from __future__ import annotations
 
@@ -14,6 +10,7 @@ from agent_memory.engines.sqlite.connection import BRIEF_SECONDS, Connections
 from agent_memory.engines.sqlite.expiry import believed
 from agent_memory.engines.sqlite.interning import Interning, known_scope, scope_number
 from agent_memory.engines.sqlite.statements import SQL, cell, listed
+from agent_memory.ledger import receipts as rules
 from agent_memory.ledger.seals import checksum, sealed, sealed_again
 from agent_memory.models.record import Scope
 from agent_memory.ports.receipts import RETENTION, Accesses, Kept, ReceiptLine
@@ -31,7 +28,7 @@ class SqliteReceipts:
         with self._connections.writing(durable=False, seconds=BRIEF_SECONDS) as connection:
             last = {scope: _last_erasure(connection, scope) for scope in {line.view.scope for line in lines}}
             for line in lines:
-                _keep(connection, line if line.seq >= last[line.view.scope] else line.without_query())
+                _keep(connection, rules.kept(line, last[line.view.scope]))
             _expire(connection, max((line.view.now for line in lines), default=0))
             debt = scrub.owed(connection)
         if debt is not None:
@@ -128,10 +125,8 @@ def _known_since(connection: sqlite3.Connection) -> int:
 
 
 def _until(connection: sqlite3.Connection, record: int, count: int, until: int) -> Accesses:
-    """All that ever were, without those that came later; unless some of these may have expired."""
     later, last = connection.execute(SQL["accessed_until"], {"record": record, "until": until}).fetchone()
-    known = until >= _known_since(connection) or later == count
-    return Accesses(count - later if known else None, last)
+    return rules.until(count, later, last, known=until >= _known_since(connection))
 
 
 def _last_erasure(connection: sqlite3.Connection, reader: Scope) -> int:

@@ -13,14 +13,14 @@ from agent_memory.engines.sqlite.statements import SQL, cell, listed
 from agent_memory.ledger.quantise import restored
 from agent_memory.ledger.rows import Lack
 from agent_memory.ledger.seals import checksum, sealed
-from agent_memory.ledger.spaces import adopting, complete
+from agent_memory.ledger.spaces import adopting, beginning, switches
 from agent_memory.ports.changes import Vector
 from agent_memory.ports.embedder import Space
 from agent_memory.ports.index import Sampled, Unembedded
 
 
 def known(connection: sqlite3.Connection) -> dict[Space, int]:
-    """The active space, and one that is being built beside it."""
+    """The active space first, and one that is being built beside it."""
     rows = connection.execute(SQL["spaces"])
     return {Space(model, version, dimension): number for number, model, version, dimension, _ in rows}
 
@@ -38,16 +38,16 @@ def adopted(connection: sqlite3.Connection, after: int) -> bool:
 
 
 def begin(connection: sqlite3.Connection, names: Naming, space: Space, anew: bool) -> None:
-    if known := _number(connection, space):
-        if anew and known == active(connection)[0]:
-            connection.execute(SQL["unpend"], (known,))
-            connection.execute(SQL["pend_again"], (known, json.dumps(_brought(connection, known))))
-        return
-    first = active(connection)[1] is None
-    number = cell(connection, SQL["next_space"])
-    _keep(connection, number, space, active=first)
-    connection.execute(SQL["pend_everything"], {"space": number})
-    if first:
+    step = beginning([*known(connection)], space, anew=anew)
+    if step.again:
+        number = _number(connection, space)
+        connection.execute(SQL["unpend"], (number,))
+        connection.execute(SQL["pend_again"], (number, json.dumps(_brought(connection, number))))
+    if step.new:
+        number = cell(connection, SQL["next_space"])
+        _keep(connection, number, space, active=step.first)
+        connection.execute(SQL["pend_everything"], {"space": number})
+    if step.first:
         _tell(connection, names, space)
 
 
@@ -63,9 +63,7 @@ def _brought(connection: sqlite3.Connection, number: int) -> list[int]:
 
 def switch(connection: sqlite3.Connection, names: Naming, space: Space, anew: bool) -> None:
     number = _number(connection, space)
-    left = pending(connection, space, None)
-    complete(space, left, known=bool(number))
-    if active(connection)[0] == number and not anew:
+    if not switches([*known(connection)], space, pending(connection, space, None), anew=anew):
         return
     _keep(connection, number, space, active=True)
     for sql in ("delete_other_vectors", "delete_other_pending", "delete_other_spaces"):

@@ -6,6 +6,7 @@ import sqlite3
 
 from agent_memory.engines.sqlite.connection import Connections
 from agent_memory.engines.sqlite.statements import SQL, cell
+from agent_memory.ledger.rebuild import begins
 from agent_memory.ledger.seals import sealed
 from agent_memory.ports.changes import Vocabulary
 
@@ -39,7 +40,5 @@ def settle(connection: sqlite3.Connection, vocabulary: Vocabulary) -> None:
 
 
 def begin(connection: sqlite3.Connection, vocabulary: Vocabulary) -> None:
-    """A rebuild, unless one in these words was begun and did not come to its end."""
-    stored = known(connection)
-    if stored[:1] != (vocabulary,) or len(stored) == 1:
+    if begins(known(connection), vocabulary):
         settle(connection, vocabulary)

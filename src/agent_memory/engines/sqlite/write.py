@@ -6,8 +6,9 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from agent_memory.engines.sqlite import erase, expiry, feed, scrub, spaces, vocabulary
+from agent_memory.engines.sqlite import erase, expiry, scrub, spaces, vocabulary
 from agent_memory.engines.sqlite.connection import Connections
+from agent_memory.engines.sqlite.feed import SqliteJobs
 from agent_memory.engines.sqlite.interning import Interning, Naming, label
 from agent_memory.engines.sqlite.journal import Lines
 from agent_memory.engines.sqlite.present import Look
@@ -94,7 +95,8 @@ class Writer:
         if rows.gone or rows.answers:
             self._expire(rows.answers[-1].at if rows.answers else rows.lines[-1].at)
         self._many("insert_answer", map(self._answer, rows.answers))
-        feed.move(self.connection, rows.cursors)
+        for cursor in rows.cursors:
+            SqliteJobs(self.connection).move(cursor)
 
     def _ended(self, row: Ended) -> tuple[object, ...]:
         return self.lines[row.line], self.lines[row.number]
