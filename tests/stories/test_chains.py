@@ -133,6 +133,17 @@ def test_no_two_tenants_share_a_row_that_a_write_makes(old: Store) -> None:
                        " group by a.actor")  # fmt: skip
     assert all(count == 1 for _, _, count in actors) and len({tenant for _, tenant, _ in actors}) == 4
     assert old.query("select text from names where text = 'ada'") == []
+    used = old.query(
+        "select n.text, n.tenant, group_concat(distinct s.tenant) from names n join versions v "
+        "on n.name in (v.kind, v.status, v.source) join scopes s on s.scope = v.scope group by n.name"
+    )
+    assert all("," not in whose for _, _, whose in used) and {tenant for _, tenant, _ in used} == {1, 2, 3}
+    assert sum(text == "active" for text, _, _ in used) == 3
+    fields = old.query(
+        "select n.name, n.tenant, count(distinct s.tenant) from names n join fields f on f.name = n.name "
+        "join versions v on v.version = f.content join scopes s on s.scope = v.scope group by n.name"
+    )
+    assert fields and all(count == 1 for _, _, count in fields)
     assert [number for (number,) in old.query("select number from scopes order by tenant, scope")] == [1, 2] * 3
 
 
@@ -165,6 +176,7 @@ def test_a_broken_chain_is_not_sealed_anew(old: Store, change: str, line: int) -
         ("delete from tenants where name = 'solo'", "is gone"),
         ("update journal set tenant = 1 where tenant = 2 and number > 30", "tenant"),
         ("update scopes set number = number + 8 where tenant = 'acme'", "does not follow"),
+        ("update names set tenant = 9 where tenant = 2", "of another tenant"),
     ),
 )
 def test_what_was_upgraded_is_guarded(old: Store, change: str, said: str) -> None:

@@ -20,14 +20,17 @@ from agent_memory.ledger.journal import (
 )
 from agent_memory.ledger.quantise import quantised, unit
 from agent_memory.ledger.seals import key_seal
+from agent_memory.ledger.tenants import Leaving, another, farewell
 from agent_memory.models.errors import InvalidInput
 from agent_memory.models.kinds.kind import canonical_json
-from agent_memory.models.record import Scope
+from agent_memory.models.record import SHARED, Scope
 from agent_memory.ports.access import KeyRow, Refusal
+from agent_memory.ports.changes import Author
 from agent_memory.ports.debts import Debt, Owed
 from agent_memory.ports.receipts import JUST_NOW, RETENTION, Accesses, Kept, ReceiptLine
 from agent_memory.ports.records import View
-from agent_memory.ports.vectors import Match
+from agent_memory.ports.tenants import Census, Departed
+from agent_memory.ports.vectors import Match, belongs
 from agent_memory.ports.working import Desk
 
 
@@ -36,7 +39,7 @@ class ToyReceipts(Port):
         with self.base.writing() as shop:
             for line in lines:
                 tables, told = shop.of(line.view.scope.tenant), {*line.handles, *line.named}
-                if not told <= tables.versions.keys():
+                if not told <= tables.versions.keys() or another(shop.founded(tables), line.store, line.seq):
                     continue
                 seen, since = line.view.scope.readable(), tables.lines[line.seq :]
                 late = any(NAMES[one.operation] == ERASE and one.scope in seen for one in since)
@@ -126,6 +129,11 @@ class ToyWorking(Port):
         with self.base.writing() as shop:
             shop.of(scope.tenant).clear_desks(scope, ids)
 
+    def forget_tenant(self, tenant: str) -> None:
+        with self.base.writing() as shop:
+            tables = shop.of(tenant)
+            tables.values, tables.lists = {}, {}
+
 
 class ToyAccess(Port):
     def add(self, key: KeyRow, *, instead: str | None = None) -> bool:
@@ -141,6 +149,9 @@ class ToyAccess(Port):
     def keys(self, tenant: str | None = None) -> list[KeyRow]:
         mine = [key for key in self.shop.keys.values() if tenant in (None, key.tenant)]
         return sorted(mine, key=lambda key: (key.created_at, key.id), reverse=True)
+
+    def guarded(self) -> bool:
+        return any(NAMES[line.operation] == KEY for line in self.shop.store)
 
     def end(self, id: str, at: int) -> bool:
         with self.base.writing() as shop:
@@ -195,6 +206,10 @@ class ToyVectors(Port):
         with self.base.writing() as shop:
             shop.of(scope.tenant).clear_namespaces(scope, ids)
 
+    def forget_tenant(self, tenant: str) -> None:
+        with self.base.writing() as shop:
+            shop.namespaces = {place: one for place, one in shop.namespaces.items() if not belongs(place[0], tenant)}
+
     def _checked(self, namespace: str, vector: Sequence[float]) -> np.ndarray[Any, Any]:
         made = unit(vector)
         for (place, _), (stored, _) in self.shop.namespaces.items():
@@ -219,12 +234,14 @@ class ToyDebts(Port):
     def standing(self) -> list[Owed]:
         found = []
         for name, error in sorted(self.shop.places.items()):
-            since = [at for (place, *_), (_, at) in self.shop.debts.items() if place == name]
-            found.append(Owed(name, len(since), min(since, default=None), error))
+            mine = {place: at for place, (_, at) in self.shop.debts.items() if place[0] == name}
+            whole = sum(id is None for _, _, id in mine)
+            found.append(Owed(name, len(mine) - whole, min(mine.values(), default=None), error, whole))
         return found
 
     def owed(self, place: str, limit: int) -> list[Debt]:
-        rows = sorted((at, seq, id, scope) for (one, scope, id), (seq, at) in self.shop.debts.items() if one == place)
+        rows = [(at, seq, id, scope) for (one, scope, id), (seq, at) in self.shop.debts.items() if one == place]
+        rows.sort(key=lambda row: (row[2] is not None, row[:2], row[2]))
         return [Debt(place, scope, id, seq) for _, seq, id, scope in rows[:limit]]
 
     def paid(self, debts: Sequence[Debt]) -> None:
@@ -239,3 +256,47 @@ class ToyDebts(Port):
         with self.base.writing() as shop:
             if place in shop.places:
                 shop.places[place] = error
+
+
+class ToyTenants(Port):
+    def census(self, tenant: str | None = None) -> list[Census]:
+        shop = self.shop
+        known = {*shop.tenants, *(key.tenant for key in shop.keys.values())}
+        known |= {place.partition("\x1f")[0] for place, _ in shop.namespaces}
+        counts = [_census(shop, name) for name in sorted(known) if tenant in (None, name)]
+        return [one for one in counts if _holds(shop, one)]
+
+    def erase(self, tenant: str, author: Author, now: int) -> Departed:
+        with self.base.writing() as shop:
+            census, tables = _census(shop, tenant), shop.of(tenant)
+            self.base.fails("read")
+            keys = tuple(sorted(id for id, key in shop.keys.items() if key.tenant == tenant))
+            number = shop.founded(tables) or len(shop.store) + 1
+            found = Leaving(number, tables.head, len(tables.lines), keys)
+            self.base.fails("plan")
+            lines = farewell(tenant, found if _holds(shop, census) else None, shop.head, author, now)
+            self.base.fails("write")
+            shop.store += lines
+            del shop.tenants[tenant]
+            shop.keys = {id: key for id, key in shop.keys.items() if key.tenant != tenant}
+            shop.refusals = [one for one in shop.refusals if one.tenant != tenant]
+            shop.cursors = {place: one for place, one in shop.cursors.items() if place[1] != tenant}
+            shop.namespaces = {place: one for place, one in shop.namespaces.items() if not belongs(place[0], tenant)}
+            shop.debts = {place: one for place, one in shop.debts.items() if place[1].tenant != tenant}
+            shop.debts |= {(name, Scope(tenant=tenant), None): (lines[-1].seq, now) for name in shop.places}
+        return Departed(census)
+
+
+def _census(shop: Shop, tenant: str) -> Census:
+    tables = shop.of(tenant)
+    places = {row.place for row in tables.versions.values()}
+    users = {place.scope.user for place in places} - {SHARED}
+    vectors = sum(belongs(place, tenant) for place, _ in shop.namespaces)
+    keys = sum(key.tenant == tenant for key in shop.keys.values())
+    rows = (places, tables.versions, tables.links, tables.receipts)
+    return Census(tenant, len(users), *map(len, rows), vectors, keys)
+
+
+def _holds(shop: Shop, census: Census) -> bool:
+    tables = shop.of(census.tenant)
+    return any((tables.lines, tables.values, tables.lists, tables.receipts, census.vectors, census.keys))

@@ -5,7 +5,7 @@ What takes part in a write, a fault can strike: `fails` is called before each st
 
 from __future__ import annotations
 
-from tests.toy.beside import ToyAccess, ToyDebts, ToyReceipts, ToyVectors, ToyWorking
+from tests.toy.beside import ToyAccess, ToyDebts, ToyReceipts, ToyTenants, ToyVectors, ToyWorking
 from tests.toy.feed import ToyFeed
 from tests.toy.records import ToyIndex, ToyRecords
 from tests.toy.shop import Base, Fails
@@ -24,6 +24,7 @@ def open_toy(fails: Fails = lambda step: None) -> Store:
         vectors=ToyVectors(base),
         access=ToyAccess(base),
         feed=ToyFeed(base),
+        tenants=ToyTenants(base),
         debts=ToyDebts(base),
         close=lambda: None,
         vocabularies=lambda: (base.shop.vocabulary,) if base.shop.vocabulary else (),

@@ -40,7 +40,7 @@ class Shop:
     store: list[Line] = field(default_factory=list)
     namespaces: dict[tuple[str, str], tuple[Any, str]] = field(default_factory=dict)
     places: dict[str, str | None] = field(default_factory=dict)
-    debts: dict[tuple[str, Scope, str], tuple[int, int]] = field(default_factory=dict)
+    debts: dict[tuple[str, Scope, str | None], tuple[int, int]] = field(default_factory=dict)
     accesses_since: int = 0  # before, only their number is known
     keys: dict[str, KeyRow] = field(default_factory=dict)
     refusals: list[Refusal] = field(default_factory=list)
@@ -53,7 +53,10 @@ class Shop:
         return shop
 
     def of(self, tenant: str) -> Tables:
-        tables = self.tenants.setdefault(tenant, Tables(beginning=genesis(tenant.encode(), tenant)))
+        tables = self.tenants.get(tenant)
+        if tables is None:
+            salt = f"{tenant} {len(self.store)}".encode()  # another one, if it was erased and begins anew
+            tables = self.tenants[tenant] = Tables(beginning=genesis(salt, tenant))
         for name in ("spaces", "vocabulary", "store", "namespaces", "places", "debts"):
             setattr(tables, name, getattr(self, name))
         return tables
@@ -64,11 +67,14 @@ class Shop:
 
     def settle(self) -> None:
         """What a write leaves for all: who came, and in which words."""
-        known = {line.digest for line in self.store}
         for tables in [one for one in self.tenants.values() if one.lines]:
             self.vocabulary = self.vocabulary or tables.vocabulary
-            if tables.beginning not in known:
-                self.store.append(founding(self.head, len(known) + 1, tables.beginning, tables.at(1)))
+            if not self.founded(tables):
+                self.store.append(founding(self.head, len(self.store) + 1, tables.beginning, tables.at(1)))
+
+    def founded(self, tables: Tables) -> int:
+        """The line that tells of a tenant, which is its number, too; 0: it has not written yet."""
+        return next((line.seq for line in self.store if line.digest == tables.beginning), 0)
 
 
 class Base:

@@ -64,7 +64,7 @@ class Tables:
     store: list[Line] = field(default_factory=list)  # its own journal
     namespaces: dict[tuple[str, str], tuple[Any, str]] = field(default_factory=dict)
     places: dict[str, str | None] = field(default_factory=dict)  # outside, and what went wrong there
-    debts: dict[tuple[str, Scope, str], tuple[int, int]] = field(default_factory=dict)  # the line, and since when
+    debts: dict[tuple[str, Scope, str | None], tuple[int, int]] = field(default_factory=dict)  # line, since when
 
     def copied(self) -> Tables:
         """For a transaction: rows are never changed, only replaced."""

@@ -56,7 +56,7 @@ def _with(store: Store, name: str, url: str) -> Store:
     return replace(
         store,
         **{name: part},
-        outside={**store.outside, place: part.forget},
+        outside={**store.outside, place: part},
         close=_each(_hook(owner, "close"), store.close),
         before_fork=_each(_hook(owner, "before_fork"), store.before_fork),
         after_fork=_each(_hook(owner, "after_fork"), store.after_fork),

@@ -71,9 +71,10 @@ class Service:
         self.observe_job: ObserveJob = lambda name, run: None
 
     def has_keys(self) -> bool:
-        """Whether calls need an API key: from the first one on that was ever made, also if it has ended."""
+        """Whether calls need an API key: from the first one on that was ever made, also if it has ended or went
+        with its tenant."""
         if not self._guarded:
-            self._guarded = bool(self.runtime.store.access.keys())
+            self._guarded = self.runtime.store.access.guarded()
         return self._guarded
 
     def identify(self, claim: Claim, operation: str = "") -> Caller:

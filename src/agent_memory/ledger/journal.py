@@ -1,6 +1,6 @@
 """Hash-chained journals: what a line says, and how it is proved. Each tenant has one of its own, in which nothing of
 another tenant leaves a trace; the store has one for what concerns all of them: keys, spaces, and which tenants there
-are."""
+are and were."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ PUT, AMEND, CONNECT, DISCONNECT, ERASE, EMBED, ADOPT, KEY, TENANT = (
     "key",
     "tenant",
 )
-NAMES = dict(enumerate((PUT, AMEND, CONNECT, DISCONNECT, ERASE, EMBED, ADOPT, KEY, TENANT), 1))
+DEPARTED, CLOSED, BROKEN = "departed", "closed", "broken"  # a tenant went; what 0.1 kept of the chain, and its damage
+NAMES = dict(
+    enumerate((PUT, AMEND, CONNECT, DISCONNECT, ERASE, EMBED, ADOPT, KEY, TENANT, DEPARTED, CLOSED, BROKEN), 1)
+)
 OPERATIONS = {name: number for number, name in NAMES.items()}
 GENESIS = bytes(32)
 OURSELVES = "agent-memory"  # the actor of what the library does by itself

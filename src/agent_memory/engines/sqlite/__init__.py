@@ -21,6 +21,7 @@ def open_store(path: Path) -> Store:
     from agent_memory.engines.sqlite.recode import Recoding
     from agent_memory.engines.sqlite.records import SqliteRecords
     from agent_memory.engines.sqlite.schema import open_file
+    from agent_memory.engines.sqlite.tenants import SqliteTenants
 
     connections = open_file(path)
     interning = Interning()
@@ -41,6 +42,7 @@ def open_store(path: Path) -> Store:
         vectors=SqliteVectors(connections),
         access=SqliteAccess(connections),
         feed=SqliteFeed(connections, interning),
+        tenants=SqliteTenants(connections, index.shelves.drop),
         close=connections.close,
         read_only=connections.read_only,
         before_fork=connections.before_fork,

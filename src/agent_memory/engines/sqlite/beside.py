@@ -13,6 +13,7 @@ from agent_memory.engines.sqlite.cells import count, garbled, row_named
 from agent_memory.engines.sqlite.statements import SQL
 from agent_memory.ledger.codecs import plain
 from agent_memory.ledger.seals import checksum, key_seal
+from agent_memory.ledger.tenants import NO_KEY
 from agent_memory.ports.progress import counted
 from agent_memory.ports.records import Checker
 
@@ -82,7 +83,7 @@ def unlocked(connection: sqlite3.Connection, lines: Mapping[object, object], che
             yield f"keys: {row_named(('id',), row)}: no journal line tells of it"
         elif _key_seal(row) != lines[id]:
             yield f"keys: {row_named(('id',), row)} is not what was written"
-    yield from (f"keys: {row_named(('id',), (id,))} is gone" for id in lines if id not in there)
+    yield from (f"keys: {row_named(('id',), (id,))} is gone" for id in lines if id not in there and lines[id] != NO_KEY)
 
 
 def _key_seal(row: Row) -> bytes | None:

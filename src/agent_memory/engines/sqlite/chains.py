@@ -13,6 +13,7 @@ import sqlite3
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from agent_memory.engines.sqlite import owning
 from agent_memory.engines.sqlite.cells import lenient
 from agent_memory.engines.sqlite.interning import Interning, Naming
 from agent_memory.engines.sqlite.journal import STORE, Lines
@@ -125,7 +126,7 @@ def _chain(connection: sqlite3.Connection, tenants: dict[str | None, tuple[int, 
             connection.executemany(SQL["renew_line"], renewed)
             renewed = []
             tell("journal", line.line, last)
-    words = [row for text in actors for row in connection.execute(SQL["name"], (text,)).fetchall()]
+    words = [row for text in actors for row in connection.execute(SQL["old_name"], (text,)).fetchall()]
     connection.execute(SQL["forget_actors"], (json.dumps([number for (number,) in words]),))
 
 
@@ -137,14 +138,7 @@ def _seal_scopes(connection: sqlite3.Connection) -> None:
 
 
 def _label(connection: sqlite3.Connection) -> None:
-    """A table takes the place of another: the views that look at it go meanwhile."""
     connection.execute(SQL["move_labels"])
     for column in ("conversation", "repository"):
         connection.execute(SQL["move_column"].format(column=column))
-    views = connection.execute(SQL["views"]).fetchall()
-    for name, _ in views:
-        connection.execute(SQL["drop_view"].format(name=name.replace('"', '""')))
-    connection.execute(SQL["drop_labels"])
-    connection.execute(SQL["rename_labels"])
-    for _, sql in views:
-        connection.execute(sql)
+    owning.replace(connection, "labels", "own_labels")

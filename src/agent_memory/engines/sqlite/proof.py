@@ -20,7 +20,9 @@ from agent_memory.ledger.codecs import plain
 from agent_memory.ledger.journal import (
     ADOPT,
     AMEND,
+    CLOSED,
     CONNECT,
+    DEPARTED,
     DISCONNECT,
     ERASE,
     GENESIS,
@@ -35,6 +37,7 @@ from agent_memory.ledger.journal import (
 )
 from agent_memory.ledger.seals import Identity, cut_seal, link_seals, tombstone_seal, version_seals
 from agent_memory.ledger.spaces import REBUILT
+from agent_memory.ledger.tenants import Told, lost, unlike
 from agent_memory.models.errors import PartMissing
 from agent_memory.models.record import Scope, Status
 from agent_memory.ports.changes import Content, Mark, State, Verified
@@ -171,7 +174,7 @@ class _Chain:
     def follow(self, line: _Line) -> Iterator[str]:
         said = (line.seq, line.at, line.operation, line.scope_number, *line.subjects, line.actor, line.reason)
         expected = max(self.seq, self.base) + 1
-        if line.old is None and line.seq != expected:
+        if not (isinstance(line.seq, int) and line.seq <= self.base) and line.seq != expected:
             yield f"journal: line {expected} {self.place} is missing"
         if _made(lambda: chained(self.before, said, line.digest)) != line.chain:
             wrong = garbled(("actor", "reason"), (line.actor, line.reason))
@@ -196,7 +199,8 @@ class _Walk:
         self.sealed: set[int] = set()  # contents that are what was written
         self.keys: dict[object, object] = {}  # the last line about each: id -> its digest
         self.adopted: object = None  # the space that the last line about one names
-        self.founded: dict[object, object] = {}  # number of a tenant -> where its chain begins
+        self.told = Told()
+        self.missing: list[range] = []  # rows of the file that are not there
         self._rows = _Rows(connection)
 
     @property
@@ -216,7 +220,7 @@ class _Walk:
             line = _Line._make(row[: len(_Line._fields)])
             self._follow(line)
             self._subject(line, _Version._make(row[len(_Line._fields) :]))
-        self._expected(self.chains.get(whose))
+        self._end(self.chains.get(whose))
 
     def _follow(self, line: _Line) -> None:
         chain = self.chains.get(line.tenant)
@@ -227,7 +231,7 @@ class _Walk:
             self.problems.add(problem)
         if not self.asked.alone:
             if line.line != self.line + 1:
-                self.problems.add(f"journal: row {self.line + 1} of the file is missing")
+                self.missing.append(range(self.line + 1, line.line))
             self.line = line.line
             if line.old is not None:
                 self._follow_old(line)
@@ -245,19 +249,16 @@ class _Walk:
         expect = self.asked.expect
         self.noted |= expect is not None and (line.line, self.old.hex()) == (expect.seq, expect.head)
 
-    def _expected(self, chain: _Chain | None) -> None:
-        expect, end = self.asked.expect, chain.seq if chain else 0
-        if expect is None or self.noted:
-            return
-        if end < expect.seq:
-            self.problems.add(
-                f"journal: it ends at line {end}, and line {expect.seq} was noted: the end was cut off, or the mark is "
-                "another tenant's"
-            )
-        else:
-            self.problems.add(
-                f"journal: line {expect.seq} is not the one that was noted: what came before it was changed"
-            )
+    def _end(self, chain: _Chain | None) -> None:
+        """What can only be said when all lines are known."""
+        expect = self.asked.expect
+        if self.told.closed is not None and not self.old_line:
+            self.old_line, self.old = self.told.closed
+            self.noted |= expect == Mark(self.old_line, self.old.hex())
+        if expect is not None and not self.noted:
+            self.problems.add(unlike(expect, chain.seq if chain else 0, self.told))
+        for problem in () if self.asked.alone else lost(self.missing, self.told):
+            self.problems.add(problem)
 
     def unfounded(self) -> Iterator[str]:
         """Tenants that are not as the store's journal tells, or whose chain does not begin where it should."""
@@ -265,23 +266,21 @@ class _Walk:
             made = _made(partial(genesis, chain.salt, chain.name, chain.base, self.old if chain.base else b""))
             if made != chain.genesis or (chain.base and chain.base != self.old_line):
                 yield f"tenants: the chain {chain.place} does not begin where it should"
-            known = chain.name is None or (not chain.seq and chain.number not in self.founded)
-            if not known and self.founded.get(chain.number) != chain.genesis:
+            founded = self.told.founded
+            known = chain.name is None or (not chain.seq and chain.number not in founded)
+            if not known and founded.get(chain.number) != chain.genesis:
                 named = row_named(("tenant",), (chain.number,))
                 yield f"tenants: {named} is not the one that the store's journal tells of"
-        yield from (
-            f"tenants: {row_named(('tenant',), (number,))} is gone"
-            for number in self.founded
-            if number not in self.chains
-        )
+        for number, wrong in self.told.wrong(self.chains):
+            yield f"tenants: {row_named(('tenant',), (number,))} {wrong}"
 
     def _subject(self, line: _Line, version: _Version) -> None:
         """What the line brought, ended or erased."""
         operation = NAMES.get(line.operation) if isinstance(line.operation, int) else None
         if operation == KEY:
             self.keys[line.reason] = line.digest
-        elif operation == TENANT:
-            self.founded[line.record] = line.digest
+        elif line.tenant == STORE and operation in (TENANT, DEPARTED, CLOSED):
+            self.told.hear(operation, line.record, line.other, line.digest)
         elif operation == ADOPT and line.reason != REBUILT:
             self.adopted = line.reason
         elif operation in (PUT, AMEND):

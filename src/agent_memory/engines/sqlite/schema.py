@@ -10,7 +10,7 @@ from contextlib import closing
 from importlib import resources
 from pathlib import Path
 
-from agent_memory.engines.sqlite import chains, keyring
+from agent_memory.engines.sqlite import chains, keyring, owning
 from agent_memory.engines.sqlite.connection import Connections, connect, looking, translated
 from agent_memory.engines.sqlite.statements import SQL, cell
 from agent_memory.models.errors import InvalidInput, StoreError, StoreNewer
@@ -19,6 +19,7 @@ from agent_memory.models.kinds.kind import Kind
 APPLICATION_ID = 0x61674D65  # "agMe": tells our files from other SQLite databases
 KEYS_SEALED = 4  # the step from which on the journal has lines for keys
 CHAIN_A_TENANT = 6  # the step that makes a journal for each tenant out of one for all
+NAMES_OF_A_TENANT = 10  # the step that gives each tenant names of its own
 _COLUMNS = frozenset(  # of every view: a payload field of the same name is left out
     "id tenant user agent text record_status importance confidence record_source key conversation_id valid_from "
     "valid_to recorded_at".split()
@@ -96,6 +97,8 @@ def upgrade(connections: Connections, scripts: dict[int, str]) -> None:
                 connection.execute(statement)
             if number == CHAIN_A_TENANT:
                 chains.part(connection, connections.name)
+            elif number == NAMES_OF_A_TENANT:
+                owning.part(connection)
         if current < KEYS_SEALED:
             keyring.note_all(connection)
         connection.execute(f"pragma application_id = {APPLICATION_ID}")
