@@ -125,12 +125,14 @@ def check_erasures(since: datetime | None) -> Check:
 def check_debts(standing: Iterable[Owed]) -> Iterator[Check]:
     """Whether places outside still hold something that was forgotten."""
     for one in standing:
-        if one.records:
+        if one.left:
+            owed = [(one.tenants, "whole tenant"), (one.records, "record")]
+            what = " and ".join(counted(number, word) for number, word in owed if number)
             since = "" if one.since is None else f" since {from_micros(min(one.since, LAST_MOMENT)):%Y-%m-%d %H:%M} UTC"
             yield Check(
                 "debt",
                 State.WARN,
-                f"{one.place} has to forget {counted(one.records, 'record')}{since}; {one.error or 'not asked yet'}",
+                f"{one.place} has to forget {what}{since}; {one.error or 'not asked yet'}",
                 "see that it is in reach; then a server, the next forget or `agent-memory upkeep run-jobs` tells it; "
                 f"if it is gone for good: `agent-memory upkeep detach '{one.place}'`",
             )

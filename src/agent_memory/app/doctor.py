@@ -177,7 +177,7 @@ def check_server(settings: config.Settings, agent: str = SHARED) -> Iterator[Che
     yield check_erasures(owed and datetime.fromisoformat(owed))
     for one in stats.get("debts") or ():
         since = one["since"] and to_micros(datetime.fromisoformat(one["since"]))
-        yield from check_debts([Owed(one["place"], one["records"], since, one["error"])])
+        yield from check_debts([Owed(one["place"], one["records"], since, one["error"], one.get("tenants", 0))])
 
 
 def check_telemetry(settings: config.Settings | None = None) -> Check:

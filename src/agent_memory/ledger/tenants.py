@@ -42,9 +42,7 @@ class Leaving(NamedTuple):
 def farewell(tenant: str, found: Leaving | None, store: Head, author: Author, now: int) -> tuple[Line, ...]:
     """The lines of the store's journal that are left of a tenant."""
     if found is None:
-        raise NotFound(
-            f"there is no tenant {tenant!r}", hint="`agent-memory tenants list` names those there are", field="tenant"
-        )
+        raise missing(tenant)
     journal = Journal(store)
     for id in found.keys:
         journal.append(KEY, Subject(), Signature(now, reason=id), NO_KEY)
@@ -54,6 +52,12 @@ def farewell(tenant: str, found: Leaving | None, store: Head, author: Author, no
     by = Signature(now, author.actor, author.reason)
     journal.append(DEPARTED, Subject(None, found.number, found.lines), by, found.head.chain)
     return tuple(journal.lines)
+
+
+def missing(tenant: str) -> NotFound:
+    return NotFound(
+        f"there is no tenant {tenant!r}", hint="`agent-memory tenants list` names those there are", field="name"
+    )
 
 
 def another(founded: int, store: int | None, seq: int = 0) -> bool:

@@ -187,6 +187,14 @@ class Erase:
 
 Change = Put | Amend | Connect | Disconnect | Erase
 
+
+@dataclass(frozen=True, slots=True)
+class EraseTenant:
+    """Everything of a tenant. It is asked of the `TenantStore`, and of a gate before; `apply` does not take it."""
+
+    tenant: str
+
+
 DERIVED_FROM = "DERIVED_FROM"
 """The type of the link from a record to one that it was made from."""
 

@@ -67,7 +67,8 @@ class Upkeep(Namespace):
         operators, and null for others.
 
         `scrub_owed_since`: something that was forgotten then may still be on the disk; later writes and jobs
-        overwrite it. `debts`: places outside that must still forget records, how many, since when, and the last error.
+        overwrite it. `debts`: places outside that must still forget records or whole tenants, how many, since when, and
+        the last error.
         """
         runtime = self._client.runtime
         runtime.receipts.flush()
@@ -141,7 +142,7 @@ class Upkeep(Namespace):
     @operation("upkeep.detach", "POST /places/detach", permission=Permission.OPERATOR)
     def detach(self, place: str) -> int:
         """Give up a place outside that holds nothing any more, or will not come back: from now on erasures do not
-        concern it. Says how many records it still had to forget; `stats` names the places that owe something."""
+        concern it. Says how much it still had to forget; `stats` names the places that owe something."""
         debts = self._client.runtime.store.debts
         left = debts.detach(place) if debts else None
         if left is None:
@@ -178,11 +179,12 @@ def _debts(store: Store) -> list[dict[str, Any]]:
         {
             "place": one.place,
             "records": one.records,
+            "tenants": one.tenants,
             "since": None if one.since is None else from_micros(one.since).isoformat(),
             "error": one.error,
         }
         for one in standing
-        if one.records
+        if one.left
     ]
 
 

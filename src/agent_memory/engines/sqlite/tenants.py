@@ -13,7 +13,7 @@ from agent_memory.engines.sqlite.schema import check_version
 from agent_memory.engines.sqlite.statements import SQL
 from agent_memory.ledger.tenants import Leaving, farewell
 from agent_memory.ports.changes import Author
-from agent_memory.ports.progress import counted
+from agent_memory.ports.progress import tell
 from agent_memory.ports.tenants import Census, Departed
 
 TABLES = (
@@ -69,7 +69,8 @@ def _leaving(connection: sqlite3.Connection, tenant: str) -> Leaving:
 def _erase(connection: sqlite3.Connection, tenant: str, found: Leaving) -> None:
     """Every row of it, and its name in what was said about jobs and places."""
     whose = {"name": tenant, "tenant": found.number}
-    for table in counted(TABLES, "tables", lambda: len(TABLES)):
+    for done, table in enumerate(TABLES):
+        tell("tables", done, len(TABLES))
         connection.execute(SQL[f"tenant_{table}"], whose)
     if found.old is not None:  # lines of it are missing from now on; values beside them would help to guess these
         connection.execute(SQL["close_old"])

@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from agent_memory.app.namespaces.records import Forgotten, Written
 from agent_memory.app.namespaces.rules import Begun, Linted
 from agent_memory.app.namespaces.sweeping import Swept
+from agent_memory.app.namespaces.tenants import ErasedTenant
 from agent_memory.app.namespaces.upkeep import JobReport, Verification
 from agent_memory.app.operations import Operation
 from agent_memory.interfaces.cli import PROGRAM, erasures, jobs, tracing, vectors
@@ -363,6 +364,7 @@ PRESENTERS: Mapping[type, Callable[[Any], list[Block]]] = {
     Written: written,
     Forgotten: erasures.forgotten,
     Swept: erasures.swept,
+    ErasedTenant: erasures.tenant,
     Verification: verification,
     MemoryBundle: bundle,
     Context: context,
