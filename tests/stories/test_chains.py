@@ -22,6 +22,7 @@ import pytest
 from numpy.typing import NDArray
 
 from agent_memory import AgentMemory
+from agent_memory.app.upgrading import upgrade
 from agent_memory.models.errors import AgentMemoryError, Corrupt
 from agent_memory.ports.embedder import Passage, Space
 
@@ -163,6 +164,75 @@ def test_a_broken_chain_is_not_sealed_anew(old: Store, change: str, line: int) -
     with pytest.raises(Corrupt, match=f": line {line} of its journal"):
         old.opened()
     assert old.query("pragma user_version") == [(3,)] and old.query("select * from journal") == before
+
+
+@pytest.mark.requirement("L10")
+@pytest.mark.parametrize(
+    ("change", "lines"),
+    (
+        ("update journal set reason = 'x' where seq = 20", "20"),
+        ("update journal set reason = 'x' where seq in (9, 20, 21, 22)", "9 20-22"),
+        ("update journal set digest = x'00' where seq = 1", "1"),
+        ("update names set text = cast(x'ff' as text) where text = 'ada'", None),
+    ),
+)
+def test_an_operator_goes_on_past_a_broken_chain_and_that_is_told_for_ever(
+    old: Store, change: str, lines: str | None
+) -> None:
+    old.query(change)
+    with pytest.raises(Corrupt) as refused:
+        old.opened()
+    assert "upgrade --accept-damage" in (refused.value.hint or "")
+    done = upgrade(f"sqlite:///{old.path}", accept_damage=True)
+    assert done.before == 3 and done.after == upgrade(f"sqlite:///{old.path}").before
+    for _ in range(2):
+        with old.opened() as memory:
+            memory.records.add("afterwards")
+            proof = memory.upkeep.verify()
+            assert proof.ok, proof.problems
+            [note] = proof.notes
+            assert lines is None or note.endswith(f"accepted: {lines}")
+    old.query("update journal set reason = 'y' where line = 12")
+    with old.opened() as memory:
+        proof = memory.upkeep.verify()
+        assert not proof.ok and any("line 12 " in problem for problem in proof.problems), "that is new"
+        assert proof.notes == [note]
+
+
+@pytest.mark.requirement("L10")
+def test_a_line_that_was_missing_is_known_and_what_it_brought_is_not_proved(old: Store) -> None:
+    old.query("delete from journal where seq = 7")
+    upgrade(f"sqlite:///{old.path}", accept_damage=True)
+    with old.opened() as memory:
+        proof = memory.upkeep.verify()
+    assert [note.rpartition(" ")[2] for note in proof.notes] == ["7-8"], "and the next one, which follows from it"
+    assert not any("line 7 " in problem or "row 7 " in problem for problem in proof.problems), proof.problems
+
+
+@pytest.mark.requirement("L10")
+def test_old_values_go_with_the_first_tenant_that_is_erased(old: Store) -> None:
+    """Those that stand beside lines that are gone would help to guess these."""
+    old.query("update journal set reason = 'x' where seq = 20")
+    upgrade(f"sqlite:///{old.path}", accept_damage=True)
+    last = old.told["seq"]
+    for erased in TENANTS[:2]:
+        with old.opened("solo") as memory:
+            assert memory.tenants.erase(erased).records
+            proof = memory.upkeep.verify()
+            assert proof.ok and proof.notes, proof.problems
+            assert memory.upkeep.verify(expect=old.told["head"]).ok, "where it ended is still known"
+            earlier = memory.upkeep.verify(expect=f"{last - 1}:{'0' * 64}")
+            assert any("note the head that is printed now" in problem for problem in earlier.problems)
+            assert old.query("select count(*) from journal where old is not null") == [(0,)]
+    with old.opened("solo") as memory:
+        assert memory.records.add("more").seq == last + 1
+        moments = old.told["as_of"]["solo"].items()
+        for moment, expected in moments:
+            found = memory.records.find(limit=100, as_of=datetime.fromisoformat(moment))
+            assert sorted([one.id, one.version, one.text] for one in found) == expected
+    old.query(f"delete from journal where line = (select max(line) from journal where number <= {last})")
+    with old.opened("solo") as memory:
+        assert not memory.upkeep.verify().ok
 
 
 @pytest.mark.requirement("L10")

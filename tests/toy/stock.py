@@ -34,7 +34,7 @@ class TableStock:
 
     @property
     def adopted(self) -> int:
-        return max((line.seq for line in self.tables.store if NAMES[line.operation] == ADOPT), default=self.founded)
+        return max((self.founded, *(line.seq for line in self.tables.store if NAMES[line.operation] == ADOPT)))
 
     @property
     def space(self) -> Space | None:

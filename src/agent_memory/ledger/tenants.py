@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from agent_memory.ledger.journal import (
+    BROKEN,
     CLOSED,
     DEPARTED,
     KEY,
@@ -74,14 +75,35 @@ class Told:
         self.founded: dict[object, object] = {}  # number of a tenant -> where its chain begins
         self.departed: dict[object, int] = {}  # -> how many lines went with it
         self.closed: tuple[int, bytes] | None = None  # of the journal that all had: its last line and value
+        self.accepted = ""  # lines of that one that were broken when the store was upgraded
+        self.unread = 0  # of these, how many were missing
 
-    def hear(self, operation: str | None, record: object, other: object, digest: object) -> None:
+    def hear(self, operation: str | None, record: object, other: object, digest: object, reason: object) -> None:
         if operation == TENANT:
             self.founded[record] = digest
         elif operation == DEPARTED:
             self.departed[record] = other if isinstance(other, int) else 0
         elif operation == CLOSED and isinstance(record, int) and isinstance(digest, bytes):
             self.closed = record, digest
+        elif operation == BROKEN:
+            self.accepted, self.unread = str(reason), other if isinstance(other, int) else 0
+
+    @property
+    def known(self) -> frozenset[int]:
+        """The lines that were `accepted`."""
+        found = [part.partition("-") for part in self.accepted.split()]
+        pairs = [(first, last or first) for first, _, last in found if (first + (last or "0")).isdecimal()]
+        return frozenset(line for first, last in pairs for line in range(int(first), int(last) + 1))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is not as it should be, and known to be so."""
+        if not self.accepted:
+            return ()
+        return (
+            f"journal: of the one that all tenants had, these lines were not what was written when the store was "
+            f"upgraded, which an operator accepted: {self.accepted}",
+        )
 
     def wrong(self, there: Collection[object]) -> Iterator[tuple[object, str]]:
         """Numbers of tenants that are not `there` and should be, and the other way round."""
@@ -92,7 +114,8 @@ class Told:
 def lost(missing: Sequence[range], told: Told) -> Iterator[str]:
     """Rows of a file that are not there, unless they are as many as went with tenants. Only the end of a journal could
     be cut off so that its own chain does not tell."""
-    gone, went = sum(map(len, missing)), sum(told.departed.values())
+    gone = sum(map(len, missing)) - (told.unread if told.closed else 0)
+    went = sum(told.departed.values())
     if not told.departed:
         yield from (f"journal: row {rows.start} of the file is missing" for rows in missing)
     elif gone != went:

@@ -270,10 +270,12 @@ class Mark:
 @dataclass(frozen=True, slots=True)
 class Verified:
     """`problems` is empty when the journals, the records and all that is derived agree. `seq` and `head` are the end of
-    the tenant's journal, `heads` those of all that were proved: by tenant, and None for the store's own."""
+    the tenant's journal, `heads` those of all that were proved: by tenant, and None for the store's own. `notes` tell
+    of damage that an operator knew of and accepted."""
 
     seq: int
     head: str
     checked: Mapping[str, int]
     problems: tuple[str, ...] = field(default=())
     heads: Mapping[str | None, Mark] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()

@@ -32,7 +32,8 @@ class Verification(Model):
     """`ok` when the journals' chains hold, everything in the store is what was written, and words, indexed fields and a
     sample of the vectors are what follows from it. Keep `seq` and `head`, the end of this tenant's journal, elsewhere,
     as `SEQ:HEAD`: `verify(expect=…)` then proves that a later store still contains that line. `heads` are the same of
-    each journal that was proved, by tenant; that of the store itself has no name."""
+    each journal that was proved, by tenant; that of the store itself has no name. `notes` tell of old damage that an
+    operator accepted; it is no problem any more."""
 
     ok: bool
     seq: int
@@ -40,6 +41,7 @@ class Verification(Model):
     checked: dict[str, int]
     problems: list[str]
     heads: dict[str, str] = Field(default_factory=dict)
+    notes: list[str] = Field(default_factory=list)
 
 
 class JobReport(Model):
@@ -109,6 +111,7 @@ class Upkeep(Namespace):
             head=found.head,
             checked={**found.checked, **({"vectors made anew": made} if made else {})},
             problems=problems,
+            notes=list(found.notes),
         )
 
     @operation("upkeep.catch_up", "POST /catch-up", permission=Permission.WRITE)

@@ -20,6 +20,7 @@ from agent_memory.ledger.codecs import plain
 from agent_memory.ledger.journal import (
     ADOPT,
     AMEND,
+    BROKEN,
     CLOSED,
     CONNECT,
     DEPARTED,
@@ -32,6 +33,7 @@ from agent_memory.ledger.journal import (
     OPERATIONS,
     PUT,
     TENANT,
+    Common,
     chained,
     genesis,
 )
@@ -128,7 +130,7 @@ def verify(connection: sqlite3.Connection, asked: Asked, derive: Checker | None 
         if not asked.alone:
             _look_around(connection, walk, derive)
     head = walk.heads.get(asked.tenant, Mark(0, GENESIS.hex()))
-    return Verified(head.seq, head.head, dict(checked), problems.told(), walk.heads)
+    return Verified(head.seq, head.head, dict(checked), problems.told(), walk.heads, walk.told.notes)
 
 
 def _look_around(connection: sqlite3.Connection, walk: _Walk, derive: Checker | None) -> None:
@@ -192,8 +194,8 @@ class _Walk:
         self.checked = checked
         self.asked = asked
         self.line = 0
-        self.old = GENESIS  # the value of the chain that all tenants had, and how far it went
-        self.old_line = 0
+        self.common = Common()
+        self.doubts: defaultdict[int, list[str]] = defaultdict(list)  # what is wrong at lines of it, if nobody knew
         self.chains: dict[object, _Chain] = {}
         self.noted = asked.expect is None or not asked.expect.seq  # the line that somebody noted is there
         self.sealed: set[int] = set()  # contents that are what was written
@@ -230,7 +232,7 @@ class _Walk:
         for problem in chain.follow(line):
             self.problems.add(problem)
         if not self.asked.alone:
-            if line.line != self.line + 1:
+            if line.line != self.line + 1 and line.old is None:
                 self.missing.append(range(self.line + 1, line.line))
             self.line = line.line
             if line.old is not None:
@@ -243,28 +245,30 @@ class _Walk:
     def _follow_old(self, line: _Line) -> None:
         """What all tenants had one journal for stays proved by its own chain."""
         said = (line.line, line.at, line.operation, line.scope, line.record, line.other, line.actor, line.reason)
-        if _made(lambda: chained(self.old, said, line.digest)) != line.old:
-            self.problems.add(f"journal: line {line.line} does not follow in the journal that all tenants had")
-        self.old_line, self.old = line.line, line.old if isinstance(line.old, bytes) else GENESIS
+        for broken in self.common.follow(line.line, said, line.digest, line.old):
+            self.doubts[broken].append(f"journal: line {broken} does not follow in the journal that all tenants had")
         expect = self.asked.expect
-        self.noted |= expect is not None and (line.line, self.old.hex()) == (expect.seq, expect.head)
+        self.noted |= expect is not None and (line.line, self.common.value.hex()) == (expect.seq, expect.head)
 
     def _end(self, chain: _Chain | None) -> None:
         """What can only be said when all lines are known."""
-        expect = self.asked.expect
-        if self.told.closed is not None and not self.old_line:
-            self.old_line, self.old = self.told.closed
-            self.noted |= expect == Mark(self.old_line, self.old.hex())
+        expect, common, told = self.asked.expect, self.common, self.told
+        if told.closed is not None and not common.last:
+            common.last, common.value = told.closed
+            self.noted |= expect == Mark(common.last, common.value.hex())
         if expect is not None and not self.noted:
-            self.problems.add(unlike(expect, chain.seq if chain else 0, self.told))
-        for problem in () if self.asked.alone else lost(self.missing, self.told):
+            self.problems.add(unlike(expect, chain.seq if chain else 0, told))
+        known = told.known
+        for problem in (one for line, doubts in self.doubts.items() if line not in known for one in doubts):
+            self.problems.add(problem)
+        for problem in () if self.asked.alone else lost(self.missing, told):
             self.problems.add(problem)
 
     def unfounded(self) -> Iterator[str]:
         """Tenants that are not as the store's journal tells, or whose chain does not begin where it should."""
         for chain in self.chains.values():
-            made = _made(partial(genesis, chain.salt, chain.name, chain.base, self.old if chain.base else b""))
-            if made != chain.genesis or (chain.base and chain.base != self.old_line):
+            made = _made(partial(genesis, chain.salt, chain.name, chain.base, self.common.value if chain.base else b""))
+            if made != chain.genesis or (chain.base and chain.base != self.common.last):
                 yield f"tenants: the chain {chain.place} does not begin where it should"
             founded = self.told.founded
             known = chain.name is None or (not chain.seq and chain.number not in founded)
@@ -279,8 +283,8 @@ class _Walk:
         operation = NAMES.get(line.operation) if isinstance(line.operation, int) else None
         if operation == KEY:
             self.keys[line.reason] = line.digest
-        elif line.tenant == STORE and operation in (TENANT, DEPARTED, CLOSED):
-            self.told.hear(operation, line.record, line.other, line.digest)
+        elif line.tenant == STORE and operation in (TENANT, DEPARTED, CLOSED, BROKEN):
+            self.told.hear(operation, line.record, line.other, line.digest, line.reason)
         elif operation == ADOPT and line.reason != REBUILT:
             self.adopted = line.reason
         elif operation in (PUT, AMEND):
@@ -302,14 +306,16 @@ class _Walk:
         self.checked[what] += seals is not None and NAMES[line.operation] != DISCONNECT
         chain = self.chains.get(line.tenant)
         place = f"journal: line {line.seq} {chain.place}" if chain else f"journal: row {line.line}"
+        old = chain is not None and isinstance(line.seq, int) and line.seq <= chain.base
+        tell = self.doubts[line.line].append if old else self.problems.add
         if seals is None:
             if not {line.record, line.other} & self._rows.erased:
-                self.problems.add(f"{place}: its {what[:-1]} is gone, and nobody erased it")
+                tell(f"{place}: its {what[:-1]} is gone, and nobody erased it")
             return False
         same = bool(_made(lambda: any(one == line.digest for one in seals)))
         if not same:
             wrong = garbled(_TEXTS, version)
-            self.problems.add(f"{place}: the {what[:-1]} is not what was written{wrong}")
+            tell(f"{place}: the {what[:-1]} is not what was written{wrong}")
         return same
 
 

@@ -33,8 +33,9 @@ def migrations() -> dict[int, str]:
     return dict(sorted(found.items()))
 
 
-def open_file(path: Path) -> Connections:
-    """A pool on a file of the current schema version. Before that is known, not a byte is changed."""
+def open_file(path: Path, *, accept_damage: bool = False) -> Connections:
+    """A pool on a file of the current schema version. Before that is known, not a byte is changed. `accept_damage`: a
+    file of 0.1 is upgraded although its journal is broken."""
     try:
         if path.is_dir():
             raise StoreError(f"there is a directory where the store should be: {path}", hint="name a file inside it")
@@ -57,11 +58,16 @@ def open_file(path: Path) -> Connections:
             )
         return connections
     try:
-        upgrade(connections, scripts)
+        upgrade(connections, scripts, accept_damage=accept_damage)
     except BaseException:
         connections.close()
         raise
     return connections
+
+
+def version(path: Path) -> int:
+    """That of a file of ours; nothing is changed."""
+    return _look(path, max(migrations()))
 
 
 def _look(path: Path, newest: int) -> int:
@@ -84,7 +90,7 @@ def _writable(path: Path) -> bool:
     )
 
 
-def upgrade(connections: Connections, scripts: dict[int, str]) -> None:
+def upgrade(connections: Connections, scripts: dict[int, str], *, accept_damage: bool = False) -> None:
     """Bring the file to the newest version, each step in one transaction; processes that come at once wait."""
     newest = max(scripts)
     with connections.reading() as connection:
@@ -96,7 +102,7 @@ def upgrade(connections: Connections, scripts: dict[int, str]) -> None:
             for statement in _statements(scripts[number]):
                 connection.execute(statement)
             if number == CHAIN_A_TENANT:
-                chains.part(connection, connections.name)
+                chains.part(connection, connections.name, accept_damage=accept_damage)
             elif number == NAMES_OF_A_TENANT:
                 owning.part(connection)
         if current < KEYS_SEALED:

@@ -258,6 +258,7 @@ def written(one: Written) -> list[Block]:
 def verification(one: Verification) -> list[Block]:
     counted = ", ".join(f"{number} {_of_one(what) if number == 1 else what}" for what, number in one.checked.items())
     blocks: list[Block] = [Line(f"problem: {problem}", "red") for problem in one.problems]
+    blocks += [Line(f"known: {note}", "yellow") for note in one.notes]
     if one.ok:
         blocks.append(Line(f"ok: {counted}", "green"))
     return [
