@@ -293,8 +293,8 @@ def _census(shop: Shop, tenant: str) -> Census:
     users = {place.scope.user for place in places} - {SHARED}
     vectors = sum(belongs(place, tenant) for place, _ in shop.namespaces)
     keys = sum(key.tenant == tenant for key in shop.keys.values())
-    rows = (places, tables.versions, tables.links, tables.receipts)
-    return Census(tenant, len(users), *map(len, rows), vectors, keys)
+    versions, links, receipts = len(tables.versions), len(tables.links), len(tables.receipts)
+    return Census(tenant, len(users), len(places), versions, links, receipts, vectors, keys)
 
 
 def _holds(shop: Shop, census: Census) -> bool:

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from agent_memory.app import plugins
-from agent_memory.app.config import Settings
+from agent_memory.app.config import PREFIX, Settings
 from agent_memory.core.context.tokens import Counter, estimate
 from agent_memory.models.errors import InvalidInput, PartMissing, StoreError
 from agent_memory.models.kinds import BUILT_IN
@@ -80,7 +80,7 @@ def open_store(url: str, field: str = "store") -> Store:
     if scheme == "sqlite":
         from agent_memory.engines.sqlite import open_store as open_sqlite
 
-        return open_sqlite(sqlite_path(url))
+        return open_sqlite(sqlite_path(url), None if field == "store" else variable(field))
     if scheme == "memory":
         from agent_memory.testing.memory import open_store as open_memory
 
@@ -101,6 +101,11 @@ def open_store(url: str, field: str = "store") -> Store:
         hint="use the path of a file, or install the engine's package",
         field=field,
     )
+
+
+def variable(field: str) -> str:
+    """What sets a setting, for errors."""
+    return f"{PREFIX}{field.upper()}"
 
 
 def open_embedder(settings: Settings) -> Embedder:

@@ -11,7 +11,7 @@ from importlib import resources
 from pathlib import Path
 
 from agent_memory.engines.sqlite import chains, keyring, owning
-from agent_memory.engines.sqlite.connection import Connections, connect, looking, translated
+from agent_memory.engines.sqlite.connection import Connections, called, connect, looking, translated
 from agent_memory.engines.sqlite.statements import SQL, cell
 from agent_memory.models.errors import InvalidInput, StoreError, StoreNewer
 from agent_memory.models.kinds.kind import Kind
@@ -33,27 +33,28 @@ def migrations() -> dict[int, str]:
     return dict(sorted(found.items()))
 
 
-def open_file(path: Path, *, accept_damage: bool = False) -> Connections:
+def open_file(path: Path, *, accept_damage: bool = False, setting: str | None = None) -> Connections:
     """A pool on a file of the current schema version. Before that is known, not a byte is changed. `accept_damage`: a
-    file of 0.1 is upgraded although its journal is broken."""
+    file of 0.1 is upgraded although its journal is broken. `setting`: as in `Connections`."""
+    name = called(path, setting)
     try:
         if path.is_dir():
-            raise StoreError(f"there is a directory where the store should be: {path}", hint="name a file inside it")
+            raise StoreError(f"there is a directory where the store should be: {name}", hint="name a file inside it")
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             path.touch(mode=0o600)
         empty = path.stat().st_size == 0
     except OSError as error:
         raise StoreError(
-            f"the store cannot be created: {path}: {error.strerror}", hint="choose another path"
+            f"the store cannot be created: {name}: {error.strerror}", hint="choose another path"
         ) from error
     scripts = migrations()
-    current = 0 if empty else _look(path, max(scripts))
-    connections = Connections(path, read_only=not _writable(path))
+    current = 0 if empty else _look(path, max(scripts), name)
+    connections = Connections(path, read_only=not _writable(path), setting=setting)
     if connections.read_only:
         if current != max(scripts):
             raise StoreError(
-                f"the store is read-only, and its schema has version {current}, not {max(scripts)}: {path}",
+                f"the store is read-only, and its schema has version {current}, not {max(scripts)}: {name}",
                 hint="copy it to where it can be written and upgraded",
             )
         return connections
@@ -67,19 +68,19 @@ def open_file(path: Path, *, accept_damage: bool = False) -> Connections:
 
 def version(path: Path) -> int:
     """That of a file of ours; nothing is changed."""
-    return _look(path, max(migrations()))
+    return _look(path, max(migrations()), str(path))
 
 
-def _look(path: Path, newest: int) -> int:
+def _look(path: Path, newest: int, name: str) -> int:
     """The version of a file that may be anybody's."""
     how = looking(path)
     try:
         with closing(connect(path, read_only=True)) as connection:
-            return _version(connection, str(path), newest)
+            return _version(connection, name, newest)
     except sqlite3.Error as error:
         if how != looking(path):  # somebody began to write, or ended, under our eyes
-            return _look(path, newest)
-        raise translated(error, str(path)) from error
+            return _look(path, newest, name)
+        raise translated(error, name) from error
 
 
 def _writable(path: Path) -> bool:

@@ -35,7 +35,8 @@ def snapshot(connection: sqlite3.Connection, interning: Interning, scope: Scope)
 
 def _adopted(connection: sqlite3.Connection, tenant: int) -> int:
     """What was read before a tenant was founded is that of another, which had its name and was erased."""
-    return max(cell(connection, SQL["last_adopted"]), founded(connection, tenant))
+    adopted: int = cell(connection, SQL["last_adopted"])
+    return max(adopted, founded(connection, tenant))
 
 
 def _last(last: object, seq: int) -> int:

@@ -10,7 +10,7 @@ import pytest
 from agent_memory.models.errors import NotFound
 from agent_memory.models.record import Scope
 from agent_memory.ports.access import KeyRow, Refusal
-from agent_memory.ports.changes import Author, Erase, Mark, Once
+from agent_memory.ports.changes import Author, Change, Erase, Mark, Once
 from agent_memory.ports.feed import Cursor, Work
 from agent_memory.ports.index import Embedded, Probe
 from agent_memory.ports.receipts import ReceiptLine
@@ -47,7 +47,7 @@ def fill(store: Store, scope: Scope) -> None:
     """Something of everything."""
     tenant = scope.tenant
     once = Once("once", b"asked")
-    batch = [
+    batch: list[Change] = [
         with_vectors(put("red secret", id="a", key="k", conversation_id="c", repository="r"), vector(1, 0, 0, 0)),
         put("blue", id="b"),
         link("a", "b", "HOLDS"),

@@ -46,8 +46,8 @@ def _census(worlds: Worlds, tenant: str) -> Census:
     users = {entry.scope.user for entry in world.entries.values()} - {SHARED}
     vectors = sum(belongs(place, tenant) for place, _ in worlds.namespaces)
     keys = sum(key.tenant == tenant for key in worlds.keys.values())
-    rows = (world.entries, world.versions, world.edges, world.receipts)
-    return Census(tenant, len(users), *map(len, rows), vectors, keys)
+    records, versions, links = len(world.entries), len(world.versions), len(world.edges)
+    return Census(tenant, len(users), records, versions, links, len(world.receipts), vectors, keys)
 
 
 def _holds(worlds: Worlds, census: Census) -> bool:
