@@ -9,7 +9,8 @@ from functools import cache
 from pathlib import Path
 
 from agent_memory.app import plugins
-from agent_memory.app.config import PREFIX, Settings
+from agent_memory.app.config import Settings
+from agent_memory.app.variables import PREFIX
 from agent_memory.core.context.tokens import Counter, estimate
 from agent_memory.models.errors import InvalidInput, PartMissing, StoreError
 from agent_memory.models.kinds import BUILT_IN
