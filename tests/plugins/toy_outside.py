@@ -19,7 +19,7 @@ import numpy as np
 from agent_memory.models.errors import InvalidInput, PartMissing
 from agent_memory.models.record import Scope
 from agent_memory.ports.embedder import Passage, Space, split_text
-from agent_memory.ports.vectors import Match, sees
+from agent_memory.ports.vectors import Match, belongs, sees
 from agent_memory.ports.working import Desk
 
 
@@ -47,8 +47,11 @@ def serve(port: int, path: Path) -> None:
     class Handler(socketserver.StreamRequestHandler):
         def handle(self) -> None:
             verb, *said = json.loads(self.rfile.readline())
+            if verb == "drop":
+                kept.pop(said[0], None)
             if verb == "put":
                 kept[said[0]] = said[1]
+            if verb in ("put", "drop"):
                 path.with_suffix(".new").write_text(json.dumps(kept))
                 os.replace(path.with_suffix(".new"), path)
             answer = kept.get(said[0]) if verb == "get" else [one for one in kept if one.startswith(said[0])]
@@ -110,6 +113,12 @@ class Working:
             lists = {key: [[one for one in all if not _pictures(one, ids)], end] for key, (all, end) in lists.items()}
             self._keep(desk, values, lists)
 
+    def forget_tenant(self, tenant: str) -> None:
+        if "TOY_DIES" in os.environ:
+            os.kill(os.getpid(), signal.SIGKILL)
+        for name in self._documents.ask("names", f"desk [{json.dumps(tenant)}, "):
+            self._documents.ask("drop", name)
+
     def _desk(self, desk: Desk) -> Any:
         return self._documents.ask("get", _name(desk)) or [{}, {}]
 
@@ -162,6 +171,11 @@ class Vectors:
         for name in self._documents.ask("names", "vectors "):
             if sees(name.removeprefix("vectors "), scope):
                 self.delete(name.removeprefix("vectors "), ids)
+
+    def forget_tenant(self, tenant: str) -> None:
+        for name in self._documents.ask("names", "vectors "):
+            if belongs(name.removeprefix("vectors "), tenant):
+                self._documents.ask("drop", name)
 
 
 def _unit(vector: Sequence[float], kept: Mapping[str, Any]) -> Any:

@@ -174,7 +174,7 @@ def test_a_query_that_would_never_end_is_interrupted(connections: Connections) -
         assert isinstance(error, Abandoned) and isinstance(error.__context__, sqlite3.OperationalError)
     assert len(connections._idle) == 1
     with connections.writing() as connection:
-        connection.execute("insert into names (text) values ('after')")
+        connection.execute("insert into names (tenant, text) values (1, 'after')")
     with connections.reading() as connection:
         assert connection.execute("select count(*) from names where text = 'after'").fetchone() == (1,)
 
@@ -195,7 +195,7 @@ def test_rows_that_are_read_one_by_one_are_interrupted(connections: Connections)
 def test_a_write_is_never_interrupted(connections: Connections) -> None:
     def write(connection: sqlite3.Connection) -> None:
         numbers = NUMBERS.format("where i < 300000") + " select i from n"
-        connection.execute(f"insert into names (text) select 'name ' || i from ({numbers})")
+        connection.execute(f"insert into names (tenant, text) select 1, 'name ' || i from ({numbers})")
 
     assert abandoned(write, connections.writing) is None
     with connections.reading() as connection:

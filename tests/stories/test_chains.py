@@ -22,6 +22,7 @@ import pytest
 from numpy.typing import NDArray
 
 from agent_memory import AgentMemory
+from agent_memory.app.upgrading import upgrade
 from agent_memory.models.errors import AgentMemoryError, Corrupt
 from agent_memory.ports.embedder import Passage, Space
 
@@ -133,6 +134,17 @@ def test_no_two_tenants_share_a_row_that_a_write_makes(old: Store) -> None:
                        " group by a.actor")  # fmt: skip
     assert all(count == 1 for _, _, count in actors) and len({tenant for _, tenant, _ in actors}) == 4
     assert old.query("select text from names where text = 'ada'") == []
+    used = old.query(
+        "select n.text, n.tenant, group_concat(distinct s.tenant) from names n join versions v "
+        "on n.name in (v.kind, v.status, v.source) join scopes s on s.scope = v.scope group by n.name"
+    )
+    assert all("," not in whose for _, _, whose in used) and {tenant for _, tenant, _ in used} == {1, 2, 3}
+    assert sum(text == "active" for text, _, _ in used) == 3
+    fields = old.query(
+        "select n.name, n.tenant, count(distinct s.tenant) from names n join fields f on f.name = n.name "
+        "join versions v on v.version = f.content join scopes s on s.scope = v.scope group by n.name"
+    )
+    assert fields and all(count == 1 for _, _, count in fields)
     assert [number for (number,) in old.query("select number from scopes order by tenant, scope")] == [1, 2] * 3
 
 
@@ -156,6 +168,75 @@ def test_a_broken_chain_is_not_sealed_anew(old: Store, change: str, line: int) -
 
 @pytest.mark.requirement("L10")
 @pytest.mark.parametrize(
+    ("change", "lines"),
+    (
+        ("update journal set reason = 'x' where seq = 20", "20"),
+        ("update journal set reason = 'x' where seq in (9, 20, 21, 22)", "9 20-22"),
+        ("update journal set digest = x'00' where seq = 1", "1"),
+        ("update names set text = cast(x'ff' as text) where text = 'ada'", None),
+    ),
+)
+def test_an_operator_goes_on_past_a_broken_chain_and_that_is_told_for_ever(
+    old: Store, change: str, lines: str | None
+) -> None:
+    old.query(change)
+    with pytest.raises(Corrupt) as refused:
+        old.opened()
+    assert "upgrade --accept-damage" in (refused.value.hint or "")
+    done = upgrade(f"sqlite:///{old.path}", accept_damage=True)
+    assert done.before == 3 and done.after == upgrade(f"sqlite:///{old.path}").before
+    for _ in range(2):
+        with old.opened() as memory:
+            memory.records.add("afterwards")
+            proof = memory.upkeep.verify()
+            assert proof.ok, proof.problems
+            [note] = proof.notes
+            assert lines is None or note.endswith(f"accepted: {lines}")
+    old.query("update journal set reason = 'y' where line = 12")
+    with old.opened() as memory:
+        proof = memory.upkeep.verify()
+        assert not proof.ok and any("line 12 " in problem for problem in proof.problems), "that is new"
+        assert proof.notes == [note]
+
+
+@pytest.mark.requirement("L10")
+def test_a_line_that_was_missing_is_known_and_what_it_brought_is_not_proved(old: Store) -> None:
+    old.query("delete from journal where seq = 7")
+    upgrade(f"sqlite:///{old.path}", accept_damage=True)
+    with old.opened() as memory:
+        proof = memory.upkeep.verify()
+    assert [note.rpartition(" ")[2] for note in proof.notes] == ["7-8"], "and the next one, which follows from it"
+    assert not any("line 7 " in problem or "row 7 " in problem for problem in proof.problems), proof.problems
+
+
+@pytest.mark.requirement("L10")
+def test_old_values_go_with_the_first_tenant_that_is_erased(old: Store) -> None:
+    """Those that stand beside lines that are gone would help to guess these."""
+    old.query("update journal set reason = 'x' where seq = 20")
+    upgrade(f"sqlite:///{old.path}", accept_damage=True)
+    last = old.told["seq"]
+    for erased in TENANTS[:2]:
+        with old.opened("solo") as memory:
+            assert memory.tenants.erase(erased).records
+            proof = memory.upkeep.verify()
+            assert proof.ok and proof.notes, proof.problems
+            assert memory.upkeep.verify(expect=old.told["head"]).ok, "where it ended is still known"
+            earlier = memory.upkeep.verify(expect=f"{last - 1}:{'0' * 64}")
+            assert any("note the head that is printed now" in problem for problem in earlier.problems)
+            assert old.query("select count(*) from journal where old is not null") == [(0,)]
+    with old.opened("solo") as memory:
+        assert memory.records.add("more").seq == last + 1
+        moments = old.told["as_of"]["solo"].items()
+        for moment, expected in moments:
+            found = memory.records.find(limit=100, as_of=datetime.fromisoformat(moment))
+            assert sorted([one.id, one.version, one.text] for one in found) == expected
+    old.query(f"delete from journal where line = (select max(line) from journal where number <= {last})")
+    with old.opened("solo") as memory:
+        assert not memory.upkeep.verify().ok
+
+
+@pytest.mark.requirement("L10")
+@pytest.mark.parametrize(
     ("change", "said"),
     (
         ("update journal set old = x'00' where line = 9", "in the journal that all tenants had"),
@@ -165,6 +246,7 @@ def test_a_broken_chain_is_not_sealed_anew(old: Store, change: str, line: int) -
         ("delete from tenants where name = 'solo'", "is gone"),
         ("update journal set tenant = 1 where tenant = 2 and number > 30", "tenant"),
         ("update scopes set number = number + 8 where tenant = 'acme'", "does not follow"),
+        ("update names set tenant = 9 where tenant = 2", "of another tenant"),
     ),
 )
 def test_what_was_upgraded_is_guarded(old: Store, change: str, said: str) -> None:

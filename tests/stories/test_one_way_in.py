@@ -183,6 +183,8 @@ EXAMPLES: dict[str, Callable[[Scene], dict[str, Any]]] = {
     "semantic.get_entity": lambda s: {"id": s.ada},
     "semantic.get_entity_graph": lambda s: {"entity_ids": [s.ada]},
     "semantic.create_relationship": lambda s: {"source_id": s.ada, "target_id": s.acme, "rel_type": "FOUNDED"},
+    "tenants.list": lambda s: {},
+    "tenants.erase": lambda s: {"name": "default"},
     "upkeep.stats": lambda s: {},
     "upkeep.verify": lambda s: {},
     "upkeep.catch_up": lambda s: {},
@@ -206,7 +208,7 @@ EXAMPLES: dict[str, Callable[[Scene], dict[str, Any]]] = {
     "working.get_thoughts": lambda s: {},
 }
 KEEPS_RECORDS = {"receipts", "keys", "working", "vectors", "upkeep"}  # what of the table is about something else
-KEEPS_RECORDS |= {"rules.apply", "rules.trust", "rules.untrust", "rules.fix", "rules.init"}
+KEEPS_RECORDS |= {"tenants.list", "rules.apply", "rules.trust", "rules.untrust", "rules.fix", "rules.init"}
 READING = sorted(name for name, one in TABLE.items() if one.permission is Permission.READ)
 WRITING = sorted(name for name, one in TABLE.items() if one.permission is not Permission.READ)
 

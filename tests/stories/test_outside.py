@@ -207,3 +207,44 @@ def installed(tmp_path: Path, entry: str, module: str) -> dict[str, str]:
     (site / "wrong-1.0.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: wrong\nVersion: 1.0\n")
     (site / "wrong-1.0.dist-info" / "entry_points.txt").write_text(f"[agent_memory.working]\n{entry}\n")
     return {**os.environ, "PYTHONPATH": str(site), "AGENT_MEMORY_WORKING": "toy://127.0.0.1:1"}
+
+
+def test_the_doctor_asks_every_part_that_is_elsewhere(outside: Outside) -> None:
+    there = cli(outside.environment, "doctor").stdout
+    assert f"working      {outside.url}: answers in" in there and f"vectors      {outside.url}: answers in" in there
+    outside.kill()
+    away = cli(outside.environment, "doctor")
+    assert away.returncode == 1 and f"{outside.url}: the toy server is away" in away.stdout
+    assert away.stdout.count("→ start it") == 2
+
+
+def test_the_doctor_says_how_a_place_is_told_that_is_not_set_here(outside: Outside) -> None:
+    id = remembered(outside.environment)
+    without = {name: value for name, value in outside.environment.items() if not name.endswith(("WORKING", "_VECTORS"))}
+    assert json.loads(cli(without, "forget", id, "--yes", "--json").stdout)["scrubbed"] is False
+    said = cli(without, "doctor").stdout
+    assert f"it is not set here: run `agent-memory upkeep run-jobs` with AGENT_MEMORY_WORKING={outside.url}" in said
+    assert "it is not set here" not in cli(outside.environment, "doctor").stdout
+
+
+@pytest.mark.parametrize("part", ["WORKING", "VECTORS"])
+def test_a_file_of_a_part_is_named_with_its_setting(part: str, home: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.db"
+    other.write_text("not a database, and long enough to be looked at" * 30)
+    for path in (tmp_path, other):
+        environment = {**os.environ, f"AGENT_MEMORY_{part}": str(path)}
+        ran = cli(environment, "add", "x")
+        assert ran.returncode != 0 and f"{path}, which AGENT_MEMORY_{part} names" in ran.stderr, ran.stderr
+    doctor = cli(environment, "doctor")
+    assert doctor.returncode == 1 and f"name another file in AGENT_MEMORY_{part}" in doctor.stdout
+
+
+@pytest.mark.parametrize("path", ["desk.db", "sqlite:///desk.db", "./desk.db"])
+def test_a_part_at_a_relative_path_is_refused(path: str, home: Path, tmp_path: Path) -> None:
+    """A place is attached to the store for good: it must not be another one in every folder."""
+    environment = {**os.environ, "AGENT_MEMORY_WORKING": path}
+    ran = cli(environment, "add", "x")
+    assert ran.returncode != 0 and "working: " in ran.stderr and "relative path" in ran.stderr
+    assert f"AGENT_MEMORY_WORKING={tmp_path.resolve() / 'desk.db'}" in ran.stderr
+    assert not (tmp_path / "desk.db").exists() and not list(home.glob("*.db"))
+    assert "relative path" in cli(environment, "doctor").stdout

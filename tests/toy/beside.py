@@ -8,7 +8,9 @@ from dataclasses import replace
 from tests.toy.shop import Port, Shop
 
 from agent_memory.ledger import receipts as rules
+from agent_memory.ledger.journal import KEY, NAMES
 from agent_memory.ledger.keys import cells, noting
+from agent_memory.ledger.tenants import another
 from agent_memory.ports.access import KeyRow, Refusal
 from agent_memory.ports.receipts import RETENTION, Accesses, Kept, ReceiptLine
 from agent_memory.ports.records import View
@@ -19,7 +21,7 @@ class ToyReceipts(Port):
         with self.base.writing() as shop:
             for line in lines:
                 tables, told = shop.of(line.view.scope.tenant), {*line.handles, *line.named}
-                if not told <= tables.versions.keys():
+                if not told <= tables.versions.keys() or another(shop.founded(tables), line.store, line.seq):
                     continue
                 seen = line.view.scope.readable()
                 erased = max((one.line for one in tables.tombstones if one.place.scope in seen), default=0)
@@ -87,6 +89,9 @@ class ToyAccess(Port):
     def keys(self, tenant: str | None = None) -> list[KeyRow]:
         mine = [key for key in self.shop.keys.values() if tenant in (None, key.tenant)]
         return sorted(mine, key=lambda key: (key.created_at, key.id), reverse=True)
+
+    def guarded(self) -> bool:
+        return any(NAMES[line.operation] == KEY for line in self.shop.store)
 
     def end(self, id: str, at: int) -> bool:
         with self.base.writing() as shop:

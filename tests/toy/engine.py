@@ -10,6 +10,7 @@ from tests.toy.beside import ToyAccess, ToyReceipts
 from tests.toy.feed import ToyFeed
 from tests.toy.records import ToyIndex, ToyRecords
 from tests.toy.shop import Base, Fails
+from tests.toy.tenants import ToyTenants
 
 from agent_memory.ports.store import Store
 from agent_memory.testing.memory.beside import MemoryDebts, MemoryVectors, MemoryWorking
@@ -26,6 +27,7 @@ def open_toy(fails: Fails = lambda step: None) -> Store:
         vectors=MemoryVectors(base),
         access=ToyAccess(base),
         feed=ToyFeed(base),
+        tenants=ToyTenants(base),
         debts=MemoryDebts(base),
         close=lambda: None,
         vocabularies=lambda: (base.shop.vocabulary,) if base.shop.vocabulary else (),

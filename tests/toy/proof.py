@@ -39,7 +39,7 @@ class ToyEvidence:
         if self.whole:
             yield Begun(0, None, 0, SALT, STORE)
         for name, one in self.tenants.items():
-            yield Begun(one.number, name, 0, name.encode(), one.beginning)
+            yield Begun(one.number, name, 0, one.salt, one.beginning)
 
     def lines(self) -> Iterator[LineRow]:
         for line in self.shop.store if self.whole else ():
@@ -67,6 +67,9 @@ class ToyEvidence:
 
     def tombstones(self) -> Iterator[GoneAt]:
         return (GoneAt((one.number, row.line), row.place) for one in self.tenants.values() for row in one.tombstones)
+
+    def missing(self) -> None:
+        """Nothing numbers the lines of all journals together."""
 
     def contents(self) -> Iterator[ContentAt]:
         for one, row in self._rows("contents"):

@@ -22,6 +22,7 @@ from agent_memory.ledger.proof import Asked
 from agent_memory.ledger.request import Request, wanted
 from agent_memory.ledger.rows import Lack
 from agent_memory.ledger.shelves.shelves import Shelves
+from agent_memory.ledger.tenants import another
 from agent_memory.models.kinds.kind import Kind
 from agent_memory.models.record import Record, Scope
 from agent_memory.ports.changes import Applied, Author, Change, Expect, Mark, Once, Verified
@@ -124,14 +125,18 @@ def pend(tables: Tables, space: Space, but: Collection[int]) -> None:
 class ToyIndex(Port):
     def __init__(self, base: Base) -> None:
         super().__init__(base)
-        shelves = Shelves(lambda tenant: nullcontext(TableStock(self.shop.of(tenant))))
+        shelves = Shelves(lambda tenant: nullcontext(self._opened(tenant)))
         self.gather, self.occurring, self.called, self.steps = (
             *(shelves.gather, shelves.occurring),
             *(shelves.called, shelves.steps),
         )
 
+    def _opened(self, tenant: str) -> TableStock:
+        tables = self.shop.of(tenant)
+        return TableStock(tables, founded=self.shop.founded(tables))
+
     def snapshot(self, scope: Scope) -> Snapshot:
-        return TableStock(self.shop.of(scope.tenant)).snapshot(scope)
+        return self._opened(scope.tenant).snapshot(scope)
 
     def hydrate(self, view: View, handles: Sequence[int]) -> list[Record]:
         reader = self.read(view)
@@ -187,7 +192,8 @@ class ToyIndex(Port):
         for tenant, tables in sorted(self.shop.tenants.items()):
             if mine := self._lacking(tenant, space, view):
                 texts = {number: row.body.text for number, row in tables.contents.items()}
-                return [Unembedded(tenant, one.content, texts[one.content], one.part) for one in mine[:limit]]
+                store = len(self.shop.store)
+                return [Unembedded(tenant, one.content, texts[one.content], one.part, store) for one in mine[:limit]]
         return []
 
     def _lacking(self, tenant: str, space: Space, view: View | None) -> list[Lack]:
@@ -209,6 +215,7 @@ class ToyIndex(Port):
             if work is not None:
                 ToyJobs(shop).go_on(work)
             tables = shop.of(tenant)
+            batch = [one for one in batch if not another(shop.founded(tables), one.store)]
             lacking = {content: lack for (content, one), lack in tables.lacks.items() if one == space}
             filled = spaces.embedded(batch, lacking, tables.head, tables.scopes, now)
             tables.lines += filled.lines

@@ -36,12 +36,13 @@ class Shop:
     """The tables of every tenant, and what is the store's."""
 
     tenants: dict[str, Tables] = field(default_factory=dict)
+    numbered: int = 0  # how many there ever were
     spaces: tuple[Space, ...] = ()
     vocabulary: Vocabulary | None = None
     store: list[Line] = field(default_factory=list)
     namespaces: dict[tuple[str, str], tuple[Any, str]] = field(default_factory=dict)
     places: dict[str, str | None] = field(default_factory=dict)
-    debts: dict[tuple[str, Scope, str], tuple[int, int]] = field(default_factory=dict)
+    debts: dict[tuple[str, Scope, str | None], tuple[int, int]] = field(default_factory=dict)
     accesses_since: int = 0  # before, only their number is known
     keys: dict[str, KeyRow] = field(default_factory=dict)
     refusals: list[Refusal] = field(default_factory=list)
@@ -54,8 +55,11 @@ class Shop:
         return shop
 
     def of(self, tenant: str) -> Tables:
-        new = Tables(len(self.tenants) + 1, beginning=genesis(tenant.encode(), tenant))
-        tables = self.tenants.setdefault(tenant, new)
+        tables = self.tenants.get(tenant)
+        if tables is None:
+            self.numbered += 1
+            salt = f"{tenant} {self.numbered}".encode()  # another one, if it was erased and begins anew
+            tables = self.tenants[tenant] = Tables(self.numbered, salt, genesis(salt, tenant))
         for name in ("spaces", "vocabulary", "store", "namespaces", "places", "debts"):
             setattr(tables, name, getattr(self, name))
         return tables
@@ -66,11 +70,14 @@ class Shop:
 
     def settle(self) -> None:
         """What a write leaves for all: who came, and in which words."""
-        known = {line.digest for line in self.store}
         for tables in [one for one in self.tenants.values() if one.lines]:
             self.vocabulary = self.vocabulary or tables.vocabulary
-            if tables.beginning not in known:
+            if not self.founded(tables):
                 self.store.append(founding(self.head, tables.number, tables.beginning, tables.at(1)))
+
+    def founded(self, tables: Tables) -> int:
+        """The line that tells of a tenant; 0: it has not written yet."""
+        return next((line.seq for line in self.store if line.digest == tables.beginning), 0)
 
 
 class Base:

@@ -24,6 +24,7 @@ class TableStock:
     tables: Tables
     asked: list[tuple[object, ...]] = field(default_factory=list)
     wrong: dict[tuple[int, str], object] = field(default_factory=dict)
+    founded: int = 0  # the line of the store that tells of the tenant
 
     @property
     def seq(self) -> int:
@@ -33,7 +34,7 @@ class TableStock:
 
     @property
     def adopted(self) -> int:
-        return max((line.seq for line in self.tables.store if NAMES[line.operation] == ADOPT), default=0)
+        return max((self.founded, *(line.seq for line in self.tables.store if NAMES[line.operation] == ADOPT)))
 
     @property
     def space(self) -> Space | None:

@@ -45,6 +45,8 @@ class Tables:
     """What one tenant has, and, the same for all of them, what the store has (`spaces` and what follows)."""
 
     number: int = 0
+    salt: bytes = b""
+    beginning: bytes = GENESIS
     scopes: dict[Scope, int] = field(default_factory=dict)
     lines: list[Line] = field(default_factory=list)
     contents: dict[int, ContentRow] = field(default_factory=dict)
@@ -58,13 +60,12 @@ class Tables:
     accesses: dict[int, tuple[int, ...]] = field(default_factory=dict)
     values: dict[tuple[Desk, str], tuple[str, int]] = field(default_factory=dict)
     lists: dict[tuple[Desk, str], tuple[tuple[str, int], ...]] = field(default_factory=dict)
-    beginning: bytes = GENESIS
     spaces: tuple[Space, ...] = ()
     vocabulary: Vocabulary | None = None
     store: list[Line] = field(default_factory=list)  # its own journal
     namespaces: dict[tuple[str, str], tuple[Any, str]] = field(default_factory=dict)
     places: dict[str, str | None] = field(default_factory=dict)  # outside, and what went wrong there
-    debts: dict[tuple[str, Scope, str], tuple[int, int]] = field(default_factory=dict)  # the line, and since when
+    debts: dict[tuple[str, Scope, str | None], tuple[int, int]] = field(default_factory=dict)  # line, since when
 
     def copied(self) -> Tables:
         """For a transaction: rows are never changed, only replaced."""

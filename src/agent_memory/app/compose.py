@@ -6,11 +6,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from agent_memory.app import plugins, registry
 from agent_memory.app.config import Settings, shown
-from agent_memory.models.errors import PartMissing
+from agent_memory.models.errors import InvalidInput, PartMissing
 from agent_memory.ports.store import Store
 from agent_memory.ports.vectors import VectorStore
 from agent_memory.ports.working import WorkingStore
@@ -24,16 +25,40 @@ def part_settings(settings: Settings) -> tuple[str | None, ...]:
     return tuple(getattr(settings, name) for name in PORTS)
 
 
+def part_urls(settings: Settings) -> dict[str, str]:
+    """Where each part is that is not in the store itself, by its setting. A path is absolute: a place is attached to a
+    store for good, and a relative one would be another in every folder."""
+    home, found = registry.locate(settings.store_url), dict[str, str]()
+    for name in PORTS:
+        said = getattr(settings, name)
+        if said is None:
+            continue
+        url = registry.locate(said, name)
+        path = said.removeprefix("sqlite:///")
+        if url.startswith("sqlite://") and not Path(path).expanduser().is_absolute():
+            raise InvalidInput(
+                f"{name}: {said!r} is a relative path, which is another file in every folder",
+                hint=f"say where it is: {registry.variable(name)}={registry.sqlite_path(said)}",
+                field=name,
+            )
+        if url != home:
+            found[name] = url
+    return found
+
+
+def place(name: str, url: str) -> str:
+    """What a part is called in debts, without secrets."""
+    return f"{name} {shown(name, url)}"
+
+
 def compose(settings: Settings) -> Store:
     """The store that the settings name. A place outside is attached for good: from now on every erasure concerns it,
     also one by a process that does not know of it."""
-    home = registry.locate(settings.store_url)
-    store = registry.open_store(home, maybe_others=settings.maybe_others)
+    elsewhere = part_urls(settings)  # before anything is opened, or made
+    store = registry.open_store(registry.locate(settings.store_url), maybe_others=settings.maybe_others)
     try:
-        for name in PORTS:
-            url = getattr(settings, name)
-            if url is not None and (url := registry.locate(url, name)) != home:
-                store = _with(store, name, url)
+        for name, url in elsewhere.items():
+            store = _with(store, name, url)
         if store.debts is not None and not store.read_only:
             for place in store.outside:
                 store.debts.attach(place)
@@ -48,15 +73,14 @@ def _with(store: Store, name: str, url: str) -> Store:
     if store.debts is None:
         raise PartMissing(
             f"{name}: the engine of the store does not keep what another one must forget",
-            hint=f"unset AGENT_MEMORY_{name.upper()}: then the store has its own",
+            hint=f"unset {registry.variable(name)}: then the store has its own",
             field=name,
         )
-    place = f"{name} {shown(name, url)}"
     part, owner = open_part(name, url)
     return replace(
         store,
         **{name: part},
-        outside={**store.outside, place: part.forget},
+        outside={**store.outside, place(name, url): part},
         close=_each(_hook(owner, "close"), store.close),
         before_fork=_each(_hook(owner, "before_fork"), store.before_fork),
         after_fork=_each(_hook(owner, "after_fork"), store.after_fork),

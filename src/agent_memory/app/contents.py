@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from urllib.parse import quote
 
 from agent_memory.app.check import Check, State
+from agent_memory.app.registry import variable
 from agent_memory.core.write.wording import REBUILD, outdated
 from agent_memory.core.write.words import FIRST
 from agent_memory.engines.sqlite import schema, scrub, vocabulary
@@ -26,8 +27,8 @@ LAST_MOMENT = to_micros(datetime.max.replace(tzinfo=UTC))
 LONG_LOG = 256 << 20  # bytes
 
 
-def contents(path: Path, space: Space | None) -> Iterator[Check]:
-    """What is inside, read without writing a byte."""
+def contents(path: Path, space: Space | None, told: Collection[str] = ()) -> Iterator[Check]:
+    """What is inside, read without writing a byte. `told` are the places outside that this process has."""
     try:
         with _looking(path) as connection:
             version = check_schema(connection)
@@ -37,7 +38,7 @@ def contents(path: Path, space: Space | None) -> Iterator[Check]:
                 yield check_log(path)
                 yield check_clock(connection)
                 yield check_erasures(_owed_since(connection))
-                yield from check_debts(_standing(connection))
+                yield from check_debts(_standing(connection), told)
             if version.state is State.OK:
                 yield check_words(connection)
                 yield from _vectors(connection, space)
@@ -122,18 +123,29 @@ def check_erasures(since: datetime | None) -> Check:
     )
 
 
-def check_debts(standing: Iterable[Owed]) -> Iterator[Check]:
-    """Whether places outside still hold something that was forgotten."""
+def check_debts(standing: Iterable[Owed], told: Collection[str] | None = None) -> Iterator[Check]:
+    """Whether places outside still hold something that was forgotten. `told` are those that can be told from here;
+    None: nobody knows."""
     for one in standing:
-        if one.records:
+        if one.left:
+            owed = [(one.tenants, "whole tenant"), (one.records, "record")]
+            what = " and ".join(counted(number, word) for number, word in owed if number)
             since = "" if one.since is None else f" since {from_micros(min(one.since, LAST_MOMENT)):%Y-%m-%d %H:%M} UTC"
             yield Check(
                 "debt",
                 State.WARN,
-                f"{one.place} has to forget {counted(one.records, 'record')}{since}; {one.error or 'not asked yet'}",
-                "see that it is in reach; then a server, the next forget or `agent-memory upkeep run-jobs` tells it; "
-                f"if it is gone for good: `agent-memory upkeep detach '{one.place}'`",
+                f"{one.place} has to forget {what}{since}; {one.error or 'not asked yet'}",
+                f"{_how(one.place, told)}; if it is gone for good: `agent-memory upkeep detach '{one.place}'`",
             )
+
+
+def _how(place: str, told: Collection[str] | None) -> str:
+    """To let a place be told."""
+    part, _, url = place.partition(" ")
+    run = "`agent-memory upkeep run-jobs`"
+    if told is None or place in told:
+        return f"see that it is in reach; then a server, the next forget or {run} tells it"
+    return f"it is not set here: run {run} with {variable(part)}={url}, where it is in reach"
 
 
 def _standing(connection: sqlite3.Connection) -> list[Owed]:

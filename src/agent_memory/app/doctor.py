@@ -10,7 +10,7 @@ import sqlite3
 import stat
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from datetime import datetime
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from agent_memory.app.contents import check_debts, check_erasures, contents
 from agent_memory.app.databases import check_database
 from agent_memory.app.memory import AgentMemory
 from agent_memory.app.mounts import MOUNTS, file_system, nearest, on_network
+from agent_memory.app.parts import check_parts, places
 from agent_memory.app.remote import is_remote
 from agent_memory.app.variables import Heard
 from agent_memory.engines.sqlite.connection import OLDEST_SQLITE
@@ -68,7 +69,8 @@ def examine(
         checks.append(Check("embedder", State.FAIL, error.message, error.hint))
     if settings.rerank_url is not None:
         checks.append(check_reranker(settings))
-    return [*checks, *_store(settings.store_url, space), check_telemetry(settings)]
+    checks += check_parts(settings)
+    return [*checks, *_store(settings.store_url, space, places(settings)), check_telemetry(settings)]
 
 
 def check_python() -> Check:
@@ -178,7 +180,7 @@ def check_server(settings: config.Settings, agent: str = SHARED) -> Iterator[Che
     yield check_erasures(owed and datetime.fromisoformat(owed))
     for one in stats.get("debts") or ():
         since = one["since"] and to_micros(datetime.fromisoformat(one["since"]))
-        yield from check_debts([Owed(one["place"], one["records"], since, one["error"])])
+        yield from check_debts([Owed(one["place"], one["records"], since, one["error"], one.get("tenants", 0))])
 
 
 def check_telemetry(settings: config.Settings | None = None) -> Check:
@@ -194,7 +196,7 @@ def check_telemetry(settings: config.Settings | None = None) -> Check:
     return Check("telemetry", State.OK, f"traces are sent over {settings.telemetry}")
 
 
-def _store(url: str, space: Space | None) -> Iterator[Check]:
+def _store(url: str, space: Space | None, told: Collection[str]) -> Iterator[Check]:
     scheme, separator, _ = url.partition("://")
     if scheme in registry.POSTGRES:
         yield from check_database(url)
@@ -212,7 +214,7 @@ def _store(url: str, space: Space | None) -> Iterator[Check]:
     yield check_free_space(path)
     yield check_file_system(path)
     if found.state is State.OK:
-        inside = list(contents(path, space))
+        inside = list(contents(path, space, told))
         yield from inside
         if inside[0].name != "database":  # it is ours
             yield check_permissions(path)

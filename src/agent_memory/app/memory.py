@@ -22,6 +22,7 @@ from agent_memory.app.namespaces import (
     Retriever,
     Rules,
     Semantic,
+    Tenants,
     Upkeep,
     User,
     Vectors,
@@ -126,6 +127,7 @@ class AgentMemory:
         self.user = User(client)
         self.upkeep = Upkeep(client)
         self.keys = Keys(client)
+        self.tenants = Tenants(client)
         self.receipts = Receipts(client)
         self.embedder = TextEmbedder(client)
         self.vectors = Vectors(client)

@@ -11,6 +11,7 @@ from types import ModuleType
 
 from agent_memory.app import plugins
 from agent_memory.app.config import Settings
+from agent_memory.app.variables import PREFIX
 from agent_memory.core.context.tokens import Counter, estimate
 from agent_memory.models.errors import InvalidInput, PartMissing, StoreError
 from agent_memory.models.kinds import BUILT_IN
@@ -82,7 +83,7 @@ def open_store(url: str, field: str = "store", *, maybe_others: bool = False) ->
     if scheme == "sqlite":
         from agent_memory.engines.sqlite import open_store as open_sqlite
 
-        return open_sqlite(sqlite_path(url))
+        return open_sqlite(sqlite_path(url), None if field == "store" else variable(field))
     if scheme in POSTGRES:
         made: Store = postgres(field).open_store(url, maybe_others=maybe_others)
         return made
@@ -121,6 +122,11 @@ def postgres(field: str = "store") -> ModuleType:
             field=field,
         ) from error
     return engine
+
+
+def variable(field: str) -> str:
+    """What sets a setting, for errors."""
+    return f"{PREFIX}{field.upper()}"
 
 
 def open_embedder(settings: Settings) -> Embedder:

@@ -71,9 +71,10 @@ class Service:
         self.observe_job: ObserveJob = lambda name, run: None
 
     def has_keys(self) -> bool:
-        """Whether calls need an API key: from the first one on that was ever made, also if it has ended."""
+        """Whether calls need an API key: from the first one on that was ever made, also if it has ended or went
+        with its tenant."""
         if not self._guarded:
-            self._guarded = bool(self.runtime.store.access.keys())
+            self._guarded = self.runtime.store.access.guarded()
         return self._guarded
 
     def identify(self, claim: Claim, operation: str = "") -> Caller:
@@ -194,11 +195,12 @@ class Service:
 
     def _hush(self, error: AgentMemoryError) -> None:
         """Where the store is, is for its operators: others are told what is wrong, and the log tells the rest."""
-        url = self.runtime.store.url
-        where = url.partition(":///")[2] or url
-        if where in error.message:
-            _log.warning("%s", error.message)
-            error.message = error.message.replace(f": {where}", "").replace(where, "the store")
+        store = self.runtime.store
+        for url in (store.url, *(place.partition(" ")[2] for place in store.outside)):
+            where = url.partition(":///")[2] or url
+            if where in error.message:
+                _log.warning("%s", error.message)
+                error.message = error.message.replace(f": {where}", "").replace(where, "the store")
 
     def _refuse(self, tenant: str, user: str, operation: str, error: Denied, key: str | None) -> None:
         tenant, user, operation, reason = (word[:LONGEST_WORD] for word in (tenant, user, operation, error.message))

@@ -45,7 +45,7 @@ class LineRow(NamedTuple):
     erased: bool
 
 
-class Common(NamedTuple):
+class CommonAt(NamedTuple):
     """A line of the one journal that all tenants had before 0.2: what was chained then, its seq first."""
 
     said: Sequence[object]
@@ -154,13 +154,18 @@ class Journals(Protocol):
 
     def tombstones(self) -> Iterable[GoneAt]: ...
 
-    def common(self) -> Iterable[Common]:
+    def common(self) -> Iterable[CommonAt]:
         """In the order of their seq; nothing where the store never had such a journal."""
         ...
 
 
 class Evidence(Journals, Protocol):
     """All is read in one snapshot. Where a journal is proved alone, nothing of this second part is asked for."""
+
+    def missing(self) -> Iterable[range] | None:
+        """Where the engine numbers the lines of all journals together: those that are not there, apart from what all
+        tenants had one journal for. None where it does not."""
+        ...
 
     def contents(self) -> Iterable[ContentAt]: ...
 

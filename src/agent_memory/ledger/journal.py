@@ -1,6 +1,6 @@
 """Hash-chained journals: what a line says, and how it is proved. Each tenant has one of its own, in which nothing of
 another tenant leaves a trace; the store has one for what concerns all of them: keys, spaces, and which tenants there
-are."""
+are and were."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ PUT, AMEND, CONNECT, DISCONNECT, ERASE, EMBED, ADOPT, KEY, TENANT = (
     "key",
     "tenant",
 )
-NAMES = dict(enumerate((PUT, AMEND, CONNECT, DISCONNECT, ERASE, EMBED, ADOPT, KEY, TENANT), 1))
+DEPARTED, CLOSED, BROKEN = "departed", "closed", "broken"  # a tenant went; what 0.1 kept of the chain, and its damage
+NAMES = dict(
+    enumerate((PUT, AMEND, CONNECT, DISCONNECT, ERASE, EMBED, ADOPT, KEY, TENANT, DEPARTED, CLOSED, BROKEN), 1)
+)
 OPERATIONS = {name: number for number, name in NAMES.items()}
 GENESIS = bytes(32)
 OURSELVES = "agent-memory"  # the actor of what the library does by itself
@@ -47,6 +50,41 @@ def genesis(salt: bytes, tenant: str | None, base: int = 0, before: bytes = b"")
     one journal for all, where that ended: its last line and the value of its chain there. Without the salt, which goes
     with the tenant, it does not tell the name."""
     return digest(salt, tenant, base, before.hex())
+
+
+class Common:
+    """The one journal that all tenants had before 0.2, walked line by line: `broken` are those that are missing, or not
+    what was written."""
+
+    def __init__(self) -> None:
+        self.last = 0
+        self.value = GENESIS
+        self.broken: list[int] = []
+        self.missing = 0
+
+    def follow(self, line: int, said: Sequence[object], proof: bytes, value: object) -> list[int]:
+        """`value` is that of the chain at this line, as it is stored. What is found to be broken now."""
+        gap = range(self.last + 1, line)
+        self.missing += len(gap)
+        try:
+            whole = chained(self.value, said, proof) == value
+        except (TypeError, ValueError):
+            whole = False
+        found = [*gap, *([] if whole else [line])]
+        self.broken += found
+        self.last, self.value = line, value if isinstance(value, bytes) else GENESIS
+        return found
+
+
+def ranges(lines: Sequence[int]) -> str:
+    """`7 20-22`."""
+    parts: list[list[int]] = []
+    for line in lines:
+        if parts and parts[-1][1] == line - 1:
+            parts[-1][1] = line
+        else:
+            parts.append([line, line])
+    return " ".join(f"{first}-{last}" if first < last else f"{first}" for first, last in parts)
 
 
 class Head(NamedTuple):
@@ -99,6 +137,15 @@ class Journal:
         self.lines.append(Line(*said, scope, record, other, by.actor, by.reason, proof, chain))
         self.head = Head(said[0], said[1], chain)
         return self.head.seq
+
+
+def broken(head: Head, common: Common, now: int) -> Line:
+    """The line that tells for ever which lines of the common journal were broken when a store was upgraded, and an
+    operator went on all the same. `other`: how many of them are missing."""
+    journal = Journal(head)
+    by = Signature(now, reason=ranges(common.broken))
+    journal.append(BROKEN, Subject(None, common.broken[0], common.missing), by)
+    return journal.lines[0]
 
 
 def founding(head: Head, number: int, beginning: bytes, now: int) -> Line:

@@ -6,7 +6,7 @@ a time. Damage is named, and the rest is checked all the same: nothing that a co
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -18,7 +18,10 @@ from agent_memory.ledger.evidence import Begun, Body, EndedAt, Evidence, GoneAt,
 from agent_memory.ledger.journal import (
     ADOPT,
     AMEND,
+    BROKEN,
+    CLOSED,
     CONNECT,
+    DEPARTED,
     DISCONNECT,
     ERASE,
     GENESIS,
@@ -26,6 +29,7 @@ from agent_memory.ledger.journal import (
     NAMES,
     PUT,
     TENANT,
+    Common,
     Line,
     chained,
     genesis,
@@ -34,6 +38,7 @@ from agent_memory.ledger.rows import LinkRow, Place
 from agent_memory.ledger.seals import Identity, cut_seal, link_seals, tombstone_seal, version_seals
 from agent_memory.ledger.sound import Along, Loose, garbled, row_named
 from agent_memory.ledger.spaces import REBUILT
+from agent_memory.ledger.tenants import Told, lost, unlike
 from agent_memory.models.errors import PartMissing
 from agent_memory.ports.changes import Content, Mark, Verified
 from agent_memory.ports.records import Checker
@@ -87,6 +92,7 @@ def verify(evidence: Evidence, asked: Asked, derive: Checker | None = None) -> V
     if not asked.alone:
         parts: dict[str, Callable[[], Iterable[str]]] = {
             "journal": walk.loose.told,
+            "rows": walk.lost,
             "contents": lambda: walk.underived(derive) if derive else (),
             "tenants": walk.unfounded,
             "rows beside the records": lambda: sound.unsound(evidence.beside(), checked),
@@ -100,7 +106,7 @@ def verify(evidence: Evidence, asked: Asked, derive: Checker | None = None) -> V
                 for problem in part():
                     problems.add(problem)
     head = walk.heads.get(asked.tenant, Mark(0, GENESIS.hex()))
-    return Verified(head.seq, head.head, dict(checked), problems.told(), walk.heads)
+    return Verified(head.seq, head.head, dict(checked), problems.told(), walk.heads, walk.told.notes)
 
 
 class _Chain:
@@ -138,13 +144,13 @@ class _Walk:
         self.problems = problems
         self.checked = checked
         self.chains: dict[object, _Chain] = {}
-        self.common = GENESIS  # the value of the chain that all tenants had, and how far it went
-        self.common_seq: object = 0
+        self.common = Common()
+        self.doubts: defaultdict[int, list[str]] = defaultdict(list)  # what is wrong at lines of it, if nobody knew
         self.noted = asked.expect is None or not asked.expect.seq  # the line that somebody noted is there
         self.loose = Loose()
         self.keys: dict[object, object] = {}  # the last line about each: id -> its digest
         self.adopted: object = None  # the space that the last line about one names
-        self.founded: dict[object, object] = {}  # a journal -> where its chain begins
+        self.told = Told()
         self._last: Any = None
         self._unproved: set[object] = set()
 
@@ -169,7 +175,7 @@ class _Walk:
             self._last = one.row
         subjects.end()
         self._common()
-        self._expected()
+        self._end()
 
     def _follow(self, one: LineRow) -> None:
         chain = self.chains.get(one.journal)
@@ -185,46 +191,44 @@ class _Walk:
 
     def _common(self) -> None:
         """What all tenants had one journal for stays proved by its own chain, and a mark of it stays good."""
-        expect = self.asked.expect
+        expect, common = self.asked.expect, self.common
         if self.asked.alone and expect is None:
             return
-        for said, digest, chain in self.evidence.common():
-            follows = _made(partial(chained, self.common, said, digest)) == chain
-            if not follows and not self.asked.alone:
-                self.problems.add(f"journal: line {said[0]} does not follow in the journal that all tenants had")
-            self.common_seq, self.common = said[0], chain if isinstance(chain, bytes) else GENESIS
-            self.noted |= expect is not None and (said[0], self.common.hex()) == (expect.seq, expect.head)
+        for said, digest, value in self.evidence.common():
+            for broken in common.follow(said[0], said, digest, value):
+                wrong = f"journal: line {broken} does not follow in the journal that all tenants had"
+                self.doubts[broken] += [] if self.asked.alone else [wrong]
+            self.noted |= expect is not None and (said[0], common.value.hex()) == (expect.seq, expect.head)
 
-    def _expected(self) -> None:
-        expect = self.asked.expect
-        end = max((one.seq for one in self.chains.values() if one.name == self.asked.tenant), default=0)
-        if expect is None or self.noted:
-            return
-        if end < expect.seq:
-            self.problems.add(
-                f"journal: it ends at line {end}, and line {expect.seq} was noted: the end was cut off, or the mark is "
-                "another tenant's"
-            )
-        else:
-            self.problems.add(
-                f"journal: line {expect.seq} is not the one that was noted: what came before it was changed"
-            )
+    def _end(self) -> None:
+        """What can only be said when all lines are known."""
+        expect, common, told = self.asked.expect, self.common, self.told
+        if told.closed is not None and not common.last:
+            common.last, common.value = told.closed
+            self.noted |= expect == Mark(common.last, common.value.hex())
+        if expect is not None and not self.noted:
+            end = max((one.seq for one in self.chains.values() if one.name == self.asked.tenant), default=0)
+            self.problems.add(unlike(expect, end, told))
+        for problem in (one for line, doubts in self.doubts.items() if line not in told.known for one in doubts):
+            self.problems.add(problem)
+
+    def lost(self) -> Iterator[str]:
+        missing = self.evidence.missing()
+        return iter(()) if missing is None else lost([*missing], self.told)
 
     def unfounded(self) -> Iterator[str]:
         """Tenants that are not as the store's journal tells, or whose chain does not begin where it should."""
+        founded, common = self.told.founded, self.common
         for chain in self.chains.values():
-            made = _made(partial(genesis, chain.salt, chain.name, chain.base, self.common if chain.base else b""))
-            if made != chain.genesis or (chain.base and chain.base != self.common_seq):
+            made = _made(partial(genesis, chain.salt, chain.name, chain.base, common.value if chain.base else b""))
+            if made != chain.genesis or (chain.base and chain.base != common.last):
                 yield f"tenants: the chain {chain.place} does not begin where it should"
-            known = chain.name is None or (not chain.seq and chain.journal not in self.founded)
-            if not known and self.founded.get(chain.journal) != chain.genesis:
+            known = chain.name is None or (not chain.seq and chain.journal not in founded)
+            if not known and founded.get(chain.journal) != chain.genesis:
                 named = row_named(("tenant",), (chain.journal,))
                 yield f"tenants: {named} is not the one that the store's journal tells of"
-        yield from (
-            f"tenants: {row_named(('tenant',), (journal,))} is gone"
-            for journal in self.founded
-            if journal not in self.chains
-        )
+        for number, wrong in self.told.wrong(self.chains):
+            yield f"tenants: {row_named(('tenant',), (number,))} {wrong}"
 
     def _subject(self, one: LineRow, subjects: _Subjects) -> None:
         """What the line brought, ended or erased."""
@@ -234,8 +238,8 @@ class _Walk:
         link = subjects.link(one, operation)
         if operation == KEY:
             self.keys[line.reason] = line.digest
-        elif operation == TENANT:
-            self.founded[line.record] = line.digest
+        elif operation in (TENANT, DEPARTED, CLOSED, BROKEN):
+            self._hear(one, operation)
         elif operation == ADOPT and line.reason != REBUILT:
             self.adopted = line.reason
         elif operation in (PUT, AMEND):
@@ -250,19 +254,28 @@ class _Walk:
         elif operation == ERASE:
             self._compare("tombstone", one, subjects.tombstone(one))
 
+    def _hear(self, one: LineRow, operation: str) -> None:
+        """Of the store's own journal."""
+        line, chain = one.line, self.chains.get(one.journal)
+        if chain is not None and chain.name is None:
+            self.told.hear(operation, line.record, line.other, line.digest, line.reason)
+
     def _compare(self, what: str, one: LineRow, found: _Found | None) -> bool:
         """Whether one of the seals that the subject of a line may have is the one in the line; None: it is not there
         as the line says, under this number, in this scope, between these records."""
         chain = self.chains.get(one.journal)
         place = f"journal: line {one.line.seq} {chain.place}" if chain else f"journal: row {one.row}"
+        seq = one.line.seq
+        old = chain is not None and isinstance(seq, int) and seq <= chain.base
+        tell = self.doubts[seq].append if old else self.problems.add
         if found is None:
             if not one.erased:
-                self.problems.add(f"{place}: its {what} is gone, and nobody erased it")
+                tell(f"{place}: its {what} is gone, and nobody erased it")
             return False
         same = bool(_made(lambda: any(seal == one.line.digest for seal in found.seals)))
         self.checked[f"{what}s"] += NAMES[one.line.operation] != DISCONNECT
         if not same:
-            self.problems.add(f"{place}: the {what} is not what was written{found.garbled()}")
+            tell(f"{place}: the {what} is not what was written{found.garbled()}")
         return same
 
 

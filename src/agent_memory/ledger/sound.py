@@ -11,6 +11,7 @@ from typing import Any, Generic, TypeVar
 from agent_memory.ledger.codecs import plain
 from agent_memory.ledger.evidence import ContentAt, FieldAt, Sealed, VectorAt
 from agent_memory.ledger.seals import checksum, key_seal
+from agent_memory.ledger.tenants import NO_KEY
 from agent_memory.ports.records import Checker
 
 T = TypeVar("T", bound=Any)
@@ -105,7 +106,7 @@ def unlocked(keys: Iterable[Sequence[object]], lines: Mapping[object, object], c
             yield f"keys: {row_named(('id',), row)}: no journal line tells of it"
         elif _key_seal(row) != lines[id]:
             yield f"keys: {row_named(('id',), row)} is not what was written"
-    yield from (f"keys: {row_named(('id',), (id,))} is gone" for id in lines if id not in there)
+    yield from (f"keys: {row_named(('id',), (id,))} is gone" for id in lines if id not in there and lines[id] != NO_KEY)
 
 
 def _key_seal(row: Sequence[object]) -> bytes | None:

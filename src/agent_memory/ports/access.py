@@ -45,6 +45,10 @@ class AccessStore(Protocol):
         """The newest first: of one tenant, or of all."""
         ...
 
+    def guarded(self) -> bool:
+        """Whether there ever was a key, also if it ended, or went with its tenant."""
+        ...
+
     def end(self, id: str, at: int) -> bool:
         """From then on it opens nothing. Says whether it was still good."""
         ...

@@ -187,6 +187,14 @@ class Erase:
 
 Change = Put | Amend | Connect | Disconnect | Erase
 
+
+@dataclass(frozen=True, slots=True)
+class EraseTenant:
+    """Everything of a tenant. It is asked of the `TenantStore`, and of a gate before; `apply` does not take it."""
+
+    tenant: str
+
+
 DERIVED_FROM = "DERIVED_FROM"
 """The type of the link from a record to one that it was made from."""
 
@@ -262,10 +270,12 @@ class Mark:
 @dataclass(frozen=True, slots=True)
 class Verified:
     """`problems` is empty when the journals, the records and all that is derived agree. `seq` and `head` are the end of
-    the tenant's journal, `heads` those of all that were proved: by tenant, and None for the store's own."""
+    the tenant's journal, `heads` those of all that were proved: by tenant, and None for the store's own. `notes` tell
+    of damage that an operator knew of and accepted."""
 
     seq: int
     head: str
     checked: Mapping[str, int]
     problems: tuple[str, ...] = field(default=())
     heads: Mapping[str | None, Mark] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()

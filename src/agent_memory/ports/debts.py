@@ -2,46 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from agent_memory.models.record import Scope
 
-Forget = Callable[[Scope, Sequence[str]], None]
-"""(whose, ids): let a place forget these records of a scope; it raises while it cannot."""
+
+class Place(Protocol):
+    """What is outside the records' engine, and can be told to forget. It raises while it cannot."""
+
+    def forget(self, scope: Scope, ids: Sequence[str]) -> None:
+        """These records of a scope."""
+        ...
+
+    def forget_tenant(self, tenant: str) -> None:
+        """Everything of a tenant."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
 class Debt:
-    """A record that the journal line `seq` erased, and that a place must still forget."""
+    """A record that the journal line `seq` erased, and that a place must still forget. No `id`: everything of the
+    scope's tenant, which went with a line of the store's journal. Until it is paid, this keeps the tenant's name: the
+    place knows no other."""
 
     place: str
     scope: Scope
-    id: str
+    id: str | None
     seq: int
 
 
 @dataclass(frozen=True, slots=True)
 class Owed:
-    """How many records a place must still forget, since when, and what went wrong when it was last asked."""
+    """How many records, and how many whole tenants, a place must still forget, since when, and what went wrong when it
+    was last asked."""
 
     place: str
     records: int
     since: int | None = None
     error: str | None = None
+    tenants: int = 0
+
+    @property
+    def left(self) -> int:
+        return self.records + self.tenants
 
 
 class DebtStore(Protocol):
-    """Kept by the records' engine: from `attach` on, the transaction that erases a record notes a debt to each place,
-    whichever process it is in, until the place is told and the debt `paid`."""
+    """Kept by the records' engine: from `attach` on, the transaction that erases a record or a tenant notes a debt to
+    each place, whichever process it is in, until the place is told and the debt `paid`."""
 
     def attach(self, place: str) -> None:
         """Nothing, where it is attached already."""
         ...
 
     def detach(self, place: str) -> int | None:
-        """Erasures no longer concern it. How many records it still owed; None if there is no such place."""
+        """Erasures no longer concern it. How many debts it still had; None if there is no such place."""
         ...
 
     def standing(self) -> list[Owed]:
@@ -49,7 +66,7 @@ class DebtStore(Protocol):
         ...
 
     def owed(self, place: str, limit: int) -> list[Debt]:
-        """The oldest first."""
+        """The oldest first, and whole tenants before records."""
         ...
 
     def paid(self, debts: Sequence[Debt]) -> None:

@@ -139,21 +139,25 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Unembedded:
-    """A content that still lacks vectors from passage `part` on, and whose it is."""
+    """A content that still lacks vectors from passage `part` on, and whose it is. `store` is the last line of the
+    store's journal at that moment."""
 
     tenant: str
     handle: int
     text: str
     part: int
+    store: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Embedded:
-    """The vectors made for an `Unembedded`; `complete` when none are left to make."""
+    """The vectors made for an `Unembedded`; `complete` when none are left to make. `store` is its own: if the tenant
+    was erased since, and another has its name, they are of a text that is gone, and passed over."""
 
     handle: int
     vectors: tuple[Vector, ...]
     complete: bool
+    store: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

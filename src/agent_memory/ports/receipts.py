@@ -20,6 +20,8 @@ class ReceiptLine:
     words of the query, hashed like those of contents (8 bytes each), so that an erasure finds who asked in its words;
     `APART` stands between those of one vocabulary and of another.
     `named` are versions that the body names without having shown them: no access, but erased with the record.
+    `store` is the last line of the store's journal then, where it is known: if the tenant was erased since, and
+    another has its name, this is not kept.
     """
 
     id: str
@@ -29,6 +31,7 @@ class ReceiptLine:
     handles: tuple[int, ...]
     terms: bytes = b""
     named: tuple[int, ...] = ()
+    store: int | None = None
 
     def without_query(self) -> ReceiptLine:
         """The same, but nobody can tell what was asked."""

@@ -8,11 +8,12 @@ from typing import Protocol
 
 from agent_memory.ports.access import AccessStore
 from agent_memory.ports.changes import Vocabulary
-from agent_memory.ports.debts import DebtStore, Forget
+from agent_memory.ports.debts import DebtStore, Place
 from agent_memory.ports.feed import Feed
 from agent_memory.ports.index import Index
 from agent_memory.ports.receipts import ReceiptStore
 from agent_memory.ports.records import RecordStore
+from agent_memory.ports.tenants import TenantStore
 from agent_memory.ports.vectors import VectorStore
 from agent_memory.ports.working import WorkingStore
 
@@ -65,8 +66,8 @@ class Store:
     `scrub` takes from the disk what was erased and could not leave it at once; False while something of it is left. Who
     is not patient tries once, and waits for nobody. `owes` says whether there is any.
 
-    `working` and `vectors` may be somebody else's: then `outside` says, by place, how each forgets, and `debts` keeps
-    what they still have to. An engine without `debts` has to have both itself.
+    `working` and `vectors` may be somebody else's: then `outside` has them, by place, to be told what to forget, and
+    `debts` keeps what they still have to. An engine without `debts` has to have both itself.
 
     `vocabularies` tells the one in which words are written, then those of which a rebuild has left some; none before
     the first write that tells its own. A write that tells another name is refused: `Changed`. `recode` encodes texts.
@@ -80,6 +81,7 @@ class Store:
     vectors: VectorStore
     access: AccessStore
     feed: Feed
+    tenants: TenantStore
     close: Callable[[], None]
     read_only: bool = False
     before_fork: Callable[[], None] = _nothing_before
@@ -87,6 +89,6 @@ class Store:
     scrub: Callable[[bool], bool] = _nothing_owed
     owes: Callable[[], bool] = _owes_nothing
     debts: DebtStore | None = None
-    outside: Mapping[str, Forget] = field(default_factory=dict)
+    outside: Mapping[str, Place] = field(default_factory=dict)
     vocabularies: Callable[[], tuple[Vocabulary, ...]] = _no_vocabularies
     recode: Recode = _nothing_recoded

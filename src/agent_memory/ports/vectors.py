@@ -32,6 +32,11 @@ def sees(namespace: str, scope: Scope) -> bool:
     return False
 
 
+def belongs(namespace: str, tenant: str) -> bool:
+    """Whether a namespace, as `inside` calls it, is a tenant's."""
+    return namespace.startswith(f"{tenant}{_PARTED}")
+
+
 @dataclass(frozen=True)
 class Match:
     """`score` is the cosine similarity."""
@@ -59,4 +64,8 @@ class VectorStore(Protocol):
     def forget(self, scope: Scope, ids: Sequence[str]) -> None:
         """Erase for good what has one of these ids in any namespace that `sees` the scope. Asked of vectors that are
         not on the records' engine, again and again until it does not raise."""
+        ...
+
+    def forget_tenant(self, tenant: str) -> None:
+        """Erase for good every namespace of a tenant. Asked in the same way."""
         ...

@@ -45,3 +45,7 @@ class WorkingStore(Protocol):
         list items that are objects with one of these as their `id`. Asked of a working set that is not on the records'
         engine, again and again until it does not raise."""
         ...
+
+    def forget_tenant(self, tenant: str) -> None:
+        """Erase for good every desk of a tenant, and its names. Asked in the same way."""
+        ...

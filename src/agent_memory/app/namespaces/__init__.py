@@ -12,6 +12,7 @@ from agent_memory.app.namespaces.records import Records
 from agent_memory.app.namespaces.retriever import Retriever
 from agent_memory.app.namespaces.rules import Rules
 from agent_memory.app.namespaces.semantic import Semantic
+from agent_memory.app.namespaces.tenants import Tenants
 from agent_memory.app.namespaces.upkeep import Upkeep
 from agent_memory.app.namespaces.user import User
 from agent_memory.app.namespaces.vectors import Vectors
@@ -30,6 +31,7 @@ __all__ = [
     "Retriever",
     "Rules",
     "Semantic",
+    "Tenants",
     "Upkeep",
     "User",
     "Vectors",

@@ -32,7 +32,8 @@ class Verification(Model):
     """`ok` when the journals' chains hold, everything in the store is what was written, and words, indexed fields and a
     sample of the vectors are what follows from it. Keep `seq` and `head`, the end of this tenant's journal, elsewhere,
     as `SEQ:HEAD`: `verify(expect=…)` then proves that a later store still contains that line. `heads` are the same of
-    each journal that was proved, by tenant; that of the store itself has no name."""
+    each journal that was proved, by tenant; that of the store itself has no name. `notes` tell of old damage that an
+    operator accepted; it is no problem any more."""
 
     ok: bool
     seq: int
@@ -40,6 +41,7 @@ class Verification(Model):
     checked: dict[str, int]
     problems: list[str]
     heads: dict[str, str] = Field(default_factory=dict)
+    notes: list[str] = Field(default_factory=list)
 
 
 class JobReport(Model):
@@ -67,7 +69,8 @@ class Upkeep(Namespace):
         operators, and null for others.
 
         `scrub_owed_since`: something that was forgotten then may still be on the disk; later writes and jobs
-        overwrite it. `debts`: places outside that must still forget records, how many, since when, and the last error.
+        overwrite it. `debts`: places outside that must still forget records or whole tenants, how many, since when, and
+        the last error.
         """
         runtime = self._client.runtime
         runtime.receipts.flush()
@@ -108,6 +111,7 @@ class Upkeep(Namespace):
             head=found.head,
             checked={**found.checked, **({"vectors made anew": made} if made else {})},
             problems=problems,
+            notes=list(found.notes),
         )
 
     @operation("upkeep.catch_up", "POST /catch-up", permission=Permission.WRITE)
@@ -141,7 +145,7 @@ class Upkeep(Namespace):
     @operation("upkeep.detach", "POST /places/detach", permission=Permission.OPERATOR)
     def detach(self, place: str) -> int:
         """Give up a place outside that holds nothing any more, or will not come back: from now on erasures do not
-        concern it. Says how many records it still had to forget; `stats` names the places that owe something."""
+        concern it. Says how much it still had to forget; `stats` names the places that owe something."""
         debts = self._client.runtime.store.debts
         left = debts.detach(place) if debts else None
         if left is None:
@@ -178,11 +182,12 @@ def _debts(store: Store) -> list[dict[str, Any]]:
         {
             "place": one.place,
             "records": one.records,
+            "tenants": one.tenants,
             "since": None if one.since is None else from_micros(one.since).isoformat(),
             "error": one.error,
         }
         for one in standing
-        if one.records
+        if one.left
     ]
 
 

@@ -98,7 +98,7 @@ def receipt_line(
     handles = tuple(hit.record.seq for hit in recalled.hits)
     text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
     terms = asked_terms(asked.text)
-    return ReceiptLine(recalled.receipt_id, question.view, recalled.seq, text, handles, terms, named)
+    return ReceiptLine(recalled.receipt_id, question.view, recalled.seq, text, handles, terms, named, pool.store)
 
 
 def together(found: Sequence[Receipted]) -> Receipted:

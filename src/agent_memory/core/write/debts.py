@@ -1,4 +1,5 @@
-"""Forgetting in places outside: it is owed from the transaction on that erased the record, until it is paid."""
+"""Forgetting in places outside: it is owed from the transaction on that erased the record or tenant, until it is
+paid."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from dataclasses import dataclass
 from agent_memory.models.errors import StoreError
 from agent_memory.models.record import Scope
 from agent_memory.ports import spans
-from agent_memory.ports.debts import Debt, DebtStore, Forget, Owed
+from agent_memory.ports.debts import Debt, DebtStore, Owed, Place
 
 SLICE = 500  # records that a place is told of at once
 MOST = 200  # characters of an error that are kept
@@ -22,12 +23,12 @@ class Debts:
     """What is owed (None: the engine has no places outside), and the places that can be told from here."""
 
     store: DebtStore | None
-    outside: Mapping[str, Forget]
+    outside: Mapping[str, Place]
 
     @property
     def left(self) -> int:
-        """How many records all places together must still forget."""
-        return sum(one.records for one in self.store.standing()) if self.store else 0
+        """How many records and tenants all places together must still forget."""
+        return sum(one.left for one in self.store.standing()) if self.store else 0
 
     def pay(self) -> bool:
         """Tell every place within reach what to forget; whether nothing is owed any more, there or elsewhere. It never
@@ -36,7 +37,7 @@ class Debts:
             return True
         try:
             for one in self.store.standing():
-                if one.records and one.place in self.outside:
+                if one.left and one.place in self.outside:
                     self._pay(self.store, one)
             return not self.left
         except StoreError as error:  # somebody else is writing, for long
@@ -56,10 +57,13 @@ class Debts:
         """What went wrong; nothing, where all went well."""
         whose: defaultdict[Scope, list[str]] = defaultdict(list)
         for one in debts:
-            whose[one.scope].append(one.id)
+            if one.id is not None:
+                whose[one.scope].append(one.id)
         try:
+            for tenant in {one.scope.tenant for one in debts if one.id is None}:
+                self.outside[place].forget_tenant(tenant)
             for scope, ids in whose.items():
-                self.outside[place](scope, ids)
+                self.outside[place].forget(scope, ids)
         except Exception as error:  # noqa: BLE001 - whatever a plug-in raises, the debt stands and is shown with it
             return _shown(error)
         return ""

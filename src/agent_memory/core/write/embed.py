@@ -168,7 +168,7 @@ class Embedding:
                         deadline, trouble = 0.0, error
                         break
                     part += 1
-                done.append(Embedded(one.handle, tuple(made), complete=part >= len(passages)))
+                done.append(Embedded(one.handle, tuple(made), complete=part >= len(passages), store=one.store))
                 if late():
                     break
             done = [one for one in done if one.vectors or one.complete]

@@ -14,7 +14,7 @@ from agent_memory.ledger import proof
 from agent_memory.ledger.evidence import (
     Begun,
     Body,
-    Common,
+    CommonAt,
     ContentAt,
     EndedAt,
     FieldAt,
@@ -89,9 +89,12 @@ class _Evidence:
         for tenant, line, record, id, *scope in self._rows("proof_tombstones"):
             yield GoneAt((tenant, line), Place(record, id, self._scope(*scope)))
 
-    def common(self) -> Iterator[Common]:
+    def common(self) -> Iterator[CommonAt]:
         """Only files of 0.1 had one journal for all."""
         return iter(())
+
+    def missing(self) -> None:
+        """Nothing numbers the lines of all journals together."""
 
     def contents(self) -> Iterator[ContentAt]:
         for tenant, content, kind, text, encoded, codec, *rest in self._session.stream("proof_contents"):

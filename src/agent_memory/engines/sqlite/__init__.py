@@ -7,8 +7,9 @@ from pathlib import Path
 from agent_memory.ports.store import Store
 
 
-def open_store(path: Path) -> Store:
-    """Create or open the file; nothing else is written beside SQLite's own log. `path` is absolute."""
+def open_store(path: Path, setting: str | None = None) -> Store:
+    """Create or open the file; nothing else is written beside SQLite's own log. `path` is absolute. `setting` is the
+    variable that names it, where it is not the store's own."""
     from agent_memory.engines.sqlite import scrub, vocabulary
     from agent_memory.engines.sqlite.access import SqliteAccess
     from agent_memory.engines.sqlite.debts import SqliteDebts
@@ -21,8 +22,9 @@ def open_store(path: Path) -> Store:
     from agent_memory.engines.sqlite.recode import Recoding
     from agent_memory.engines.sqlite.records import SqliteRecords
     from agent_memory.engines.sqlite.schema import open_file
+    from agent_memory.engines.sqlite.tenants import SqliteTenants
 
-    connections = open_file(path)
+    connections = open_file(path, setting=setting)
     interning = Interning()
     index = SqliteIndex(connections, interning)
     records = SqliteRecords(connections, interning)
@@ -41,6 +43,7 @@ def open_store(path: Path) -> Store:
         vectors=SqliteVectors(connections),
         access=SqliteAccess(connections),
         feed=SqliteFeed(connections, interning),
+        tenants=SqliteTenants(connections, index.shelves.drop),
         close=connections.close,
         read_only=connections.read_only,
         before_fork=connections.before_fork,

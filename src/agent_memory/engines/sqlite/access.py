@@ -38,6 +38,10 @@ class SqliteAccess:
         with self._connections.reading() as connection:
             return [restored(row) for row in connection.execute(SQL["keys_of"], {"tenant": tenant}).fetchall()]
 
+    def guarded(self) -> bool:
+        with self._connections.reading() as connection:
+            return bool(cell(connection, SQL["guarded"]))
+
     def end(self, id: str, at: int) -> bool:
         with self._connections.writing() as connection:
             check_version(connection, self._connections.name)

@@ -9,6 +9,9 @@ select id, digest, label, tenant, user, permissions, created_at, expires_at, end
 -- name: keys_of
 {{keys}} where :tenant is null or tenant = :tenant order by created_at desc, id desc
 
+-- name: guarded
+select exists (select 1 from journal indexed by journal_keys where tenant = 0 and operation = 8)
+
 -- name: insert_key
 insert into keys (id, digest, label, tenant, user, permissions, created_at, expires_at, ended_at)
 values (?, ?, ?, ?, ?, ?, ?, ?, ?)

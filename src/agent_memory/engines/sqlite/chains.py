@@ -13,11 +13,12 @@ import sqlite3
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from agent_memory.engines.sqlite import owning
 from agent_memory.engines.sqlite.cells import lenient
 from agent_memory.engines.sqlite.interning import Interning, Naming
 from agent_memory.engines.sqlite.journal import STORE, Lines
 from agent_memory.engines.sqlite.statements import SQL
-from agent_memory.ledger.journal import GENESIS, NOBODYS, chained, founding, genesis
+from agent_memory.ledger.journal import NOBODYS, Common, broken, chained, founding, genesis
 from agent_memory.ledger.request import SALT_BYTES
 from agent_memory.ledger.seals import checksum
 from agent_memory.models.errors import Corrupt
@@ -47,10 +48,14 @@ class Old(NamedTuple):
         return self.line, self.at, self.operation, self.scope, self.record, self.other, self.actor, self.reason
 
 
-def part(connection: sqlite3.Connection, name: str) -> None:
-    """In the transaction of the upgrade. First the old chain is walked: what is broken is not sealed anew."""
+def part(connection: sqlite3.Connection, name: str, *, accept_damage: bool = False) -> None:
+    """In the transaction of the upgrade. First the old chain is walked: what is broken is not sealed anew, unless an
+    operator accepts it; then the store's journal tells which lines these are."""
     with lenient(connection):
-        last, before = _walk(connection, name)
+        common = _walk(connection)
+        if common.broken and not accept_damage:
+            _refuse(common, name)
+        last, before = common.last, common.value
         connection.execute(SQL["number_scopes"])
         _seal_scopes(connection)
         numbers = _tenants(connection, last, before)
@@ -59,6 +64,9 @@ def part(connection: sqlite3.Connection, name: str) -> None:
     for sql in ("index_scopes", "index_journal", "index_adopted"):
         connection.execute(SQL[sql])
     names = Naming(Interning(), connection)
+    if common.broken:
+        store = Lines(connection, names, STORE)
+        store.append([broken(store.head, common, 0)])
     for number, beginning in numbers.values():
         if last and number != STORE:  # who has not written yet is told of by the first write
             store = Lines(connection, names, STORE)
@@ -74,25 +82,20 @@ def _lines(connection: sqlite3.Connection) -> Iterator[Old]:
             after = line.line
 
 
-def _walk(connection: sqlite3.Connection, name: str) -> tuple[int, bytes]:
-    """The last line, and the value of the chain there."""
-    last, before = 0, GENESIS
+def _walk(connection: sqlite3.Connection) -> Common:
+    common = Common()
     for line in _lines(connection):
-        if line.line != last + 1 or not _follows(line, before):
-            raise Corrupt(
-                f"the store cannot be upgraded: line {last + 1} of its journal is not what was written: {name}",
-                hint="nothing was changed; restore a backup, or export the records with the version that wrote them, "
-                "whose `agent-memory verify` names the damage, and import them into a new store",
-            )
-        last, before = line.line, line.chain
-    return last, before
+        common.follow(line.line, line.said, line.digest, line.chain)
+    return common
 
 
-def _follows(line: Old, before: bytes) -> bool:
-    try:
-        return chained(before, line.said, line.digest) == line.chain
-    except (TypeError, ValueError):
-        return False
+def _refuse(common: Common, name: str) -> None:
+    more = f", and so are {len(common.broken) - 1} more" if len(common.broken) > 1 else ""
+    raise Corrupt(
+        f"the store cannot be upgraded: line {common.broken[0]} of its journal is not what was written{more}: {name}",
+        hint="nothing was changed; restore a backup; without one, `agent-memory upgrade --accept-damage` goes on, and "
+        "`agent-memory verify` tells of it from then on",
+    )
 
 
 def _tenants(connection: sqlite3.Connection, last: int, before: bytes) -> dict[str | None, tuple[int, bytes]]:
@@ -117,16 +120,29 @@ def _chain(connection: sqlite3.Connection, tenants: dict[str | None, tuple[int, 
     actors = set()
     for line in _lines(connection):
         number, _ = tenants[line.tenant]
-        said = (*line.said[:3], NOBODYS if line.number is None else line.number, *line.said[4:])
-        chains[line.tenant] = chained(chains[line.tenant], said, line.digest)
-        renewed.append((number, names.actor(number, line.actor), chains[line.tenant], line.line))
         actors.add(line.actor)
+        actor = _readable(line.actor)
+        said = (*line.said[:3], NOBODYS if line.number is None else line.number, *line.said[4:6], actor, line.reason)
+        try:
+            chains[line.tenant] = chained(chains[line.tenant], said, line.digest)
+        except (TypeError, ValueError):
+            raise Corrupt(
+                f"the store cannot be upgraded: line {line.line} of its journal cannot be read at all",
+                hint="nothing was changed; restore a backup",
+            ) from None
+        renewed.append((number, names.actor(number, actor), chains[line.tenant], line.line))
         if len(renewed) == BATCH or line.line == last:
             connection.executemany(SQL["renew_line"], renewed)
             renewed = []
             tell("journal", line.line, last)
-    words = [row for text in actors for row in connection.execute(SQL["name"], (text,)).fetchall()]
+    whole = [text for text in actors if text == _readable(text)]
+    words = [row for text in whole for row in connection.execute(SQL["old_name"], (text,)).fetchall()]
     connection.execute(SQL["forget_actors"], (json.dumps([number for (number,) in words]),))
+
+
+def _readable(text: object) -> str:
+    """An actor whose name is damaged, or gone, has some name from now on; the line counts as broken."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace") if isinstance(text, str) else "?"
 
 
 def _seal_scopes(connection: sqlite3.Connection) -> None:
@@ -137,14 +153,7 @@ def _seal_scopes(connection: sqlite3.Connection) -> None:
 
 
 def _label(connection: sqlite3.Connection) -> None:
-    """A table takes the place of another: the views that look at it go meanwhile."""
     connection.execute(SQL["move_labels"])
     for column in ("conversation", "repository"):
         connection.execute(SQL["move_column"].format(column=column))
-    views = connection.execute(SQL["views"]).fetchall()
-    for name, _ in views:
-        connection.execute(SQL["drop_view"].format(name=name.replace('"', '""')))
-    connection.execute(SQL["drop_labels"])
-    connection.execute(SQL["rename_labels"])
-    for _, sql in views:
-        connection.execute(sql)
+    owning.replace(connection, "labels", "own_labels")

@@ -45,19 +45,10 @@ update versions set {column} = (
     join own_labels n on n.tenant = t.tenant and n.text = l.text where l.label = versions.{column})
 where {column} in (select label from labels)
 
--- name: drop_labels
-drop table labels
-
--- name: rename_labels
-alter table own_labels rename to labels
-
--- name: views
-select name, sql from sqlite_schema where type = 'view'
-
--- name: drop_view
-drop view "{name}"
-
 -- name: forget_actors
 delete from names where name in (select value from json_each(?)) and name not in (select kind from versions)
 and name not in (select status from versions) and name not in (select source from versions)
 and name not in (select type from links) and name not in (select name from fields)
+
+-- name: old_name
+select name from names where text = ?

@@ -67,6 +67,11 @@ def translated(error: sqlite3.Error, path: str) -> AgentMemoryError:
     return kind(f"{message}: {path}", hint=hint)
 
 
+def called(path: Path, setting: str | None) -> str:
+    """A file in errors."""
+    return str(path) if setting is None else f"{path}, which {setting} names"
+
+
 def _code(error: BaseException | None) -> int:
     return getattr(error, "sqlite_errorcode", 0)
 
@@ -86,8 +91,10 @@ class Connections:
     and opened anew on both sides; a child whose parent could not do that is refused.
     """
 
-    def __init__(self, path: Path, *, read_only: bool = False) -> None:
+    def __init__(self, path: Path, *, read_only: bool = False, setting: str | None = None) -> None:
+        """`setting` is the variable that names the file, where it is not the store's own."""
         self.path = path
+        self.name = called(path, setting)
         self.read_only = read_only
         self.closed = False
         self._idle: list[sqlite3.Connection] = []
@@ -98,10 +105,6 @@ class Connections:
         self._counting = threading.Lock()
         self._gate = ForkGuard()
         self._writing = threading.Lock()
-
-    @property
-    def name(self) -> str:
-        return str(self.path)
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:

@@ -11,13 +11,27 @@ from agent_memory.ledger.seals import checksum, sealed
 from agent_memory.models.record import Scope
 from agent_memory.ports.debts import Debt, Owed
 
+WHOLE = ""  # instead of the id of a record: everything of the tenant
+
 
 def incur(connection: sqlite3.Connection, gone: Mapping[Scope, Sequence[str]], seq: int, now: int) -> None:
     """Every place outside must forget these."""
     for (place,) in connection.execute(SQL["places"]).fetchall():
         for scope, ids in gone.items():
-            whose = (place, scope.tenant, scope.user, scope.agent)
-            connection.executemany(SQL["incur"], [sealed(*whose, id, seq, now) for id in ids])
+            connection.executemany(SQL["incur"], [sealed(place, *_words(scope), id, seq, now) for id in ids])
+
+
+def incur_tenant(connection: sqlite3.Connection, tenant: str, seq: int, now: int) -> None:
+    """Every place outside must forget all of a tenant, whose name stays for so long; `seq` is the store's."""
+    whole = Scope(tenant=tenant)
+    for (place,) in connection.execute(SQL["places"]).fetchall():
+        connection.execute(SQL["incur"], sealed(place, *_words(whole), WHOLE, seq, now))
+
+
+def hush(connection: sqlite3.Connection, text: str) -> None:
+    """Keep no error in which this stands."""
+    for (place,) in connection.execute(SQL["places_saying"], (text,)).fetchall():
+        _note(connection, place, None)
 
 
 class SqliteDebts:
@@ -44,12 +58,12 @@ class SqliteDebts:
     def owed(self, place: str, limit: int) -> list[Debt]:
         with self._connections.reading() as connection:
             return [
-                Debt(place, Scope(tenant=tenant, user=user, agent=agent), id, seq)
+                Debt(place, Scope(tenant=tenant, user=user, agent=agent), None if id == WHOLE else id, seq)
                 for tenant, user, agent, id, seq in connection.execute(SQL["debts_owed"], (place, limit))
             ]
 
     def paid(self, debts: Sequence[Debt]) -> None:
-        rows = [(one.place, one.scope.tenant, one.scope.user, one.scope.agent, one.id, one.seq) for one in debts]
+        rows = [(one.place, *_words(one.scope), WHOLE if one.id is None else one.id, one.seq) for one in debts]
         with self._connections.writing() as connection:
             connection.executemany(SQL["debt_paid"], rows)
             for place in {one.place for one in debts}:
@@ -63,3 +77,7 @@ class SqliteDebts:
 def _note(connection: sqlite3.Connection, place: str, error: str | None) -> None:
     for (number,) in connection.execute(SQL["other_error"], (place, error)).fetchall():
         connection.execute(SQL["place_error"], (error, checksum(number, place, error), number))
+
+
+def _words(scope: Scope) -> tuple[str, str, str]:
+    return scope.tenant, scope.user, scope.agent

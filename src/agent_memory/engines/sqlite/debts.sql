@@ -22,12 +22,12 @@ select place from places
 insert or replace into debts (place, tenant, user, agent, id, seq, at, seal) values (?, ?, ?, ?, ?, ?, ?, ?)
 
 -- name: debts_standing
-select p.name, count(d.id), min(d.at), p.error from places p left join debts d on d.place = p.place
+select p.name, count(nullif(d.id, '')), min(d.at), p.error, count(d.id) - count(nullif(d.id, '')) from places p left join debts d on d.place = p.place
 group by p.place order by p.name
 
 -- name: debts_owed
 select d.tenant, d.user, d.agent, d.id, d.seq from debts d join places p on p.place = d.place where p.name = ?
-order by d.at, d.seq limit ?
+order by d.id <> '', d.at, d.seq limit ?
 
 -- name: debt_paid
 delete from debts where place in (select place from places where name = ?) and tenant = ? and user = ? and agent = ?

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from agent_memory.engines.sqlite import scrub
 from agent_memory.engines.sqlite.connection import Connections
-from agent_memory.engines.sqlite.interning import known_scope, scope_number
+from agent_memory.engines.sqlite.interning import known_scope, scope_number, tidy
 from agent_memory.engines.sqlite.statements import SQL, cell
 from agent_memory.ledger.seals import sealed
 from agent_memory.models.record import SHARED, Scope
@@ -71,6 +71,14 @@ class SqliteWorking:
     def forget(self, scope: Scope, ids: Sequence[str]) -> None:
         with self._connections.writing() as connection:
             forget(connection, readers(connection, scope), ids)
+            scrub.owe(connection, 0)
+        scrub.settle(self._connections)
+
+    def forget_tenant(self, tenant: str) -> None:
+        with self._connections.writing() as connection:
+            for statement in ("tenant_working", "tenant_lists"):
+                connection.execute(SQL[statement], {"name": tenant})
+            tidy(connection, tenant)
             scrub.owe(connection, 0)
         scrub.settle(self._connections)
 

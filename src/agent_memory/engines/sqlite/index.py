@@ -10,7 +10,7 @@ from agent_memory.engines.sqlite import spaces, write
 from agent_memory.engines.sqlite.connection import Connections
 from agent_memory.engines.sqlite.feed import SqliteJobs
 from agent_memory.engines.sqlite.interning import Interning, Naming
-from agent_memory.engines.sqlite.journal import Lines
+from agent_memory.engines.sqlite.journal import STORE, Lines
 from agent_memory.engines.sqlite.read import Reader
 from agent_memory.engines.sqlite.schema import check_version
 from agent_memory.engines.sqlite.stock import SqliteStock, snapshot
@@ -93,8 +93,9 @@ class SqliteIndex:
             check_version(connection, self._connections.name)
             if work is not None:
                 SqliteJobs(connection).go_on(work)
-            names = Naming(self._interning, connection)
-            write.embed(connection, names, space, Lines(connection, names, names.tenant(tenant)), batch, now)
+            names, number = Naming(self._interning, connection), self._interning.tenant(connection, tenant)
+            if number > STORE:  # else it was erased meanwhile
+                write.embed(connection, names, space, Lines(connection, names, number), batch, now)
 
     @contextmanager
     def _stock(self, tenant: str) -> Iterator[SqliteStock]:

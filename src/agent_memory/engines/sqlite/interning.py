@@ -1,4 +1,4 @@
-"""Words that repeat are stored once: names of our own; and, for each tenant apart, scopes, actors and labels."""
+"""Words that repeat are stored once, for each tenant apart: scopes, names of our own, actors and labels."""
 
 from __future__ import annotations
 
@@ -13,36 +13,31 @@ from agent_memory.models.record import Scope
 
 
 class Interning:
-    """Text <-> integer. Tenants, names, actors and scopes keep their number for ever, so what is committed may be
-    remembered; labels may go with an erasure, and are looked up in the transaction that uses them."""
+    """Text <-> integer. Numbers of tenants, scopes and names are never used again, so what is committed of them may be
+    remembered. Which tenant has a name is asked in every transaction: it may have been erased by another process, and
+    one of the same name begun since. Labels may go with an erasure, and are looked up by whoever uses them."""
 
     def __init__(self) -> None:
-        self.names: dict[str, int] = {}
+        self.names: dict[tuple[int, str], int] = {}
         self.texts: dict[int, str] = {}
-        self.tenants: dict[str, int] = {}
         self.actors: dict[tuple[int, str], int] = {}
-        self.numbers: dict[Scope, int] = {}
-        self.within: dict[Scope, int] = {}
+        self.numbers: dict[tuple[int, Scope], int] = {}
+        self.within: dict[int, int] = {}  # a scope's number among those of its tenant
         self._scopes: dict[int, Scope] = {}
 
     def tenant(self, connection: sqlite3.Connection, name: str) -> int:
         """For readers: -1 when there is none."""
-        known = self.tenants.get(name)
-        if known is None:
-            known = cell(connection, SQL["tenant"], (name,))
-            if known is None:
-                return -1
-            self.tenants[name] = known
-        return known
+        known: int | None = cell(connection, SQL["tenant"], (name,))
+        return -1 if known is None else known
 
-    def known(self, connection: sqlite3.Connection, text: str) -> int:
+    def known(self, connection: sqlite3.Connection, tenant: int, text: str) -> int:
         """For readers: 0 when there is none."""
-        known = self.names.get(text)
+        known = self.names.get((tenant, text))
         if known is None:
-            known = cell(connection, SQL["name"], (text,))
+            known = cell(connection, SQL["name"], (tenant, text))
             if known is None:
                 return 0
-            self.names[text] = known
+            self.names[tenant, text] = known
         return known
 
     def text(self, connection: sqlite3.Connection, name: int) -> str:
@@ -59,14 +54,16 @@ class Interning:
             scope = self._scopes[number] = Scope(tenant=tenant, user=user, agent=agent)
         return scope
 
-    def readable(self, connection: sqlite3.Connection, scope: Scope) -> dict[int, Scope]:
-        """For readers: the scopes that this one sees, those that exist, the narrowest first."""
+    def readable(self, connection: sqlite3.Connection, scope: Scope, tenant: int | None = None) -> dict[int, Scope]:
+        """For readers: the scopes that this one sees, those that exist, the narrowest first. `tenant` is its number,
+        for who knows it already."""
+        whose = self.tenant(connection, scope.tenant) if tenant is None else tenant
         found = {}
         for one in scope.readable():
-            number = self.numbers.get(one) or known_scope(connection, one)
+            number = self.numbers.get((whose, one)) or known_scope(connection, one)
             if number is not None:
                 found[number] = one
-                self.numbers[one] = number
+                self.numbers[whose, one] = number
         return found
 
 
@@ -77,15 +74,15 @@ class Naming:
     def __init__(self, interning: Interning, connection: sqlite3.Connection) -> None:
         self._interning = interning
         self._connection = connection
-        self._made: dict[str, int] = {}
+        self._made: dict[tuple[int, str], int] = {}
         self._tenants: dict[str, int] = {}
         self._actors: dict[tuple[int, str], int] = {}
-        self._scopes: dict[Scope, int] = {}
-        self._within: dict[Scope, int] = {}
+        self._scopes: dict[tuple[int, Scope], int] = {}
+        self._within: dict[int, int] = {}
 
     def tenant(self, name: str) -> int:
         """Made when it is new."""
-        known = self._interning.tenants.get(name) or self._tenants.get(name)
+        known = self._tenants.get(name)
         if known is None:
             known = self._tenants[name] = tenant_number(self._connection, name)
         return known
@@ -102,18 +99,17 @@ class Naming:
 
     def within(self, scope: Scope) -> int:
         """The number of a scope that is there among those of its tenant."""
-        known = self._interning.within.get(scope) or self._within.get(scope)
+        row = self.scope(scope)
+        known = self._interning.within.get(row) or self._within.get(row)
         if known is None:
-            known = self._within[scope] = cell(self._connection, SQL["scope_number"], (self.scope(scope),))
+            known = self._within[row] = cell(self._connection, SQL["scope_number"], (row,))
         return known
 
-    def number(self, text: str) -> int:
+    def number(self, tenant: int, text: str) -> int:
         """Made when it is new."""
-        known = self._interning.names.get(text) or self._made.get(text)
-        if known is None:
-            self._connection.execute(SQL["insert_name"], (text,))
-            (known,) = self._connection.execute(SQL["name"], (text,)).fetchone()
-            self._made[text] = known
+        known = self._made.get((tenant, text)) or self.known(tenant, text)
+        if not known:
+            known = self._made[tenant, text] = cell(self._connection, SQL["insert_name"], (tenant, text))
         return known
 
     def text(self, number: int) -> str:
@@ -122,31 +118,32 @@ class Naming:
             known = cell(self._connection, SQL["name_text"], (number,)) or ""
         return known
 
-    def known(self, text: str) -> int:
+    def known(self, tenant: int, text: str) -> int:
         """0 when there is none."""
-        return self._made.get(text) or self._interning.known(self._connection, text)
+        return self._made.get((tenant, text)) or self._interning.known(self._connection, tenant, text)
 
     def scope(self, scope: Scope) -> int:
         """Made when it is new."""
-        number = self._interning.numbers.get(scope)
+        place = self.tenant(scope.tenant), scope
+        number = self._interning.numbers.get(place) or self._scopes.get(place)
         if number is None:
-            number = self._scopes[scope] = scope_number(self._connection, scope)
+            number = self._scopes[place] = scope_number(self._connection, scope)
         return number
 
     def known_scope(self, scope: Scope) -> int | None:
-        return self._interning.numbers.get(scope) or known_scope(self._connection, scope)
+        place = self.tenant(scope.tenant), scope
+        return self._interning.numbers.get(place) or known_scope(self._connection, scope)
 
     def scope_of(self, number: int) -> Scope:
         """The one of a row that is there."""
         return self._interning.scope(self._connection, number)
 
     def settle(self) -> None:
-        self._interning.tenants |= self._tenants
         self._interning.actors |= self._actors
         self._interning.numbers |= self._scopes
         self._interning.within |= self._within
         self._interning.names |= self._made
-        self._interning.texts |= {number: text for text, number in self._made.items()}
+        self._interning.texts |= {number: text for (_, text), number in self._made.items()}
 
 
 def label(connection: sqlite3.Connection, tenant: int, text: str) -> int:
@@ -191,3 +188,15 @@ def touch(connection: sqlite3.Connection, scope: int, line: int) -> None:
 def known_scope(connection: sqlite3.Connection, scope: Scope) -> int | None:
     found: int | None = cell(connection, SQL["scope"], (scope.tenant, scope.user, scope.agent))
     return found
+
+
+def founded(connection: sqlite3.Connection, tenant: int) -> int:
+    """The line of the store's journal that tells of a tenant; 0: it has not written yet."""
+    line: int = cell(connection, SQL["founded"], (tenant,))
+    return line
+
+
+def tidy(connection: sqlite3.Connection, tenant: str) -> None:
+    """Take away the names of a tenant that has nothing here any more; what has lines in a journal stays."""
+    for statement in ("empty_scopes", "empty_tenant"):
+        connection.execute(SQL[statement], {"name": tenant})

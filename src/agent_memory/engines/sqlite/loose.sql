@@ -8,6 +8,18 @@ select version from versions where conversation is not null and conversation not
 select v.version from versions v join scopes s on s.scope = v.scope join tenants t on t.name = s.tenant
     join labels l on l.label in (v.conversation, v.repository) where l.tenant <> t.tenant
 
+-- name: versions with a kind, status or source of another tenant
+select v.version from versions v join scopes s on s.scope = v.scope join tenants t on t.name = s.tenant
+    join names n on n.name in (v.kind, v.status, v.source) where n.tenant <> t.tenant
+
+-- name: links with a type of another tenant
+select l.link from links l join scopes s on s.scope = l.scope join tenants t on t.name = s.tenant
+    join names n on n.name = l.type where n.tenant <> t.tenant
+
+-- name: fields with a name of another tenant
+select f.content from fields f join versions v on v.version = f.content join scopes s on s.scope = v.scope
+    join tenants t on t.name = s.tenant join names n on n.name = f.name where n.tenant <> t.tenant
+
 -- name: journal lines of another tenant than their scope
 select j.line from journal j left join scopes s on s.scope = j.scope left join tenants t on t.name = s.tenant
     where j.tenant <> coalesce(t.tenant, 0)

@@ -1,13 +1,13 @@
 -- Words that are stored once.
 
 -- name: name
-select name from names where text = ?
+select name from names where tenant = ? and text = ?
 
 -- name: name_text
 select text from names where name = ?
 
 -- name: insert_name
-insert or ignore into names (text) values (?)
+insert into names (tenant, text) values (?, ?) returning name
 
 -- name: label
 select label from labels where tenant = ? and text = ?

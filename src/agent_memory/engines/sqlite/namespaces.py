@@ -45,6 +45,12 @@ class SqliteVectors:
             scrub.owe(connection, 0)
         scrub.settle(self._connections)
 
+    def forget_tenant(self, tenant: str) -> None:
+        with self._connections.writing() as connection:
+            connection.execute(SQL["tenant_namespaces"], {"name": tenant})
+            scrub.owe(connection, 0)
+        scrub.settle(self._connections)
+
 
 def forget(connection: sqlite3.Connection, scope: Scope, ids: Iterable[str]) -> None:
     """Delete what bears the id of one of these records, in the namespaces of whoever sees their scope."""

@@ -60,7 +60,7 @@ class Look:
         if not ids and not keys:
             return
         number, told = self.scopes[scope], set(wanted.told.get(scope, ()))
-        pairs = [(self.names.known(kind), key) for kind, key in keys]
+        pairs = [(self.names.known(self.lines.tenant, kind), key) for kind, key in keys]
         for kind, key in [pair for pair in pairs if NUL in pair[1]]:
             told |= {id for (id,) in self.connection.execute(SQL["id_by_key"], (key, kind, number))}
         asked = {"scope": number, "ids": _listed({*ids, *told}), "told": _listed(told), "keys": _listed(pairs)}
@@ -96,7 +96,7 @@ class Look:
     def links(self, records: Mapping[int, int], types: Iterable[str]) -> Iterator[LinkRow]:
         """Those that stand between two of these records (line -> number), in a scope that the writer may name."""
         scopes = {number: scope for scope, number in self.scopes.items()}
-        kinds = {self.names.known(type): type for type in types}
+        kinds = {self.names.known(self.lines.tenant, type): type for type in types}
         asked = {"records": _listed(records), "types": _listed(kinds), "scopes": _listed(scopes)}
         for link, seq, source, target, type, scope, *rest in self.connection.execute(SQL["standing"], asked).fetchall():
             ends = (records[source], records[target], kinds[type])
@@ -105,7 +105,11 @@ class Look:
     def derivation(self, records: Iterable[int], scopes: Iterable[Scope]) -> tuple[list[Descent], list[int]]:
         """What was ever derived from these records, and which of all of them have a source elsewhere."""
         numbers = {self.scopes[scope]: scope for scope in scopes if scope in self.scopes}
-        asked = {"records": _listed(records), "scopes": _listed(numbers), "type": self.names.known(DERIVED_FROM)}
+        asked = {
+            "records": _listed(records),
+            "scopes": _listed(numbers),
+            "type": self.names.known(self.lines.tenant, DERIVED_FROM),
+        }
         descents = [
             Descent(
                 Place(self.lines.read(record, seq), id, numbers[whose]),

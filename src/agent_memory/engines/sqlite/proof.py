@@ -14,7 +14,7 @@ from agent_memory.ledger import proof
 from agent_memory.ledger.evidence import (
     Begun,
     Body,
-    Common,
+    CommonAt,
     ContentAt,
     EndedAt,
     FieldAt,
@@ -114,9 +114,12 @@ class _Journals:
         for line, record, id, *scope in self._rows("proof_tombstones"):
             yield GoneAt(line, Place(record, id, self._scope(*scope)))
 
-    def common(self) -> Iterator[Common]:
+    def common(self) -> Iterator[CommonAt]:
         for *said, digest, old in self._connection.execute(SQL["proof_common"]):
-            yield Common(said, digest, old)
+            yield CommonAt(said, digest, old)
+
+    def missing(self) -> Iterator[range]:
+        return (range(*between) for between in self._connection.execute(SQL["lost_lines"]))
 
     def _rows(self, name: str, **names: str) -> Iterator[Any]:
         """Of all journals, or of the one that is asked for; nothing where that is not there."""
@@ -171,7 +174,6 @@ class _Evidence(_Journals):
         connection = self._connection
         return {
             "columns": lambda: misplaced(connection),
-            "lines": lambda: (f"journal: row {row} of the file is missing" for row in self._column("lost_lines")),
             **{name: lambda name=name, sql=sql: _loose(connection, name, sql) for name, sql in LOOSE.items()},  # type: ignore[misc]
             "names": lambda: _unnamed(connection),
             "meta": lambda: _unknown(connection),
@@ -181,9 +183,6 @@ class _Evidence(_Journals):
     def unreadable(self, error: Exception) -> bool:
         code = getattr(error, "sqlite_errorcode", None)
         return isinstance(error, sqlite3.Error) and code != sqlite3.SQLITE_INTERRUPT
-
-    def _column(self, name: str) -> Iterator[Any]:
-        return (value for (value,) in self._connection.execute(SQL[name]))
 
 
 def _scope(tenant: str | None, user: str, agent: str) -> Scope:

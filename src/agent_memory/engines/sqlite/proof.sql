@@ -61,8 +61,8 @@ select j.line, j.at, j.operation, j.scope, j.record, j.other, actor.text, j.reas
 where j.old is not null order by j.line
 
 -- name: lost_lines
-select before + 1 from (select line, lag(line, 1, 0) over (order by line) as before from journal)
-where line <> before + 1
+select before + 1, line from (select line, old, lag(line, 1, 0) over (order by line) as before from journal)
+where line <> before + 1 and old is null order by line
 
 -- name: all_names
 select name, text from names

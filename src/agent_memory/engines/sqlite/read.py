@@ -36,8 +36,8 @@ class Reader:
         self.connection = connection
         self.interning = interning
         self.view = view
-        self.scopes = interning.readable(connection, view.scope)
         self.tenant = interning.tenant(connection, view.scope.tenant)
+        self.scopes = interning.readable(connection, view.scope, self.tenant)
         self.moment = {
             "seq": LATEST if view.seq is None else line_at(connection, self.tenant, view.seq),
             "now": view.now,
@@ -49,7 +49,7 @@ class Reader:
         return [self.record(row) for row in found if row is not None]
 
     def by_key(self, kind: str, key: str) -> Record | None:
-        number = self.interning.known(self.connection, kind)
+        number = self._known(kind)
         for scope in self.scopes:
             rows = self._versions(SQL["shown_by_key"], key=key, kind=number, scope=scope)
             if rows:
@@ -58,7 +58,7 @@ class Reader:
 
     def head(self, scope: Scope, kind: str, key: str | None, id: str | None) -> Record | None:
         number = next((number for number, one in self.scopes.items() if one == scope), None)
-        known = self.interning.known(self.connection, kind)
+        known = self._known(kind)
         if id is None:
             record, found = cell(self.connection, SQL["record_by_key"], (key, known, number)), known
         else:
@@ -71,7 +71,7 @@ class Reader:
 
     def find(self, where: Filter, limit: int, after: str | None, oldest_first: bool) -> list[Record]:
         """Per scope and kind an index gives the right order; the short lists are merged."""
-        chosen = None if where.kinds is None else {self.interning.known(self.connection, kind) for kind in where.kinds}
+        chosen = None if where.kinds is None else {self._known(kind) for kind in where.kinds}
         conditions, values = self._conditions(where)
         if after is not None:
             conditions.append(SQL["where_newer" if oldest_first else "where_older"])
@@ -100,7 +100,7 @@ class Reader:
     def believed(self, where: Filter, after: int, limit: int) -> list[Linked]:
         conditions, values = self._conditions(where)
         if where.kinds is not None:
-            kinds = listed(self.interning.known(self.connection, kind) for kind in where.kinds)
+            kinds = listed(self._known(kind) for kind in where.kinds)
             conditions.append(SQL["where_kinds"].format(numbers=kinds))
         sql = SQL["believed_after"].format(scopes=listed(self.scopes), conditions=" and ".join(conditions))
         rows = self._versions(sql, **values, last=line_at(self.connection, self.tenant, after), limit=limit)
@@ -249,6 +249,9 @@ class Reader:
 
     # -- inside
 
+    def _known(self, name: str) -> int:
+        return self.interning.known(self.connection, self.tenant, name)
+
     def _versions(self, sql: str, **values: object) -> list[VersionRow]:
         return [*map(VersionRow._make, self.connection.execute(sql, {**self.moment, **values}))]
 
@@ -258,7 +261,6 @@ class Reader:
 
     def _conditions(self, where: Filter) -> tuple[list[str], dict[str, object]]:
         """A filter as SQL; values are always parameters."""
-        known = self.interning.known
         labels = {"conversation": where.conversation_id, "repository": where.repository}
         asked = {"after": where.after, "before": where.before, "min_confidence": where.min_confidence} | {
             column: known_label(self.connection, self.tenant, text)
@@ -266,15 +268,15 @@ class Reader:
             if text is not None
         }
         values: dict[str, object] = {name: value for name, value in asked.items() if value is not None}
-        statuses = listed(known(self.connection, status) for status in where.statuses)
+        statuses = listed(self._known(status) for status in where.statuses)
         conditions = [SQL["where_statuses"].format(numbers=statuses), *(SQL[f"where_{name}"] for name in values)]
         for place, (name, value) in enumerate(where.fields):
             conditions.append(SQL["where_field"].format(place=place))
-            values |= {f"name{place}": known(self.connection, name), f"value{place}": value}
+            values |= {f"name{place}": self._known(name), f"value{place}": value}
         if where.pages is not None:
             kind, field = CONFINED
             conditions.append(SQL["where_pages"])
-            values |= {"confined": known(self.connection, kind), "place": known(self.connection, field)}
+            values |= {"confined": self._known(kind), "place": self._known(field)}
             values["pages"] = json.dumps(where.pages)
         return conditions, values
 

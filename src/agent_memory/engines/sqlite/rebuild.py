@@ -64,20 +64,20 @@ class Rebuild:
         while True:
             with self._step() as connection, lenient(connection):
                 rows = connection.execute(SQL["old_words"], {"after": after, "limit": BATCH}).fetchall()
-                writer = self._writer(connection)
-                for content, *said in rows:
+                writers = {tenant: self._writer(connection, tenant) for _, tenant, *_ in rows}
+                for content, tenant, *said in rows:
                     derived = rules.derived(self._analysis, *said)
                     connection.execute(SQL["erase_fields"], (content,))
-                    writer.derived(content, derived.terms, derived.fields)
+                    writers[tenant].derived(content, derived.terms, derived.fields)
             if not rows:
                 return
             made = [content for content, *_ in rows]
             after = made[-1]
             yield from made
 
-    def _writer(self, connection: sqlite3.Connection) -> Writer:
+    def _writer(self, connection: sqlite3.Connection, tenant: int) -> Writer:
         names = Naming(self._interning, connection)
-        return Writer(connection, names, Lines(connection, names, STORE), {}, {})
+        return Writer(connection, names, Lines(connection, names, tenant), {}, {})
 
     def _receipts(self) -> None:
         """Their queries in the words of what may be forgotten."""
@@ -107,7 +107,7 @@ class Rebuild:
         if space is not None:
             connection.execute(SQL["pend_everything"], {"space": number})
         # A line that concerns everybody: whoever holds the old words in memory reads them again.
-        store = self._writer(connection).lines
+        store = self._writer(connection, STORE).lines
         line = adopting(store.head, REBUILT)
         store.append([line])
         scrub.owe(connection, store[line.seq])

@@ -8,10 +8,11 @@ from collections.abc import Mapping, Sequence
 from agent_memory.engines.sqlite import scrub
 from agent_memory.engines.sqlite.connection import BRIEF_SECONDS, Connections
 from agent_memory.engines.sqlite.expiry import believed
-from agent_memory.engines.sqlite.interning import Interning, known_scope, scope_number
+from agent_memory.engines.sqlite.interning import Interning, founded, known_scope, scope_number
 from agent_memory.engines.sqlite.statements import SQL, cell, listed
 from agent_memory.ledger import receipts as rules
 from agent_memory.ledger.seals import checksum, sealed, sealed_again
+from agent_memory.ledger.tenants import another
 from agent_memory.models.record import Scope
 from agent_memory.ports.receipts import RETENTION, Accesses, Kept, ReceiptLine
 from agent_memory.ports.records import View
@@ -78,6 +79,8 @@ class SqliteReceipts:
 
 def _keep(connection: sqlite3.Connection, line: ReceiptLine) -> None:
     tenant = cell(connection, SQL["tenant"], (line.view.scope.tenant,))
+    if another(founded(connection, tenant), line.store, line.seq):
+        return  # the tenant was erased meanwhile
     shown, named = (
         [cell(connection, SQL["record_of_version"], (tenant, handle)) for handle in handles]
         for handles in (line.handles, line.named)

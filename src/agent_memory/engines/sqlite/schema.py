@@ -10,8 +10,8 @@ from contextlib import closing
 from importlib import resources
 from pathlib import Path
 
-from agent_memory.engines.sqlite import chains, keyring
-from agent_memory.engines.sqlite.connection import Connections, connect, looking, translated
+from agent_memory.engines.sqlite import chains, keyring, owning
+from agent_memory.engines.sqlite.connection import Connections, called, connect, looking, translated
 from agent_memory.engines.sqlite.statements import SQL, cell
 from agent_memory.models.errors import InvalidInput, StoreError, StoreNewer
 from agent_memory.models.kinds.kind import Kind
@@ -19,6 +19,7 @@ from agent_memory.models.kinds.kind import Kind
 APPLICATION_ID = 0x61674D65  # "agMe": tells our files from other SQLite databases
 KEYS_SEALED = 4  # the step from which on the journal has lines for keys
 CHAIN_A_TENANT = 6  # the step that makes a journal for each tenant out of one for all
+NAMES_OF_A_TENANT = 10  # the step that gives each tenant names of its own
 _COLUMNS = frozenset(  # of every view: a payload field of the same name is left out
     "id tenant user agent text record_status importance confidence record_source key conversation_id valid_from "
     "valid_to recorded_at".split()
@@ -32,47 +33,54 @@ def migrations() -> dict[int, str]:
     return dict(sorted(found.items()))
 
 
-def open_file(path: Path) -> Connections:
-    """A pool on a file of the current schema version. Before that is known, not a byte is changed."""
+def open_file(path: Path, *, accept_damage: bool = False, setting: str | None = None) -> Connections:
+    """A pool on a file of the current schema version. Before that is known, not a byte is changed. `accept_damage`: a
+    file of 0.1 is upgraded although its journal is broken. `setting`: as in `Connections`."""
+    name = called(path, setting)
     try:
         if path.is_dir():
-            raise StoreError(f"there is a directory where the store should be: {path}", hint="name a file inside it")
+            raise StoreError(f"there is a directory where the store should be: {name}", hint="name a file inside it")
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             path.touch(mode=0o600)
         empty = path.stat().st_size == 0
     except OSError as error:
         raise StoreError(
-            f"the store cannot be created: {path}: {error.strerror}", hint="choose another path"
+            f"the store cannot be created: {name}: {error.strerror}", hint="choose another path"
         ) from error
     scripts = migrations()
-    current = 0 if empty else _look(path, max(scripts))
-    connections = Connections(path, read_only=not _writable(path))
+    current = 0 if empty else _look(path, max(scripts), name)
+    connections = Connections(path, read_only=not _writable(path), setting=setting)
     if connections.read_only:
         if current != max(scripts):
             raise StoreError(
-                f"the store is read-only, and its schema has version {current}, not {max(scripts)}: {path}",
+                f"the store is read-only, and its schema has version {current}, not {max(scripts)}: {name}",
                 hint="copy it to where it can be written and upgraded",
             )
         return connections
     try:
-        upgrade(connections, scripts)
+        upgrade(connections, scripts, accept_damage=accept_damage)
     except BaseException:
         connections.close()
         raise
     return connections
 
 
-def _look(path: Path, newest: int) -> int:
+def version(path: Path) -> int:
+    """That of a file of ours; nothing is changed."""
+    return _look(path, max(migrations()), str(path))
+
+
+def _look(path: Path, newest: int, name: str) -> int:
     """The version of a file that may be anybody's."""
     how = looking(path)
     try:
         with closing(connect(path, read_only=True)) as connection:
-            return _version(connection, str(path), newest)
+            return _version(connection, name, newest)
     except sqlite3.Error as error:
         if how != looking(path):  # somebody began to write, or ended, under our eyes
-            return _look(path, newest)
-        raise translated(error, str(path)) from error
+            return _look(path, newest, name)
+        raise translated(error, name) from error
 
 
 def _writable(path: Path) -> bool:
@@ -83,7 +91,7 @@ def _writable(path: Path) -> bool:
     )
 
 
-def upgrade(connections: Connections, scripts: dict[int, str]) -> None:
+def upgrade(connections: Connections, scripts: dict[int, str], *, accept_damage: bool = False) -> None:
     """Bring the file to the newest version, each step in one transaction; processes that come at once wait."""
     newest = max(scripts)
     with connections.reading() as connection:
@@ -95,7 +103,9 @@ def upgrade(connections: Connections, scripts: dict[int, str]) -> None:
             for statement in _statements(scripts[number]):
                 connection.execute(statement)
             if number == CHAIN_A_TENANT:
-                chains.part(connection, connections.name)
+                chains.part(connection, connections.name, accept_damage=accept_damage)
+            elif number == NAMES_OF_A_TENANT:
+                owning.part(connection)
         if current < KEYS_SEALED:
             keyring.note_all(connection)
         connection.execute(f"pragma application_id = {APPLICATION_ID}")

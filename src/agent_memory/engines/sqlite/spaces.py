@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from agent_memory.engines.sqlite.cells import decoded
 from agent_memory.engines.sqlite.interning import Naming
-from agent_memory.engines.sqlite.journal import STORE, Lines
+from agent_memory.engines.sqlite.journal import STORE, Lines, head
 from agent_memory.engines.sqlite.statements import SQL, cell, listed
 from agent_memory.ledger.quantise import restored
 from agent_memory.ledger.rows import Lack
@@ -91,7 +91,8 @@ def unembedded(
         newest = cell(connection, SQL["newest_pending"], (number,))
         scopes = [scope for (scope,) in connection.execute(SQL["scopes_of"], (newest,))]
     rows = connection.execute(SQL["unembedded"].format(whose=_inside(scopes)), (number, limit))
-    return [Unembedded(tenant, handle, decoded(text, codec), part) for tenant, handle, text, codec, part in rows]
+    store = head(connection, STORE).seq
+    return [Unembedded(tenant, handle, decoded(text, codec), part, store) for tenant, handle, text, codec, part in rows]
 
 
 def sample(connection: sqlite3.Connection, space: Space, count: int) -> list[Sampled]:

@@ -24,7 +24,8 @@ def load(*topics: str) -> dict[str, str]:
 
 
 SQL = load(
-    *"names present write erase read stock words spaces receipts access feed desk debts proof file chains".split()
+    *"names present write erase read stock words spaces receipts access feed desk debts proof file".split(),
+    *"chains owning tenants".split(),
 )
 VECTORS_PER_LINE = 65536
 """How a vector's number tells the journal line that brought it."""

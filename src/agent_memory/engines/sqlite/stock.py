@@ -9,7 +9,7 @@ from typing import Any
 
 from agent_memory.engines.sqlite import spaces, vocabulary
 from agent_memory.engines.sqlite.cells import lenient
-from agent_memory.engines.sqlite.interning import Interning
+from agent_memory.engines.sqlite.interning import Interning, founded, known_scope
 from agent_memory.engines.sqlite.journal import STORE, head, line_at
 from agent_memory.engines.sqlite.statements import SQL, VECTORS_PER_LINE, cell
 from agent_memory.ledger.journal import CONNECT, DISCONNECT, OPERATIONS
@@ -23,13 +23,20 @@ WRONG = b""  # for a cell that should be a number and is none: not a text, so th
 
 
 def snapshot(connection: sqlite3.Connection, interning: Interning, scope: Scope) -> Snapshot:
-    seq = head(connection, interning.tenant(connection, scope.tenant)).seq
-    store, adopted = head(connection, STORE).seq, cell(connection, SQL["last_adopted"])
-    scopes = interning.readable(connection, scope)
+    tenant = interning.tenant(connection, scope.tenant)
+    seq = head(connection, tenant).seq
+    store, adopted = head(connection, STORE).seq, _adopted(connection, tenant)
+    scopes = interning.readable(connection, scope, tenant)
     lasts = {one: _last(cell(connection, SQL["scope_last"], (number,)), seq) for number, one in scopes.items()}
     _, space = spaces.active(connection)
     pending = spaces.pending(connection, space, scopes) if space else 0
     return Snapshot(scope, seq, store, adopted, lasts, space, pending, vocabulary.known(connection))
+
+
+def _adopted(connection: sqlite3.Connection, tenant: int) -> int:
+    """What was read before a tenant was founded is that of another, which had its name and was erased."""
+    adopted: int = cell(connection, SQL["last_adopted"])
+    return max(adopted, founded(connection, tenant))
 
 
 def _last(last: object, seq: int) -> int:
@@ -43,7 +50,7 @@ class SqliteStock:
     def __init__(self, connection: sqlite3.Connection, interning: Interning, tenant: str) -> None:
         self._tenant = interning.tenant(connection, tenant)
         self.seq = head(connection, self._tenant).seq
-        self.adopted: int = cell(connection, SQL["last_adopted"])
+        self.adopted = _adopted(connection, self._tenant)
         self._number, self.space = spaces.active(connection)
         self._connection = connection
         self._interning = interning
@@ -72,7 +79,7 @@ class SqliteStock:
             )
 
     def fields(self, scope: Scope, after: int, name: str) -> list[Row]:
-        known = self._interning.known(self._connection, name)
+        known = self._interning.known(self._connection, self._tenant, name)
         asked = {**self._asked(scope, after), "name": known}
         with lenient(self._connection):
             return self._rows("stock_fields", asked).fetchall()
@@ -93,7 +100,7 @@ class SqliteStock:
 
     def _asked(self, scope: Scope, after: int) -> dict[str, Any]:
         return {
-            "scope": self._interning.numbers[scope],
+            "scope": known_scope(self._connection, scope),
             "tenant": self._tenant,
             "since": after,
             "after": after and line_at(self._connection, self._tenant, after),

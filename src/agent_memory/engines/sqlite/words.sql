@@ -17,7 +17,7 @@ insert or replace into words (content, length, terms, vocabulary)
 values (?, ?, ?, coalesce((select vocabulary from vocabularies where active), 0))
 
 -- name: old_words
-select c.content, n.text, c.text, c.codec, c.payload from contents c
+select c.content, n.tenant, n.text, c.text, c.codec, c.payload from contents c
 join versions v on v.version = c.content
 join names n on n.name = v.kind
 left join words w on w.content = c.content

@@ -9,7 +9,7 @@ from dataclasses import replace
 from agent_memory.engines.sqlite import erase, expiry, scrub, spaces, vocabulary
 from agent_memory.engines.sqlite.connection import Connections
 from agent_memory.engines.sqlite.feed import SqliteJobs
-from agent_memory.engines.sqlite.interning import Interning, Naming, label
+from agent_memory.engines.sqlite.interning import Interning, Naming, founded, label
 from agent_memory.engines.sqlite.journal import Lines
 from agent_memory.engines.sqlite.present import Look
 from agent_memory.engines.sqlite.schema import check_version
@@ -21,6 +21,7 @@ from agent_memory.ledger.request import Request, wanted
 from agent_memory.ledger.rows import AnswerRow, ContentRow, Ended, LinkRow, Rows, VectorRow, VersionRow
 from agent_memory.ledger.seals import sealed
 from agent_memory.ledger.spaces import embedded
+from agent_memory.ledger.tenants import another
 from agent_memory.models.record import Scope
 from agent_memory.ports.changes import Applied, Terms
 from agent_memory.ports.embedder import Space
@@ -51,6 +52,8 @@ def embed(
     connection: sqlite3.Connection, names: Naming, space: Space, lines: Lines, batch: Sequence[Embedded], now: int
 ) -> None:
     """Vectors that come later than what they are of."""
+    since = founded(connection, lines.tenant)
+    batch = [one for one in batch if not another(since, one.store)]
     lacking = spaces.lacking(connection, names, lines, space, (one.handle for one in batch))
     whose = {lack.scope for lack in lacking.values()}
     filled = embedded(batch, lacking, lines.head, {scope: names.within(scope) for scope in whose}, now)
@@ -104,7 +107,7 @@ class Writer:
     def derived(self, content: int, terms: Terms, fields: Iterable[tuple[str, str | int | float]]) -> None:
         """`content` is its line."""
         self.connection.execute(SQL["insert_words"], (content, terms.length, terms.hashes + terms.counts))
-        self._many("insert_field", ((self.names.number(name), value, content) for name, value in fields))
+        self._many("insert_field", ((self._name(name), value, content) for name, value in fields))
 
     def vectors(self, rows: Iterable[VectorRow]) -> None:
         self._many(
@@ -131,7 +134,7 @@ class Writer:
         self.vectors(vector for row in rows for vector in row.vectors)
 
     def _version(self, row: VersionRow) -> tuple[object, ...]:
-        state, name, lines = row.state, self.names.number, self.lines
+        state, name, lines = row.state, self._name, self.lines
         return (
             *(lines[row.version], lines[row.place.record], row.place.id, row.number, lines[row.content]),
             self.scopes[row.place.scope],
@@ -139,6 +142,9 @@ class Writer:
             *(self._label(state.repository), name(state.status), state.importance, state.confidence),
             *(name(state.source), state.valid_from, state.valid_to, None if row.ended is None else lines[row.ended]),
         )
+
+    def _name(self, text: str) -> int:
+        return self.names.number(self.lines.tenant, text)
 
     def _label(self, text: str | None) -> int | None:
         if text is not None and text not in self._labels:
@@ -148,7 +154,7 @@ class Writer:
     def _link(self, row: LinkRow) -> tuple[object, ...]:
         link, source, target = (self.lines[number] for number in row[:3])
         ended = None if row.ended is None else self.lines[row.ended]
-        kind, scope = self.names.number(row.type), self.scopes[row.scope]
+        kind, scope = self._name(row.type), self.scopes[row.scope]
         return link, source, target, kind, scope, row.weight, row.properties, row.salt, ended
 
     def _answer(self, row: AnswerRow) -> tuple[object, ...]:

@@ -274,6 +274,7 @@ def _check_order(said: dict[str, Any]) -> None:
 QUESTIONS: dict[str, Callable[[AgentMemory, dict[str, Any]], None]] = {
     "records.forget": forgetting.confirm,
     "records.forget_where": forgetting.confirm,
+    "tenants.erase": forgetting.confirm_tenant,
 }
 """Operations that are confirmed at a terminal, with the question."""
 

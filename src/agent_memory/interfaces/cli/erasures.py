@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from agent_memory.app.namespaces.records import Forgotten
 from agent_memory.app.namespaces.sweeping import Swept
+from agent_memory.app.namespaces.tenants import ErasedTenant, Tenant
 from agent_memory.app.registry import installed_kinds
 from agent_memory.interfaces.cli.blocks import Block, Line
 from agent_memory.models.size import counted
@@ -22,6 +23,20 @@ def swept(one: Swept) -> list[Block]:
     with_them = f", and {one.derived} derived from nothing else" if one.derived else ""
     kinds = f" ({by_kind(one.kinds)})" if one.count else ""
     return _scrubbed(f"forgotten: {one.count}{kinds}{with_them}", done=one.scrubbed)
+
+
+def tenant(one: ErasedTenant) -> list[Block]:
+    if one.dry_run:
+        return [Line(f"would be erased: {everything(one)}; nothing was erased", "yellow")]
+    return _scrubbed(f"erased: {everything(one)}", done=one.scrubbed)
+
+
+def everything(one: Tenant) -> str:
+    """A tenant, and what there is of it."""
+    counts = [(one.records, "record"), (one.versions, "version"), (one.links, "link"), (one.users, "user")]
+    counts += [(one.receipts, "receipt"), (one.vectors, "vector"), (one.keys, "API key")]
+    told = [counted(number, word) for number, word in counts if number]
+    return f"tenant {one.name}: {', '.join(told) or 'nothing but its name'}"
 
 
 def by_kind(kinds: Mapping[str, int]) -> str:

@@ -74,15 +74,32 @@ def confirm(memory: AgentMemory, said: dict[str, Any]) -> None:
 
     if said.get("dry_run"):
         return
-    if sys.stdin is None or not sys.stdin.isatty():
-        raise click.UsageError(
-            f"this erases permanently, and there is no terminal to ask at: pass --yes, or see what would go with "
-            f"`{PROGRAM} forget --dry-run`"
-        )
+    _check_terminal("forget")
     found = _preview(memory, said)
     if found.count:
         question = f"Erase {by_kind(found.kinds)} for good, with whatever was derived from nothing else?"
         click.confirm(question, abort=True, err=True)
+
+
+def confirm_tenant(memory: AgentMemory, said: dict[str, Any]) -> None:
+    """A whole tenant is confirmed by its name, not by a letter that one types without thinking."""
+    from agent_memory.interfaces.cli.erasures import everything
+
+    if said.get("dry_run"):
+        return
+    _check_terminal("tenants erase NAME")
+    found = memory.tenants.erase(said["name"], dry_run=True)
+    click.echo(f"This erases {everything(found)}, for good and for all its users.", err=True)
+    if click.prompt("Type the name of the tenant to go on", default="", show_default=False, err=True) != found.name:
+        raise click.Abort
+
+
+def _check_terminal(command: str) -> None:
+    if sys.stdin is None or not sys.stdin.isatty():
+        raise click.UsageError(
+            f"this erases permanently, and there is no terminal to ask at: pass --yes, or see what would go with "
+            f"`{PROGRAM} {command} --dry-run`"
+        )
 
 
 def _forget(memory: AgentMemory, said: dict[str, Any], given: dict[str, Any]) -> Any:

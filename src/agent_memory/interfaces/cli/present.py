@@ -12,6 +12,7 @@ from pydantic import BaseModel
 from agent_memory.app.namespaces.records import Forgotten, Written
 from agent_memory.app.namespaces.rules import Begun, Linted
 from agent_memory.app.namespaces.sweeping import Swept
+from agent_memory.app.namespaces.tenants import ErasedTenant
 from agent_memory.app.namespaces.upkeep import JobReport, Verification
 from agent_memory.app.operations import Operation
 from agent_memory.interfaces.cli import PROGRAM, erasures, jobs, tracing, vectors
@@ -257,6 +258,7 @@ def written(one: Written) -> list[Block]:
 def verification(one: Verification) -> list[Block]:
     counted = ", ".join(f"{number} {_of_one(what) if number == 1 else what}" for what, number in one.checked.items())
     blocks: list[Block] = [Line(f"problem: {problem}", "red") for problem in one.problems]
+    blocks += [Line(f"known: {note}", "yellow") for note in one.notes]
     if one.ok:
         blocks.append(Line(f"ok: {counted}", "green"))
     return [
@@ -363,6 +365,7 @@ PRESENTERS: Mapping[type, Callable[[Any], list[Block]]] = {
     Written: written,
     Forgotten: erasures.forgotten,
     Swept: erasures.swept,
+    ErasedTenant: erasures.tenant,
     Verification: verification,
     MemoryBundle: bundle,
     Context: context,

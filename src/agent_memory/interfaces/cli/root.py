@@ -24,6 +24,7 @@ OWN = MappingProxyType(
         "mcp": "agent_memory.interfaces.cli.mcp",
         "serve": "agent_memory.interfaces.cli.serve",
         "try": "agent_memory.interfaces.cli.trying",
+        "upgrade": "agent_memory.interfaces.cli.upgrading",
         "worker": "agent_memory.interfaces.cli.worker",
     }
 )
@@ -49,7 +50,7 @@ GROUPS = MappingProxyType(
         "Write and correct": ("learn", "prefer", "edit", "amend", "forget"),
         "Look closer": ("history", "journal", "preferences", "whoami", "remember", "recipes", "receipt", "replay"),
         "For agents and programs": ("mcp", "serve", "worker", "guard"),
-        "Move and keep": ("export", "import", "import-mcp", "stats", "doctor", "verify", "rebuild", "jobs"),
+        "Move and keep": ("export", "import", "import-mcp", "stats", "doctor", "verify", "rebuild", "jobs", "upgrade"),
     }
 )
 """How the help of the whole is arranged. What is in no group comes after them."""

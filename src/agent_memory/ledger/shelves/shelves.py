@@ -40,6 +40,12 @@ class Shelves:
         self._guard = threading.Lock()
         self._shelves: OrderedDict[Scope, Shelf] = OrderedDict()
 
+    def drop(self, tenant: str) -> None:
+        """Keep nothing of a tenant."""
+        with self._guard:
+            for scope in [scope for scope in self._shelves if scope.tenant == tenant]:
+                del self._shelves[scope]
+
     def gather(self, snapshot: Snapshot, probes: Sequence[Probe]) -> list[Pool]:
         from agent_memory.ledger.shelves.search import Search, fields
 

@@ -18,7 +18,7 @@ from agent_memory.ports.access import KeyRow, Refusal
 from agent_memory.ports.changes import Author, Change, Derived, Erase, Once
 from agent_memory.ports.embedder import Space
 from agent_memory.ports.feed import Cursor, Run, Work
-from agent_memory.ports.index import Embedded, Probe
+from agent_memory.ports.index import NEVER, Embedded, Probe
 from agent_memory.ports.receipts import ReceiptLine
 from agent_memory.ports.records import Analysis, View
 from agent_memory.ports.store import Store
@@ -243,6 +243,15 @@ class Agreement(RuleBasedStateMachine):
 
         self._both(act)
         self._compare(pick, scope)
+
+    @rule(seed=seeds)
+    def depart(self, seed: int) -> None:
+        """Now and then a tenant is erased whole; somebody may write in its name again."""
+        pick = Random(seed)
+        tenant, at, author = pick.choice(TENANTS), moment(pick), Author(pick.choice(SCOPES), "operator")
+        if self.reference.records.seq_at(tenant, NEVER) and pick.random() < 0.3:
+            self._both(lambda store: store.tenants.erase(tenant, author, at).census)
+        self._compare(pick)
 
     @rule(seed=seeds, louder=st.booleans())
     def rebuild(self, seed: int, louder: bool) -> None:

@@ -11,7 +11,7 @@ from agent_memory.ports.store import Store
 from agent_memory.testing.builders import ALICE, NOW, put, write
 
 
-def owed(debts: DebtStore, place: str) -> list[str]:
+def owed(debts: DebtStore, place: str) -> list[str | None]:
     return [one.id for one in debts.owed(place, 100)]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from agent_memory.testing.conformance.access import AccessConformance
 from agent_memory.testing.conformance.debts import DebtConformance
+from agent_memory.testing.conformance.departed import DepartedConformance
 from agent_memory.testing.conformance.erasure import DerivedErasureConformance, ErasureConformance
 from agent_memory.testing.conformance.feed import FeedConformance as _Feed
 from agent_memory.testing.conformance.feed import LeaseConformance
@@ -17,7 +18,7 @@ from agent_memory.testing.conformance.past import PastConformance
 from agent_memory.testing.conformance.receipts import ReceiptConformance
 from agent_memory.testing.conformance.search import SimilarityConformance, WordsConformance
 from agent_memory.testing.conformance.spaces import SpaceConformance
-from agent_memory.testing.conformance.tenants import TenantsConformance
+from agent_memory.testing.conformance.tenants import JournalsConformance
 from agent_memory.testing.conformance.vectors import VectorConformance
 from agent_memory.testing.conformance.versions import AmendConformance, VersionConformance
 from agent_memory.testing.conformance.walls import WallConformance
@@ -55,6 +56,10 @@ class IndexConformance(SearchConformance, SpaceConformance):
 
 class FeedConformance(_Feed, LeaseConformance):
     """The `Feed` port."""
+
+
+class TenantsConformance(JournalsConformance, DepartedConformance):
+    """Each tenant for itself, in all ports; and the `TenantStore` port."""
 
 
 class StoreConformance(

@@ -29,7 +29,7 @@ from agent_memory.testing.builders import (
 OURS, THEIRS = ALICE.tenant, STRANGER.tenant
 
 
-class TenantsConformance:
+class JournalsConformance:
     """Two tenants, one after the other: `acme` and `rival`."""
 
     def test_each_counts_its_own_lines(self, store: Store) -> None:

@@ -118,3 +118,13 @@ class VectorConformance:
             assert [found(store, inside(scope, name), 1.0, 0.0) for name in ("n", "m")] == [left, left]
         store.vectors.forget(SHARED, ["r2"])
         assert [found(store, inside(scope, "n"), 1.0, 0.0) for scope in readers] == [[], [], ["r1"], ["r1", "r2"]]
+
+    def test_all_namespaces_of_a_tenant_are_forgotten(self, store: Store) -> None:
+        longer = STRANGER.model_copy(update={"tenant": f"{ALICE.tenant} and sons"})
+        for scope in (ALICE, SHARED, STRANGER, longer):
+            store.vectors.upsert(inside(scope, "n"), "r1", [1.0, 0.0], {})
+        for _ in range(2):  # it may be asked twice
+            store.vectors.forget_tenant(ALICE.tenant)
+        left = [found(store, inside(scope, "n"), 1.0, 0.0) for scope in (ALICE, SHARED, STRANGER, longer)]
+        assert left == [[], [], ["r1"], ["r1"]]
+        store.vectors.forget_tenant("never seen")

@@ -122,3 +122,15 @@ class WorkingConformance:
         store.working.forget(SHARED, ["r2"])
         assert all("stays" not in store.working.values(desk, now=NOW) for desk in (DESK, *OTHERS[:-1]))
         assert "stays" in store.working.values(Desk(STRANGER, "c1"), now=NOW)
+
+    def test_a_tenant_is_forgotten_whole(self, store: Store) -> None:
+        for desk in (DESK, *OTHERS):
+            store.working.set(desk, "a", "1", expires_at=LATER, now=NOW)
+            store.working.push(desk, "turns", "1", keep=9, expires_at=LATER, now=NOW)
+        for _ in range(2):  # it may be asked twice
+            store.working.forget_tenant(DESK.scope.tenant)
+        for desk in (DESK, *OTHERS):
+            left = desk.scope.tenant != DESK.scope.tenant
+            assert store.working.values(desk, now=NOW) == ({"a": "1"} if left else {})
+            assert list(store.working.items(desk, "turns", limit=9, now=NOW)) == (["1"] if left else [])
+        store.working.forget_tenant("never seen")

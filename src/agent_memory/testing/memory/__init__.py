@@ -12,6 +12,7 @@ from agent_memory.testing.memory.beside import MemoryDebts, MemoryReceipts, Memo
 from agent_memory.testing.memory.feed import MemoryFeed
 from agent_memory.testing.memory.index import MemoryIndex
 from agent_memory.testing.memory.records import MemoryRecords
+from agent_memory.testing.memory.tenants import MemoryTenants
 from agent_memory.testing.memory.world import Room
 
 
@@ -27,6 +28,7 @@ def open_store() -> Store:
         vectors=MemoryVectors(room),
         access=MemoryAccess(room),
         feed=MemoryFeed(room),
+        tenants=MemoryTenants(room),
         close=room.close,
         after_fork=room.after_fork,
         debts=MemoryDebts(room),

@@ -31,6 +31,10 @@ class MemoryAccess:
             found = [key for key in world.keys.values() if tenant in (None, key.tenant)]
             return sorted(found, key=lambda key: (key.created_at, key.id), reverse=True)
 
+    def guarded(self) -> bool:
+        with self._room.reading() as world:
+            return any(line.operation == KEY for line in world.lines)
+
     def end(self, id: str, at: int) -> bool:
         with self._room.writing() as world:
             key = world.keys.get(id)

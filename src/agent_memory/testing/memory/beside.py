@@ -13,7 +13,7 @@ from agent_memory.models.record import Scope
 from agent_memory.ports.debts import Debt, Owed
 from agent_memory.ports.receipts import JUST_NOW, RETENTION, Accesses, Kept, ReceiptLine
 from agent_memory.ports.records import View
-from agent_memory.ports.vectors import Match
+from agent_memory.ports.vectors import Match, belongs
 from agent_memory.ports.working import Desk
 from agent_memory.testing.memory.erase import clear_desks, clear_namespaces
 from agent_memory.testing.memory.world import ERASE, Room, Slip
@@ -65,6 +65,11 @@ class MemoryWorking:
         with self._room.writing() as world:
             clear_desks(world.of(scope.tenant), scope, ids)
 
+    def forget_tenant(self, tenant: str) -> None:
+        with self._room.writing() as worlds:
+            world = worlds.of(tenant)
+            world.values, world.lists = {}, {}
+
 
 class MemoryReceipts:
     def __init__(self, room: Room) -> None:
@@ -76,6 +81,9 @@ class MemoryReceipts:
                 world = worlds.of(given.view.scope.tenant)
                 if not {*given.handles, *given.named} <= set(world.versions):
                     continue
+                founded = worlds.founded(given.view.scope.tenant)
+                if given.store is not None and (founded > given.store or given.seq > world.seq):
+                    continue  # of a tenant that is erased
                 seen = given.view.scope.readable()
                 late = any(one.operation == ERASE and one.scope in seen for one in world.lines[given.seq :])
                 line = given.without_query() if late else given
@@ -178,6 +186,10 @@ class MemoryVectors:
         with self._room.writing() as world:
             clear_namespaces(world.of(scope.tenant), scope, ids)
 
+    def forget_tenant(self, tenant: str) -> None:
+        with self._room.writing() as world:
+            world.namespaces = {place: one for place, one in world.namespaces.items() if not belongs(place[0], tenant)}
+
 
 class MemoryDebts:
     def __init__(self, room: Room) -> None:
@@ -199,14 +211,15 @@ class MemoryDebts:
         with self._room.reading() as world:
             found = []
             for name, error in sorted(world.places.items()):
-                since = [at for (place, *_), (_, at) in world.debts.items() if place == name]
-                found.append(Owed(name, len(since), min(since, default=None), error))
+                mine = {place: at for place, (_, at) in world.debts.items() if place[0] == name}
+                whole = sum(id is None for _, _, id in mine)
+                found.append(Owed(name, len(mine) - whole, min(mine.values(), default=None), error, whole))
             return found
 
     def owed(self, place: str, limit: int) -> list[Debt]:
         with self._room.reading() as world:
             mine = [(rest, scope, id) for (name, scope, id), rest in world.debts.items() if name == place]
-            mine.sort(key=lambda one: one[0][::-1])
+            mine.sort(key=lambda one: (one[2] is not None, one[0][::-1]))
             return [Debt(place, scope, id, seq) for (seq, _), scope, id in mine[:limit]]
 
     def paid(self, debts: Sequence[Debt]) -> None:

@@ -144,7 +144,9 @@ class MemoryIndex:
             tenant = min((name for name, _ in lacking), default="")
             bodies = sorted((body for name, body in lacking if name == tenant), reverse=True)[:limit]
             own = world.of(tenant)
-            return [Unembedded(tenant, body, own.bodies[body].text, own.pending[space, body]) for body in bodies]
+            return [
+                Unembedded(tenant, body, own.bodies[body].text, own.pending[space, body], world.seq) for body in bodies
+            ]
 
     def sample(self, space: Space, count: int) -> list[Sampled]:
         with self._room.reading() as world:
@@ -176,6 +178,8 @@ class MemoryIndex:
                 place = (space, one.handle)
                 part = world.pending.get(place)
                 if part is None or (one.vectors and one.vectors[0].part != part):
+                    continue
+                if one.store is not None and worlds.founded(tenant) > one.store:
                     continue
                 scope = world.scope_of(one.handle)
                 if scope not in lines:

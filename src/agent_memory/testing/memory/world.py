@@ -22,7 +22,7 @@ from agent_memory.ports.embedder import Space
 from agent_memory.ports.feed import Cursor, Lease, Run
 from agent_memory.ports.working import Desk
 
-PUT, AMEND, CONNECT, DISCONNECT, ERASE, EMBED, ADOPT, KEY, TENANT = (
+PUT, AMEND, CONNECT, DISCONNECT, ERASE, EMBED, ADOPT, KEY, TENANT, DEPARTED = (
     "put",
     "amend",
     "connect",
@@ -32,6 +32,7 @@ PUT, AMEND, CONNECT, DISCONNECT, ERASE, EMBED, ADOPT, KEY, TENANT = (
     "adopt",
     "key",
     "tenant",
+    "departed",
 )
 OURSELVES = "agent-memory"  # the actor of what the library does by itself
 GENESIS = bytes(32)
@@ -187,7 +188,7 @@ class World(Journal):
     spaces: list[Space] = field(default_factory=list)  # the store's, as are the next three
     namespaces: dict[tuple[str, str], tuple[float, bytes, str]] = field(default_factory=dict)
     places: dict[str, str | None] = field(default_factory=dict)
-    debts: dict[tuple[str, Scope, str], tuple[int, int]] = field(default_factory=dict)
+    debts: dict[tuple[str, Scope, str | None], tuple[int, int]] = field(default_factory=dict)
     vocabulary: Vocabulary | None = None  # the store's, or the one that this tenant is the first to write in
     vectors: dict[tuple[Space, int], tuple[Made, ...]] = field(default_factory=dict)  # by body
     pending: dict[tuple[Space, int], int] = field(default_factory=dict)  # by body: the first part that lacks
@@ -214,7 +215,7 @@ class Worlds(Journal):
     accessed_since: int = 0  # earlier accesses only count
     namespaces: dict[tuple[str, str], tuple[float, bytes, str]] = field(default_factory=dict)
     places: dict[str, str | None] = field(default_factory=dict)  # with their last errors
-    debts: dict[tuple[str, Scope, str], tuple[int, int]] = field(default_factory=dict)  # line, since when
+    debts: dict[tuple[str, Scope, str | None], tuple[int, int]] = field(default_factory=dict)  # line, since when
     keys: dict[str, KeyRow] = field(default_factory=dict)
     refusals: list[Refusal] = field(default_factory=list)
     duties: dict[str, Duty] = field(default_factory=dict)  # by job
@@ -239,12 +240,15 @@ class Worlds(Journal):
         """A tenant that has written its first lines gets one in the store's journal."""
         new = (one.vocabulary for one in self.tenants.values() if one.vocabulary)
         self.vocabulary = self.vocabulary or next(new, None)
-        known = {line.proof for line in self.lines if line.operation == TENANT}
         for name, world in self.tenants.items():
-            proof = hashlib.sha256(name.encode()).digest()
             world.vocabulary = self.vocabulary
-            if world.lines and proof not in known:
-                self.note(Signature(world.lines[0].at, OURSELVES), TENANT, None, None, proof)
+            if world.lines and not self.founded(name):
+                self.note(Signature(world.lines[0].at, OURSELVES), TENANT, None, None, named(name))
+
+    def founded(self, tenant: str) -> int:
+        """The line that tells of a tenant; 0: none does, or it went since."""
+        told = (line for line in reversed(self.lines) if line.proof == named(tenant))
+        return next((line.seq if line.operation == TENANT else 0 for line in told), 0)
 
 
 class Room:
@@ -285,6 +289,10 @@ class Room:
     def _check(self) -> None:
         if self._closed:
             raise StoreError("the store is closed", hint="open a new one")
+
+
+def named(tenant: str) -> bytes:
+    return hashlib.sha256(tenant.encode()).digest()
 
 
 def chained(before: bytes, line: Line) -> bytes:
