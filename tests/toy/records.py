@@ -15,6 +15,7 @@ from tests.toy.stock import TableStock
 from tests.toy.tables import Tables, head
 
 from agent_memory.ledger import spaces
+from agent_memory.ledger.groups import Answer, Groups
 from agent_memory.ledger.journal import (
     ADOPT,
     GENESIS,
@@ -37,6 +38,10 @@ from agent_memory.ports.records import Analysis, Checker, View
 
 
 class ToyRecords(Port):
+    def __init__(self, base: Base) -> None:
+        super().__init__(base)
+        self.groups = Groups(self.together)
+
     def apply(
         self,
         changes: Sequence[Change],
@@ -47,20 +52,21 @@ class ToyRecords(Port):
         once: Once | None = None,
         work: Work | None = None,
     ) -> Applied:
-        request, fails = Request(changes, author, now, expect, once, work), self.base.fails
+        return self.groups.apply(Request(changes, author, now, expect, once, work))
+
+    def together(self, requests: Sequence[Request]) -> Sequence[Answer]:
+        fails = self.base.fails
         with self.base.writing() as shop:
-            tables = shop.of(author.scope.tenant)
+            tables = shop.of(requests[0].author.scope.tenant)
             fails("read")
-            present = tables.read(wanted([request]))
-            works = {work: standing_of(shop, work)} if work else {}
+            present = tables.read(wanted(requests))
+            works = {one.work: standing_of(shop, one.work) for one in requests if one.work}
             fails("plan")
-            rows, (answer,) = plan([request], replace(present, works=works))
-            if not isinstance(answer, Applied):
-                raise answer
+            rows, answers = plan(requests, replace(present, works=works))
             fails("write")
             tables.write(rows)
             move(shop, rows.cursors)
-        return answer
+        return answers
 
     def __getattr__(self, name: str) -> Any:
         """All that takes a view is the reader's."""

@@ -31,6 +31,7 @@ def open_store(path: Path) -> Store:
         connections.after_fork(child)
         if child:
             index.shelves.renew()
+            records.groups.renew()
 
     return Store(
         url=f"sqlite:///{path}",

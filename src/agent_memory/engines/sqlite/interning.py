@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 import sqlite3
+from collections.abc import Iterable
 
 from agent_memory.engines.sqlite.statements import SQL, cell
 from agent_memory.ledger.journal import genesis
@@ -82,6 +83,7 @@ class Naming:
         self._actors: dict[tuple[int, str], int] = {}
         self._scopes: dict[Scope, int] = {}
         self._within: dict[Scope, int] = {}
+        self._new: set[Scope] = set()
 
     def tenant(self, name: str) -> int:
         """Made when it is new."""
@@ -130,8 +132,18 @@ class Naming:
         """Made when it is new."""
         number = self._interning.numbers.get(scope)
         if number is None:
-            number = self._scopes[scope] = scope_number(self._connection, scope)
+            number = known_scope(self._connection, scope)
+            if number is None:
+                number = scope_number(self._connection, scope)
+                self._new.add(scope)
+            self._scopes[scope] = number
         return number
+
+    def withdraw(self, scopes: Iterable[Scope]) -> None:
+        """Those that were made only now: nothing was written in them after all."""
+        for scope in self._new.intersection(scopes):
+            self._connection.execute(SQL["withdraw_scope"], (self._scopes.pop(scope),))
+            self._within.pop(scope, None)
 
     def known_scope(self, scope: Scope) -> int | None:
         return self._interning.numbers.get(scope) or known_scope(self._connection, scope)
