@@ -42,8 +42,8 @@ class Groups:
     def apply(self, request: Request) -> Applied:
         place = _Place(request)
         try:
-            if not self._first(place):
-                place.turn.wait()
+            if turn := self._wait_for(place):
+                turn.wait()
             if place.answer is None:
                 try:
                     self._lead(place)
@@ -56,12 +56,14 @@ class Groups:
             return place.answer
         raise place.answer or _in_doubt()
 
-    def _first(self, place: _Place) -> bool:
-        """In line; whether it writes at once."""
+    def _wait_for(self, place: _Place) -> threading.Event | None:
+        """In line; None: it is the first, and writes at once."""
         with self._lock:
             queue = self._queues.setdefault(place.tenant, deque())
+            if queue:
+                place.turn = threading.Event()
             queue.append(place)
-            return queue[0] is place
+            return place.turn
 
     def _lead(self, place: _Place) -> None:
         """Write for oneself, and for those who wait."""
@@ -81,7 +83,8 @@ class Groups:
             finally:
                 for number, one in enumerate(group):
                     one.answer = answers[number] if answers else _in_doubt()
-                    one.turn.set()
+                    if one.turn:
+                        one.turn.set()
 
     def _join(self, group: list[_Place]) -> None:
         """Out of the line, those that are written for together with its first.
@@ -116,21 +119,21 @@ class Groups:
                 return
             if place in queue:
                 queue.remove(place)
-            if queue:
-                queue[0].turn.set()
-            else:
+            if not queue:
                 del self._queues[place.tenant]
+            elif queue[0].turn:
+                queue[0].turn.set()
 
 
 class _Place:
-    """One request in line. Its `turn` comes when it is answered, or when it is the first."""
+    """One request in line. Its `turn` comes when it is answered, or when it is the first; None: it was so at once."""
 
     __slots__ = ("alone", "answer", "request", "tenant", "turn")
 
     def __init__(self, request: Request) -> None:
         self.request = request
         self.tenant = request.author.scope.tenant
-        self.turn = threading.Event()
+        self.turn: threading.Event | None = None
         self.answer: Answer | None = None
         self.alone = False
 
