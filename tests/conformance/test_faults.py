@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from itertools import count
 
@@ -9,10 +10,11 @@ import pytest
 from tests.toy.engine import open_toy
 
 from agent_memory.models.errors import StoreError
-from agent_memory.ports.changes import Amend, Author, Change, Disconnect, Erase, Once
+from agent_memory.ports.changes import Amend, Applied, Author, Change, Disconnect, Erase, Once
 from agent_memory.ports.store import Store
 from agent_memory.testing.agreement.looking import seen
 from agent_memory.testing.builders import ALICE, BOB, EVERYTHING, NOW, SPACE, link, put, view
+from agent_memory.testing.conformance.groups import ME, PATIENCE, Held
 
 WRITES: list[Sequence[Change]] = [
     [put("one", id="a"), put("two", id="b", key="k")],
@@ -30,15 +32,19 @@ class Fault:
 
     def __init__(self) -> None:
         self.left: int | None = None
+        self.next: str | None = None  # or before this step of the next write
+        self.at: str | None = None
         self.struck: list[str] = []
 
     def __call__(self, step: str) -> None:
-        if self.left == 0:
-            self.left = None
+        if self.left == 0 or self.at == step:
+            self.left = self.at = None
             self.struck.append(step)
             raise StoreError(f"the engine failed before {step}")
         if self.left is not None:
             self.left -= 1
+        if step == "answer":
+            self.at, self.next = self.next, None
 
 
 def write(store: Store, number: int) -> None:
@@ -75,6 +81,41 @@ def test_a_write_that_fails_anywhere_and_is_tried_again_is_there_once() -> None:
         if not fault.struck:
             break
     assert strike > 4 * len(WRITES), "every step of every write failed once"
+
+
+def test_a_group_that_fails_anywhere_and_is_tried_again_is_there_once() -> None:
+    """Everybody in it is told the truth: who hears of a failure may repeat its request, who does not need not."""
+    for step in ("read", "plan", "write", "commit", "answer"):
+        fault, told = Fault(), dict[int, object]()
+        store = begun(open_toy(fault))
+
+        def work(number: int, store: Store = store, told: dict[int, object] = told) -> None:
+            once = Once(f"key {number}", repr(number).encode())
+            for _ in range(2):
+                try:
+                    told[number] = store.records.apply([put("one", id=f"{number}")], author=ME, now=NOW, once=once)
+                    return
+                except StoreError as error:
+                    told[number] = error
+
+        held = Held()
+        threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+        leader = threading.Thread(target=lambda held=held, store=store: store.records.apply(held, author=ME, now=NOW))
+        leader.start()
+        assert held.begun.wait(PATIENCE)
+        for thread in threads:
+            thread.start()
+        while len(store.records.groups._queues[ALICE.tenant]) < 9:  # type: ignore[attr-defined]
+            held.go.wait(0.001)
+        fault.next = step
+        held.go.set()
+        for thread in (leader, *threads):
+            thread.join(PATIENCE)
+            assert not thread.is_alive(), f"somebody hangs when it fails before {step}"
+        assert fault.struck == [step]
+        assert len([one for one in told.values() if isinstance(one, Applied)]) == 8, told
+        assert store.records.stats(view())["seq"] == 8, step
+        assert store.records.verify(ALICE.tenant).problems == ()
 
 
 @pytest.mark.parametrize("step", ["commit", "answer"])

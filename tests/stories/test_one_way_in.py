@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from datetime import UTC, datetime
+from json import encoder
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ import pytest
 from agent_memory import AgentMemory
 from agent_memory.app.operations import TABLE, Permission
 from agent_memory.models import Entity, Fact, Goal, Turn
-from agent_memory.models.errors import Denied
+from agent_memory.models.errors import Denied, InvalidInput
 from agent_memory.models.graph import Edge, Node, Observing, Unobserving
 from agent_memory.models.record import Link
 from agent_memory.models.rules import Action
@@ -259,3 +261,56 @@ def test_what_only_reads_changes_nothing(name: str, scene: Scene) -> None:
     scene.call(name)
     scene.memory._client.runtime.receipts.flush()
     assert scene.rows() == before
+
+
+def spellings(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> int:
+    """How often the payload `{"marker": …}` became JSON meanwhile, whoever asked for it. A seal has it as a string."""
+    made: list[str] = []
+    make = encoder.c_make_encoder
+
+    def counting(*how: Any) -> Callable[..., Any]:
+        spell = make(*how)
+
+        def spelled(*value: Any) -> Any:
+            parts = spell(*value)
+            made.append("".join(parts))
+            return parts
+
+        return spelled
+
+    with monkeypatch.context() as patched:
+        patched.setattr(encoder, "c_make_encoder", counting)
+        act()
+    return sum('"marker"' in one for one in made)
+
+
+def test_a_payload_is_spelled_as_json_once(memory: AgentMemory, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With an idempotency key it is spelled once more, as the caller said it: that is what a repetition is known by."""
+    payload = {"marker": [1, 2.5, "ü", None, {"deep": True}]}
+    add, many = memory.records.add, memory.records.add_many
+    ways: dict[str, tuple[Callable[[], object], int]] = {
+        "add": (lambda: add("one", payload=payload), 1),
+        "add once": (lambda: add("two", payload=payload, idempotency_key="k"), 2),
+        "add_many": (lambda: many([{"text": "three", "payload": payload}]), 1),
+        "add_many, of several": (lambda: many([{"text": f"{n}", "payload": payload} for n in range(3)]), 3),
+        "edit": (lambda: memory.records.edit(add("four").id, payload=payload), 1),
+    }
+    assert {name: spellings(monkeypatch, act) for name, (act, _) in ways.items()} == {
+        name: times for name, (_, times) in ways.items()
+    }
+    assert memory.upkeep.verify().ok
+    with closing(sqlite3.connect(next(home.rglob("*.db")))) as file:
+        rows = file.execute("select distinct payload from contents where payload <> '{}'").fetchall()
+    assert rows == [('{"marker":[1,2.5,"ü",null,{"deep":true}]}',)]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [float("nan"), [float("inf")], {"\ud800": 1}, {"a": ["\ud800"]}, ["x" * 600_000, "y" * 600_000]],
+    ids=["nan", "inf", "a key", "a text", "too large"],
+)
+def test_what_cannot_be_stored_is_refused_by_name(memory: AgentMemory, value: Any) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        memory.records.add("one", payload={"a": value})
+    assert refused.value.field == "payload" and "JSON" in str(refused.value)
+    assert memory.records.find() == []

@@ -15,6 +15,7 @@ import pytest
 from agent_memory import AgentMemory
 from agent_memory.app import wiring
 from agent_memory.models.errors import StoreError
+from patience import PATIENCE
 
 WRITER = """
 import sys
@@ -100,6 +101,82 @@ def test_killed_anywhere_what_was_acknowledged_is_there(after: int, home: Path) 
 def test_killed_twenty_times(home: Path) -> None:
     for round in range(20):
         kill_in_the_middle(5 + round * 7, home)
+
+
+THREADS = """
+import sys, threading
+from agent_memory import AgentMemory
+memory = AgentMemory(user_id="ada")
+lock = threading.Lock()
+
+def work(name):
+    for number in range(10_000):
+        text = f"thread {name} writes note {number}"
+        memory.records.add(text)
+        with lock:
+            print(text, flush=True)
+
+for name in range(8):
+    threading.Thread(target=work, args=(name,)).start()
+"""
+
+
+@pytest.mark.parametrize("after", [3, 50])
+def test_threads_that_write_together_are_killed_and_what_was_acknowledged_is_there(after: int, home: Path) -> None:
+    """And nothing is there that nobody asked for: at most one note of each thread was still to be acknowledged."""
+    process = subprocess.Popen([sys.executable, "-c", THREADS], stdout=subprocess.PIPE, text=True)
+    assert process.stdout
+    told = {process.stdout.readline().strip() for _ in range(after)}
+    os.kill(process.pid, signal.SIGKILL)
+    told |= {line.strip() for line in process.stdout if line.endswith("\n")}
+    process.wait()
+    process.stdout.close()
+    with AgentMemory(user_id="ada") as memory:
+        proof = memory.upkeep.verify()
+        assert proof.ok, proof.problems
+        notes = [record.text for record in memory.records.find(limit=10_000)]
+        assert len(notes) == len(set(notes)) and told <= set(notes)
+        assert len(set(notes) - told) <= 8
+
+
+def test_an_interrupt_ends_one_of_many_writers_and_the_others_go_on(home: Path) -> None:
+    """Ctrl-C comes to the main thread, wherever it is: waiting, writing, or done."""
+    script = """
+import os, signal, sys, threading
+from agent_memory import AgentMemory
+memory = AgentMemory(user_id="ada")
+written, turns = [], 15
+
+def work(name):
+    for number in range(turns):
+        memory.records.add(f"thread {name} note {number}")
+        written.append(name)
+
+threads = [threading.Thread(target=work, args=(name,)) for name in range(4)]
+for thread in threads:
+    thread.start()
+stopped = tried = 0
+while any(thread.is_alive() for thread in threads):
+    timer = threading.Timer(0.003 * (tried % 7), os.kill, (os.getpid(), signal.SIGINT))
+    try:
+        timer.start()
+        while True:
+            memory.records.add(f"main note {tried}")
+            tried += 1
+    except KeyboardInterrupt:
+        stopped += 1
+    tried += 1
+for thread in threads:
+    thread.join()
+found = [record.text for record in memory.records.find(limit=10_000)]
+assert len(written) == 4 * turns, "an innocent one was ended"
+assert len(found) == len(set(found)) and len([one for one in found if one.startswith("thread")]) == 4 * turns, found
+assert memory.upkeep.verify().ok
+print(stopped)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=5 * PATIENCE)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) > 0
 
 
 def test_threads_share_one_memory(memory: AgentMemory) -> None:

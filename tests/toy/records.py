@@ -16,6 +16,7 @@ from tests.toy.tables import Tables
 
 from agent_memory.ledger import proof, spaces
 from agent_memory.ledger import rebuild as rebuilding
+from agent_memory.ledger.groups import Answer, Groups
 from agent_memory.ledger.journal import ADOPT, OPERATIONS
 from agent_memory.ledger.plan import plan
 from agent_memory.ledger.proof import Asked
@@ -33,6 +34,10 @@ from agent_memory.ports.records import Analysis, Checker, View
 
 
 class ToyRecords(Port):
+    def __init__(self, base: Base) -> None:
+        super().__init__(base)
+        self.groups = Groups(self.together)
+
     def apply(
         self,
         changes: Sequence[Change],
@@ -43,21 +48,22 @@ class ToyRecords(Port):
         once: Once | None = None,
         work: Work | None = None,
     ) -> Applied:
-        request, fails = Request(changes, author, now, expect, once, work), self.base.fails
+        return self.groups.apply(Request(changes, author, now, expect, once, work))
+
+    def together(self, requests: Sequence[Request]) -> Sequence[Answer]:
+        fails = self.base.fails
         with self.base.writing() as shop:
-            tables = shop.of(author.scope.tenant)
+            tables = shop.of(requests[0].author.scope.tenant)
             fails("read")
-            present = tables.read(wanted([request]))
-            works = {work: ToyJobs(shop).standing(work)} if work else {}
+            present = tables.read(wanted(requests))
+            works = {one.work: ToyJobs(shop).standing(one.work) for one in requests if one.work}
             fails("plan")
-            rows, (answer,) = plan([request], replace(present, works=works))
-            if not isinstance(answer, Applied):
-                raise answer
+            rows, answers = plan(requests, replace(present, works=works))
             fails("write")
             tables.write(rows)
             for cursor in rows.cursors:
                 ToyJobs(shop).move(cursor)
-        return answer
+        return answers
 
     def __getattr__(self, name: str) -> Any:
         """All that takes a view is the reader's."""

@@ -80,7 +80,9 @@ class Settings(Model):
         default=True, description="recall and contexts also find the pages of procedures of the working directory"
     )
     workplace: Path | None = Field(
-        default=None, description="folder whose rules callers of a server may ask about; default: where it was started"
+        default=None,
+        description="folder whose rules callers of a server may ask about, and whose pages jobs follow; "
+        "default: where it was started, and jobs follow none",
     )
     default_top_k: int = Field(default=10, ge=1, le=1000, description="hits of a recall that names no k")
 

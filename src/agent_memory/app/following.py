@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from agent_memory.models.rules import FollowedPages, Layer
 if TYPE_CHECKING:
     from agent_memory.app.client import Client
     from agent_memory.app.namespaces.asking import Where
+    from agent_memory.core.rules.project import Projection
     from agent_memory.models.draft import Draft
 
 MOST = 10_000
@@ -46,19 +48,50 @@ def shown_here(client: Client, repository: str | None) -> tuple[str, ...]:
     return (USER, here.name) if here.trusted else (USER,)
 
 
+def untrusted(client: Client, folder: Path) -> Repository | None:
+    """The repository of a folder, where it has pages that nobody here has trusted: those are not followed."""
+    pages = procedures(client.workplace.own).pages(folder)
+    here = Repository(folder)
+    return here if any(page.layer != Layer.USER for page in pages) and not here.trusted else None
+
+
 def follow(client: Client, folder: Path) -> FollowedPages:
     """Make the records of this user follow the pages that hold in a folder, and those of his own."""
+    writer = _for_user(client)
+    written = archived = unchanged = 0
+    for change, found in _changes(writer, folder):
+        if change.drafts:
+            said = [_fields(draft) for draft in change.drafts]
+            writer.ask("records.add_many", records=said, reason="the page says so", embed=True)
+        for id in change.gone:
+            writer.ask("records.amend", id=id, status=Status.ARCHIVED, reason="the page says so no more")
+        written, archived = written + len(change.drafts), archived + len(change.gone)
+        unchanged += found - len(change.drafts)
+    return FollowedPages(repository=Repository(folder).name, written=written, archived=archived, unchanged=unchanged)
+
+
+def left(client: Client, folder: Path) -> int:
+    """How many records do not say what the pages do: what `follow` would change."""
+    return sum(len(change.drafts) + len(change.gone) for change, _ in _changes(_for_user(client), folder))
+
+
+def _for_user(client: Client) -> Client:
+    """An agent's own client writes for its user: pages are nobody's secret from him."""
+    writer = copy.copy(client)
+    writer.scope = client.scope.model_copy(update={"agent": SHARED})
+    return writer
+
+
+def _changes(writer: Client, folder: Path) -> Iterator[tuple[Projection, int]]:
+    """What is to be changed, place by place, and how much its pages say in all."""
     from agent_memory.core.rules.project import drafts, followed, reach
 
     here = Repository(folder)
-    pages = procedures(client.workplace.own).pages(folder)
-    writer = copy.copy(client)  # an agent's own client writes for its user: pages are nobody's secret from him
-    writer.scope = client.scope.model_copy(update={"agent": SHARED})
+    pages = procedures(writer.workplace.own).pages(folder)
     places = [(here.name, {Layer.CLONE, Layer.REPOSITORY})]
-    if client.workplace.own:  # of a user's own pages a server knows nothing, so it says nothing of them
+    if writer.workplace.own:  # of a user's own pages a server knows nothing, so it says nothing of them
         places.insert(0, (USER, {Layer.USER}))
     unread = {page.path for page in pages if not page.digest}  # what they say is not known, so it stays as it was
-    written = archived = unchanged = 0
     for origin, layers in places:
         wanted = drafts([page for page in pages if page.layer in layers and page.digest], here.name)
         of: Where = {"fields": {"origin": origin}}
@@ -66,15 +99,7 @@ def follow(client: Client, folder: Path) -> FollowedPages:
             of["repository"] = origin
         known = writer.ask("records.find", kind="procedure", limit=MOST, **of)
         known = [one for one in known if one.scope == writer.scope and one.payload["page"] not in unread]
-        change = followed(wanted, known, reach(here.inner) if origin != USER else lambda page: True)
-        if change.drafts:
-            said = [_fields(draft) for draft in change.drafts]
-            writer.ask("records.add_many", records=said, reason="the page says so", embed=True)
-        for id in change.gone:
-            writer.ask("records.amend", id=id, status=Status.ARCHIVED, reason="the page says so no more")
-        written, archived = written + len(change.drafts), archived + len(change.gone)
-        unchanged += len(wanted) - len(change.drafts)
-    return FollowedPages(repository=here.name, written=written, archived=archived, unchanged=unchanged)
+        yield followed(wanted, known, reach(here.inner) if origin != USER else lambda page: True), len(wanted)
 
 
 def _fields(draft: Draft) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from pydantic import AfterValidator, Field, WithJsonSchema, create_model
 from pydantic_core import to_jsonable_python
 
 from agent_memory.models.access import Permission as Permission
-from agent_memory.models.kinds.kind import canonical_json
+from agent_memory.models.kinds.kind import check_plain
 from agent_memory.models.model import Model, Text, bounded
 from agent_memory.ports.forks import CALLS
 from agent_memory.ports.spans import span
@@ -125,7 +125,7 @@ def plain(value: Any) -> Any:
     """As JSON values; a ValueError when it has no such form."""
     try:
         converted = to_jsonable_python(value)
-        canonical_json(converted, "value")
+        check_plain(converted)
     except (ValueError, TypeError, RecursionError) as error:
         raise ValueError(f"cannot be stored as JSON: {str(error)[:200]}") from None
     return converted

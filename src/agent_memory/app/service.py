@@ -13,13 +13,13 @@ from typing import Any
 from agent_memory.app import config, wiring
 from agent_memory.app.caller import Caller as Caller
 from agent_memory.app.client import conversation
+from agent_memory.app.jobs import jobs
 from agent_memory.app.memory import AgentMemory
 from agent_memory.app.news import News
 from agent_memory.app.operations import TABLE, Operation, Permission
 from agent_memory.app.workplace import Workplace
 from agent_memory.core.govern.access import Meter, check_good, known
 from agent_memory.core.upkeep.job import Job
-from agent_memory.core.upkeep.jobs import JOBS
 from agent_memory.core.upkeep.runner import Observe as ObserveJob
 from agent_memory.core.upkeep.runner import Runner
 from agent_memory.models.errors import AgentMemoryError, Denied, TooMany, Unauthenticated
@@ -172,9 +172,15 @@ class Service:
         named = replace(caller, conversation_id=conversation(caller.conversation_id))
         return AgentMemory.within(self.runtime, self.settings, named, self.clock, caller.workplace or self.workplace)
 
-    def worker(self, jobs: Sequence[Job] = JOBS) -> Runner:
+    @property
+    def jobs(self) -> Sequence[Job]:
+        """Those of the store, and of the folder that this works in."""
+        return jobs(self.runtime, self.settings, self.workplace.own)
+
+    def worker(self, jobs: Sequence[Job] | None = None) -> Runner:
         """Runs the jobs of this store, once it is started; whoever asks stops it before this is closed."""
-        return Runner(self.runtime.keeping(self.clock), jobs, observe=lambda *told: self.observe_job(*told))
+        chosen = self.jobs if jobs is None else jobs
+        return Runner(self.runtime.keeping(self.clock), chosen, observe=lambda *told: self.observe_job(*told))
 
     def close(self) -> None:
         """Let go of the store; a second time there is nothing to let go of."""

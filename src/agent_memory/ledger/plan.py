@@ -59,11 +59,14 @@ def plan(requests: Sequence[Request], present: Present) -> Planned:
         world = World(present)
         answers: list[Applied | AgentMemoryError] = []
         for place, request in enumerate(requests):
+            writer = _Writer(world, request)
             try:
-                answers.append(failed.get(place) or _Writer(world, request).answer())
+                answers.append(failed.get(place) or writer.answer())
             except AgentMemoryError as error:
                 failed[place] = error
-                break
+                if writer.begun:
+                    break
+                answers.append(error)
         else:
             return Planned(world.rows(), tuple(answers))
 
@@ -79,17 +82,19 @@ class _Writer:
         self.by = Signature(request.now, request.author.actor, request.author.reason)
         self.stored: dict[str, str] = {}  # id of a put -> id of the record that its key led to
         self.erased: list[str] = []
+        self.begun = False  # whether the world is another one already
         self.along: set[str] = set()  # of these, the ones that were derived, and that nobody had named yet
 
     def answer(self) -> Applied:
         once, work = self.request.once, self.request.work
         if work is not None:
             self.world.go_on(work)
+            self.begun = True
         if once and (known := self.world.answered(self.scope, once.key)):
             return repeats.answered(once, known)
         for expectation in self.request.expect:
             self._check(expectation)
-        changes = self.request.changes
+        changes, self.begun = self.request.changes, True
         outcomes = tuple(self._write(change) for change in counted(changes, "writing", lambda: len(changes)))
         applied = Applied(self.journal.head.seq, self.journal.clock(self.by.now), outcomes, erased=tuple(self.erased))
         if once:

@@ -8,9 +8,8 @@ from pathlib import Path
 
 from agent_memory.app import following, trust
 from agent_memory.app.operations import Namespace, Permission, operation
-from agent_memory.app.procedures import procedures
 from agent_memory.models.errors import Denied, NotFound
-from agent_memory.models.rules import FollowedPages, Layer, TrustedRepository
+from agent_memory.models.rules import FollowedPages, TrustedRepository
 
 
 class Trusting(Namespace):
@@ -46,13 +45,10 @@ class Trusting(Namespace):
 
         Your own pages are remembered, too. Only what changed is written; do it again when pages changed.
         """
-        workplace = self._client.workplace
-        place = workplace.folder(folder)
-        strange = any(page.layer != Layer.USER for page in procedures(workplace.own).pages(place))
-        here = trust.Repository(place)
-        if strange and not here.trusted:
+        place = self._client.workplace.folder(folder)
+        if strange := following.untrusted(self._client, place):
             raise Denied(
-                f"folder: {here.name} is not trusted",
+                f"folder: {strange.name} is not trusted",
                 hint=trust.HOW,
                 field="folder",
             )

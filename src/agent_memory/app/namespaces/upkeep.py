@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from pydantic import Field
 
+from agent_memory.app.jobs import jobs
 from agent_memory.app.operations import Namespace, Permission, operation
 from agent_memory.core.upkeep.job import Job, Keeping
-from agent_memory.core.upkeep.jobs import JOBS, embed
+from agent_memory.core.upkeep.jobs import embed
 from agent_memory.core.upkeep.runner import Runner
 from agent_memory.core.write.sample import sample
 from agent_memory.core.write.wording import analysis, checker
@@ -132,7 +134,8 @@ class Upkeep(Namespace):
         All are run, whatever one of them does; then the first that failed is an error.
         """
         client = self._client
-        return {name: dict(did) for name, did in Runner(client.runtime.keeping(client.clock)).once().items()}
+        runner = Runner(client.runtime.keeping(client.clock), self._jobs())
+        return {name: dict(did) for name, did in runner.once().items()}
 
     @operation("upkeep.jobs", "GET /jobs", permission=Permission.OPERATOR, command="jobs")
     def jobs(self) -> list[JobReport]:
@@ -140,7 +143,10 @@ class Upkeep(Namespace):
         client = self._client
         keeping = client.runtime.keeping(client.clock)
         known = {state.name: state for state in keeping.store.feed.states()}
-        return [_report(keeping, job, known.get(job.name, JobState(job.name))) for job in JOBS]
+        return [_report(keeping, job, known.get(job.leased, JobState(job.name))) for job in self._jobs()]
+
+    def _jobs(self) -> Sequence[Job]:
+        return jobs(self._client.runtime, self._client.settings, self._client.workplace.own)
 
     @operation("upkeep.detach", "POST /places/detach", permission=Permission.OPERATOR)
     def detach(self, place: str) -> int:

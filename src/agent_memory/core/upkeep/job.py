@@ -40,7 +40,8 @@ class Job:
     `more` says that some is left, again sooner.
 
     `left` says how much there is to do, without writing anything; where that is nothing, it is not run. Without it
-    only a run can tell.
+    only a run can tell. `about`: what it is done for, where workers of one store do it for different things: then the
+    lease and the last run are of that one.
     """
 
     name: str
@@ -48,3 +49,9 @@ class Job:
     run: Callable[[Keeping, Turn], Did]
     left: Callable[[Keeping], int] | None = None
     more: Callable[[Did], bool] = lambda did: False
+    about: str = ""
+
+    @property
+    def leased(self) -> str:
+        """The name that its lease has."""
+        return f"{self.name} {self.about}" if self.about else self.name

@@ -1,4 +1,4 @@
-"""The jobs that there are. Add one to `JOBS`, and every worker runs it, `jobs` shows it, and `/metrics` counts it."""
+"""The jobs that every store has. Add one to `JOBS`, and every worker runs it, `jobs` shows it, `/metrics` counts it."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ class Runner:
         return lease
 
     def _leased(self, job: Job, every: float = 0.0) -> Lease | None:
-        return self._keeping.store.feed.lease(job.name, self.holder, self._lease_seconds, every=every)
+        return self._keeping.store.feed.lease(job.leased, self.holder, self._lease_seconds, every=every)
 
     def _work(self) -> None:
         while not self._stopping.is_set():

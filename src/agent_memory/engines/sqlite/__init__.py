@@ -33,6 +33,7 @@ def open_store(path: Path, setting: str | None = None) -> Store:
         connections.after_fork(child)
         if child:
             index.shelves.renew()
+            records.groups.renew()
 
     return Store(
         url=f"sqlite:///{path}",

@@ -104,7 +104,7 @@ class Connections:
         self._open = 0
         self._counting = threading.Lock()
         self._gate = ForkGuard()
-        self._writing = threading.Lock()
+        self._writing = threading.RLock()  # knows whose it is: only its owner gives it back
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
@@ -123,16 +123,16 @@ class Connections:
         if self.read_only:
             raise StoreError(f"the store is read-only: {self.name}", hint="copy it to where it can be written")
         lock = self._writing
-        if not lock.acquire(timeout=-1 if seconds is None else seconds):
-            raise StoreError(f"{_BUSY[1]}: {self.name}", hint="another thread of this process writes; try again")
-        try:
+        try:  # an interrupt may come as soon as it is acquired
+            if not lock.acquire(timeout=-1 if seconds is None else seconds):
+                raise StoreError(f"{_BUSY[1]}: {self.name}", hint="another thread of this process writes; try again")
             with self.plain() as connection, waiting(connection, seconds):
                 connection.execute(f"pragma synchronous = {'full' if durable else 'normal'}")
                 connection.execute("begin immediate")
                 yield connection
                 connection.execute("commit")
         finally:
-            with suppress(RuntimeError):  # a child that was forked in here has a lock of its own
+            with suppress(RuntimeError):  # not acquired; or a child that was forked in here has a lock of its own
                 lock.release()
 
     @contextmanager
@@ -162,7 +162,7 @@ class Connections:
     def after_fork(self, child: bool) -> None:
         unused = self._gate.after_fork(child)
         if child:
-            self._writing, self._counting = threading.Lock(), threading.Lock()
+            self._writing, self._counting = threading.RLock(), threading.Lock()
             self._open = 0
             self._refuse = self._refuse or bool(self._idle) or not unused
             _inherited.extend(self._idle)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 import sqlite3
+from collections.abc import Iterable
 
 from agent_memory.engines.sqlite.statements import SQL, cell
 from agent_memory.ledger.journal import genesis
@@ -79,6 +80,7 @@ class Naming:
         self._actors: dict[tuple[int, str], int] = {}
         self._scopes: dict[tuple[int, Scope], int] = {}
         self._within: dict[int, int] = {}
+        self._new: set[tuple[int, Scope]] = set()
 
     def tenant(self, name: str) -> int:
         """Made when it is new."""
@@ -127,8 +129,19 @@ class Naming:
         place = self.tenant(scope.tenant), scope
         number = self._interning.numbers.get(place) or self._scopes.get(place)
         if number is None:
-            number = self._scopes[place] = scope_number(self._connection, scope)
+            number = known_scope(self._connection, scope)
+            if number is None:
+                number = scope_number(self._connection, scope)
+                self._new.add(place)
+            self._scopes[place] = number
         return number
+
+    def withdraw(self, scopes: Iterable[Scope]) -> None:
+        """Those that were made only now: nothing was written in them after all."""
+        for place in self._new.intersection((self.tenant(scope.tenant), scope) for scope in scopes):
+            row = self._scopes.pop(place)
+            self._connection.execute(SQL["withdraw_scope"], (row,))
+            self._within.pop(row, None)
 
     def known_scope(self, scope: Scope) -> int | None:
         place = self.tenant(scope.tenant), scope

@@ -56,3 +56,6 @@ values (?1, ?2, ?3, (select coalesce(max(number), 0) + 1 from scopes where tenan
 
 -- name: seal_scope
 update scopes set seal = ? where scope = ?
+
+-- name: withdraw_scope
+delete from scopes where scope = ?

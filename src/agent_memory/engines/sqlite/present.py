@@ -60,6 +60,9 @@ class Look:
         if not ids and not keys:
             return
         number, told = self.scopes[scope], set(wanted.told.get(scope, ()))
+        alone = not keys and len(ids) == 1  # most often one that is new
+        if alone and not self.connection.execute(SQL["believed_id"], (*ids, number)).fetchone():
+            return
         pairs = [(self.names.known(self.lines.tenant, kind), key) for kind, key in keys]
         for kind, key in [pair for pair in pairs if NUL in pair[1]]:
             told |= {id for (id,) in self.connection.execute(SQL["id_by_key"], (key, kind, number))}

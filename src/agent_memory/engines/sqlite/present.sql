@@ -26,6 +26,9 @@ left join labels conversation on conversation.label = v.conversation and wanted.
 left join labels repository on repository.label = v.repository and wanted.told
 order by v.record, v.valid_from, v.version
 
+-- name: believed_id
+select 1 from versions where id = ? and scope = ? and to_seq is null limit 1
+
 -- name: id_by_key
 select id from versions where key = ? and kind = ? and scope = ? and to_seq is null limit 1
 

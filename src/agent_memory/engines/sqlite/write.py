@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from agent_memory.engines.sqlite import erase, expiry, scrub, spaces, vocabulary
@@ -15,6 +16,7 @@ from agent_memory.engines.sqlite.present import Look
 from agent_memory.engines.sqlite.schema import check_version
 from agent_memory.engines.sqlite.statements import SQL, VECTORS_PER_LINE, cell
 from agent_memory.ledger import repeats
+from agent_memory.ledger.groups import Answer
 from agent_memory.ledger.plan import plan
 from agent_memory.ledger.quantise import quantised
 from agent_memory.ledger.request import Request, wanted
@@ -28,24 +30,40 @@ from agent_memory.ports.embedder import Space
 from agent_memory.ports.index import Embedded
 
 
-def apply(connections: Connections, interning: Interning, request: Request) -> Applied:
-    """Under the write lock; an error undoes everything."""
-    with connections.writing() as connection:
+class _Undone(Exception):
+    """Takes a transaction back in which no request succeeded."""
+
+
+def together(connections: Connections, interning: Interning, requests: Sequence[Request]) -> Sequence[Answer]:
+    """Requests of one tenant in one transaction, under the write lock. Of those that fail nothing is left.
+    `scrubbed` is False in an answer where an erasure, whosever it was, has still to leave the disk."""
+    answers: Sequence[Answer] = ()
+    with suppress(_Undone), connections.writing() as connection:
         check_version(connection, connections.name)
         names = Naming(interning, connection)
-        lines = Lines(connection, names, names.tenant(request.author.scope.tenant))
+        lines = Lines(connection, names, names.tenant(requests[0].author.scope.tenant))
         numbers = spaces.known(connection)
         look = Look(connection, names, lines)
-        rows, (answer,) = plan([request], look.present(wanted([request]), tuple(numbers)))
-        if not isinstance(answer, Applied):
-            raise answer
-        Writer(connection, names, lines, look.scopes, numbers).write(rows, request.now)
-        debt = scrub.owed(connection)
-    names.settle()
-    if debt is None:
+        rows, answers = plan(requests, look.present(wanted(requests), tuple(numbers)))
+        writers = {one.author.scope for one, done in zip(requests, answers, strict=True) if isinstance(done, Applied)}
+        if not writers:
+            raise _Undone
+        names.withdraw(look.scopes.keys() - writers)
+        Writer(connection, names, lines, look.scopes, numbers).write(rows, min(one.now for one in requests))
+        if scrub.owed(connection) is not None:
+            answers = [replace(one, scrubbed=False) if isinstance(one, Applied) else one for one in answers]
+    if writers:
+        names.settle()
+    return answers
+
+
+def scrubbed(connections: Connections, answer: Applied) -> Applied:
+    """After the commit: who erased something waits until it has left the disk, too."""
+    if answer.scrubbed:
         return answer
-    scrubbed = scrub.scrub(connections, patience=scrub.PATIENCE_SECONDS if rows.gone else 0.0)
-    return replace(answer, scrubbed=scrubbed or not rows.gone)
+    gone = bool(answer.erased)
+    paid = scrub.scrub(connections, patience=scrub.PATIENCE_SECONDS if gone else 0.0)
+    return replace(answer, scrubbed=paid or not gone)
 
 
 def embed(

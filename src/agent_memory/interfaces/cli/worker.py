@@ -35,15 +35,10 @@ def command(session: Session, once: bool, jobs: tuple[str, ...], _json: bool) ->
     tells of every run: in JSON, unless it is a terminal. `agent-memory jobs` shows how they stand.
     """
     from agent_memory.app.registry import check_there, locate
-    from agent_memory.core.upkeep.jobs import JOBS
     from agent_memory.interfaces.cli import exits, progress
     from agent_memory.models.errors import InvalidInput, StoreError
     from agent_memory.ports.abandon import Abandoned
 
-    known = {job.name: job for job in JOBS}
-    for name in jobs:
-        if name not in known:
-            raise InvalidInput(f"job: there is none named {name!r}", hint=f"they are {', '.join(known)}", field="job")
     in_json = session.json or _json or not sys.stdout.isatty()
     url = session.settings().store_url
     if url.startswith(("http://", "https://", "unix://")):
@@ -55,6 +50,11 @@ def command(session: Session, once: bool, jobs: tuple[str, ...], _json: bool) ->
     check_there(locate(url))
     service, _ = session.service()
     try:
+        known = {job.name: job for job in service.jobs}
+        for name in jobs:
+            if name not in known:
+                hint = f"they are {', '.join(known)}"
+                raise InvalidInput(f"job: there is none named {name!r}", hint=hint, field="job")
         service.observe_job = _told_in_json if in_json else _told
         runner = service.worker([known[name] for name in jobs or known])
         if service.runtime.store.read_only:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -84,11 +85,38 @@ class Kind:
         }
 
 
+_spell = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
+
+
+def check_plain(value: Any) -> None:
+    """Whether `canonical_json` could spell these plain values, without spelling them: that takes several times as long,
+    and is done where they are stored. A ValueError says why not."""
+    left, size = [value], 0
+    while left:
+        one = left.pop()
+        if isinstance(one, str):
+            size += len(one)
+            if not one.isascii():
+                one.encode()
+        elif isinstance(one, dict):
+            left += one
+            left += one.values()
+            size += len(one)
+        elif isinstance(one, list):
+            left += one
+            size += len(one)
+        elif isinstance(one, float) and not math.isfinite(one):
+            raise ValueError(f"{one} is not a finite number")
+    if size > LONGEST_PAYLOAD:
+        raise ValueError(f"more than {LONGEST_PAYLOAD} characters of JSON")
+
+
 def canonical_json(value: Any, field: str = "payload") -> str:
     """One spelling per value: sorted keys, no spaces, no NaN."""
     try:
-        text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-        text.encode()
+        text = _spell(value)
+        if not text.isascii():
+            text.encode()
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidInput(
             f"{field}: cannot be stored as JSON: {error}",

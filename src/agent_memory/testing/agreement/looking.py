@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
+from agent_memory.ledger.request import Request
 from agent_memory.models.errors import AgentMemoryError
 from agent_memory.models.record import Record
+from agent_memory.ports.changes import Applied
 from agent_memory.ports.index import Probe
 from agent_memory.ports.records import Filter, View
 from agent_memory.ports.store import Store
@@ -29,6 +32,20 @@ def answer(ask: Callable[[], Any]) -> Any:
         return ask()
     except AgentMemoryError as error:
         return type(error).__name__
+
+
+def together(store: Store, requests: Sequence[Request]) -> list[Any]:
+    """What each is answered, or the name of its error: written in one transaction by an engine that can do that
+    (`ledger.groups` gives it requests so), or else one after the other."""
+    at_once = getattr(store.records, "together", None)
+    if at_once is None:
+        return [answer(partial(_alone, store, one)) for one in requests]
+    told = at_once(requests)
+    return [replace(one, scrubbed=True) if isinstance(one, Applied) else type(one).__name__ for one in told]
+
+
+def _alone(store: Store, one: Request) -> Applied:
+    return store.records.apply(one.changes, author=one.author, now=one.now, expect=one.expect, once=one.once)
 
 
 def gathered(

@@ -13,6 +13,7 @@ from hypothesis import note
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
+from agent_memory.ledger.request import Request
 from agent_memory.models.record import Scope
 from agent_memory.ports.access import KeyRow, Refusal
 from agent_memory.ports.changes import Author, Change, Derived, Erase, Once
@@ -39,7 +40,7 @@ from agent_memory.testing.agreement.choosing import (
     some_filter,
     some_put,
 )
-from agent_memory.testing.agreement.looking import answer, gathered, seen
+from agent_memory.testing.agreement.looking import answer, gathered, seen, together
 from agent_memory.testing.builders import (
     EVERYTHING,
     LOUD,
@@ -117,6 +118,24 @@ class Agreement(RuleBasedStateMachine):
         expect = [some_condition(pick)] * (pick.random() < 0.5)
         once = Once(pick.choice("xyz"), pick.choice((b"1", b"2"))) if pick.random() < 0.3 else None
         self._write(pick, batch, expect=expect, once=once)
+
+    @rule(seed=seeds)
+    def write_together(self, seed: int) -> None:
+        """Requests that waited for each other, of which some fail: as if they had come one after the other."""
+        pick = Random(seed)
+        tenant, now = pick.choice(TENANTS), moment(pick)
+        requests = []
+        for _ in range(pick.randint(2, 4)):
+            batch = [
+                some_put(pick) if pick.random() < 0.6 else some_change(pick, IDS) for _ in range(pick.randint(1, 3))
+            ]
+            scope = pick.choice([one for one in WRITERS if one.tenant == tenant])
+            expect = [some_condition(pick)] * (pick.random() < 0.2)
+            once = Once(pick.choice("xyz"), pick.choice((b"1", b"2"))) if pick.random() < 0.3 else None
+            requests.append(Request(batch, Author(scope, "tester"), now, expect, once))
+        note(f"together: {requests}")
+        self._both(lambda store: together(store, requests))
+        self._compare(pick)
 
     @rule(seed=seeds)
     def embed(self, seed: int) -> None:

@@ -9,6 +9,7 @@ from agent_memory.testing.conformance.erasure import DerivedErasureConformance, 
 from agent_memory.testing.conformance.feed import FeedConformance as _Feed
 from agent_memory.testing.conformance.feed import LeaseConformance
 from agent_memory.testing.conformance.finding import FindConformance
+from agent_memory.testing.conformance.groups import GroupConformance
 from agent_memory.testing.conformance.journal import JournalConformance
 from agent_memory.testing.conformance.links import LinkConformance as _Links
 from agent_memory.testing.conformance.links import LinkWallConformance
@@ -28,6 +29,7 @@ from agent_memory.testing.conformance.writing import PreconditionConformance, Wr
 
 class RecordStoreConformance(
     WritingConformance,
+    GroupConformance,
     PreconditionConformance,
     VersionConformance,
     AmendConformance,
