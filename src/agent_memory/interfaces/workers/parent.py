@@ -19,8 +19,7 @@ import sys
 import tempfile
 import time
 from asyncio.subprocess import PIPE, Process
-from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import ExitStack, closing, suppress
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -48,11 +47,10 @@ def serve(settings: Settings, listen: serving.Listen, workers: int, announce: se
     with ExitStack() as held:
         folder = Path(held.enter_context(tempfile.TemporaryDirectory(prefix="agent-memory-")))
         board = held.enter_context(closing(Board(Board.make(folder, workers))))
-        sockets = serving.opened(listen, held)
-        shared = replace(held.enter_context(_reserved(listen)), shares=True)
-        given = tuple((one.family, one.type, one.proto, one.fileno()) for one in sockets)
-        order = Order(settings, shared, given, folder / "board")
-        asyncio.run(_Workers(order, board, sockets).run(announce))
+        sockets = _opened(listen, workers, held)
+        shared = replace(listen, grpc_port=_reserved(listen, held), shares=True)
+        orders = [Order(settings, shared, tuple(map(_inherited, some)), folder / "board") for some in sockets]
+        asyncio.run(_Workers(orders, board, [one for some in sockets for one in some]).run(announce))
 
 
 def _check(settings: Settings, listen: serving.Listen) -> None:
@@ -74,24 +72,41 @@ def _check(settings: Settings, listen: serving.Listen) -> None:
         )
 
 
-@contextmanager
-def _reserved(listen: serving.Listen) -> Iterator[serving.Listen]:
+def _opened(listen: serving.Listen, workers: int, held: ExitStack) -> list[list[socket.socket]]:
+    """What each worker listens on. Of a port it is a socket of its own, where the system deals connections out to
+    them: whoever is quick would take all of a socket that they share. It is held here, too, so that whoever is in its
+    queue when a worker ends waits for the next one."""
+    sockets = serving.opened(listen, held)
+    if listen.port is None or sys.platform != "linux":
+        return [sockets] * workers
+    first = sockets.pop()
+    port = first.getsockname()[1]
+    first.close()
+    own = [held.enter_context(listening(listen.host, port, "--port", shares=True)) for _ in range(workers)]
+    return [[*sockets, one] for one in own]
+
+
+def _reserved(listen: serving.Listen, held: ExitStack) -> int | None:
     """The port of gRPC, which each worker opens by itself: held for them, but not listened on here."""
     if listen.grpc_port is None or find_spec("grpc") is None:
-        yield replace(listen, grpc_port=None)
-        return
-    listening(listen.host, listen.grpc_port, "--grpc-port").close()  # somebody else's is told as it always is
-    with socket.socket(socket.AF_INET6 if ":" in listen.host else socket.AF_INET) as held:
-        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-        held.bind((listen.host, listen.grpc_port))
-        yield replace(listen, grpc_port=held.getsockname()[1])
+        return None
+    with listening(listen.host, listen.grpc_port, "--grpc-port") as free:
+        port: int = free.getsockname()[1]
+    kept = held.enter_context(socket.socket(free.family))
+    kept.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    kept.bind((listen.host, port))
+    return port
+
+
+def _inherited(one: socket.socket) -> tuple[int, int, int, int]:
+    return one.family, one.type, one.proto, one.fileno()
 
 
 class _Workers:
     """From `run` until a signal, or until a worker cannot be replaced."""
 
-    def __init__(self, order: Order, board: Board, sockets: list[socket.socket]) -> None:
-        self._order = order
+    def __init__(self, orders: list[Order], board: Board, sockets: list[socket.socket]) -> None:
+        self._orders = orders
         self._board = board
         self._sockets = sockets
         self._stopping = asyncio.Event()
@@ -148,7 +163,7 @@ class _Workers:
     async def _start(self, worker: int) -> Process:
         """A process that answers; its error if it cannot."""
         environment = {"OMP_NUM_THREADS": "1", **os.environ, METRICS: str(self._board.counts)}
-        files = [one[-1] for one in self._order.sockets]
+        files = [one[-1] for one in self._orders[worker].sockets]
         process = await asyncio.create_subprocess_exec(
             *COMMAND, stdin=PIPE, stdout=PIPE, env=environment, pass_fds=files
         )
@@ -156,7 +171,7 @@ class _Workers:
         self._running[worker] = process
         if self._stopping.is_set():
             process.terminate()
-        process.stdin.write(pickle.dumps(self._order))
+        process.stdin.write(pickle.dumps(self._orders[worker]))
         said = await process.stdout.read()
         if not said:
             status = await process.wait()
