@@ -119,11 +119,11 @@ class Running:
 
 
 @contextmanager
-def serving(store: Path) -> Iterator[Running]:
+def serving(store: Path, *options: str) -> Iterator[Running]:
     """`agent-memory serve` as it is; it must end by itself when it is told to."""
     command = [sys.executable, "-m", "agent_memory.interfaces.cli", "--store", f"sqlite:///{store}", "serve"]
     begun = time.perf_counter()
-    process = subprocess.Popen([*command, "--port", "0", "--no-grpc"], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen([*command, "--port", "0", "--no-grpc", *options], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     line = process.stdout.readline()
     host, _, port = next(word for word in line.split() if word.startswith("http://")).split("/")[2].rpartition(":")

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from agent_memory.app import config, wiring
+from agent_memory.app.board import Board
 from agent_memory.app.caller import Caller as Caller
 from agent_memory.app.client import conversation
 from agent_memory.app.jobs import jobs
@@ -55,15 +56,23 @@ class Claim:
 class Service:
     """Safe to use from several threads. Close it when the last call is answered."""
 
-    def __init__(self, settings: config.Settings | None = None, clock: Clock | None = None, own: bool = False) -> None:
-        """`own`: the only caller is whoever runs this process."""
+    def __init__(
+        self,
+        settings: config.Settings | None = None,
+        clock: Clock | None = None,
+        own: bool = False,
+        board: Board | None = None,
+    ) -> None:
+        """`own`: the only caller is whoever runs this process. `board`: what it shares with the others, where it is one
+        of several processes of a server."""
         self.settings = settings or config.load()
         self.clock = clock or SystemClock()
         self.runtime = wiring.borrow(self.settings)
         self.workplace = Workplace.bound(self.settings.workplace, own)
         self.news = News(lambda tenant: self.runtime.store.records.seq_at(tenant, FOREVER))
-        self._meter = Meter(self.settings.rate_limit)
-        self._strangers = Meter(self.settings.rate_limit)
+        self.board = board
+        self._meter = Meter(self.settings.rate_limit, board.keys if board else None)
+        self._strangers = Meter(self.settings.rate_limit, board.strangers if board else None)
         self._guarded = False
         self._closed = threading.Lock()  # taken once, and never let go
         self.observe: Observe = lambda operation, outcome, seconds: None

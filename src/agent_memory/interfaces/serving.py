@@ -1,8 +1,8 @@
 """One process for everything that listens: REST, and MCP and gRPC where they are installed.
 
 A part brings one function. `interfaces/mcp/http.py` has `mount(app, service, identify)`: it adds its routes to the
-application and lives as long as that does. `interfaces/grpc/server.py` has `start(service, host, port, tls)`: it
-returns a server that listens, with `port` and `stop()`. Whichever is not there is not offered.
+application and lives as long as that does. `interfaces/grpc/server.py` has `start(service, host, port, tls, shares)`:
+it returns a server that listens, with `port` and `stop()`. Whichever is not there is not offered.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import contextlib
 import signal
 import socket
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -41,7 +41,8 @@ Announce = Callable[[dict[str, str]], None]
 class Listen:
     """Where to listen, and under which other names this server may be called. Port 0 takes one that is free; a `port`
     of None is none, for a server at a Unix `socket` alone; a `grpc_port` of None is no gRPC. Without `jobs` nothing is
-    done but what somebody asks for; without `tls` nothing is encrypted."""
+    done but what somebody asks for; without `tls` nothing is encrypted. With `shares` other processes of the same
+    server listen there, too."""
 
     host: str = "127.0.0.1"
     port: int | None = 8005
@@ -50,11 +51,14 @@ class Listen:
     jobs: bool = True
     tls: Tls | None = None
     socket: Path | None = None
+    shares: bool = False
 
 
-def serve(service: Service, listen: Listen, announce: Announce) -> None:
+def serve(
+    service: Service, listen: Listen, announce: Announce, inherited: Sequence[socket.socket] | None = None
+) -> None:
     """Listen until a signal comes; then finish what was begun, and close the service. `announce` is told, by name,
-    where everything is, once the first request can be answered."""
+    where everything is, once the first request can be answered. `inherited` are sockets that somebody opened for it."""
     with contextlib.ExitStack() as held:
         held.callback(service.close)  # a second time there is nothing to close
         check(service, listen.host)
@@ -63,9 +67,9 @@ def serve(service: Service, listen: Listen, announce: Announce) -> None:
             import uvicorn
 
             heads = import_module(HEADS).Heads
-        opened = _opened(listen, held)
+        sockets = opened(listen, held) if inherited is None else list(inherited)
         app, found = compose(service, listen)
-        where = _where(listen, found, opened[-1])
+        where = _where(listen, found, sockets[-1])
         config = uvicorn.Config(
             app,
             http=heads,
@@ -78,15 +82,15 @@ def serve(service: Service, listen: Listen, announce: Announce) -> None:
             ssl_keyfile=listen.tls.key if listen.tls else None,
         )
         server = _server(uvicorn, config, app, lambda: announce(where))
-        asyncio.run(server.serve(sockets=opened))
+        asyncio.run(server.serve(sockets=sockets))
 
 
-def _opened(listen: Listen, held: contextlib.ExitStack) -> list[socket.socket]:
+def opened(listen: Listen, held: contextlib.ExitStack) -> list[socket.socket]:
     """What to listen on; the port, if there is one, comes last."""
-    opened = [held.enter_context(listening_at(listen.socket))] if listen.socket is not None else []
+    sockets = [held.enter_context(listening_at(listen.socket))] if listen.socket is not None else []
     if listen.port is not None:
-        opened.append(listening(listen.host, listen.port, "--port"))
-    return opened
+        sockets.append(held.enter_context(listening(listen.host, listen.port, "--port")))
+    return sockets
 
 
 def _where(listen: Listen, found: dict[str, str], last: socket.socket) -> dict[str, str]:
@@ -143,7 +147,7 @@ def compose(service: Service, listen: Listen) -> tuple[FastAPI, dict[str, str]]:
         found["mcp"] = "/mcp"
     if listen.grpc_port is not None:
         with contextlib.suppress(_Absent, PartMissing):
-            door = _ours(GRPC).start(service, listen.host, listen.grpc_port, listen.tls)
+            door = _ours(GRPC).start(service, listen.host, listen.grpc_port, listen.tls, listen.shares)
             _stop_with(app, door.stop)
             found["grpc"] = f"{listen.host}:{door.port}"
     if listen.jobs:

@@ -226,12 +226,14 @@ def _marks(text: str) -> tuple[Mark, Mark | None]:
     return own, None if store_seq is None else Mark(int(store_seq), store_head.lower())
 
 
-def resident_bytes() -> int | None:
-    """How much memory this process holds right now; its peak where the system tells no more; None where nothing."""
+def resident_bytes(process: int | None = None) -> int | None:
+    """How much memory this process, or another, holds right now; of this one its peak where the system tells no more;
+    None where it tells nothing."""
     try:
-        return int(Path("/proc/self/statm").read_bytes().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+        return int(Path(f"/proc/{process or 'self'}/statm").read_bytes().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError, IndexError):
-        pass
+        if process is not None:
+            return None
     try:
         import resource
     except ImportError:  # Windows

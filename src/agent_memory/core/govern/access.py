@@ -11,6 +11,7 @@ import re
 import secrets
 import threading
 from dataclasses import dataclass
+from typing import Protocol
 
 from agent_memory.models.access import Permission
 from agent_memory.models.errors import TooMany, Unauthenticated
@@ -56,28 +57,51 @@ def check_good(key: KeyRow, now: int) -> None:
         raise Unauthenticated(f"the API key {key.id} has expired", hint=NEW_KEY)
 
 
+Bucket = tuple[float, float]
+"""How many calls are left in it, and at which second that was so."""
+
+
+def drawn(bucket: Bucket | None, rate: float, seconds: float) -> tuple[Bucket, float]:
+    """A bucket after one more call at this second, and what was missing for the call, if it was not let in."""
+    most = max(rate, 1.0)
+    left, before = bucket or (most, seconds)
+    left = min(most, left + max(seconds - before, 0.0) * rate)
+    now = max(seconds, before)
+    return ((left - 1.0, now), 0.0) if left >= 1.0 else ((left, now), 1.0 - left)
+
+
+class Buckets(Protocol):
+    """Where buckets stand. `draw` takes one call out of the one of a name, and gives what was missing for it."""
+
+    def draw(self, name: str, rate: float, seconds: float) -> float: ...
+
+
+class OwnBuckets:
+    """Those of one process; the ones that were not used for longest go first when there are too many."""
+
+    def __init__(self) -> None:
+        self._buckets: dict[str, Bucket] = {}
+        self._lock = threading.Lock()
+
+    def draw(self, name: str, rate: float, seconds: float) -> float:
+        with self._lock:
+            self._buckets[name], missing = drawn(self._buckets.pop(name, None), rate, seconds)
+            if len(self._buckets) > MOST_METERS:
+                del self._buckets[next(iter(self._buckets))]
+        return missing
+
+
 class Meter:
     """So many calls a second for each name, with as many at once: a bucket that fills steadily."""
 
-    def __init__(self, per_second: float) -> None:
+    def __init__(self, per_second: float, buckets: Buckets | None = None) -> None:
         self._rate = per_second
-        self._buckets: dict[str, tuple[float, float]] = {}
-        self._lock = threading.Lock()
+        self._buckets = buckets or OwnBuckets()
 
     def take(self, key: str, seconds: float) -> None:
         """Count one call at this moment (of a clock that never goes back); `TooMany` when there are too many."""
-        if not self._rate:
-            return
-        most = max(self._rate, 1.0)
-        with self._lock:
-            left, before = self._buckets.pop(key, (most, seconds))
-            left = min(most, left + (seconds - before) * self._rate)
-            allowed = left >= 1.0
-            self._buckets[key] = (left - allowed, seconds)
-            if len(self._buckets) > MOST_METERS:
-                del self._buckets[next(iter(self._buckets))]
-        if not allowed:
-            wait = (1.0 - left) / self._rate
+        if self._rate and (missing := self._buckets.draw(key, self._rate, seconds)):
+            wait = missing / self._rate
             raise TooMany(f"more than {self._rate:g} calls a second", hint=f"wait {wait:.2g} seconds", wait=wait)
 
 

@@ -1,4 +1,4 @@
-"""`agent-memory serve`: REST, and MCP and gRPC where they are installed, for one store in one process."""
+"""`agent-memory serve`: REST, and MCP and gRPC where they are installed, for one store, in one process or several."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from click.core import ParameterSource
 from agent_memory.interfaces.cli import whose
 from agent_memory.interfaces.cli.session import Session
 
+MOST_WORKERS = 64
 IN_THE_CLEAR = (
     "keys and memories travel unencrypted: give --tls-cert and --tls-key, or put a proxy that has them in front"
 )
@@ -32,6 +33,13 @@ NO_GRPC = "gRPC is not installed, and so not served: pip install 'agent-memory[s
     "--socket",
     metavar="PATH",
     help="listen on a Unix socket that only you can reach, and on no port unless one is named; clients: unix://PATH",
+)
+@click.option(
+    "--workers",
+    default=1,
+    show_default=True,
+    type=click.IntRange(1, MOST_WORKERS),
+    help="processes that answer; as many as there are cores to use",
 )
 @click.option("--no-grpc", is_flag=True, help="leave gRPC out")
 @click.option("--no-jobs", is_flag=True, help="leave background jobs to another server of this store")
@@ -94,7 +102,12 @@ def command(session: Session, /, **given: Any) -> int:
             click.echo(line(where))
         sys.stdout.flush()
 
-    serving.serve(Service(settings), listen, announce)
+    if given["workers"] > 1:
+        from agent_memory.interfaces.workers import parent
+
+        parent.serve(settings, listen, given["workers"], announce)
+    else:
+        serving.serve(Service(settings), listen, announce)
     return exits.OK
 
 

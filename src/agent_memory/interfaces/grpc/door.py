@@ -32,14 +32,15 @@ OPTIONS = (
     ("grpc.max_concurrent_streams", 100),  # of one connection
     ("grpc.max_allowed_incoming_connections", most_connections(SHARE)),
     ("grpc.http2.bdp_probe", 0),  # or the window of a stream grows until a message fits that nobody asked for
-    ("grpc.so_reuseport", 0),  # two servers on one port would share the calls
 )
+REUSE = "grpc.so_reuseport"  # several processes on one port share its connections
 
 
 class Door:
     """A running server, with an event loop and threads of its own. `port` is the one that it got."""
 
-    def __init__(self, service: Service, address: str, tls: Tls | None = None) -> None:
+    def __init__(self, service: Service, address: str, tls: Tls | None = None, shares: bool = False) -> None:
+        """`shares`: other processes of this server listen there, too."""
         self._stopping = threading.Event()
         self._threads = ThreadPoolExecutor(WORKERS, thread_name_prefix="agent-memory-grpc")
         self._desk = Desk(service, self._threads, self._stopping, threading.BoundedSemaphore(MOST_STREAMS))
@@ -47,14 +48,14 @@ class Door:
         self._turning = threading.Thread(target=self._loop.run_forever, name="agent-memory-grpc-loop", daemon=True)
         self._turning.start()
         try:
-            self.port: int = self._within(self._open(address, tls))
+            self.port: int = self._within(self._open(address, tls, (*OPTIONS, (REUSE, int(shares)))))
         except RuntimeError as error:
             self._end()
             raise InvalidInput(f"{address}: {error}", hint="choose another port", field="port") from None
 
-    async def _open(self, address: str, tls: Tls | None) -> int:
+    async def _open(self, address: str, tls: Tls | None, options: tuple[tuple[str, int], ...]) -> int:
         self._health = health.aio.HealthServicer()
-        self._server = grpc.aio.server(interceptors=(Guests(),), options=OPTIONS, maximum_concurrent_rpcs=MOST_CALLS)
+        self._server = grpc.aio.server(interceptors=(Guests(),), options=options, maximum_concurrent_rpcs=MOST_CALLS)
         port: int
         if tls is None:
             port = self._server.add_insecure_port(address)

@@ -16,8 +16,11 @@ PORT = 8006
 _PARTS = {"grpc": "grpcio", "grpc_health": "grpcio-health-checking", "grpc_reflection": "grpcio-reflection"}
 
 
-def start(service: Service, host: str = "127.0.0.1", port: int = PORT, tls: Tls | None = None) -> Door:
-    """Listen and answer, in threads of its own, until it is stopped; port 0 takes one that is free.
+def start(
+    service: Service, host: str = "127.0.0.1", port: int = PORT, tls: Tls | None = None, shares: bool = False
+) -> Door:
+    """Listen and answer, in threads of its own, until it is stopped; port 0 takes one that is free. With `shares` other
+    processes may listen on the same port.
 
     As long as nobody is asked for a key, only this machine is listened to.
     """
@@ -34,6 +37,6 @@ def start(service: Service, host: str = "127.0.0.1", port: int = PORT, tls: Tls 
         raise PartMissing(
             f"gRPC: {package} is not installed", hint="pip install 'agent-memory[server,grpc]'"
         ) from error
-    if port:
+    if port and not shares:
         listening(host, port, "--grpc-port").close()  # gRPC itself would say it badly, and on the standard error
-    return Door(service, f"[{host}]:{port}" if ":" in host else f"{host}:{port}", tls)
+    return Door(service, f"[{host}]:{port}" if ":" in host else f"{host}:{port}", tls, shares)

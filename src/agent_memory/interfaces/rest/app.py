@@ -132,4 +132,7 @@ def _checks(service: Service) -> dict[str, str]:
             found[name] = "ok"
         except AgentMemoryError as error:
             found[name] = error.message
+    if (board := service.board) is not None:
+        ready = len(board.ready())
+        found["workers"] = "ok" if ready == board.workers else f"{ready} of {board.workers} are ready"
     return found

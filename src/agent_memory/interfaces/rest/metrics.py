@@ -8,6 +8,7 @@ from typing import Any
 
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 from starlette.responses import Response
 
@@ -50,7 +51,11 @@ class Metrics:
             registry=self._registry,
         )
         self._known: dict[str, Histogram] = {}
-        self._registry.register(_Sizes(service))
+        self._shown = self._registry
+        if service.board is not None:  # the others count as well, and the sum is told
+            self._shown = CollectorRegistry()
+            MultiProcessCollector(self._shown, path=str(service.board.counts))  # type: ignore[no-untyped-call]
+        self._shown.register(_Sizes(service))
         self._job_runs = self._counter("job_runs", "Runs of a background job that came to their end", "job")
         self._job_failures = self._counter("job_failures", "Runs of a background job that failed", "job")
         self._job_seconds = self._histogram("job_seconds", "How long a run of a background job took", "job")
@@ -81,7 +86,7 @@ class Metrics:
         self._http_seconds.labels(route).observe(seconds)
 
     def answer(self) -> Response:
-        return _text(self._registry)
+        return _text(self._shown)
 
     def store_down(self) -> Response:
         """All that is told while the store cannot be read, and nobody can be asked for a key that it knows."""
@@ -152,5 +157,7 @@ class _Sizes(Collector):
             yield GaugeMetricFamily("agent_memory_pending_vectors", "Texts whose vectors are still to be made", pending)
             yield GaugeMetricFamily("agent_memory_store_bytes", "Size of the store", size)
         yield GaugeMetricFamily(f"agent_memory_{UP}", UP_MEANS, up)
-        if (resident := resident_bytes()) is not None:
-            yield GaugeMetricFamily("agent_memory_resident_bytes", "Memory of this process", resident)
+        board = self._service.board
+        found = [resident_bytes()] if board is None else [resident_bytes(one) for one in board.ready()]
+        if resident := sum(filter(None, found)):
+            yield GaugeMetricFamily("agent_memory_resident_bytes", "Memory of the server's processes", resident)

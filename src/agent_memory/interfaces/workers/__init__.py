@@ -1,0 +1,1 @@
+"""Several processes behind one address: `agent-memory serve --workers N`."""
