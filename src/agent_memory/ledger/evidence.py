@@ -48,7 +48,7 @@ class LineRow(NamedTuple):
 class CommonAt(NamedTuple):
     """A line of the one journal that all tenants had before 0.2: what was chained then, its seq first."""
 
-    said: Sequence[object]
+    said: Sequence[Any]
     digest: bytes
     chain: Any
 

@@ -99,9 +99,8 @@ def verify(evidence: Evidence, asked: Asked, derive: Checker | None = None) -> V
             "keys": lambda: sound.unlocked(evidence.keys(), walk.keys, checked),
             "spaces": lambda: sound.unspaced(evidence.active(), walk.adopted),
             "vectors": lambda: sound.misshapen(evidence.vectors()),
-            **evidence.own(),
         }
-        for what, part in parts.items():
+        for what, part in (*parts.items(), *evidence.own().items()):
             with problems.of(what):
                 for problem in part():
                     problems.add(problem)
@@ -152,7 +151,7 @@ class _Walk:
         self.adopted: object = None  # the space that the last line about one names
         self.told = Told()
         self._last: Any = None
-        self._unproved: set[object] = set()
+        self._unproved: set[object] = set()  # where there is a version that is not what was written
 
     @property
     def heads(self) -> dict[str | None, Mark]:
@@ -244,7 +243,7 @@ class _Walk:
             self.adopted = line.reason
         elif operation in (PUT, AMEND):
             try:
-                if not self._compare("version", one, version) and operation == PUT:
+                if not self._compare("version", one, version) and version is not None:
                     self._unproved.add(one.row)
             except PartMissing as error:
                 self._unproved.add(one.row)
@@ -266,7 +265,7 @@ class _Walk:
         chain = self.chains.get(one.journal)
         place = f"journal: line {one.line.seq} {chain.place}" if chain else f"journal: row {one.row}"
         seq = one.line.seq
-        old = chain is not None and isinstance(seq, int) and seq <= chain.base
+        old = chain is not None and _at_most(seq, chain.base)
         tell = self.doubts[seq].append if old else self.problems.add
         if found is None:
             if not one.erased:
@@ -298,12 +297,8 @@ class _Subjects:
 
     def __init__(self, evidence: Evidence, loose: Loose, unproved: Callable[[object], None]) -> None:
         self._loose = loose
-
-        def left(one: VersionAt) -> None:
-            unproved(one.row)
-            loose.add("versions without a journal line", one.row)
-
-        self._versions = Along(evidence.versions(), left)
+        self._unproved = unproved
+        self._versions = Along(evidence.versions(), self._not_written)
         self._ended = Along(evidence.ended_versions(), self._not_ended)
         self._links = Along(evidence.links(), lambda one: loose.add("links without a journal line", one.row))
         self._cut = Along(evidence.ended_links(), self._not_cut)
@@ -312,6 +307,10 @@ class _Subjects:
     def end(self) -> None:
         for stream in (self._versions, self._ended, self._links, self._cut, self._tombstones):
             stream.end()
+
+    def _not_written(self, one: VersionAt) -> None:
+        self._unproved(one.row)
+        self._loose.add("versions without a journal line", one.row)
 
     def _not_ended(self, one: EndedAt) -> None:
         self._loose.add("versions that no line of their record ended", one.number)
@@ -323,18 +322,17 @@ class _Subjects:
         self._loose.add("tombstones without a journal line", one.place.record)
 
     def version(self, one: LineRow, operation: str | None) -> _Found | None:
-        line, there = one.line, self._versions.at(one.row)
-        if operation not in (PUT, AMEND):
-            return None
-        ended = self._ended.at(one.row)
+        line, there, brings = one.line, self._versions.at(one.row), operation in (PUT, AMEND)
+        ended = self._ended.at(one.row) if brings else []
         for other in ended:
             if other.record != line.record:
                 self._not_ended(other)
         for version in there:
             if one.erased:
                 self._loose.add("versions of what was erased", one.row)
-            if version.body is not None and _same(version.place, line):
+            if brings and version.body is not None and _same(version.place, line):
                 return _Found(_version_seals(version, version.body, [other.number for other in ended]), version)
+            self._unproved(one.row)
         return None
 
     def link(self, one: LineRow, operation: str | None) -> _Found | None:
@@ -385,6 +383,10 @@ def _cut_seals(link: LinkRow) -> Iterator[bytes]:
 
 def _tombstone_seals(place: Place) -> Iterator[bytes]:
     yield tombstone_seal(place.id)
+
+
+def _at_most(seq: object, base: int) -> bool:
+    return isinstance(seq, int) and seq <= base
 
 
 def _made(make: Callable[[], object]) -> object:

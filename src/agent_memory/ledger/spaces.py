@@ -73,11 +73,15 @@ def beginning(stored: Sequence[Space], space: Space, *, anew: bool) -> Beginning
 
 
 def switches(stored: Sequence[Space], space: Space, lacks: int, *, anew: bool) -> bool:
-    """Whether another answers from here on (or the same, made anew): the others go, and there is a line. Only a space
-    that lacks nothing may answer."""
-    if space not in stored or lacks:
-        raise Conflict(f"{lacks} contents have no vector in {space.fingerprint} yet", hint="embed them first")
+    """Whether another answers from here on (or the same, made anew): the others go, and there is a line."""
+    complete(space, lacks, known=space in stored)
     return anew or stored[0] != space
+
+
+def complete(space: Space, lacks: int, *, known: bool) -> None:
+    """Only a space that lacks nothing may answer."""
+    if not known or lacks:
+        raise Conflict(f"{lacks} contents have no vector in {space.fingerprint} yet", hint="embed them first")
 
 
 def same(given: Space | None, stored: Space | None) -> None:
