@@ -19,24 +19,27 @@ def open_store(uri: str, *, maybe_others: bool = False) -> Store:
     from agent_memory.engines.postgres.recode import Recoding
     from agent_memory.engines.postgres.records import PostgresRecords
     from agent_memory.engines.postgres.schema import open_database
+    from agent_memory.engines.postgres.tenants import PostgresTenants
 
     database = open_database(uri, maybe_others=maybe_others)
-    index = PostgresIndex(database)
+    index, records = PostgresIndex(database), PostgresRecords(database)
 
     def after_fork(child: bool) -> None:
         database.after_fork(child)
         if child:
             index.shelves.renew()
+            records.groups.renew()
 
     return Store(
         url=database.name,
-        records=PostgresRecords(database),
+        records=records,
         index=index,
         working=PostgresWorking(database),
         receipts=PostgresReceipts(database),
         vectors=PostgresVectors(database),
         access=PostgresAccess(database),
         feed=PostgresFeed(database),
+        tenants=PostgresTenants(database, index.shelves.drop),
         close=database.close,
         before_fork=database.before_fork,
         after_fork=after_fork,

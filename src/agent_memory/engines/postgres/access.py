@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from agent_memory.engines.postgres.connection import BRIEF_SECONDS, Database, Session
 from agent_memory.engines.postgres.journal import tell_store
+from agent_memory.ledger.journal import KEY, OPERATIONS
 from agent_memory.ledger.keys import cells, noting, restored
 from agent_memory.ports.access import KeyRow, Refusal
 
@@ -32,6 +33,10 @@ class PostgresAccess:
     def keys(self, tenant: str | None = None) -> list[KeyRow]:
         with self._database.reading(None) as session:
             return [restored(row) for row in session.rows("keys_of", {"tenant": tenant})]
+
+    def guarded(self) -> bool:
+        with self._database.reading(None) as session:
+            return bool(session.cell("guarded", {"key": OPERATIONS[KEY]}))
 
     def end(self, id: str, at: int) -> bool:
         with self._database.writing(None) as session:

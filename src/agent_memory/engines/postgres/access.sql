@@ -9,6 +9,9 @@ select id, digest, label, tenant, "user", permissions, created_at, expires_at, e
 -- name: keys_of
 {{keys}} where %(tenant)s::text is null or tenant = %(tenant)s order by created_at desc, id desc
 
+-- name: guarded
+select exists (select 1 from journal where tenant = 0 and operation = %(key)s)
+
 -- name: insert_key
 insert into keys (id, digest, label, tenant, "user", permissions, created_at, expires_at, ended_at)
 values (%s, %s, %s, %s, %s, %s, %s, %s, %s)

@@ -143,8 +143,12 @@ class Session:
     def settle(self, tenant: str) -> None:
         """For writers that have entered: the tenant is made where it is new."""
         if self.cell("me") < 0:
-            salt = secrets.token_bytes(SALT_BYTES)
-            self.send("settle", {"tenant": tenant, "salt": salt, "genesis": genesis(salt, tenant)})
+            self.make(tenant)
+
+    def make(self, tenant: str) -> None:
+        """Where nobody has this name, and enter as it."""
+        salt = secrets.token_bytes(SALT_BYTES)
+        self.send("settle", {"tenant": tenant, "salt": salt, "genesis": genesis(salt, tenant)})
 
     def stream(self, name: str, values: Values = None, **filled: str) -> Iterator[Row]:
         """In parts, so that the answer need not fit into memory. Another may be read meanwhile."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from agent_memory.engines.postgres.connection import Database, Session
 from agent_memory.models.record import Scope
@@ -12,8 +13,13 @@ from agent_memory.ports.debts import Debt, Owed
 def incur(session: Session, gone: Mapping[Scope, Sequence[str]], seq: int, now: int) -> None:
     """Every place outside must forget these."""
     for scope, ids in gone.items():
-        row = {"user": scope.user, "agent": scope.agent, "ids": list(ids), "seq": seq, "now": now}
-        session.send("incur", row)
+        session.send("incur", _words(scope) | {"ids": list(ids), "seq": seq, "now": now})
+
+
+def incur_tenant(session: Session, number: int, tenant: str, seq: int, now: int) -> None:
+    """Every place outside must forget all of a tenant; `seq` is the store's."""
+    session.send("incur_tenant", _words(Scope(tenant=tenant)) | {"number": number, "seq": seq, "now": now})
+    session.send("hush_places", {"tenant": tenant})
 
 
 class PostgresDebts:
@@ -46,11 +52,14 @@ class PostgresDebts:
     def paid(self, debts: Sequence[Debt]) -> None:
         with self._database.writing(None) as session:
             for one in debts:
-                whose = {"tenant": one.scope.tenant, "user": one.scope.user, "agent": one.scope.agent}
-                session.send("debt_paid", whose | {"place": one.place, "id": one.id, "seq": one.seq})
+                session.send("debt_paid", _words(one.scope) | {"place": one.place, "id": one.id or "", "seq": one.seq})
             for place in {one.place for one in debts}:
                 session.send("place_error", {"place": place, "error": None})
 
     def failed(self, place: str, error: str) -> None:
         with self._database.writing(None) as session:
             session.send("place_error", {"place": place, "error": error})
+
+
+def _words(scope: Scope) -> dict[str, Any]:
+    return {"tenant": scope.tenant, "user": scope.user, "agent": scope.agent}

@@ -68,6 +68,11 @@ class PostgresWorking:
         with self._database.writing(scope.tenant) as session:
             forget(session, scope, ids)
 
+    def forget_tenant(self, tenant: str) -> None:
+        with self._database.writing(tenant) as session:
+            session.send("all_working")
+            session.send("all_lists")
+
     def _sweep(self, session: Session, desk: Desk, now: int) -> None:
         """Once a minute is enough, and costs nothing the rest of the time."""
         last = self._swept.get(desk.scope.tenant)

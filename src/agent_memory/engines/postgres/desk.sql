@@ -64,3 +64,9 @@ where l.tenant = (select me()) and l.desk = g.desk and l.slot = g.slot and l.ite
 -- name: delete_values
 delete from working w using unnest(%(desks)s::bytea[], %(slots)s::bytea[]) as g (desk, slot)
 where w.tenant = (select me()) and w.desk = g.desk and w.slot = g.slot
+
+-- name: all_working
+delete from working where tenant = (select me())
+
+-- name: all_lists
+delete from lists where tenant = (select me())

@@ -59,3 +59,6 @@ on conflict (name) do update set token = excluded.token, holder = excluded.holde
 -- name: clock
 -- The database's: those of the machines that ask may differ.
 select (extract(epoch from clock_timestamp()) * 1000000)::bigint
+
+-- name: hush_jobs
+update leases set error = null where position(%(tenant)s in error) > 0

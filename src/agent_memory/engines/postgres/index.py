@@ -87,8 +87,8 @@ class PostgresIndex:
             return []
         with self._database.reading(tenant) as session:
             asked = mine | {"space": spaces.number(session, space), "limit": limit}
-            rows = session.rows("unembedded", asked)
-        return [Unembedded(tenant, handle, content(*text), part) for handle, *text, part in rows]
+            rows, store = session.send("unembedded", asked), session.cell("store_seq")
+        return [Unembedded(tenant, handle, content(*text), part, store) for handle, *text, part in rows]
 
     def embedded(
         self,

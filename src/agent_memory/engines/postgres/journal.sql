@@ -16,3 +16,6 @@ update tenants set seq = %(seq)s, at = %(at)s, chain = %(chain)s where tenant = 
 -- name: touch_scopes
 update scopes set last = g.last from unnest(%(scopes)s::integer[], %(lasts)s::bigint[]) as g (scope, last)
 where scopes.tenant = %(tenant)s and scopes.scope = g.scope
+
+-- name: found_tenant
+update tenants set founded = (select seq from tenants where tenant = 0) where tenant = %(tenant)s

@@ -53,6 +53,10 @@ class PostgresVectors:
         with self._database.writing(scope.tenant) as session:
             forget(session, scope, ids)
 
+    def forget_tenant(self, tenant: str) -> None:
+        with self._database.writing(tenant) as session:
+            session.send("all_namespaces")
+
 
 def forget(session: Session, scope: Scope, ids: Collection[str]) -> None:
     """Delete what bears the id of one of these records, in the namespaces of whoever sees their scope."""

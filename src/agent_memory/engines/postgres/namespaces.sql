@@ -27,3 +27,6 @@ with recursive names(name) as (
     union all select (select min(n.namespace) from namespaces n where n.tenant = (select me()) and n.namespace > name)
     from names where name is not null)
 select name from names where name is not null
+
+-- name: all_namespaces
+delete from namespaces where tenant = (select me())

@@ -30,7 +30,7 @@ class Look:
         self.wanted = wanted
         self.now = now
         self.stale = False
-        self.tenant, self.genesis = 0, b""
+        self.tenant, self.genesis, self.founded = 0, b"", 0
         self.scopes: dict[Scope, int] = {}
         self.new: list[Scope] = []
         self.spaces: dict[Space, int] = {}
@@ -55,10 +55,10 @@ class Look:
 
     def present(self) -> Present:
         if (row := self._head.fetchone()) is None:
-            self.session.settle(self.name)  # it has never written
+            self.session.make(self.name)  # it has never written, or was erased while this one waited
             self._ask()
             row = self._head.fetchone() or ()
-        self.tenant, *head, self.genesis = row
+        self.tenant, *head, self.genesis, self.founded = row
         *known, (_, _, last) = self._scopes
         self.scopes = {self._scope(user, agent): number for user, agent, number in known}
         self.new = sorted(self.wanted.authors - self.scopes.keys(), key=lambda one: (one.user, one.agent))

@@ -2,7 +2,7 @@
 
 -- name: lock_mine
 -- A statement of its own, and before the others: they see what was committed while it waited.
-select tenant, seq, at, chain, genesis from tenants where tenant = (select me()) for no key update
+select tenant, seq, at, chain, genesis, founded from tenants where tenant = (select me()) for no key update
 
 -- name: lock_spaces
 -- Writers do not wait for each other here: only for whoever changes what all of them write.

@@ -13,6 +13,7 @@ from typing import Any
 from agent_memory.engines.postgres.connection import BRIEF_SECONDS, Database, Session
 from agent_memory.ledger import receipts as rules
 from agent_memory.ledger.seals import checksum
+from agent_memory.ledger.tenants import another
 from agent_memory.models.record import SHARED, Scope
 from agent_memory.ports.receipts import RETENTION, Accesses, Kept, ReceiptLine
 from agent_memory.ports.records import View
@@ -76,7 +77,7 @@ def believed(session: Session, now: int, span: int) -> bool:
 
 
 def _keep(session: Session, lines: Sequence[ReceiptLine]) -> None:
-    session.send("hold_head")
+    (founded,) = session.row("hold_head") or (0,)
     erasures = session.send("last_erasures")
     wanted = sorted({handle for line in lines for handle in (*line.handles, *line.named)})
     records: dict[int, int] = dict(session.rows("records_of_versions", {"versions": wanted}))
@@ -85,6 +86,8 @@ def _keep(session: Session, lines: Sequence[ReceiptLine]) -> None:
     for line in lines:
         if not {*line.handles, *line.named} <= records.keys():
             continue  # it tells of what is erased
+        if another(founded, line.store, line.seq):
+            continue  # the tenant was erased meanwhile
         last = max((erased.get((scope.user, scope.agent), 0) for scope in line.view.scope.readable()), default=0)
         told = sorted({records[handle] for handle in (*line.handles, *line.named)})
         _insert(session, rules.kept(line, last), told)

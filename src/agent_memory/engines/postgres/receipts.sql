@@ -2,7 +2,7 @@
 
 -- name: hold_head
 -- Others keep receipts at the same time; an erasure waits, or is waited for.
-select seq from tenants where tenant = (select me()) for share
+select founded from tenants where tenant = (select me()) for share
 
 -- name: last_erasures
 select s."user", s.agent, max(t.line) from scopes s join tombstones t on t.tenant = s.tenant and t.scope = s.scope

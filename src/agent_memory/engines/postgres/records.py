@@ -21,6 +21,7 @@ from agent_memory.engines.postgres.read import (
 )
 from agent_memory.engines.postgres.rebuild import Rebuild
 from agent_memory.engines.postgres.statements import SQL
+from agent_memory.ledger.groups import Answer, Groups
 from agent_memory.ledger.journal import NAMES
 from agent_memory.ledger.proof import Asked
 from agent_memory.ledger.request import Request
@@ -37,6 +38,7 @@ from agent_memory.ports.records import Analysis, Checker, Filter, View
 class PostgresRecords:
     def __init__(self, database: Database) -> None:
         self._database = database
+        self.groups = Groups(self.together)
         self.kinds: list[Kind] = []
 
     def apply(
@@ -49,10 +51,11 @@ class PostgresRecords:
         once: Once | None = None,
         work: Work | None = None,
     ) -> Applied:
-        (answer,) = write.apply(self._database, [Request(changes, author, now, expect, once, work)])
-        if not isinstance(answer, Applied):
-            raise answer
-        return answer
+        return self.groups.apply(Request(changes, author, now, expect, once, work))
+
+    def together(self, requests: Sequence[Request]) -> Sequence[Answer]:
+        """What waits for each other in this process."""
+        return write.apply(self._database, requests)
 
     def get(self, view: View, ids: Sequence[str]) -> list[Record]:
         return records(view.scope.tenant, self._rows("shown", view, ids=[*ids]))

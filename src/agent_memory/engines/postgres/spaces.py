@@ -15,6 +15,7 @@ from agent_memory.ledger.rows import Lack
 from agent_memory.ledger.seals import checksum
 from agent_memory.ledger.spaces import Filled, adopting, complete
 from agent_memory.ledger.spaces import embedded as filled
+from agent_memory.ledger.tenants import another
 from agent_memory.models.record import Scope
 from agent_memory.ports.changes import Vector
 from agent_memory.ports.embedder import Space
@@ -87,7 +88,8 @@ def sample(session: Session, space: Space, count: int) -> list[Sampled]:
 def embed(session: Session, look: Look, space: Space, batch: Sequence[Embedded], now: int) -> None:
     """Vectors that come later than what they are of."""
     present = look.present()
-    if space not in look.spaces:
+    batch = [one for one in batch if not another(look.founded, one.store)]
+    if space not in look.spaces or not batch:
         return
     which: dict[str, Any] = {"space": look.spaces[space]}
     lacking = {}

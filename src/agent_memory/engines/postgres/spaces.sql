@@ -83,3 +83,6 @@ delete from pending where space <> %(space)s
 
 -- name: delete_other_spaces
 delete from spaces where space <> %(space)s
+
+-- name: store_seq
+select seq from tenants where tenant = 0

@@ -20,5 +20,5 @@ def load(*topics: str) -> dict[str, str]:
 
 SQL = load(
     *"database journal desk namespaces access feed debts receipts storage".split(),
-    *"read words spaces present write erase stock views proof".split(),
+    *"read words spaces present write erase stock views proof tenants".split(),
 )

@@ -3,7 +3,7 @@
 -- name: heads
 -- A tenant's and the store's; and since when nothing that was read before counts any more.
 select coalesce(max(seq) filter (where tenant = (select me())), 0), coalesce(max(seq) filter (where tenant = 0), 0),
-    (select coalesce(max(seq), 0) from journal where tenant = 0 and operation = 7)
+    greatest(max(founded), (select coalesce(max(seq), 0) from journal where tenant = 0 and operation = 7))
 from tenants where tenant in ((select me()), 0)
 
 -- name: lasts

@@ -36,9 +36,12 @@ def apply(database: Database, requests: Sequence[Request]) -> Sequence[Applied |
     planned = None
     try:
         with database.writing(tenant) as session:
-            now = max(one.now for one in requests)
+            now = min(one.now for one in requests)
             look = Look(session, tenant, wanted(requests), now)
             planned = plan(requests, look.present())
+            done = zip(requests, planned.answers, strict=True)
+            writers = {one.author.scope for one, answer in done if isinstance(answer, Applied)}
+            look.new = [scope for scope in look.new if scope in writers]
             Writer(session, look).write(planned.rows, now)
     except StoreError as error:
         if planned is None or not isinstance(error.__cause__, psycopg.OperationalError):
@@ -106,6 +109,7 @@ class Writer:
     def lines(self, lines: Sequence[Line]) -> None:
         if lines and lines[0].seq == 1:
             tell_store(self.session, lambda head: [founding(head, self.tenant, self.genesis, lines[0].at)])
+            self.session.send("found_tenant", {"tenant": self.tenant})
         append(self.session, self.tenant, lines, self.scopes)
 
     def vectors(self, rows: Iterable[VectorRow]) -> None:

@@ -4,7 +4,9 @@
 create table meta (name text collate "C" primary key, value text not null);
 
 -- The store itself is tenant 0, and has no name. `seq`, `at` and `chain` are the head of the journal: a writer holds this
--- row. A number is never used again.
+-- row. `founded` is the line of the store's journal that tells of it. A number is never used again.
+create sequence tenant_numbers;
+
 create table tenants (
     tenant integer primary key,
     name text collate "C" unique,
@@ -13,7 +15,8 @@ create table tenants (
     genesis bytea not null,
     seq bigint not null default 0,
     at bigint not null default 0,
-    chain bytea not null
+    chain bytea not null,
+    founded bigint not null default 0
 );
 
 create table journal (
@@ -268,8 +271,10 @@ create table cursors (
 -- Whose cursor moved last.
 create sequence turns;
 
+-- An empty `id`: everything of the tenant, whose name stays here for so long.
 create table debts (
     tenant integer not null,
+    whose text collate "C" not null,
     place text collate "C" not null,
     "user" text collate "C" not null,
     agent text collate "C" not null,
@@ -347,7 +352,8 @@ create function settle(wanted text, its_salt bytea, beginning bytea) returns int
     begin
         perform 1 from tenants where tenant = 0 for no key update;
         insert into tenants (tenant, name, salt, genesis, chain)
-            select max(tenant) + 1, wanted, its_salt, beginning, beginning from tenants on conflict (name) do nothing;
+            select nextval('tenant_numbers'), wanted, its_salt, beginning, beginning
+            where not exists (select 1 from tenants where name = wanted);
         return enter(wanted);
     end $$;
 
