@@ -140,6 +140,10 @@ class Session:
         self.pipeline.sync()
         return cursor.rowcount
 
+    def commit(self) -> None:
+        """Sent as it is, so that whoever watches the wire sees it."""
+        self.connection.execute(SQL["commit"].encode(), prepare=False)
+
     def settle(self, tenant: str) -> None:
         """For writers that have entered: the tenant is made where it is new."""
         if self.cell("me") < 0:
@@ -183,7 +187,7 @@ class Database:
                 with stoppable(session.connection.cancel_safe):
                     yield session
                 read = True
-                session.send("commit")
+                session.commit()
         except StoreError:
             if not read:  # otherwise all was read before the connection was lost
                 raise
@@ -195,7 +199,7 @@ class Database:
             if not durable:
                 session.send("not_durable")
             yield session
-            session.send("commit")
+            session.commit()
 
     def alone(self, name: str, *, seconds: float, **filled: str) -> None:
         """A statement that cannot be in a transaction."""

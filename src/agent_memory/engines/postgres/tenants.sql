@@ -1,7 +1,13 @@
 -- Tenants as a whole.
 
 -- name: known_tenants
-select name from tenants where name is not null union select tenant from keys order by 1
+-- Those that the store holds something of.
+select name from tenants w where name is not null and (seq > 0
+    or exists (select 1 from receipts r where r.tenant = w.tenant)
+    or exists (select 1 from working r where r.tenant = w.tenant)
+    or exists (select 1 from lists r where r.tenant = w.tenant)
+    or exists (select 1 from namespaces r where r.tenant = w.tenant))
+union select tenant from keys order by 1
 
 -- name: tenant_counts
 select

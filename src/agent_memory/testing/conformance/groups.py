@@ -104,7 +104,8 @@ class GroupConformance:
         write(store, put("source", id="a"), put("made of it", id="b"), link("b", "a", "DERIVED_FROM"))
         others = [{"changes": [put(f"text {number}", id=f"{number}")]} for number in range(5)]
         gone, *rest = at_once(store, [{"changes": [Erase("a", with_derived=True)]}, *others])
-        assert isinstance(gone, Applied) and set(gone.erased) == {"a", "b"} and gone.scrubbed
+        assert isinstance(gone, Applied) and set(gone.erased) == {"a", "b"}
+        assert gone.scrubbed or store.owes()
         assert [one.erased for one in rest if isinstance(one, Applied)] == [()] * 5
         assert {record.id for record in store.records.find(view(), EVERYTHING, limit=100)} == set("01234")
 
