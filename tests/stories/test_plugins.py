@@ -102,3 +102,24 @@ def test_its_records_survive_when_it_is_uninstalled(toy: dict[str, str], home: P
         dict(os.environ),
     )
     assert out.strip() == "['sighting'] 1 True"
+
+
+def test_an_embedder_that_takes_no_url_says_so(tmp_path: Path, home: Path) -> None:
+    site = tmp_path / "site"
+    (site / "toy_deaf-1.0.dist-info").mkdir(parents=True)
+    (site / "toy_deaf.py").write_text("def embedder(model=None, dimensions=None): raise SystemExit('never called')\n")
+    (site / "toy_deaf-1.0.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: toy-deaf\nVersion: 1.0\n")
+    (site / "toy_deaf-1.0.dist-info" / "entry_points.txt").write_text(
+        "[agent_memory.embedders]\ndeaf = toy_deaf:embedder\n"
+    )
+    code = """
+from agent_memory import AgentMemory
+from agent_memory.models.errors import InvalidInput
+try:
+    AgentMemory("ada")
+except InvalidInput as error:
+    print(error)
+"""
+    chosen = {"AGENT_MEMORY_EMBEDDING_PROVIDER": "deaf", "AGENT_MEMORY_EMBEDDING_URL": "http://127.0.0.1:9"}
+    said = run(code, {**os.environ, **chosen, "PYTHONPATH": str(site)})
+    assert "unexpected keyword argument 'url'" in said and "'deaf'" in said and "toy_deaf:embedder(model=None" in said

@@ -305,6 +305,19 @@ def test_each_job_once() -> None:
     assert code == 2 and "'tidy'" in err and "catch_up, retention, scrub" in err
 
 
+def test_a_worker_whose_reader_went_away_ends_quietly() -> None:
+    write(1)
+    worker = agent_memory("worker", "--job", "catch_up")
+    assert worker.stdout and worker.stderr
+    worker.stdout.readline()
+    worker.stdout.close()
+    write(2)
+    assert worker.wait(PATIENCE) == 141
+    assert worker.stderr.read() == ""
+    worker.stderr.close()
+    assert report()["catch_up"]["last_error"] is None
+
+
 def test_a_worker_needs_a_store_of_its_own() -> None:
     code, _, err = ended(agent_memory("worker", "--store", "http://127.0.0.1:9"))
     assert code == 2 and "is a server, which runs its jobs by itself" in err

@@ -44,8 +44,11 @@ class Plugin:
             ) from error
 
     def make(self, *arguments: Any, shape: type, **given: Any) -> Any:
-        """Call it with these, those that are None left out; `InvalidInput` if it gives something of another shape."""
-        made = self.load()(*arguments, **{name: value for name, value in given.items() if value is not None})
+        """Call it with these, those that are None left out; `InvalidInput` if it does not take them, or gives something
+        of another shape."""
+        call, named = self.load(), {name: value for name, value in given.items() if value is not None}
+        self._check_takes(call, arguments, named)
+        made = call(*arguments, **named)
         missing = [name for name in _asked_of(shape) if not _has(made, name)]
         if missing:
             raise InvalidInput(
@@ -53,6 +56,19 @@ class Plugin:
                 hint=f"it must offer what {shape.__module__}.{shape.__name__} asks for; upgrade it, or uninstall it",
             )
         return made
+
+    def _check_takes(self, call: Any, arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
+        try:
+            signature = inspect.signature(call)
+        except (TypeError, ValueError):  # one that is not written in Python tells nothing
+            return
+        try:
+            signature.bind(*arguments, **named)
+        except TypeError as error:
+            raise InvalidInput(
+                f"{self} cannot be called with what the settings say: {error}",
+                hint=f"unset that setting, or upgrade the package; it is called as `{self.entry.value}{signature}`",
+            ) from None
 
 
 def installed(group: str) -> list[Plugin]:

@@ -31,8 +31,8 @@ class Groups:
     """The requests that wait in this process. An engine has one, gives it to every `apply`, and calls `renew` in a
     child that was forked."""
 
-    def __init__(self, write: Write) -> None:
-        self._write = write
+    def __init__(self, together: Write) -> None:
+        self.together = together
         self.renew()
 
     def renew(self) -> None:
@@ -72,7 +72,7 @@ class Groups:
             answers: Sequence[Answer] | None = None
             try:
                 self._join(group)
-                answers = self._write([one.request for one in group])
+                answers = self.together([one.request for one in group])
             except StoreError as error:
                 answers = [error, *(_again(error) for _ in group[1:])]
             except Exception:

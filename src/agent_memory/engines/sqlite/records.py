@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from agent_memory.engines.sqlite import proof, schema, scrub, spaces, write
@@ -13,7 +14,7 @@ from agent_memory.engines.sqlite.journal import head, seq_at
 from agent_memory.engines.sqlite.read import Reader
 from agent_memory.engines.sqlite.rebuild import Rebuild
 from agent_memory.engines.sqlite.statements import SQL, cell, listed
-from agent_memory.ledger.groups import Answer, Groups
+from agent_memory.ledger.groups import Groups
 from agent_memory.ledger.proof import Asked
 from agent_memory.ledger.request import Request
 from agent_memory.models.errors import StoreError
@@ -28,7 +29,7 @@ class SqliteRecords:
     def __init__(self, connections: Connections, interning: Interning) -> None:
         self._connections = connections
         self._interning = interning
-        self.groups = Groups(self.together)
+        self.groups = Groups(partial(write.together, connections, interning))
         self.kinds: list[Kind] = []
 
     def apply(
@@ -43,10 +44,6 @@ class SqliteRecords:
     ) -> Applied:
         answer = self.groups.apply(Request(changes, author, now, expect, once, work))
         return write.scrubbed(self._connections, answer)
-
-    def together(self, requests: Sequence[Request]) -> Sequence[Answer]:
-        """What waits for each other in this process."""
-        return write.together(self._connections, self._interning, requests)
 
     def get(self, view: View, ids: Sequence[str]) -> list[Record]:
         with self._connections.reading() as connection:

@@ -19,6 +19,7 @@ from agent_memory.interfaces.cli.jobs import did
 from agent_memory.interfaces.cli.session import Session
 
 if TYPE_CHECKING:
+    from agent_memory.core.upkeep.runner import Observe
     from agent_memory.ports.feed import Run
 
 
@@ -55,19 +56,27 @@ def command(session: Session, once: bool, jobs: tuple[str, ...], _json: bool) ->
             if name not in known:
                 hint = f"they are {', '.join(known)}"
                 raise InvalidInput(f"job: there is none named {name!r}", hint=hint, field="job")
-        service.observe_job = _told_in_json if in_json else _told
         runner = service.worker([known[name] for name in jobs or known])
         if service.runtime.store.read_only:
             raise StoreError(
                 "the store is read-only: there is nothing that a worker could do", hint="`agent-memory doctor` says why"
             )
         with _until_told(runner.stop) as told:
+            tell = _told_in_json if in_json else _told
+            gone = threading.Event()
+            service.observe_job = tell if once else _until_gone(tell, gone, told)
             if once:
                 with progress.shown(in_json=in_json):
                     runner.once()
                 return exits.OK
+            if not in_json:
+                click.echo(
+                    f"runs {', '.join(jobs or known)} when they are due, until Ctrl-C: {service.runtime.store.url}"
+                )
             runner.start()
             told.wait()
+            if gone.is_set():
+                raise BrokenPipeError
     except Abandoned:
         return exits.STOPPED
     finally:
@@ -93,6 +102,19 @@ def _until_told(stop: Callable[[], Any]) -> Iterator[threading.Event]:
         for one, handler in before.items():
             signal.signal(one, handler)
         stop()
+
+
+def _until_gone(tell: Observe, gone: threading.Event, told: threading.Event) -> Observe:
+    """When nobody reads what it tells any more, the worker ends, and no job has failed."""
+
+    def observe(job: str, run: Run) -> None:
+        try:
+            tell(job, run)
+        except BrokenPipeError:
+            gone.set()
+            told.set()
+
+    return observe
 
 
 def _told_in_json(job: str, run: Run) -> None:

@@ -35,12 +35,12 @@ def answer(ask: Callable[[], Any]) -> Any:
 
 
 def together(store: Store, requests: Sequence[Request]) -> list[Any]:
-    """What each is answered, or the name of its error: written in one transaction by an engine that can do that
-    (`ledger.groups` gives it requests so), or else one after the other."""
-    at_once = getattr(store.records, "together", None)
-    if at_once is None:
+    """What each is answered, or the name of its error: written in one transaction by an engine that has `groups`
+    (`ledger.groups`), or else one after the other."""
+    groups = getattr(store.records, "groups", None)
+    if groups is None:
         return [answer(partial(_alone, store, one)) for one in requests]
-    told = at_once(requests)
+    told = groups.together(requests)
     return [replace(one, scrubbed=True) if isinstance(one, Applied) else type(one).__name__ for one in told]
 
 
