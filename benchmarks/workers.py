@@ -4,6 +4,9 @@ Two servers, each on a copy of one store: one process, and several. They are loa
 round, first with recalls alone and then with adds alone, over connections that each ask as fast as they are answered;
 so both meet the same machine, and the ratio of calls a second counts. The client is one process that sends what it
 prepared and reads only as much as it must; it shares the cores with the servers, and how much of one it took is told.
+
+Two processes can answer more only where cores are free. How many cores each server got is told with the ratio: if it is
+no more than one process uses, the run says nothing but what a call costs.
 """
 
 from __future__ import annotations
@@ -138,6 +141,10 @@ def main() -> None:
         told[kind] = {
             "a second": {str(workers): round(statistics.median(found), 1) for workers, found in by.items()},
             "CPU ms a call": {str(workers): round(statistics.median(one), 2) for workers, one in cost[kind].items()},
+            "cores that they got": {
+                str(workers): round(statistics.median(one) * statistics.median(by[workers]) / 1000, 2)
+                for workers, one in cost[kind].items()
+            },
             "ratio": f"{statistics.median(ratios):.2f} ({min(ratios):.2f}–{max(ratios):.2f})",
         }
     print(json.dumps(told, indent=2, ensure_ascii=False))

@@ -25,8 +25,8 @@ ROOT = Path(__file__).parents[2]
 EVAL = Path(os.environ.get("AGENT_MEMORY_EVAL", ROOT.parent / "shared" / "benchmarks"))
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), *sorted((ROOT / "benchmarks").rglob("*.md"))]
 OURS_ALONE = {
-    *"doors load links/run past/run prose/run grpc_overhead tracing rules rules_read tokens operations/build".split(),
-    "before",
+    *"doors load workers links/run past/run prose/run grpc_overhead tracing rules rules_read tokens".split(),
+    *"operations/build before".split(),
 }
 
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator, MutableMapping
 from typing import Any
 
-from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Histogram, generate_latest
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
@@ -27,7 +27,6 @@ FINE = (0.0001, 0.00025, 0.0005)
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 RECALLS = frozenset({"recall", "remember", "contexts.assemble"})
 ELSEWHERE = "other"
-UP, UP_MEANS = "store_up", "Whether the store can be read"
 
 
 class Metrics:
@@ -91,7 +90,7 @@ class Metrics:
     def store_down(self) -> Response:
         """All that is told while the store cannot be read, and nobody can be asked for a key that it knows."""
         bare = CollectorRegistry()
-        Gauge(f"agent_memory_{UP}", UP_MEANS, registry=bare).set(0)
+        bare.register(_Told(_up(0)))
         return _text(bare)
 
     def _counter(self, name: str, meaning: str, *labels: str) -> Counter:
@@ -132,6 +131,20 @@ class Measured:
             self._metrics.requested(route, status, time.perf_counter() - begun)
 
 
+def _up(value: int) -> GaugeMetricFamily:
+    return GaugeMetricFamily("agent_memory_store_up", "Whether the store can be read", value)
+
+
+class _Told(Collector):
+    """Values that are known already. (A gauge of several processes would be kept, and told for ever.)"""
+
+    def __init__(self, *told: GaugeMetricFamily) -> None:
+        self._told = told
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        return iter(self._told)
+
+
 class _Sizes(Collector):
     """Read when asked for."""
 
@@ -156,7 +169,7 @@ class _Sizes(Collector):
             up = 1
             yield GaugeMetricFamily("agent_memory_pending_vectors", "Texts whose vectors are still to be made", pending)
             yield GaugeMetricFamily("agent_memory_store_bytes", "Size of the store", size)
-        yield GaugeMetricFamily(f"agent_memory_{UP}", UP_MEANS, up)
+        yield _up(up)
         board = self._service.board
         found = [resident_bytes()] if board is None else [resident_bytes(one) for one in board.ready()]
         if resident := sum(filter(None, found)):

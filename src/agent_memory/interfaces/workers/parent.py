@@ -45,12 +45,24 @@ def serve(settings: Settings, listen: serving.Listen, workers: int, announce: se
     """Listen with so many processes until a signal comes; `announce` is told where when all of them answer."""
     _check(settings, listen)
     with ExitStack() as held:
-        folder = Path(held.enter_context(tempfile.TemporaryDirectory(prefix="agent-memory-")))
+        folder = _folder(held)
         board = held.enter_context(closing(Board(Board.make(folder, workers))))
         sockets = _opened(listen, workers, held)
         shared = replace(listen, grpc_port=_reserved(listen, held), shares=True)
         orders = [Order(settings, shared, tuple(map(_inherited, some)), folder / "board") for some in sockets]
         asyncio.run(_Workers(orders, board, [one for some in sockets for one in some]).run(announce))
+
+
+def _folder(held: ExitStack) -> Path:
+    """For what the workers share. It is locked, since what has lain in such places for days is cleaned away, and this
+    may be used for months."""
+    import fcntl
+
+    made = held.enter_context(tempfile.TemporaryDirectory(prefix="agent-memory-"))
+    opened = os.open(made, os.O_RDONLY)
+    held.callback(os.close, opened)
+    fcntl.flock(opened, fcntl.LOCK_SH)
+    return Path(made)
 
 
 def _check(settings: Settings, listen: serving.Listen) -> None:
