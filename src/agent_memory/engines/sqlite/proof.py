@@ -20,10 +20,7 @@ from agent_memory.ledger.codecs import plain
 from agent_memory.ledger.journal import (
     ADOPT,
     AMEND,
-    BROKEN,
-    CLOSED,
     CONNECT,
-    DEPARTED,
     DISCONNECT,
     ERASE,
     GENESIS,
@@ -32,7 +29,6 @@ from agent_memory.ledger.journal import (
     NOBODYS,
     OPERATIONS,
     PUT,
-    TENANT,
     Common,
     chained,
     genesis,
@@ -195,7 +191,6 @@ class _Walk:
         self.asked = asked
         self.line = 0
         self.common = Common()
-        self.doubts: defaultdict[int, list[str]] = defaultdict(list)  # what is wrong at lines of it, if nobody knew
         self.chains: dict[object, _Chain] = {}
         self.noted = asked.expect is None or not asked.expect.seq  # the line that somebody noted is there
         self.sealed: set[int] = set()  # contents that are what was written
@@ -211,6 +206,8 @@ class _Walk:
 
     def go(self) -> None:
         self._rows.read()
+        for number, *said in self.connection.execute(SQL["told_of_tenants"]).fetchall():
+            self.told.hear(NAMES[number], *said)
         whose = None
         for number, name, *begins in self.connection.execute(SQL["all_tenants"]).fetchall():
             if not self.asked.alone or name == self.asked.tenant:
@@ -246,7 +243,9 @@ class _Walk:
         """What all tenants had one journal for stays proved by its own chain."""
         said = (line.line, line.at, line.operation, line.scope, line.record, line.other, line.actor, line.reason)
         for broken in self.common.follow(line.line, said, line.digest, line.old):
-            self.doubts[broken].append(f"journal: line {broken} does not follow in the journal that all tenants had")
+            if not self.told.knew(broken):
+                first = broken.start
+                self.problems.add(f"journal: line {first} does not follow in the journal that all tenants had")
         expect = self.asked.expect
         self.noted |= expect is not None and (line.line, self.common.value.hex()) == (expect.seq, expect.head)
 
@@ -258,9 +257,6 @@ class _Walk:
             self.noted |= expect == Mark(common.last, common.value.hex())
         if expect is not None and not self.noted:
             self.problems.add(unlike(expect, chain.seq if chain else 0, told))
-        known = told.known
-        for problem in (one for line, doubts in self.doubts.items() if line not in known for one in doubts):
-            self.problems.add(problem)
         for problem in () if self.asked.alone else lost(self.missing, told):
             self.problems.add(problem)
 
@@ -283,8 +279,6 @@ class _Walk:
         operation = NAMES.get(line.operation) if isinstance(line.operation, int) else None
         if operation == KEY:
             self.keys[line.reason] = line.digest
-        elif line.tenant == STORE and operation in (TENANT, DEPARTED, CLOSED, BROKEN):
-            self.told.hear(operation, line.record, line.other, line.digest, line.reason)
         elif operation == ADOPT and line.reason != REBUILT:
             self.adopted = line.reason
         elif operation in (PUT, AMEND):
@@ -306,16 +300,15 @@ class _Walk:
         self.checked[what] += seals is not None and NAMES[line.operation] != DISCONNECT
         chain = self.chains.get(line.tenant)
         place = f"journal: line {line.seq} {chain.place}" if chain else f"journal: row {line.line}"
-        old = chain is not None and isinstance(line.seq, int) and line.seq <= chain.base
-        tell = self.doubts[line.line].append if old else self.problems.add
+        known = self.told.knew(range(line.line, line.line + 1))  # it is broken, and has been since before 0.2
         if seals is None:
-            if not {line.record, line.other} & self._rows.erased:
-                tell(f"{place}: its {what[:-1]} is gone, and nobody erased it")
+            if not known and not {line.record, line.other} & self._rows.erased:
+                self.problems.add(f"{place}: its {what[:-1]} is gone, and nobody erased it")
             return False
         same = bool(_made(lambda: any(one == line.digest for one in seals)))
-        if not same:
+        if not same and not known:
             wrong = garbled(_TEXTS, version)
-            tell(f"{place}: the {what[:-1]} is not what was written{wrong}")
+            self.problems.add(f"{place}: the {what[:-1]} is not what was written{wrong}")
         return same
 
 

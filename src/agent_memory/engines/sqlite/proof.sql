@@ -3,6 +3,10 @@
 -- name: all_tenants
 select tenant, name, base, cast(salt as blob), cast(genesis as blob) from tenants
 
+-- name: told_of_tenants
+select operation, record, other, cast(digest as blob), reason from journal
+where tenant = 0 and operation in (9, 10, 11, 12) order by number
+
 -- name: lines_and_versions
 select j.line, j.tenant, j.number, j.at, j.operation, j.scope, o.number, j.record, r.number, j.other, e.number,
     actor.text, j.reason, cast(j.digest as blob), cast(j.chain as blob), cast(j.old as blob),
