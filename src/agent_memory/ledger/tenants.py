@@ -65,7 +65,7 @@ def missing(tenant: str) -> NotFound:
 def another(founded: int, store: int | None, seq: int) -> bool:
     """Whether what was read at line `seq` of a tenant, when the store's journal ended at `store`, is another tenant's
     than the one that has the name now. That one is told of in line `founded` of the store's journal; 0: nobody has
-    written in this name, or whoever did is erased. Without `store` nobody can tell, and before line 1 it is nobody's."""
+    written in this name, or whoever did is erased. Without `store` nobody can tell; before line 1 it is nobody's."""
     return store is not None and seq > 0 and not 0 < founded <= store
 
 
