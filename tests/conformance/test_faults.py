@@ -128,3 +128,21 @@ def test_what_is_written_beside_records_is_whole_or_not_there(step: str) -> None
     assert (store.index.space() == SPACE) is (step == "answer") is (lines(store) == 1)
     store.index.begin(SPACE)
     assert (store.index.space(), lines(store)) == (SPACE, 1)
+
+
+@pytest.mark.parametrize("step", ["read", "plan", "write", "commit", "answer"])
+def test_a_tenant_is_erased_whole_or_not_at_all(step: str) -> None:
+    fault = Fault()
+    store = begun(open_toy(fault))
+    write(store, 0)
+    before = seen(store, view(), EVERYTHING)
+    fault.left = ("read", "plan", "write", "commit", "answer").index(step)
+    with pytest.raises(StoreError):
+        store.tenants.erase(ALICE.tenant, Author(BOB, "operator"), NOW)
+    assert fault.struck == [step]
+    if step == "answer":
+        assert store.tenants.census() == []
+    else:
+        assert seen(store, view(), EVERYTHING) == before
+        store.tenants.erase(ALICE.tenant, Author(BOB, "operator"), NOW)
+    assert store.tenants.census() == [] and store.records.verify(ALICE.tenant).problems == ()

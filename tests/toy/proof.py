@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from operator import attrgetter
 from typing import Any
 
@@ -20,6 +20,7 @@ from agent_memory.ledger.evidence import (
     LinkAt,
     VersionAt,
 )
+from agent_memory.ledger.journal import OF_TENANTS
 from agent_memory.ledger.keys import cells
 from agent_memory.ledger.proof import Asked
 
@@ -30,7 +31,7 @@ class ToyEvidence:
     def __init__(self, shop: Shop, asked: Asked) -> None:
         self.shop = shop
         mine = [name for name in shop.tenants if not asked.alone or name == asked.tenant]
-        self.tenants = {name: shop.of(name) for name in sorted(mine, key=lambda name: shop.tenants[name].number)}
+        self._tenants = {name: shop.of(name) for name in sorted(mine, key=lambda name: shop.tenants[name].number)}
         self.whole = not asked.alone or asked.tenant is None
         self.common = self.vectors = self.beside = lambda: ()
         self.own, self.unreadable = dict, lambda error: False
@@ -38,13 +39,17 @@ class ToyEvidence:
     def journals(self) -> Iterator[Begun]:
         if self.whole:
             yield Begun(0, None, 0, SALT, STORE)
-        for name, one in self.tenants.items():
+        for name, one in self._tenants.items():
             yield Begun(one.number, name, 0, one.salt, one.beginning)
+
+    def tenants(self) -> Iterator[Sequence[Any]]:
+        told = (line for line in self.shop.store if line.operation in OF_TENANTS)
+        return ((one.operation, one.record, one.other, one.digest, one.reason) for one in told)
 
     def lines(self) -> Iterator[LineRow]:
         for line in self.shop.store if self.whole else ():
             yield LineRow((0, line.seq), 0, 0, line, False)
-        for one in self.tenants.values():
+        for one in self._tenants.values():
             erased = {gone.place.record for gone in one.tombstones}
             for line in one.lines:
                 about = bool({line.record, line.other} & erased)
@@ -66,7 +71,7 @@ class ToyEvidence:
         return (LinkAt((one.number, row.ended), row) for one, row in self._rows("links", "ended"))
 
     def tombstones(self) -> Iterator[GoneAt]:
-        return (GoneAt((one.number, row.line), row.place) for one in self.tenants.values() for row in one.tombstones)
+        return (GoneAt((one.number, row.line), row.place) for one in self._tenants.values() for row in one.tombstones)
 
     def missing(self) -> None:
         """Nothing numbers the lines of all journals together."""
@@ -89,7 +94,7 @@ class ToyEvidence:
 
     def _rows(self, table: str, by: str | None = None) -> Iterator[tuple[Tables, Any]]:
         """In the order of their numbers, or of what ended them."""
-        for one in self.tenants.values():
+        for one in self._tenants.values():
             rows = [row for _, row in sorted(getattr(one, table).items())]
             for row in sorted((row for row in rows if getattr(row, by)), key=attrgetter(by)) if by else rows:
                 yield one, row

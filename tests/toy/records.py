@@ -221,7 +221,7 @@ class ToyIndex(Port):
             if work is not None:
                 ToyJobs(shop).go_on(work)
             tables = shop.of(tenant)
-            batch = [one for one in batch if not another(shop.founded(tables), one.store)]
+            batch = [one for one in batch if not another(shop.founded(tables), one.store, one.handle)]
             lacking = {content: lack for (content, one), lack in tables.lacks.items() if one == space}
             filled = spaces.embedded(batch, lacking, tables.head, tables.scopes, now)
             tables.lines += filled.lines

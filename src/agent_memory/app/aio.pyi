@@ -11,6 +11,7 @@ from agent_memory.app.namespaces.retriever import Asked
 from agent_memory.app.namespaces.rules import Begun, Linted
 from agent_memory.app.namespaces.semantic import Standing
 from agent_memory.app.namespaces.sweeping import Swept
+from agent_memory.app.namespaces.tenants import ErasedTenant, Tenant
 from agent_memory.app.namespaces.upkeep import JobReport, Verification
 from agent_memory.app.namespaces.vectors import VectorMatch
 from agent_memory.models.access import ApiKey, Denial, NewKey, Permission
@@ -314,6 +315,10 @@ class AsyncSemantic:
         self, query_embedding: list[float], top_k: int = ..., min_confidence: float = ..., **at: Unpack[Moments]
     ) -> list[dict[str, Any]]: ...
 
+class AsyncTenants:
+    async def erase(self, name: Name, dry_run: bool = ..., reason: str | None = ...) -> ErasedTenant: ...
+    async def list(self) -> list[Tenant]: ...
+
 class AsyncUpkeep:
     async def catch_up(self) -> dict[str, int]: ...
     async def detach(self, place: str) -> int: ...
@@ -370,6 +375,7 @@ class AsyncAgentMemory:
     retriever: AsyncRetriever
     rules: AsyncRules
     semantic: AsyncSemantic
+    tenants: AsyncTenants
     upkeep: AsyncUpkeep
     user: AsyncUser
     vectors: AsyncVectors

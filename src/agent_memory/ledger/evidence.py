@@ -140,6 +140,11 @@ class Journals(Protocol):
 
     def journals(self) -> Iterable[Begun]: ...
 
+    def tenants(self) -> Iterable[Sequence[Any]]:
+        """What the store's own journal tells of tenants, in order: of each line the operation (one of `OF_TENANTS`),
+        record, other, digest and reason. They are known before all others are read."""
+        ...
+
     def lines(self) -> Iterable[LineRow]:
         """Of all journals."""
         ...

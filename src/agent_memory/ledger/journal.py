@@ -27,6 +27,7 @@ NAMES = dict(
     enumerate((PUT, AMEND, CONNECT, DISCONNECT, ERASE, EMBED, ADOPT, KEY, TENANT, DEPARTED, CLOSED, BROKEN), 1)
 )
 OPERATIONS = {name: number for number, name in NAMES.items()}
+OF_TENANTS = tuple(OPERATIONS[name] for name in (TENANT, DEPARTED, CLOSED, BROKEN))
 GENESIS = bytes(32)
 OURSELVES = "agent-memory"  # the actor of what the library does by itself
 NOBODYS = 0  # the scope in a line of the store's own journal
@@ -59,32 +60,32 @@ class Common:
     def __init__(self) -> None:
         self.last = 0
         self.value = GENESIS
-        self.broken: list[int] = []
+        self.broken: list[range] = []
         self.missing = 0
 
-    def follow(self, line: int, said: Sequence[object], proof: bytes, value: object) -> list[int]:
+    def follow(self, line: int, said: Sequence[object], proof: bytes, value: object) -> list[range]:
         """`value` is that of the chain at this line, as it is stored. What is found to be broken now."""
         gap = range(self.last + 1, line)
-        self.missing += len(gap)
+        self.missing += max(0, gap.stop - gap.start)
         try:
             whole = chained(self.value, said, proof) == value
         except (TypeError, ValueError):
             whole = False
-        found = [*gap, *([] if whole else [line])]
+        found = [*([gap] if gap else []), *([] if whole else [range(line, line + 1)])]
         self.broken += found
         self.last, self.value = line, value if isinstance(value, bytes) else GENESIS
         return found
 
 
-def ranges(lines: Sequence[int]) -> str:
+def ranges(lines: Sequence[range]) -> str:
     """`7 20-22`."""
-    parts: list[list[int]] = []
-    for line in lines:
-        if parts and parts[-1][1] == line - 1:
-            parts[-1][1] = line
+    parts: list[range] = []
+    for one in lines:
+        if parts and parts[-1].stop == one.start:
+            parts[-1] = range(parts[-1].start, one.stop)
         else:
-            parts.append([line, line])
-    return " ".join(f"{first}-{last}" if first < last else f"{first}" for first, last in parts)
+            parts.append(one)
+    return " ".join(f"{one.start}" if one.stop == one.start + 1 else f"{one.start}-{one.stop - 1}" for one in parts)
 
 
 class Head(NamedTuple):
@@ -144,7 +145,7 @@ def broken(head: Head, common: Common, now: int) -> Line:
     operator went on all the same. `other`: how many of them are missing."""
     journal = Journal(head)
     by = Signature(now, reason=ranges(common.broken))
-    journal.append(BROKEN, Subject(None, common.broken[0], common.missing), by)
+    journal.append(BROKEN, Subject(None, common.broken[0].start, common.missing), by)
     return journal.lines[0]
 
 

@@ -6,7 +6,7 @@ a time. Damage is named, and the rest is checked all the same: nothing that a co
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -18,17 +18,13 @@ from agent_memory.ledger.evidence import Begun, Body, EndedAt, Evidence, GoneAt,
 from agent_memory.ledger.journal import (
     ADOPT,
     AMEND,
-    BROKEN,
-    CLOSED,
     CONNECT,
-    DEPARTED,
     DISCONNECT,
     ERASE,
     GENESIS,
     KEY,
     NAMES,
     PUT,
-    TENANT,
     Common,
     Line,
     chained,
@@ -144,7 +140,6 @@ class _Walk:
         self.checked = checked
         self.chains: dict[object, _Chain] = {}
         self.common = Common()
-        self.doubts: defaultdict[int, list[str]] = defaultdict(list)  # what is wrong at lines of it, if nobody knew
         self.noted = asked.expect is None or not asked.expect.seq  # the line that somebody noted is there
         self.loose = Loose()
         self.keys: dict[object, object] = {}  # the last line about each: id -> its digest
@@ -166,6 +161,8 @@ class _Walk:
 
     def go(self) -> None:
         evidence = self.evidence
+        for operation, *said in evidence.tenants():
+            self.told.hear(NAMES[operation], *said)
         self.chains = {one.journal: _Chain(one) for one in evidence.journals()}
         subjects = _Subjects(evidence, self.loose, self._unproved.add)
         for one in evidence.lines():
@@ -195,8 +192,10 @@ class _Walk:
             return
         for said, digest, value in self.evidence.common():
             for broken in common.follow(said[0], said, digest, value):
-                wrong = f"journal: line {broken} does not follow in the journal that all tenants had"
-                self.doubts[broken] += [] if self.asked.alone else [wrong]
+                if not self.asked.alone and not self.told.knew(broken):
+                    self.problems.add(
+                        f"journal: line {broken.start} does not follow in the journal that all tenants had"
+                    )
             self.noted |= expect is not None and (said[0], common.value.hex()) == (expect.seq, expect.head)
 
     def _end(self) -> None:
@@ -208,8 +207,6 @@ class _Walk:
         if expect is not None and not self.noted:
             end = max((one.seq for one in self.chains.values() if one.name == self.asked.tenant), default=0)
             self.problems.add(unlike(expect, end, told))
-        for problem in (one for line, doubts in self.doubts.items() if line not in told.known for one in doubts):
-            self.problems.add(problem)
 
     def lost(self) -> Iterator[str]:
         missing = self.evidence.missing()
@@ -237,8 +234,6 @@ class _Walk:
         link = subjects.link(one, operation)
         if operation == KEY:
             self.keys[line.reason] = line.digest
-        elif operation in (TENANT, DEPARTED, CLOSED, BROKEN):
-            self._hear(one, operation)
         elif operation == ADOPT and line.reason != REBUILT:
             self.adopted = line.reason
         elif operation in (PUT, AMEND):
@@ -253,28 +248,24 @@ class _Walk:
         elif operation == ERASE:
             self._compare("tombstone", one, subjects.tombstone(one))
 
-    def _hear(self, one: LineRow, operation: str) -> None:
-        """Of the store's own journal."""
-        line, chain = one.line, self.chains.get(one.journal)
-        if chain is not None and chain.name is None:
-            self.told.hear(operation, line.record, line.other, line.digest, line.reason)
+    def _knew(self, chain: _Chain, seq: Any) -> bool:
+        """Whether a line is broken, and has been since before 0.2."""
+        return isinstance(seq, int) and seq <= chain.base and self.told.knew(range(seq, seq + 1))
 
     def _compare(self, what: str, one: LineRow, found: _Found | None) -> bool:
         """Whether one of the seals that the subject of a line may have is the one in the line; None: it is not there
         as the line says, under this number, in this scope, between these records."""
         chain = self.chains.get(one.journal)
         place = f"journal: line {one.line.seq} {chain.place}" if chain else f"journal: row {one.row}"
-        seq = one.line.seq
-        old = chain is not None and _at_most(seq, chain.base)
-        tell = self.doubts[seq].append if old else self.problems.add
+        known = chain is not None and self._knew(chain, one.line.seq)
         if found is None:
-            if not one.erased:
-                tell(f"{place}: its {what} is gone, and nobody erased it")
+            if not known and not one.erased:
+                self.problems.add(f"{place}: its {what} is gone, and nobody erased it")
             return False
         same = bool(_made(lambda: any(seal == one.line.digest for seal in found.seals)))
         self.checked[f"{what}s"] += NAMES[one.line.operation] != DISCONNECT
-        if not same:
-            tell(f"{place}: the {what} is not what was written{found.garbled()}")
+        if not same and not known:
+            self.problems.add(f"{place}: the {what} is not what was written{found.garbled()}")
         return same
 
 
@@ -383,10 +374,6 @@ def _cut_seals(link: LinkRow) -> Iterator[bytes]:
 
 def _tombstone_seals(place: Place) -> Iterator[bytes]:
     yield tombstone_seal(place.id)
-
-
-def _at_most(seq: object, base: int) -> bool:
-    return isinstance(seq, int) and seq <= base
 
 
 def _made(make: Callable[[], object]) -> object:

@@ -6,6 +6,7 @@ chain ended: whoever noted that end elsewhere can tell that it is this one.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
@@ -61,11 +62,11 @@ def missing(tenant: str) -> NotFound:
     )
 
 
-def another(founded: int, store: int | None, seq: int = 0) -> bool:
-    """Whether what was read, at line `seq` of a tenant and when the store's journal ended at `store`, is another
-    tenant's than the one that has the name now. That one is told of in line `founded` of the store's journal; 0: nobody
-    has written in this name, or whoever did is erased. Without `store` nobody can tell."""
-    return store is not None and (founded > store or (not founded and seq > 0))
+def another(founded: int, store: int | None, seq: int) -> bool:
+    """Whether what was read at line `seq` of a tenant, when the store's journal ended at `store`, is another tenant's
+    than the one that has the name now. That one is told of in line `founded` of the store's journal; 0: nobody has
+    written in this name, or whoever did is erased. Without `store` nobody can tell; before line 1 it is nobody's."""
+    return store is not None and seq > 0 and not 0 < founded <= store
 
 
 class Told:
@@ -77,6 +78,7 @@ class Told:
         self.closed: tuple[int, bytes] | None = None  # of the journal that all had: its last line and value
         self.accepted = ""  # lines of that one that were broken when the store was upgraded
         self.unread = 0  # of these, how many were missing
+        self._accepted: list[range] = []
 
     def hear(self, operation: str | None, record: object, other: object, digest: object, reason: object) -> None:
         if operation == TENANT:
@@ -87,13 +89,14 @@ class Told:
             self.closed = record, digest
         elif operation == BROKEN:
             self.accepted, self.unread = str(reason), other if isinstance(other, int) else 0
+            found = (part.partition("-") for part in self.accepted.split())
+            pairs = [(first, last or first) for first, _, last in found if f"{first}{last}".isdecimal()]
+            self._accepted = [range(int(first), int(last) + 1) for first, last in pairs]
 
-    @property
-    def known(self) -> frozenset[int]:
-        """The lines that were `accepted`."""
-        found = [part.partition("-") for part in self.accepted.split()]
-        pairs = [(first, last or first) for first, _, last in found if (first + (last or "0")).isdecimal()]
-        return frozenset(line for first, last in pairs for line in range(int(first), int(last) + 1))
+    def knew(self, lines: range) -> bool:
+        """Whether these lines are among those that were `accepted`."""
+        place = bisect_right(self._accepted, lines.start, key=lambda one: one.start)
+        return place > 0 and lines.stop <= self._accepted[place - 1].stop
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -114,7 +117,7 @@ class Told:
 def lost(missing: Sequence[range], told: Told) -> Iterator[str]:
     """Rows of a file that are not there, unless they are as many as went with tenants. Only the end of a journal could
     be cut off so that its own chain does not tell."""
-    gone = sum(map(len, missing)) - (told.unread if told.closed else 0)
+    gone = sum(max(0, rows.stop - rows.start) for rows in missing) - (told.unread if told.closed else 0)
     went = sum(told.departed.values())
     if not told.departed:
         yield from (f"journal: row {rows.start} of the file is missing" for rows in missing)

@@ -25,7 +25,7 @@ from agent_memory.ledger.evidence import (
     VectorAt,
     VersionAt,
 )
-from agent_memory.ledger.journal import Line
+from agent_memory.ledger.journal import OF_TENANTS, Line
 from agent_memory.ledger.rows import LinkRow, Place
 from agent_memory.models.record import Scope
 from agent_memory.ports.changes import State, Verified
@@ -58,6 +58,9 @@ class _Evidence:
         for begun in map(Begun._make, self._session.rows("proof_tenants")):
             if not self._asked.alone or begun.tenant == self._asked.tenant:
                 yield begun
+
+    def tenants(self) -> Iterable[Sequence[Any]]:
+        return self._session.rows("told_of_tenants", {"operations": [*OF_TENANTS]})
 
     def lines(self) -> Iterator[LineRow]:
         for tenant, seq, at, operation, number, name, user, agent, *rest, erased in self._rows("proof_lines"):

@@ -3,6 +3,10 @@
 -- name: proof_tenants
 select tenant, name, base, salt, genesis from tenants order by tenant
 
+-- name: told_of_tenants
+select operation, record, other, digest, reason from journal
+where tenant = 0 and operation = any(%(operations)s::smallint[]) order by seq
+
 -- name: proof_lines
 select j.tenant, j.seq, j.at, j.operation, j.scope, w.name, s."user", s.agent, j.record, j.other, j.actor, j.reason,
     j.digest, j.chain, t.record is not null or u.record is not null

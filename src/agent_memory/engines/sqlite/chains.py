@@ -90,9 +90,10 @@ def _walk(connection: sqlite3.Connection) -> Common:
 
 
 def _refuse(common: Common, name: str) -> None:
-    more = f", and so are {len(common.broken) - 1} more" if len(common.broken) > 1 else ""
+    first, *more = common.broken
+    others = ", nor are others" if more else ""
     raise Corrupt(
-        f"the store cannot be upgraded: line {common.broken[0]} of its journal is not what was written{more}: {name}",
+        f"the store cannot be upgraded: line {first.start} of its journal is not what was written{others}: {name}",
         hint="nothing was changed; restore a backup; without one, `agent-memory upgrade --accept-damage` goes on, and "
         "`agent-memory verify` tells of it from then on",
     )

@@ -78,6 +78,9 @@ class _Journals:
             if not self._asked.alone or begun.tenant == self._asked.tenant:
                 yield begun
 
+    def tenants(self) -> Iterable[Sequence[Any]]:
+        return self._connection.execute(SQL["told_of_tenants"]).fetchall()
+
     def lines(self) -> Iterator[LineRow]:
         rows = self._rows("proof_lines")
         for row in counted(rows, "journal", lambda: count(self._connection, "journal")):

@@ -3,6 +3,10 @@
 -- name: all_tenants
 select tenant, name, base, cast(salt as blob), cast(genesis as blob) from tenants
 
+-- name: told_of_tenants
+select operation, record, other, cast(digest as blob), reason from journal
+where tenant = 0 and operation in (9, 10, 11, 12) order by number
+
 -- name: own_scopes
 select s.scope from scopes s join tenants t on t.name = s.tenant where t.tenant = :tenant
 

@@ -71,7 +71,7 @@ def embed(
 ) -> None:
     """Vectors that come later than what they are of."""
     since = founded(connection, lines.tenant)
-    batch = [one for one in batch if not another(since, one.store)]
+    batch = [one for one in batch if not another(since, one.store, one.handle)]
     lacking = spaces.lacking(connection, names, lines, space, (one.handle for one in batch))
     whose = {lack.scope for lack in lacking.values()}
     filled = embedded(batch, lacking, lines.head, {scope: names.within(scope) for scope in whose}, now)

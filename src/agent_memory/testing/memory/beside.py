@@ -82,7 +82,7 @@ class MemoryReceipts:
                 if not {*given.handles, *given.named} <= set(world.versions):
                     continue
                 founded = worlds.founded(given.view.scope.tenant)
-                if given.store is not None and (founded > given.store or given.seq > world.seq):
+                if given.seq and given.store is not None and (founded > given.store or given.seq > world.seq):
                     continue  # of a tenant that is erased
                 seen = given.view.scope.readable()
                 late = any(one.operation == ERASE and one.scope in seen for one in world.lines[given.seq :])
