@@ -59,6 +59,16 @@ class TestVectors(conformance.VectorConformance): ...
 class TestTenants(conformance.TenantsConformance): ...
 
 
+class TestOldestServer(conformance.TenantsConformance, conformance.SpaceConformance):
+    """What is newest in SQL is in what these use."""
+
+    @pytest.fixture
+    def store(self) -> Iterator[Store]:
+        opened = open_store(emptied(16))
+        yield opened
+        opened.close()
+
+
 def new(folder: Path) -> Store:
     return open_store(emptied(18))
 

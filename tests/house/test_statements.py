@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-ENGINE = Path(__file__).parents[2] / "src/agent_memory/engines/sqlite"
-MODULES = sorted(ENGINE.glob("*.py"))
+ENGINES = [Path(__file__).parents[2] / "src/agent_memory/engines" / name for name in ("sqlite", "postgres")]
+MODULES = sorted(path for engine in ENGINES for path in engine.glob("*.py"))
 SPOKEN = re.compile(r"\bselect (?!.*\.$)|\b(insert|replace)( or \w+)? into\b|\bupdate \w+ set\b|\bdelete from\b", re.I)
 
 
@@ -35,18 +35,19 @@ def numbered(tree: ast.AST) -> Iterator[str]:
                 yield ast.unparse(node)
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_statements_and_columns_have_names(path: Path) -> None:
     tree = ast.parse(path.read_text("utf-8"))
     assert not [text for text in said(tree) if SPOKEN.search(text)]
     assert not [*numbered(tree)]
 
 
-def test_a_statement_has_one_name_and_is_used() -> None:
-    statements = "".join(path.read_text("utf-8") for path in ENGINE.glob("*.sql") if path.name != "loose.sql")
-    code = "".join(path.read_text("utf-8") for path in ENGINE.glob("*.py"))
+@pytest.mark.parametrize("engine", ENGINES, ids=lambda path: path.name)
+def test_a_statement_has_one_name_and_is_used(engine: Path) -> None:
+    statements = "".join(path.read_text("utf-8") for path in engine.glob("*.sql") if path.name != "loose.sql")
+    code = "".join(path.read_text("utf-8") for path in engine.glob("*.py"))
     named = Counter(re.findall(r"^-- name: (.+)$", statements, re.M))
     used = {*re.findall(r"""["'](\w+)["']""", code), *re.findall(r"{{(\w+)}}", statements)}
-    prefixes = tuple(re.findall(r'SQL\[f"(\w+_){', code))  # `SQL[f"where_{name}"]`
+    prefixes = tuple(re.findall(r'[\[(]f"(\w+_){', code))  # `SQL[f"where_{name}"]`
     assert not [name for name, times in named.items() if times > 1]
     assert not [name for name in named if name not in used and not name.startswith(prefixes)]

@@ -72,6 +72,7 @@ _LIMITS = {
     "idle": str(round(IDLE_SECONDS * 1000)),
 }
 STREAMED = 2000
+_NEVER_PREPARED = frozenset({"begin", "commit"})  # there is nothing to plan
 _counted = count()
 
 
@@ -122,7 +123,8 @@ class Session:
     def send(self, name: str, values: Values = None, **filled: str) -> psycopg.Cursor[Row]:
         """`filled`: what stands in braces in the statement, never what a caller said."""
         statement = SQL[name].format(**filled) if filled else SQL[name]
-        return self.connection.execute(statement.encode(), values, binary=True)
+        prepare = False if name in _NEVER_PREPARED else None
+        return self.connection.execute(statement.encode(), values, binary=True, prepare=prepare)
 
     def rows(self, name: str, values: Values = None, **filled: str) -> list[Row]:
         return self.send(name, values, **filled).fetchall()

@@ -1,4 +1,5 @@
--- What a write has to know before it can be planned.
+-- What a write has to know before it can be planned. `scope + 0` and `kind || ''` are compared and not looked up: ids
+-- and keys are rarer, which the database does not know before it has counted.
 
 -- name: lock_mine
 -- A statement of its own, and before the others: they see what was committed while it waited.
@@ -16,23 +17,23 @@ union all
 select null, null, coalesce(max(scope), 0) from scopes where tenant = (select me())
 
 -- name: named
-with recursive asked (scope, id, told) as (
+with recursive asked (scope, id, told) as materialized (
     select s.scope, a.id, a.told
     from unnest(%(users)s::text[], %(agents)s::text[], %(ids)s::text[], %(told)s::boolean[]) as a ("user", agent, id, told)
     join scopes s on s.tenant = (select me()) and s."user" = a."user" and s.agent = a.agent
-), keyed (scope, kind, key) as (
-    select s.scope, a.kind, a.key
+), keyed (scope, kind, key, hash) as materialized (
+    select s.scope, a.kind, a.key, hashtextextended(a.key, 0)
     from unnest(%(key_users)s::text[], %(key_agents)s::text[], %(kinds)s::text[], %(keys)s::text[])
         as a ("user", agent, kind, key)
     join scopes s on s.tenant = (select me()) and s."user" = a."user" and s.agent = a.agent
 ), named (record, told) as (
     select record, bool_or(told) from (
         select v.record, a.told from asked a
-        join versions v on v.tenant = (select me()) and v.id = a.id and v.scope = a.scope and v.ended is null
+        join versions v on v.tenant = (select me()) and v.id = a.id and v.scope + 0 = a.scope and v.ended is null
         union all
         select v.record, true from keyed k
-        join versions v on v.tenant = (select me()) and v.scope = k.scope and v.kind = k.kind
-            and v.key_hash = hashtextextended(k.key, 0) and v.key = k.key and v.ended is null
+        join versions v on v.tenant = (select me()) and v.scope + 0 = k.scope and v.kind || '' = k.kind
+            and v.key_hash = k.hash and v.key = k.key and v.ended is null
     ) found group by record
 )
 

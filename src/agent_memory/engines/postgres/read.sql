@@ -2,9 +2,11 @@
 --   mine:      the scopes of the reader, those that exist, the narrowest first
 --   believed:  recorded by the line seq, and at valid_at, if one is asked for
 --   visible:   at valid_at strictly, or at now, where a record that only begins later shows its first version
+-- Where something rarer is asked for, `scope + 0` and `kind || ''` are compared and not looked up: the database does not
+-- know what is rare before it has counted.
 
 -- name: mine
-with recursive mine (scope, "user", agent, rank) as (
+with recursive mine (scope, "user", agent, rank) as materialized (
     select s.scope, s."user", s.agent, r.rank
     from unnest(%(users)s::text[], %(agents)s::text[]) with ordinality as r ("user", agent, rank)
     join scopes s on s.tenant = (select me()) and s."user" = r."user" and s.agent = r.agent
@@ -15,7 +17,7 @@ select v.version, v.id, v.kind, m."user", m.agent, c.text, c.encoded, c.codec, c
     v.repository, v.status, v.importance, v.confidence, v.source, v.valid_from, v.valid_to, v.number, v.record, j.at, e.at
 
 -- name: version_joins
-join mine m on m.scope = v.scope
+join mine m on m.scope = v.scope + 0
 join contents c on c.tenant = v.tenant and c.content = v.content
 join journal j on j.tenant = v.tenant and j.seq = v.version
 left join journal e on e.tenant = v.tenant and e.seq = v.ended
@@ -42,7 +44,8 @@ v.tenant = (select me()) and v.version <= %(seq)s::bigint and (v.ended is null o
 -- The record with each id, in the narrowest scope that had one by then.
 numbered (place, record) as (
     select distinct on (a.place) a.place, v.record from unnest(%(ids)s::text[]) with ordinality as a (id, place)
-    join versions v on v.tenant = (select me()) and v.id = a.id and v.record <= %(seq)s::bigint
+    cross join lateral (select v.record, v.scope from versions v where v.tenant = (select me()) and v.id = a.id
+        and v.record + 0 <= %(seq)s::bigint offset 0) v
     join mine m on m.scope = v.scope
     order by a.place, m.rank
 )
@@ -55,19 +58,23 @@ numbered (place, record) as (
 -- name: shown_by_key
 {{mine}}
 {{version_columns}} from versions v {{version_joins}}
-where v.kind = %(kind)s and v.key_hash = hashtextextended(%(key)s, 0) and v.key = %(key)s and {{visible}}
+where v.key_hash = hashtextextended(%(key)s, 0) and v.key = %(key)s and v.kind || '' = %(kind)s and {{visible}}
 order by m.rank, v.valid_from desc limit 1
 
 -- name: current
 -- All that is believed of the record, also under another key: what follows may have got a new one.
 {{mine}}, named (record) as (
-    select v.record from versions v join mine m on m.scope = v.scope and m.rank = 1
-    where v.tenant = (select me()) and v.ended is null and v.kind = %(kind)s
-    and (%(id)s::text is null or v.id = %(id)s::text)
-    and (%(key)s::text is null or (v.key_hash = hashtextextended(%(key)s::text, 0) and v.key = %(key)s::text)) limit 1
+    select v.record from versions v join mine m on m.scope = v.scope + 0 and m.rank = 1
+    where v.tenant = (select me()) and v.ended is null and v.kind || '' = %(kind)s and {named} limit 1
 )
 {{version_columns}} from named n join versions v on v.tenant = (select me()) and v.record = n.record {{version_joins}}
 where v.ended is null order by v.valid_from, v.version
+
+-- name: named_by_id
+v.id = %(named)s
+
+-- name: named_by_key
+v.key_hash = hashtextextended(%(named)s, 0) and v.key = %(named)s
 
 -- name: history
 {{mine}}, {{numbered}}
@@ -82,15 +89,15 @@ join versions v on v.tenant = (select me()) and v.version = h.handle
 
 -- name: find
 -- For each scope and kind an index gives the right order; the short lists are merged.
-{{mine}}, kinds (scope, kind) as (
-    select m.scope, (select min(v.kind) from versions v where v.tenant = (select me()) and v.scope = m.scope) from mine m
+{{mine}}, kinds (kind) as (
+    select min(v.kind) from versions v where v.tenant = (select me())
     union all
-    select k.scope, (select min(v.kind) from versions v where v.tenant = (select me()) and v.scope = k.scope
-        and v.kind > k.kind) from kinds k where k.kind is not null
+    select (select min(v.kind) from versions v where v.tenant = (select me()) and v.kind > k.kind) from kinds k
+    where k.kind is not null
 ), found as (
-    select f.version, f.valid_from, f.record from kinds k cross join lateral (
+    select f.version, f.valid_from, f.record from kinds k cross join mine m cross join lateral (
         select v.version, v.valid_from, v.record from versions v
-        where v.scope = k.scope and v.kind = k.kind and {conditions} and {{visible}}
+        where v.scope = m.scope and v.kind = k.kind and {conditions} and {{visible}}
         order by v.valid_from {direction}, v.record {direction} limit %(limit)s) f
     where %(kinds)s::text[] is null or k.kind = any(%(kinds)s::text[])
     order by f.valid_from {direction}, f.record {direction} limit %(limit)s
@@ -143,14 +150,14 @@ exists (select 1 from fields f where f.tenant = (select me()) and f.content = v.
 
 -- name: beginning
 {{mine}}
-select distinct v.id from versions v join mine m on m.scope = v.scope
+select distinct v.id from versions v join mine m on m.scope = v.scope + 0
 where v.tenant = (select me()) and v.id >= %(first)s and v.id < %(last)s and v.version <= %(seq)s::bigint
 order by v.id limit %(limit)s
 
 -- name: edges
 -- Links at these records, as of the moment, that the reader sees.
 edges as (
-    select l.link, l.source, l.target, l.type, l.weight, l.properties from links l join mine m on m.scope = l.scope
+    select l.link, l.source, l.target, l.type, l.weight, l.properties from links l join mine m on m.scope = l.scope + 0
     where l.tenant = (select me()) and l.link <= %(seq)s::bigint and (l.ended is null or l.ended > %(seq)s::bigint)
     and ({ends})
 )
@@ -158,14 +165,14 @@ edges as (
 -- name: links_of
 -- Both ends shown.
 {{mine}}, {{numbered}}, {{edges}}, shown (record, id) as (
-    select v.record, v.id from versions v join mine m on m.scope = v.scope
+    select v.record, v.id from versions v join mine m on m.scope = v.scope + 0
     where v.record in (select source from edges union select target from edges) and {{visible}}
 )
 select e.link, e.source, s.id, t.id, e.type, e.weight, e.properties from edges e
 join shown s on s.record = e.source join shown t on t.record = e.target order by e.link
 
 -- name: at_numbered
-l.source in (select record from numbered) or l.target in (select record from numbered)
+l.source = any(array(select record from numbered)) or l.target = any(array(select record from numbered))
 
 -- name: links_from
 -- Whether or not the other end holds now.

@@ -64,7 +64,8 @@ class PostgresRecords:
         return next(iter(records(view.scope.tenant, self._rows("shown_by_key", view, kind=kind, key=key))), None)
 
     def head(self, scope: Scope, kind: str, *, key: str | None = None, id: str | None = None) -> Record | None:
-        rows = [*map(VersionRow._make, self._rows("current", View(scope, 0), kind=kind, key=key, id=id))]
+        by, name = (SQL["named_by_key"], key) if id is None else (SQL["named_by_id"], id)
+        rows = [*map(VersionRow._make, self._rows("current", View(scope, 0), {"named": by}, kind=kind, named=name))]
         if not rows:
             return None
         return record(scope.tenant, rows[-1]).model_copy(update={"version": max(row.number for row in rows)})

@@ -88,7 +88,7 @@ def sample(session: Session, space: Space, count: int) -> list[Sampled]:
 def embed(session: Session, look: Look, space: Space, batch: Sequence[Embedded], now: int) -> None:
     """Vectors that come later than what they are of."""
     present = look.present()
-    batch = [one for one in batch if not another(look.founded, one.store)]
+    batch = [one for one in batch if not another(look.founded, one.store, one.handle)]
     if space not in look.spaces or not batch:
         return
     which: dict[str, Any] = {"space": look.spaces[space]}

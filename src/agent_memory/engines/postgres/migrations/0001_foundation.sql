@@ -89,8 +89,8 @@ create table versions (
 create index versions_id on versions (tenant, id, scope);
 create index versions_record on versions (tenant, record);
 create index versions_scope on versions (tenant, scope, version);
-create index versions_time on versions (tenant, scope, kind, valid_from, record);
-create index versions_key on versions (tenant, scope, kind, key_hash) where key_hash is not null;
+create index versions_time on versions (tenant, kind, scope, valid_from, record);
+create index versions_key on versions (tenant, key_hash) where key_hash is not null;
 create index versions_conversation on versions (tenant, conversation_hash) where conversation_hash is not null;
 create index versions_ended on versions (tenant, ended) where ended is not null;
 

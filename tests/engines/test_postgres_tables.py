@@ -1,0 +1,59 @@
+"""What other tools see in the tables, and what they hold that PostgreSQL does not: NUL, long keys, encoded texts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+from tests.parts.postgres import emptied
+
+from agent_memory.engines.postgres import open_store
+from agent_memory.models.kinds.knowledge import KINDS
+from agent_memory.ports.store import Store
+from agent_memory.testing.builders import put, view, write
+
+pytestmark = pytest.mark.engines
+
+
+@pytest.fixture
+def uri() -> str:
+    return emptied(18)
+
+
+@pytest.fixture
+def store(uri: str) -> Iterator[Store]:
+    opened = open_store(uri)
+    yield opened
+    opened.close()
+
+
+def test_no_payload_breaks_a_view(uri: str, store: Store) -> None:
+    kind = KINDS[0]
+    field = next(name for name in kind.payload.model_fields)
+    said = {"nul": "a\0\0b", "escaped": "a\\u0000b", "mark": "\uffff", "plain": "a"}
+    write(store, *(put(id, id=id, kind=kind.name, payload={field: text}) for id, text in said.items()))
+    store.records.prepare([kind])
+    with psycopg.connect(uri) as connection:
+        rows = connection.execute(f'select id, "{field}" from agent_memory."{kind.plural}"').fetchall()  # type: ignore[call-overload]
+    shown = dict(rows)
+    assert shown == said | {"nul": "a\ufffd\ufffdb", "mark": "\uffff\uffff"}  # as they are stored
+    assert {one.id: one.payload[field] for one in store.records.get(view(), [*said])} == said
+
+
+def test_a_key_may_be_longer_than_an_entry_of_an_index(store: Store) -> None:
+    long = "k" * 100_000
+    write(store, put("one", id="a", key=long))
+    write(store, put("two", id="b", key=long))
+    found = store.records.by_key(view(), "note", long)
+    assert found is not None and (found.id, found.text, found.version) == ("a", "two", 2)
+
+
+def test_a_text_keeps_what_it_says_in_another_codec(store: Store) -> None:
+    texts = {"long": "red green " * 200, "nul": "a\0b" * 100, "short": "a"}
+    write(store, *(put(text, id=id) for id, text in texts.items()))
+    for codec, changed in (("lz4", 2), ("lz4", 0), (None, 2)):
+        made = store.recode(codec, limit=100)
+        assert made.changed == changed
+        assert {one.id: one.text for one in store.records.get(view(), [*texts])} == texts
+        assert store.records.verify("acme").problems == ()
