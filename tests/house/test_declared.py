@@ -23,6 +23,7 @@ NEEDS = {
     "app/remote.py": ["client"],
     "app/wire.py": ["client"],
     "engines/opentelemetry": ["telemetry"],
+    "engines/postgres": ["postgres"],
     "interfaces/grpc": ["grpc"],
     "interfaces/mcp": ["mcp"],
     "interfaces/rest": ["server"],

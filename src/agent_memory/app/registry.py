@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Mapping
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
@@ -112,16 +113,14 @@ def open_store(url: str, field: str = "store", *, maybe_others: bool = False) ->
 def postgres(field: str = "store") -> ModuleType:
     """The PostgreSQL engine, where its driver is installed."""
     try:
-        import psycopg  # noqa: F401
-
-        from agent_memory.engines import postgres as engine
+        import_module("agent_memory.engines.postgres.connection")  # with the driver
     except ImportError as error:
         raise PartMissing(
             f"{field}: PostgreSQL needs the package {error.name!r}",
             hint="pip install 'agent-memory[postgres]'",
             field=field,
         ) from error
-    return engine
+    return import_module("agent_memory.engines.postgres")
 
 
 def variable(field: str) -> str:

@@ -12,7 +12,7 @@ from tests.toy.records import ToyRecords
 from tests.toy.shop import Shop
 from tests.toy.tables import Tables
 
-from agent_memory.ledger.evidence import Common, Sealed, VectorAt
+from agent_memory.ledger.evidence import CommonAt, Sealed, VectorAt
 from agent_memory.ledger.journal import GENESIS, chained
 from agent_memory.ledger.proof import MOST_PROBLEMS, Asked, verify
 from agent_memory.ledger.seals import sealed
@@ -163,7 +163,7 @@ def test_the_journal_that_all_tenants_had_stays_proved(store: Store) -> None:
     said = [(seq, NOW, 1, 1, seq, None, "ada", None) for seq in (1, 2)]
     chain = [chained(GENESIS, said[0], b"a")]
     chain.append(chained(chain[0], said[1], b"b"))
-    common = [Common(one, digest, value) for one, digest, value in zip(said, (b"a", b"b"), chain, strict=True)]
+    common = [CommonAt(one, digest, value) for one, digest, value in zip(said, (b"a", b"b"), chain, strict=True)]
     evidence.common = lambda: common
     noted = Asked(OURS, Mark(2, chain[1].hex()))
     assert verify(evidence, noted).problems == ()

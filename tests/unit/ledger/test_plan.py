@@ -128,7 +128,7 @@ class TestSeveralRequests:
             request(put("again", id="b"), link("b", "s")),
         ]
         scopes = {ALICE: 1, SHARED: 2}
-        together, apart = Tables(dict(scopes)), Tables(dict(scopes))
+        together, apart = Tables(scopes=dict(scopes)), Tables(scopes=dict(scopes))
         together.apply(requests)
         for one in requests:
             apart.apply([one])

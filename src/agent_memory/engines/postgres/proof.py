@@ -46,7 +46,7 @@ def verify(session: Session, asked: proof.Asked, derive: Checker | None = None) 
     return proof.verify(_Evidence(session, asked), asked, derive)
 
 
-class _Evidence:
+class _Journals:
     """A `row` is (tenant, number)."""
 
     def __init__(self, session: Session, asked: proof.Asked) -> None:
@@ -96,6 +96,13 @@ class _Evidence:
         """Only files of 0.1 had one journal for all."""
         return iter(())
 
+    def _rows(self, name: str, **filled: str) -> Iterator[Row]:
+        """Of all journals, or of the one that is asked for; nothing where that is not there."""
+        tenant = next((one.journal for one in self.journals()), -1) if self._asked.alone else None
+        return self._session.stream(name, {"tenant": tenant}, **filled)
+
+
+class _Evidence(_Journals):
     def missing(self) -> None:
         """Nothing numbers the lines of all journals together."""
 
@@ -133,11 +140,6 @@ class _Evidence:
         loose = self._session.connection.execute(sql.encode(), binary=True).fetchall()
         if loose:
             yield f"{name}: {len(loose)} (first: {loose[0][0]})"
-
-    def _rows(self, name: str, **filled: str) -> Iterator[Row]:
-        """Of all journals, or of the one that is asked for; nothing where that is not there."""
-        tenant = next((one.journal for one in self.journals()), -1) if self._asked.alone else None
-        return self._session.stream(name, {"tenant": tenant}, **filled)
 
 
 def _scope(tenant: str | None, user: str | None, agent: str | None) -> Scope:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from agent_memory.engines.postgres import proof, views, write
@@ -21,7 +22,7 @@ from agent_memory.engines.postgres.read import (
 )
 from agent_memory.engines.postgres.rebuild import Rebuild
 from agent_memory.engines.postgres.statements import SQL
-from agent_memory.ledger.groups import Answer, Groups
+from agent_memory.ledger.groups import Groups
 from agent_memory.ledger.journal import NAMES
 from agent_memory.ledger.proof import Asked
 from agent_memory.ledger.request import Request
@@ -38,7 +39,7 @@ from agent_memory.ports.records import Analysis, Checker, Filter, View
 class PostgresRecords:
     def __init__(self, database: Database) -> None:
         self._database = database
-        self.groups = Groups(self.together)
+        self.groups = Groups(partial(write.apply, database))
         self.kinds: list[Kind] = []
 
     def apply(
@@ -52,10 +53,6 @@ class PostgresRecords:
         work: Work | None = None,
     ) -> Applied:
         return self.groups.apply(Request(changes, author, now, expect, once, work))
-
-    def together(self, requests: Sequence[Request]) -> Sequence[Answer]:
-        """What waits for each other in this process."""
-        return write.apply(self._database, requests)
 
     def get(self, view: View, ids: Sequence[str]) -> list[Record]:
         return records(view.scope.tenant, self._rows("shown", view, ids=[*ids]))

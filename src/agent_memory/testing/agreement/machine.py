@@ -56,8 +56,8 @@ from agent_memory.testing.builders import (
 seeds = st.integers(0, 2**32 - 1)  # Hypothesis chooses what happens; the details follow from a seed
 
 
-class Agreement(RuleBasedStateMachine):
-    """Every rule does the same to both, and then somebody looks."""
+class Both(RuleBasedStateMachine):
+    """An engine beside the reference."""
 
     open_store: Callable[[Path], Store]
 
@@ -88,6 +88,55 @@ class Agreement(RuleBasedStateMachine):
             scope = pick.choice(WRITERS)
             self._apply(pick, [some_change(pick, self._present(scope))], scope)
         self._compare(pick)
+
+    def _present(self, scope: Scope) -> list[str]:
+        """Ids that somebody of this scope sees, if there are any."""
+        found = self.reference.records.find(View(scope, 0), EVERYTHING, limit=100)
+        return sorted({record.id for record in found}) or [*IDS]
+
+    def _write(self, pick: Random, batch: Sequence[Change], scope: Scope | None = None, **conditions: Any) -> None:
+        scope = scope or pick.choice(WRITERS)
+        self._apply(pick, batch, scope, **conditions)
+        self._compare(pick, scope)
+
+    def _apply(self, pick: Random, batch: Sequence[Change], scope: Scope, **conditions: Any) -> None:
+        now = moment(pick)
+        author = Author(scope, "tester", "why" if now % 2 else None)
+        note(f"{batch} {author} {now} {conditions}")
+        # When what is erased leaves the disk is an engine's own affair.
+        self._both(
+            lambda store: replace(store.records.apply(batch, author=author, now=now, **conditions), scrubbed=True)
+        )
+
+    def _both(self, act: Callable[[Store], Any]) -> None:
+        assert answer(lambda: act(self.engine)) == answer(lambda: act(self.reference))
+
+    def _compare(self, pick: Random, writer: Scope | None = None) -> None:
+        """Somebody looks: at the present, at another time, as of before, or as whoever wrote; all of them search."""
+        view, where = View(pick.choice(SCOPES), moment(pick)), some_filter(pick)
+        head = self.reference.records.stats(view)["seq"]
+        views = [
+            view,
+            replace(view, valid_at=moment(pick)),
+            replace(view, seq=pick.randint(0, head), valid_at=pick.choice((*NOTHING, moment(pick)))),
+            replace(view, scope=writer or view.scope),
+        ]
+        one = pick.choice(views)
+        ours, expected = seen(self.engine, one, where), seen(self.reference, one, where)
+        for name, value in expected.items():
+            assert ours[name] == value, f"{name} differs for {one}, {where}"
+        for scope in SCOPES:  # so that what an engine keeps in memory for each of them is always in use
+            everybody = replace(view, scope=scope)
+            pools = [gathered(store, everybody, EVERYTHING, 100) for store in (self.engine, self.reference)]
+            assert pools[0] == pools[1], f"search differs for {everybody}"
+        times = [(scope.tenant, one) for scope in (view.scope, SCOPES[0]) for one in range(22)]
+        assert [self.engine.records.seq_at(*one) for one in times] == [
+            self.reference.records.seq_at(*one) for one in times
+        ]
+
+
+class Agreement(Both):
+    """Every rule does the same to both, and then somebody looks."""
 
     @rule(seed=seeds)
     def put(self, seed: int) -> None:
@@ -280,48 +329,3 @@ class Agreement(RuleBasedStateMachine):
         words = Analysis(LOUD if louder else PLAIN, derive, lambda query: terms(query).hashes)
         self._both(lambda store: store.records.rebuild(words)["contents"])
         self._compare(Random(seed))
-
-    def _present(self, scope: Scope) -> list[str]:
-        """Ids that somebody of this scope sees, if there are any."""
-        found = self.reference.records.find(View(scope, 0), EVERYTHING, limit=100)
-        return sorted({record.id for record in found}) or [*IDS]
-
-    def _write(self, pick: Random, batch: Sequence[Change], scope: Scope | None = None, **conditions: Any) -> None:
-        scope = scope or pick.choice(WRITERS)
-        self._apply(pick, batch, scope, **conditions)
-        self._compare(pick, scope)
-
-    def _apply(self, pick: Random, batch: Sequence[Change], scope: Scope, **conditions: Any) -> None:
-        now = moment(pick)
-        author = Author(scope, "tester", "why" if now % 2 else None)
-        note(f"{batch} {author} {now} {conditions}")
-        # When what is erased leaves the disk is an engine's own affair.
-        self._both(
-            lambda store: replace(store.records.apply(batch, author=author, now=now, **conditions), scrubbed=True)
-        )
-
-    def _both(self, act: Callable[[Store], Any]) -> None:
-        assert answer(lambda: act(self.engine)) == answer(lambda: act(self.reference))
-
-    def _compare(self, pick: Random, writer: Scope | None = None) -> None:
-        """Somebody looks: at the present, at another time, as of before, or as whoever wrote; all of them search."""
-        view, where = View(pick.choice(SCOPES), moment(pick)), some_filter(pick)
-        head = self.reference.records.stats(view)["seq"]
-        views = [
-            view,
-            replace(view, valid_at=moment(pick)),
-            replace(view, seq=pick.randint(0, head), valid_at=pick.choice((*NOTHING, moment(pick)))),
-            replace(view, scope=writer or view.scope),
-        ]
-        one = pick.choice(views)
-        ours, expected = seen(self.engine, one, where), seen(self.reference, one, where)
-        for name, value in expected.items():
-            assert ours[name] == value, f"{name} differs for {one}, {where}"
-        for scope in SCOPES:  # so that what an engine keeps in memory for each of them is always in use
-            everybody = replace(view, scope=scope)
-            pools = [gathered(store, everybody, EVERYTHING, 100) for store in (self.engine, self.reference)]
-            assert pools[0] == pools[1], f"search differs for {everybody}"
-        times = [(scope.tenant, one) for scope in (view.scope, SCOPES[0]) for one in range(22)]
-        assert [self.engine.records.seq_at(*one) for one in times] == [
-            self.reference.records.seq_at(*one) for one in times
-        ]
