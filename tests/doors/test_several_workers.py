@@ -144,7 +144,8 @@ def test_a_limit_holds_for_all_of_them_together(shared: Path, monkeypatch: pytes
         begun = time.monotonic()
         together(ask)
         allowed = math.ceil(RATE * (1 + time.monotonic() - begun))  # what was there, and what came in meanwhile
-        assert 429 in statuses and RATE <= statuses.count(200) <= allowed
+        assert 429 in statuses and statuses.count(200) >= RATE
+        assert statuses.count(200) <= allowed
         assert set(statuses) == {200, 429}
         assert len([one for one in counted(shared).values() if one]) == 2, "both were asked"
 
