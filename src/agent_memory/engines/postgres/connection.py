@@ -226,7 +226,12 @@ class Database:
             session.send("begin", mode=mode)
             session.send("settings", _LIMITS | {"lock": str(round(seconds * 1000))})
             session.send("operate") if tenant is None else session.send("enter", {"tenant": tenant})
-            yield session
+            try:
+                yield session
+            except BaseException:
+                with suppress(psycopg.Error):  # what comes of the rest is of no interest
+                    pipeline.sync()
+                raise
 
     @contextmanager
     def _connection(self) -> Iterator[psycopg.Connection[Row]]:

@@ -34,7 +34,7 @@ select current_setting('server_version_num')::integer, pg_is_in_recovery(), curr
 select extversion from pg_extension where extname = 'vector'
 
 -- name: create_extension
-create extension if not exists vector
+create extension if not exists vector schema public
 
 -- name: tables_there
 select exists (select 1 from pg_tables where schemaname = 'agent_memory' and tablename = 'meta')

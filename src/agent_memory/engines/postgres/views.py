@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
+
+from psycopg.errors import InsufficientPrivilege, LockNotAvailable
 
 from agent_memory.engines.postgres.connection import BRIEF_SECONDS, Database, Session
 from agent_memory.models.errors import InvalidInput, StoreError
@@ -21,8 +22,12 @@ def prepare(database: Database, kinds: Sequence[Kind]) -> None:
     with database.reading(None) as session:
         taken = {name for name, is_view in session.rows("relations") if is_view}
     if any(kind.plural not in taken for kind in kinds):
-        with suppress(StoreError), database.writing(None, seconds=BRIEF_SECONDS) as session:
-            create(session, kinds)
+        try:
+            with database.writing(None, seconds=BRIEF_SECONDS) as session:
+                create(session, kinds)
+        except StoreError as error:
+            if not isinstance(error.__cause__, InsufficientPrivilege | LockNotAvailable):
+                raise
 
 
 def create(session: Session, kinds: Iterable[Kind], *, anew: bool = False) -> None:

@@ -1,7 +1,7 @@
 -- Views for other tools, one for each kind.
 
 -- name: relations
-select relname, relkind = 'v' from pg_class where relnamespace = 'agent_memory'::regnamespace and relkind in ('r', 'v')
+select relname, relkind = 'v' from pg_class where relnamespace = 'agent_memory'::regnamespace and relkind in ('r', 'v', 'S')
 
 -- name: drop_view
 drop view if exists "{plural}"

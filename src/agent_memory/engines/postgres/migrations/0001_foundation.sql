@@ -269,7 +269,7 @@ create table cursors (
 );
 
 -- Whose cursor moved last.
-create sequence turns;
+create sequence cursor_turns;
 
 -- An empty `id`: everything of the tenant, whose name stays here for so long.
 create table debts (
