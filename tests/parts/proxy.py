@@ -29,6 +29,8 @@ class Proxy:
         self.fault: Fault = never
         self.delay = 0.0
         self.faults = 0
+        self.trips = 0  # how often somebody waited for an answer before going on
+        self._answered = True
         self._target = ("127.0.0.1", port)
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._listener.getsockname()[1]
@@ -63,6 +65,8 @@ class Proxy:
         with suppress(OSError):
             while data := client.recv(65536):
                 time.sleep(self.delay)
+                self.trips += self._answered
+                self._answered = False
                 what = self.fault(data)
                 if what != "pass":
                     self.faults += 1
@@ -84,6 +88,7 @@ class Proxy:
     def _answers(self, server: socket.socket, client: socket.socket, muted: threading.Event) -> None:
         with suppress(OSError):
             while data := server.recv(65536):
+                self._answered = True
                 if not muted.is_set():
                     client.sendall(data)
         if not muted.is_set():
