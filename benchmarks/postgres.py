@@ -1,10 +1,10 @@
 """SQLite, PostgreSQL and a hand-written schema in one run: python benchmarks/postgres.py [--n 5000] [--rounds 5]
 
 PostgreSQL 18 with pgvector from a wheel, on this machine, with fsync. The reference is what a careful engineer writes
-by hand: one table with a tsvector (GIN) and a vector (HNSW), a statement to add, a statement that fuses both rankings to
-recall, a filter by user; no versions, no journal, no receipts. Vectors come from a table. Systems take turns in each
-round; a figure is the median of the rounds, a ratio the median of the rounds' ratios, with the least and the greatest.
-Wall time of one client; its CPU without that of the database's processes.
+by hand: one table with a tsvector (GIN) and a vector (HNSW), a statement to add, one that fuses both rankings to recall,
+a filter by user; no versions, no journal, no receipts. Vectors come from a table. Systems take turns in each round; a
+figure is the median of the rounds, a ratio the median of the rounds' ratios, with the least and the greatest. Wall time
+of one client; its CPU without that of the database's processes. `tenants`: eight writers, each for its own.
 """
 
 from __future__ import annotations
@@ -85,6 +85,9 @@ class Ours:
         for number in range(calls):
             self.memory.recall(text(number * 7), k=10)
 
+    def close(self) -> None:
+        self.memory.close()
+
     def tenants(self, calls: int) -> None:
         """As many writers, each for a tenant of its own."""
 
@@ -132,6 +135,9 @@ class ByHand:
             asked = {"owner": "ada", "query": query, "vector": self._vector(query)}
             self.connection.execute(RECALL, asked).fetchall()
 
+    def close(self) -> None:
+        self.connection.close()
+
     def tenants(self, calls: int) -> None:
         import psycopg
 
@@ -177,6 +183,8 @@ def main() -> None:
                     for name in names:
                         told = measured(getattr(systems[name], measure), at_most(calls, 3))
                         found.setdefault((measure, name), []).append(told)
+            for system in systems.values():
+                system.close()
         print(f"n = {n}, {rounds} rounds; milliseconds a call, wall (CPU of the client), and the ratio of wall")
         for measure in ("add", "batch", "recall", "tenants"):
             cells = {name: found[measure, name] for name in systems}

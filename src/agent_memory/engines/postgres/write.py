@@ -28,10 +28,22 @@ from agent_memory.ports.changes import Applied, Terms
 
 PATIENCE_SECONDS = 20.0  # to find out what became of a write whose answer was lost
 PAUSE_SECONDS = 0.2
+TRIES = 3
 
 
 def apply(database: Database, requests: Sequence[Request]) -> Sequence[Applied | AgentMemoryError]:
-    """Requests of one tenant, in one transaction; when it returns, they are durable."""
+    """Requests of one tenant, in one transaction; when it returns, they are durable. Two that wait for each other, as
+    the first writes of a new tenant may, are told apart by the database: one of them begins again."""
+    for _ in range(TRIES - 1):
+        try:
+            return _apply(database, requests)
+        except StoreError as error:
+            if not isinstance(error.__cause__, psycopg.errors.DeadlockDetected):
+                raise
+    return _apply(database, requests)
+
+
+def _apply(database: Database, requests: Sequence[Request]) -> Sequence[Applied | AgentMemoryError]:
     tenant = requests[0].author.scope.tenant
     planned = None
     try:
