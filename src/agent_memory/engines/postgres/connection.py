@@ -72,6 +72,7 @@ _LIMITS = {
     "idle": str(round(IDLE_SECONDS * 1000)),
 }
 STREAMED = 2000
+_GONE = ("0800", "57P0")  # classes of SQLSTATE: the connection, and an operator or a crash that ends it
 _NEVER_PREPARED = frozenset({"begin", "commit"})  # there is nothing to plan
 _counted = count()
 
@@ -111,6 +112,12 @@ def translated(error: psycopg.Error, place: str) -> AgentMemoryError:
     return StoreError(
         f"PostgreSQL could not do it: {said or type(error).__name__}: {place}", hint="run `agent-memory doctor`"
     )
+
+
+def lost(error: BaseException | None) -> bool:
+    """Whether the connection went away, so that nobody knows what became of the last thing said: the database has not
+    answered, or says that it shuts down."""
+    return isinstance(error, psycopg.OperationalError) and (error.sqlstate or "08")[:4] in ("08", *_GONE)
 
 
 class Session:

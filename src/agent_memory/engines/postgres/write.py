@@ -11,7 +11,7 @@ from typing import Any
 import psycopg
 
 from agent_memory.engines.postgres import erase, vocabulary
-from agent_memory.engines.postgres.connection import Database, Row, Session
+from agent_memory.engines.postgres.connection import Database, Row, Session, lost
 from agent_memory.engines.postgres.feed import PostgresJobs
 from agent_memory.engines.postgres.journal import append, tell_store
 from agent_memory.engines.postgres.present import Look, columns
@@ -56,7 +56,7 @@ def _apply(database: Database, requests: Sequence[Request]) -> Sequence[Applied 
             look.new = [scope for scope in look.new if scope in writers]
             Writer(session, look).write(planned.rows, now)
     except StoreError as error:
-        if planned is None or not isinstance(error.__cause__, psycopg.OperationalError):
+        if planned is None or not lost(error.__cause__):
             raise
         _find_out(database, tenant, planned, error)
     return [_owing(one) if isinstance(one, Applied) and one.erased else one for one in planned.answers]
