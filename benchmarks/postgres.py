@@ -2,9 +2,9 @@
 
 PostgreSQL 18 with pgvector from a wheel, on this machine, with fsync. The reference is what a careful engineer writes
 by hand: one table with a tsvector (GIN) and a vector (HNSW), a statement to add, one that fuses both rankings to
-recall, a filter by user; no versions, no journal, no receipts. Vectors come from a table. Systems take turns in each round; a
-figure is the median of the rounds, a ratio the median of the rounds' ratios, with the least and the greatest. Wall time
-of one client; its CPU without that of the database's processes. `tenants`: eight writers, each for its own.
+recall, a filter by user; no versions, no journal, no receipts. Vectors come from a table. Systems take turns in each
+round; a figure is the median of the rounds, a ratio the median of the rounds' ratios, with the least and the greatest.
+Wall time of one client; its CPU without that of the database's processes. `tenants`: eight writers, each for its own.
 """
 
 from __future__ import annotations

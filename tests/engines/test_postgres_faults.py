@@ -11,7 +11,14 @@ from tests.parts.postgres import Server, started
 from tests.parts.proxy import Fault, Proxy, at_commit, between, never
 
 from agent_memory import AgentMemory
+from agent_memory.engines.postgres import open_store
 from agent_memory.models.errors import StoreError
+from agent_memory.models.record import Scope
+from agent_memory.ports.changes import Author
+from agent_memory.ports.receipts import ReceiptLine
+from agent_memory.ports.records import View
+from agent_memory.ports.store import Store
+from agent_memory.testing.builders import NOW, put
 
 pytestmark = pytest.mark.engines
 
@@ -135,3 +142,30 @@ def test_a_server_that_restarts_is_found_again(postgres: Server) -> None:
         postgres.start()
         memory.records.add("after")
         assert sorted(one.text for one in memory.records.find()) == ["a second", "after", "before"]
+
+
+def test_first_writes_of_a_tenant_at_once(postgres: Server) -> None:
+    """From two pools, as from two servers: whoever comes second finds the tenant made."""
+    uri = postgres.fresh()
+    stores = [open_store(uri), open_store(uri)]
+    failed: list[BaseException] = []
+
+    def write(store: Store, id: str) -> None:
+        for number in range(20):
+            scope = Scope(tenant=f"t{number}", user="ada")
+            try:
+                store.receipts.keep([ReceiptLine(f"{id}{number}", View(scope, NOW), 0, "{}", ())])
+                store.records.apply([put("one", id=id)], author=Author(scope, "ada"), now=NOW)
+            except BaseException as error:
+                failed.append(error)
+
+    writers = [threading.Thread(target=write, args=(store, id)) for store, id in zip(stores, "ab", strict=True)]
+    for one in writers:
+        one.start()
+    for one in writers:
+        one.join()
+    found = stores[0].records.verify("t0")
+    for store in stores:
+        store.close()
+    assert failed == [] and found.problems == () and len(found.heads) == 21
+    assert {mark.seq for name, mark in found.heads.items() if name} == {2}

@@ -345,15 +345,15 @@ create function said(document text, field text) returns text immutable strict pa
     as $$select (case when position('\u0000' in document) = 0 then document
         else regexp_replace(document, '(?<!\\)((?:\\\\)*)\\u0000', '\1\\ufffd', 'g') end)::json ->> field$$;
 
--- A tenant that comes for the first time gets a number; its journal begins with its first write.
+-- A tenant that comes for the first time gets a number; its journal begins with its first write. Whoever makes the same one
+-- meanwhile waits, and holds nothing that anybody else needs.
 create function settle(wanted text, its_salt bytea, beginning bytea) returns integer volatile security definer language plpgsql
     set search_path from current
     as $$
     begin
-        perform 1 from tenants where tenant = 0 for no key update;
         insert into tenants (tenant, name, salt, genesis, chain)
             select nextval('tenant_numbers'), wanted, its_salt, beginning, beginning
-            where not exists (select 1 from tenants where name = wanted);
+            where not exists (select 1 from tenants where name = wanted) on conflict (name) do nothing;
         return enter(wanted);
     end $$;
 
