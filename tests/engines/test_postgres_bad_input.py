@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from pathlib import Path
 
 import pytest
@@ -111,6 +112,46 @@ def test_a_variable_without_our_prefix_takes_an_empty_database(
     with AgentMemory("ada") as memory:
         memory.records.add("Staging deploys on Tuesdays.")
     assert not (home / "memory.db").exists()
+
+
+def test_a_variable_without_our_prefix_hides_no_memories(
+    postgres: Server, monkeypatch: pytest.MonkeyPatch, home: Path
+) -> None:
+    with AgentMemory("ada") as memory:
+        memory.records.add("This is in the file.")
+    monkeypatch.setenv("POSTGRES_URI", postgres.fresh())
+    with AgentMemory("ada") as memory:
+        assert [one.text for one in memory.records.find()] == ["This is in the file."]
+    (told,) = [one for one in doctor.examine() if one.detail.startswith("POSTGRES_URI ignored")]
+    assert told.state == "warn" and "AGENT_MEMORY_POSTGRES_URI" in told.fix
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        f"host=127.0.0.1 password={SECRET} dbname=x",
+        f"postgresql://ada:hun@{SECRET}@127.0.0.1:1/x",
+        f"postgresql://ada:hun/{SECRET}@127.0.0.1:1/x",
+        f"postgresql+psycopg://ada:{SECRET}@127.0.0.1/x",
+    ],
+)
+def test_no_password_is_told_whatever_is_wrong_with_the_address(
+    said: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("AGENT_MEMORY_POSTGRES_URI", said)
+    with pytest.raises(AgentMemoryError) as told:
+        AgentMemory("ada")
+    shown = "".join(traceback.format_exception(told.value))
+    assert SECRET not in shown and not [one for one in tmp_path.rglob("*") if SECRET in one.name]
+
+
+def test_a_role_without_grants_is_told_what_it_needs(postgres: Server) -> None:
+    uri = postgres.fresh()
+    name = uri.rpartition("/")[2]
+    open_database(uri).close()
+    postgres.execute("drop role if exists nobody_yet", "create role nobody_yet login")
+    error = refused(postgres.uri(name, "nobody_yet"))
+    assert "may not use the schema" in error.message and "grants" in error.hint
 
 
 def test_a_doctor_looks_and_changes_nothing(postgres: Server) -> None:

@@ -11,8 +11,15 @@ from tests.parts.postgres import Server, started
 
 from agent_memory import AgentMemory
 from agent_memory.app.doctor import examine
+from agent_memory.models.errors import StoreError
 
 CANARY = "quetzalcoatlus"
+GRANTS = """
+grant usage on schema agent_memory to {role};
+grant select, insert, update, delete on all tables in schema agent_memory to {role};
+grant usage on all sequences in schema agent_memory to {role};
+grant execute on all functions in schema agent_memory to {role};
+""".strip()
 
 
 @pytest.fixture
@@ -69,6 +76,38 @@ def test_who_may_still_read_it_is_waited_for(postgres: Server) -> None:
         memory.upkeep.run_jobs()
         assert memory.upkeep.stats()["scrub_owed_since"] is None
     assert files_with(postgres, "base") == []
+
+
+def test_who_may_not_rewrite_the_tables_still_owes(postgres: Server) -> None:
+    uri = postgres.fresh()
+    name = uri.rpartition("/")[2]
+    with AgentMemory("ada", store=uri) as memory:
+        gone = memory.records.add(f"The {CANARY} flew over the reeds.")
+    postgres.execute("create role plain login", *GRANTS.format(role="plain").splitlines(), database=name)
+    with AgentMemory("ada", store=postgres.uri(name, "plain")) as memory:
+        memory.records.forget([gone.id])
+        with pytest.raises(StoreError, match="may not rewrite the tables"):
+            memory.upkeep.run_jobs()
+        assert memory.upkeep.stats()["scrub_owed_since"] is not None
+        assert files_with(postgres, "base")
+    with AgentMemory("ada", store=uri) as memory:
+        memory.upkeep.run_jobs()
+        assert memory.upkeep.stats()["scrub_owed_since"] is None
+    assert files_with(postgres, "base") == []
+
+
+def test_a_tenant_that_is_erased_leaves_the_files(postgres: Server) -> None:
+    uri = postgres.fresh()
+    with AgentMemory(f"user-{CANARY}", store=uri, tenant=f"tenant-{CANARY}") as memory:
+        memory.records.add(f"The {CANARY} flew over the reeds.", reason=f"because of the {CANARY}")
+        memory.keys.create(label=f"key of the {CANARY}", permissions=["read"])
+        memory.records.forget([memory.records.add(f"a second {CANARY}").id])
+    with AgentMemory("ada", store=uri) as memory:
+        assert files_with(postgres, "base")
+        memory.tenants.erase(f"tenant-{CANARY}")
+        memory.upkeep.run_jobs()
+        assert files_with(postgres, "base") == []
+        assert memory.upkeep.verify().ok
 
 
 def dumped(uri: str) -> str:

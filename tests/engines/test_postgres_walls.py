@@ -16,6 +16,7 @@ GRANTS = """
 grant usage on schema agent_memory to {role};
 grant select, insert, update, delete on all tables in schema agent_memory to {role};
 grant usage on all sequences in schema agent_memory to {role};
+grant execute on all functions in schema agent_memory to {role};
 """.strip()
 
 
@@ -103,3 +104,21 @@ def test_a_role_that_may_not_create_tables_is_told(postgres: Server, role: str) 
     with pytest.raises(StoreError, match="may not") as told:
         AgentMemory("ada", store=postgres.uri(name, role))
     assert told.value.hint
+
+
+def test_nobody_becomes_the_owner_through_our_functions(postgres: Server, uri: str) -> None:
+    """A table of the same name in one's own temporary schema is not the one that they read."""
+    postgres.execute("drop role if exists sly", "create role sly login")
+    name = uri.rpartition("/")[2]
+    postgres.execute(*GRANTS.format(role="sly").splitlines(), database=name)
+    with psycopg.connect(postgres.uri(name, "sly"), autocommit=True) as raw:
+        raw.execute("create temp table tenants (tenant integer, name text, salt bytea, genesis bytea, chain bytea)")
+        raw.execute(
+            "create function pg_temp.climb() returns trigger language plpgsql as "
+            "$$ begin execute 'alter role sly superuser'; return new; end $$"
+        )
+        raw.execute("create trigger climb before insert on tenants for each row execute function pg_temp.climb()")
+        raw.execute("select agent_memory.settle('x', '', '')")
+        raw.execute("select agent_memory.enter('x')")
+        assert raw.execute("select rolsuper from pg_roles where rolname = 'sly'").fetchone() == (False,)
+        assert raw.execute("select count(*) from pg_temp.tenants").fetchone() == (0,)

@@ -134,7 +134,7 @@ def test_a_process_that_does_not_know_of_it_owes_it_all_the_same(outside: Outsid
 def test_a_place_that_is_gone_for_good_is_detached(outside: Outside) -> None:
     id, other = remembered(outside.environment), "working toy://elsewhere:1"
     outside.kill()
-    assert "not everywhere yet" in cli(outside.environment, "forget", id, "--yes").stdout
+    assert "not off every disk yet" in cli(outside.environment, "forget", id, "--yes").stdout
     assert cli(outside.environment, "upkeep", "detach", other).returncode != 0
     without = {name: value for name, value in outside.environment.items() if not name.endswith(("WORKING", "_VECTORS"))}
     for port in ("working", "vectors"):

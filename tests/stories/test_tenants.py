@@ -269,7 +269,7 @@ def test_a_working_set_in_another_file_forgets_the_names_as_well(home: Path, tmp
     files = [*tmp_path.glob("desk.db*")]
     assert any(CANARY.encode() in one.read_bytes() for one in files)
     ran = cli(environment, "tenants", "erase", TENANT, "--yes")
-    assert ran.returncode == 0 and "not everywhere" not in ran.stdout, ran.stdout + ran.stderr
+    assert ran.returncode == 0 and "not off every disk" not in ran.stdout, ran.stdout + ran.stderr
     for one in tmp_path.glob("desk.db*"):
         assert CANARY.encode() not in one.read_bytes()
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
-from pydantic import ConfigDict, Field, PrivateAttr, SecretStr
+from pydantic import ConfigDict, Field, PrivateAttr, SecretStr, field_validator
 
 from agent_memory.app import variables
 from agent_memory.app.variables import PREFIX, Heard, Notice
@@ -86,11 +86,22 @@ class Settings(Model):
     )
     default_top_k: int = Field(default=10, ge=1, le=1000, description="hits of a recall that names no k")
 
+    @field_validator("postgres_uri")
+    @classmethod
+    def _is_url(cls, said: str | None) -> str | None:
+        """Nothing of it is repeated: it may hold a password."""
+        if said is not None and not said.startswith(("postgresql://", "postgres://")):
+            raise ValueError("should be a URL that begins with postgresql://, such as postgresql://user@host/memory")
+        return said
+
     _bare: frozenset[str] = PrivateAttr(default=frozenset())
 
     @property
     def store_url(self) -> str:
-        return self.store or self.postgres_uri or f"sqlite:///{self.home / 'memory.db'}"
+        """A variable without our prefix may be meant for another program: it does not hide memories in a file."""
+        file = self.home / "memory.db"
+        database = None if "postgres_uri" in self._bare and file.exists() else self.postgres_uri
+        return self.store or database or f"sqlite:///{file}"
 
     @property
     def maybe_others(self) -> bool:

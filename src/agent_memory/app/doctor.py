@@ -55,6 +55,9 @@ def examine(
             Check("settings", State.FAIL, error.message, error.hint or "correct the variable"),
             check_telemetry(),
         ]
+    if settings.maybe_others and settings.store_url != settings.postgres_uri:
+        ignored = f"POSTGRES_URI ignored: there is a store at {settings.home / 'memory.db'}"
+        checks.append(Check("variable", State.WARN, ignored, "to use the database, set AGENT_MEMORY_POSTGRES_URI"))
     whose = f"user {settings.user}" + (f", agent {agent}" if agent else "")
     if is_remote(settings.store_url):
         checks.append(Check("settings", State.OK, f"server {settings.store_url}, {whose}"))

@@ -85,6 +85,10 @@ def open_store(url: str, field: str = "store", *, maybe_others: bool = False) ->
         from agent_memory.engines.sqlite import open_store as open_sqlite
 
         return open_sqlite(sqlite_path(url), None if field == "store" else variable(field))
+    if scheme.partition("+")[0] in POSTGRES and "+" in scheme:
+        raise InvalidInput(
+            f"{field}: {scheme}:// names a driver", hint="write postgresql:// alone: we have our own", field=field
+        )
     if scheme in POSTGRES:
         made: Store = postgres(field).open_store(url, maybe_others=maybe_others)
         return made

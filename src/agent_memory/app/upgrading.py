@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from agent_memory.app import registry
+from agent_memory.app import config, registry
 from agent_memory.engines.sqlite import schema
 from agent_memory.models.errors import InvalidInput
 
@@ -23,7 +23,11 @@ def upgrade(url: str, *, accept_damage: bool = False) -> Upgraded:
     """`Corrupt` names the first line of the journal that is broken, unless that is accepted."""
     located = registry.locate(url)
     if not located.startswith("sqlite://"):
-        raise InvalidInput(f"store: {url} is not a file", hint="only SQLite files are upgraded here", field="store")
+        raise InvalidInput(
+            f"store: {config.shown('store', url)} is not a file",
+            hint="only SQLite files are upgraded here; a database is upgraded by any command, as the role that owns it",
+            field="store",
+        )
     registry.check_there(located)
     path = registry.sqlite_path(located)
     before = schema.version(path)

@@ -321,6 +321,8 @@ class _Subjects:
         for version in there:
             if one.erased:
                 self._loose.add("versions of what was erased", one.row)
+            elif not brings:
+                self._loose.add("versions that their line did not bring", one.row)
             if brings and version.body is not None and _same(version.place, line):
                 return _Found(_version_seals(version, version.body, [other.number for other in ended]), version)
             self._unproved(one.row)
@@ -328,6 +330,8 @@ class _Subjects:
 
     def link(self, one: LineRow, operation: str | None) -> _Found | None:
         line, there = one.line, self._links.at(one.row)
+        if there and operation != CONNECT:
+            self._loose.add("links that their line did not bring", one.row)
         if operation not in (CONNECT, DISCONNECT):
             return None
         ended = [other.link for other in self._cut.at(one.row)]

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from agent_memory.engines.postgres.connection import BRIEF_SECONDS, Database, Session
-from agent_memory.engines.postgres.journal import tell_store
-from agent_memory.ledger.journal import KEY, OPERATIONS
+from agent_memory.engines.postgres.journal import STORE, tell_store
 from agent_memory.ledger.keys import cells, noting, restored
 from agent_memory.ports.access import KeyRow, Refusal
 
@@ -19,6 +18,7 @@ class PostgresAccess:
 
     def add(self, key: KeyRow, *, instead: str | None = None) -> bool:
         with self._database.writing(None) as session:
+            session.send("lock_head", {"tenant": STORE})  # first, as whoever erases a tenant with its keys
             if instead is not None and not _end(session, instead, key.created_at):
                 return False
             session.send("insert_key", cells(key))
@@ -36,10 +36,11 @@ class PostgresAccess:
 
     def guarded(self) -> bool:
         with self._database.reading(None) as session:
-            return bool(session.cell("guarded", {"key": OPERATIONS[KEY]}))
+            return bool(session.cell("guarded"))
 
     def end(self, id: str, at: int) -> bool:
         with self._database.writing(None) as session:
+            session.send("lock_head", {"tenant": STORE})
             return _end(session, id, at)
 
     def refuse(self, lines: Sequence[Refusal]) -> None:

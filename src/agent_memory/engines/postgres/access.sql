@@ -10,7 +10,7 @@ select id, digest, label, tenant, "user", permissions, created_at, expires_at, e
 {{keys}} where %(tenant)s::text is null or tenant = %(tenant)s order by created_at desc, id desc
 
 -- name: guarded
-select exists (select 1 from journal where tenant = 0 and operation = %(key)s)
+select exists (select 1 from journal where tenant = 0 and operation = 8)
 
 -- name: insert_key
 insert into keys (id, digest, label, tenant, "user", permissions, created_at, expires_at, ended_at)

@@ -11,7 +11,7 @@ import secrets
 import select
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from itertools import count
 from typing import Any
 from urllib.parse import quote
@@ -32,7 +32,14 @@ from agent_memory.ports.forks import ForkGuard
 MOST_CONNECTIONS = 16
 PREPARED_AFTER = 3  # times on one connection: planning anew takes longer than most of our statements
 MOST_PREPARED = 400  # we have fewer, and a pooler in transaction mode (PgBouncer 1.21 or newer) keeps them for us
-CONNECT_SECONDS = 10
+PATIENCE = {
+    "connect_timeout": 10,  # seconds
+    "keepalives_idle": 30,
+    "keepalives_interval": 10,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 60_000,  # milliseconds: then a connection on which nothing arrives is lost
+}
+"""Unless the URL says otherwise."""
 WAIT_SECONDS = 10.0  # for a connection, when all are in use
 LOCK_SECONDS = 30.0  # for whoever else writes for the same tenant
 BRIEF_SECONDS = 1.0  # for what is only written beside something else, and can come later
@@ -43,6 +50,7 @@ Row = tuple[Any, ...]
 Values = Mapping[str, object] | Sequence[object] | None
 
 _Meaning = tuple[type[AgentMemoryError], str, str]
+_GRANTS = "tables are created and upgraded by the role that owns them; docs/guides/postgresql.md has the grants"
 _CHECK = "check AGENT_MEMORY_POSTGRES_URI, or what `store` says"
 _BUSY: _Meaning = (StoreError, "the store is busy", "try again in a few seconds")
 _AWAY: _Meaning = (StoreError, "the database is out of reach", "check that it runs, and try again")
@@ -58,7 +66,7 @@ _MEANING: tuple[tuple[type[psycopg.Error], _Meaning], ...] = (
     ),
     (
         errors.InsufficientPrivilege,
-        (StoreError, "this role may not do that", "`agent-memory doctor` tells which role it needs"),
+        (StoreError, "this role may not do that", _GRANTS),
     ),
     (errors.DataCorrupted, (Corrupt, "the database is damaged", "restore a backup")),
     (errors.ProgramLimitExceeded, (InvalidInput, "a value is too large for PostgreSQL", "store it in smaller parts")),
@@ -77,21 +85,27 @@ _NEVER_PREPARED = frozenset({"begin", "commit"})  # there is nothing to plan
 _counted = count()
 
 
+_ADDRESS = InvalidInput(
+    "store: this is not the address of a PostgreSQL database",
+    hint="for example postgresql://user@host:5432/memory; in a password, @ is written %40 and / is written %2F",
+    field="store",
+)
+
+
 def shown(uri: str) -> str:
     """Where it is, without the password."""
     try:
         said = conninfo_to_dict(uri)
-    except psycopg.ProgrammingError as error:
-        raise InvalidInput(
-            "store: this is not the address of a PostgreSQL database",
-            hint="for example postgresql://user@host:5432/memory",
-            field="store",
-        ) from error
+    except psycopg.ProgrammingError:
+        raise _ADDRESS from None  # its text may hold the password
+    if any("@" in str(said.get(one)) for one in ("host", "dbname")) or not str(said.get("port") or 0).isdecimal():
+        raise _ADDRESS
     user, host, port, name = (quote(str(said.get(one) or ""), safe="") for one in ("user", "host", "port", "dbname"))
     return f"postgresql://{user and user + '@'}{host}{port and ':' + port}/{name}"
 
 
 _REFUSED: tuple[tuple[str, _Meaning], ...] = (
+    ("no password", (StoreError, "the database wants a password", "add a password file, or put it into the URL")),
     ("password", (StoreError, "the database does not accept this password", _CHECK)),
     ("pg_hba.conf", (StoreError, "the database does not let this role in from here", "ask who runs it")),
     ("role", (StoreError, "the database does not know this role", _CHECK)),
@@ -104,8 +118,10 @@ _REFUSED: tuple[tuple[str, _Meaning], ...] = (
 
 def translated(error: psycopg.Error, place: str) -> AgentMemoryError:
     """An error of PostgreSQL as one of ours, which never tells the password."""
-    said = error.diag.message_primary or str(error).rpartition("FATAL:")[2].strip().partition("\n")[0]
-    refused = [meaning for word, meaning in _REFUSED if "FATAL:" in str(error) and word in said]
+    told = str(error)
+    said = error.diag.message_primary or told.rpartition("FATAL:")[2].strip().partition("\n")[0]
+    turned_away = "FATAL:" in told or "fe_sendauth" in told
+    refused = [meaning for word, meaning in _REFUSED if turned_away and word in said]
     meant = [meaning for kind, meaning in _MEANING if isinstance(error, kind)]
     for ours, message, hint in (*refused, *meant):
         return ours(f"{message}: {place}: {said}", hint=hint)
@@ -126,18 +142,24 @@ class Session:
     def __init__(self, connection: psycopg.Connection[Row], pipeline: psycopg.Pipeline) -> None:
         self.connection = connection
         self.pipeline = pipeline
+        self.unread = False  # whether something was asked whose answer nobody has looked at
 
     def send(self, name: str, values: Values = None, **filled: str) -> psycopg.Cursor[Row]:
         """`filled`: what stands in braces in the statement, never what a caller said."""
         statement = SQL[name].format(**filled) if filled else SQL[name]
         prepare = False if name in _NEVER_PREPARED else None
+        self.unread = True
         return self.connection.execute(statement.encode(), values, binary=True, prepare=prepare)
 
     def rows(self, name: str, values: Values = None, **filled: str) -> list[Row]:
-        return self.send(name, values, **filled).fetchall()
+        found = self.send(name, values, **filled).fetchall()
+        self.unread = False  # what was asked before was answered before
+        return found
 
     def row(self, name: str, values: Values = None, **filled: str) -> Row | None:
-        return self.send(name, values, **filled).fetchone()
+        found = self.send(name, values, **filled).fetchone()
+        self.unread = False
+        return found
 
     def cell(self, name: str, values: Values = None, **filled: str) -> Any:
         found = self.row(name, values, **filled)
@@ -154,9 +176,11 @@ class Session:
         self.connection.execute(SQL["commit"].encode(), prepare=False)
 
     def settle(self, tenant: str) -> None:
-        """For writers that have entered: the tenant is made where it is new."""
-        if self.cell("me") < 0:
+        """For writers that have entered: the tenant is made where it is new, or was erased meanwhile. Nobody erases it
+        from here on, before this transaction has ended."""
+        if self.row("hold_mine") is None:
             self.make(tenant)
+            self.row("hold_mine")
 
     def make(self, tenant: str) -> None:
         """Where nobody has this name, and enter as it."""
@@ -180,6 +204,7 @@ class Database:
     def __init__(self, uri: str, *, most: int = MOST_CONNECTIONS) -> None:
         self._uri = uri
         self.name = shown(uri)
+        self._said = conninfo_to_dict(uri)
         self.closed = False
         self.read_only = False
         self._most = most
@@ -192,10 +217,9 @@ class Database:
         """One snapshot of what a tenant has; None: of what everybody has. When nobody waits for it, it is stopped."""
         read = False
         try:
-            with self._begun(tenant, "repeatable read read only", LOCK_SECONDS) as session:
-                with stoppable(session.connection.cancel_safe):
-                    yield session
-                read = True
+            with self._begun(tenant, "repeatable read read only", LOCK_SECONDS, stop=True) as session:
+                yield session
+                read = not session.unread
                 session.commit()
         except StoreError:
             if not read:  # otherwise all was read before the connection was lost
@@ -227,8 +251,14 @@ class Database:
         return now
 
     @contextmanager
-    def _begun(self, tenant: str | None, mode: str, seconds: float) -> Iterator[Session]:
-        with self._gate, self._connection() as connection, connection.pipeline() as pipeline:
+    def _begun(self, tenant: str | None, mode: str, seconds: float, *, stop: bool = False) -> Iterator[Session]:
+        """What was asked and not looked at is answered when it ends. `stop`: it may be stopped until then."""
+        with ExitStack() as open:
+            open.enter_context(self._gate)
+            connection = open.enter_context(self._connection())
+            if stop:
+                open.enter_context(stoppable(connection.cancel_safe))
+            pipeline = open.enter_context(connection.pipeline())
             session = Session(connection, pipeline)
             session.send("begin", mode=mode)
             session.send("settings", _LIMITS | {"lock": str(round(seconds * 1000))})
@@ -266,15 +296,16 @@ class Database:
         while self._idle:
             with suppress(IndexError):
                 one = self._idle.pop()
-                if not select.select([one], [], [], 0)[0]:
+                watched = select.poll()
+                watched.register(one, select.POLLIN)
+                if not watched.poll(0):
                     return one
                 one.close()
         return None
 
     def connect(self) -> psycopg.Connection[Row]:
-        made = psycopg.connect(
-            self._uri, autocommit=True, connect_timeout=CONNECT_SECONDS, prepare_threshold=PREPARED_AFTER
-        )
+        patience: dict[str, Any] = {name: value for name, value in PATIENCE.items() if name not in self._said}
+        made = psycopg.connect(self._uri, autocommit=True, prepare_threshold=PREPARED_AFTER, **patience)
         made.prepared_max = MOST_PREPARED
         adapt(made)
         return made

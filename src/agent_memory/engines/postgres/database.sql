@@ -21,6 +21,12 @@ select enter(%(tenant)s)
 -- name: me
 select me()
 
+-- name: hold_mine
+select founded from tenants where tenant = (select me()) for key share
+
+-- name: take_your_time
+set local statement_timeout = 0
+
 -- name: settle
 select settle(%(tenant)s, %(salt)s, %(genesis)s)
 
@@ -31,13 +37,16 @@ select set_config('agent_memory.operating', 'on', true)
 select current_setting('server_version_num')::integer, pg_is_in_recovery(), current_setting('server_encoding')
 
 -- name: extension
-select extversion from pg_extension where extname = 'vector'
+select extversion, extnamespace::regnamespace::text from pg_extension where extname = 'vector'
 
 -- name: create_extension
 create extension if not exists vector schema public
 
 -- name: tables_there
 select exists (select 1 from pg_tables where schemaname = 'agent_memory' and tablename = 'meta')
+
+-- name: may_use
+select has_schema_privilege('agent_memory', 'usage') and has_table_privilege('agent_memory.meta', 'select')
 
 -- name: schema_lock
 -- Of whoever creates or upgrades: others wait, then find it done.

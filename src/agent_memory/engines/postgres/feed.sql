@@ -33,7 +33,7 @@ from ({{progress}}) p
 
 -- name: put_cursor
 insert into cursors (tenant, job, seq, chain, turn)
-select tenant, %(job)s, %(seq)s, %(chain)s, nextval('cursor_turns') from tenants where name = %(tenant)s
+select tenant, %(job)s, %(seq)s, %(chain)s, nextval('cursor_turns') from tenants where name = %(tenant)s for key share
 on conflict (tenant, job) do update set seq = excluded.seq, chain = excluded.chain, turn = excluded.turn
 
 -- name: jobs

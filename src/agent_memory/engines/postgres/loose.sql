@@ -63,6 +63,22 @@ select a.key from answers a left join scopes s on s.tenant = a.tenant and s.scop
 select d.id from debts d left join places p on p.name = d.place where p.name is null
 
 -- name: rows of a tenant that is not there
-select r.tenant from (select tenant from journal union select tenant from versions union select tenant from contents
-    union select tenant from scopes union select tenant from receipts) r
-left join tenants w on w.tenant = r.tenant where w.tenant is null
+select r.tenant from (
+    select tenant from journal
+    union select tenant from scopes
+    union select tenant from contents
+    union select tenant from versions
+    union select tenant from links
+    union select tenant from tombstones
+    union select tenant from fields
+    union select tenant from vectors
+    union select tenant from pending
+    union select tenant from receipts
+    union select tenant from accesses
+    union select tenant from accessed
+    union select tenant from answers
+    union select tenant from working
+    union select tenant from lists
+    union select tenant from namespaces
+    union select tenant from cursors
+) r left join tenants w on w.tenant = r.tenant where w.tenant is null

@@ -8,6 +8,7 @@ from typing import Any
 
 from agent_memory.engines.postgres.connection import Row, Session
 from agent_memory.engines.postgres.feed import PostgresJobs
+from agent_memory.engines.postgres.schema import check_version
 from agent_memory.ledger import repeats
 from agent_memory.ledger.codecs import plain
 from agent_memory.ledger.journal import Head
@@ -40,6 +41,7 @@ class Look:
         send, wanted = self.session.send, self.wanted
         named = _named(wanted)
         self._head = send("lock_mine")
+        self._version = send("version")
         send("lock_spaces")
         self._scopes = send("scopes_named", _pairs({*wanted.authors, *wanted.ids, *wanted.deriving}))
         self._spaces, self._vocabulary = send("spaces"), send("written")
@@ -58,6 +60,7 @@ class Look:
             self.session.make(self.name)  # it has never written, or was erased while this one waited
             self._ask()
             row = self._head.fetchone() or ()
+        check_version(self._version.fetchone())
         self.tenant, *head, self.genesis, self.founded = row
         *known, (_, _, last) = self._scopes
         self.scopes = {self._scope(user, agent): number for user, agent, number in known}

@@ -43,6 +43,7 @@ _TOLD = ("vectors", "receipts")
 
 
 def verify(session: Session, asked: proof.Asked, derive: Checker | None = None) -> Verified:
+    session.send("take_your_time")
     return proof.verify(_Evidence(session, asked), asked, derive)
 
 

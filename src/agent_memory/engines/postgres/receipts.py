@@ -78,10 +78,12 @@ def believed(session: Session, now: int, span: int) -> bool:
 
 def _keep(session: Session, lines: Sequence[ReceiptLine]) -> None:
     (founded,) = session.row("hold_head") or (0,)
-    erasures = session.send("last_erasures")
+    seen = {(one.user, one.agent) for line in lines for one in line.view.scope.readable()}
+    users, agents = map(list, zip(*sorted(seen), strict=True))
+    erasures = session.send("last_erasures", {"users": users, "agents": agents})
     wanted = sorted({handle for line in lines for handle in (*line.handles, *line.named)})
     records: dict[int, int] = dict(session.rows("records_of_versions", {"versions": wanted}))
-    erased = {(user, agent): line for user, agent, line in erasures.fetchall()}
+    erased = {(user, agent): line or 0 for user, agent, line in erasures.fetchall()}
     shown: list[tuple[int, int]] = []
     for line in lines:
         if not {*line.handles, *line.named} <= records.keys():

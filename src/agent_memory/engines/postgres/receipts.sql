@@ -5,8 +5,10 @@
 select founded from tenants where tenant = (select me()) for share
 
 -- name: last_erasures
-select s."user", s.agent, max(t.line) from scopes s join tombstones t on t.tenant = s.tenant and t.scope = s.scope
-where s.tenant = (select me()) group by s."user", s.agent
+-- In each of these scopes.
+select s."user", s.agent, (select max(t.line) from tombstones t where t.tenant = s.tenant and t.scope = s.scope)
+from unnest(%(users)s::text[], %(agents)s::text[]) as g ("user", agent)
+join scopes s on s.tenant = (select me()) and s."user" = g."user" and s.agent = g.agent
 
 -- name: records_of_versions
 select version, record from versions where tenant = (select me()) and version = any(%(versions)s::bigint[])

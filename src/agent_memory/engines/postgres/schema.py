@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Iterator
+from functools import cache
 from importlib import resources
 from typing import NamedTuple
 
@@ -22,6 +23,17 @@ def migrations() -> dict[int, str]:
     folder = resources.files("agent_memory.engines.postgres") / "migrations"
     found = {int(file.name[:4]): file.read_text("utf-8") for file in folder.iterdir() if file.name.endswith(".sql")}
     return dict(sorted(found.items()))
+
+
+@cache
+def newest() -> int:
+    return max(migrations())
+
+
+def check_version(found: Row | None) -> None:
+    """Every write asks: another process may have upgraded the tables since they were opened."""
+    if found != (newest(),):
+        raise StoreError("the store was upgraded by another process", hint="restart this one with the same version")
 
 
 def open_database(uri: str, *, maybe_others: bool = False) -> Database:
@@ -95,7 +107,12 @@ def _extension(session: Session, name: str) -> None:
     if session.cell("extension") is None and not session.cell("extension_available"):
         raise PartMissing(f"the database server has no pgvector: {name}", hint="install pgvector 0.7 or newer there")
     session.send("create_extension")
-    found = session.cell("extension")
+    found, place = session.row("extension") or ("", "")
+    if place not in ("public", "agent_memory"):
+        raise PartMissing(
+            f"pgvector is in the schema {place!r}, where our tables do not look for it: {name}",
+            hint="run: alter extension vector set schema public",
+        )
     if tuple(map(int, re.findall(r"\d+", found)[:2])) < OLDEST_VECTOR:
         raise PartMissing(
             f"pgvector is {found}, and agent-memory needs 0.7 or newer: {name}",
@@ -107,6 +124,10 @@ def _version(session: Session, name: str, newest: int) -> int:
     """Of our tables; 0: there are none."""
     if not session.cell("tables_there"):
         return 0
+    if not session.cell("may_use"):
+        raise StoreError(
+            f"this role may not use the schema agent_memory: {name}", hint="docs/guides/postgresql.md has the grants"
+        )
     found: int = session.cell("version") or 0
     if found > newest:
         raise StoreNewer(

@@ -37,6 +37,7 @@ def active(session: Session) -> Space | None:
 
 def begin(session: Session, space: Space, anew: bool) -> None:
     """Nobody writes meanwhile."""
+    session.send("take_your_time")
     session.send("change_spaces")
     known, before = number(session, space), active(session)
     if known:
@@ -61,6 +62,7 @@ def _brought(session: Session, space: int) -> dict[str, Any]:
 
 
 def switch(session: Session, space: Space, anew: bool) -> None:
+    session.send("take_your_time")
     session.send("change_spaces")
     known, before = number(session, space), active(session)
     complete(space, session.cell("all_pending", {"space": known}), known=bool(known))

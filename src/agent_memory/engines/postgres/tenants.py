@@ -33,6 +33,7 @@ class PostgresTenants:
 
     def erase(self, tenant: str, author: Author, now: int) -> Departed:
         with self._database.writing(None) as session:
+            session.send("take_your_time")
             found = self._leaving(session, tenant)
             store = Head(*(session.row("lock_head", {"tenant": STORE}) or ()))
             lines = farewell(tenant, found, store, author, now)
@@ -41,7 +42,7 @@ class PostgresTenants:
             if found is not None:
                 _erase(session, tenant, found.number)
                 debts.incur_tenant(session, found.number, tenant, lines[-1].seq, now)
-            storage.owe(session, now)
+            storage.owe(session, now, tenant=True)
         self._forgotten(tenant)
         return Departed(census, scrubbed=False)
 
@@ -53,6 +54,8 @@ class PostgresTenants:
         if row is None:
             session.make(tenant)
             row = session.row("lock_tenant", {"name": tenant}) or ()
+        session.send("lock_spaces")
+        session.send("lock_head", {"tenant": STORE})
         number, *head = row
         keys = tuple(id for id, *_ in session.rows("keys_of", {"tenant": tenant}))
         return Leaving(number, Head(*head), session.cell("lines_of_tenant", {"tenant": number}), keys)

@@ -69,8 +69,11 @@ def _owing(applied: Applied) -> Applied:
 
 def _find_out(database: Database, tenant: str, planned: Planned, error: StoreError) -> None:
     """The answer to a commit was lost: returns when it happened after all, else raises what says that it did not."""
-    last = planned.rows.lines[-1] if planned.rows.lines else None
-    if last is None or not _landed(database, tenant, last):
+    if not planned.rows.lines:
+        raise StoreError(
+            f"{error.message}; nobody knows whether it was noted", hint="it is safe to try again"
+        ) from error
+    if not _landed(database, tenant, planned.rows.lines[-1]):
         raise StoreError(f"{error.message}; nothing was written", hint="it is safe to try again") from error
 
 
@@ -80,7 +83,8 @@ def _landed(database: Database, tenant: str, line: Line) -> bool:
     while True:
         try:
             with database.writing(tenant) as session:
-                session.send("lock_mine")
+                if session.row("lock_mine") is None:
+                    session.make(tenant)  # waits for whoever is making it
                 return bool(session.cell("line_there", {"seq": line.seq, "chain": line.chain}))
         except StoreError as error:
             if time.monotonic() > deadline:

@@ -46,5 +46,9 @@ def by_kind(kinds: Mapping[str, int]) -> str:
 
 
 def _scrubbed(said: str, *, done: bool) -> list[Block]:
-    late = "" if done else "; not everywhere yet: `agent-memory doctor` says where, and later writes try again"
+    late = (
+        ""
+        if done
+        else "; out of reach, but not off every disk yet: `agent-memory doctor` says where, and what takes it off"
+    )
     return [Line(said + late, "green" if done else "yellow")]

@@ -34,6 +34,7 @@ create table journal (
     primary key (tenant, seq)
 );
 create index journal_scope on journal (tenant, scope, seq);
+create index journal_keys on journal (seq) where tenant = 0 and operation = 8;
 create index journal_adopted on journal (seq) where tenant = 0 and operation = 7;
 
 create table scopes (
@@ -192,6 +193,7 @@ create table receipts (
     primary key (tenant, id)
 );
 create index receipts_at on receipts (tenant, at);
+create index receipts_over on receipts (at);
 
 create table accesses (
     tenant integer not null,
@@ -208,7 +210,7 @@ create table accessed (
     times bigint not null,
     primary key (tenant, record, at)
 );
-create index accessed_at on accessed (tenant, at);
+create index accessed_over on accessed (at);
 
 create table answers (
     tenant integer not null,
@@ -320,12 +322,14 @@ create table leases (
     error text
 );
 
--- What was erased since the tables were rewritten: from when on, how often, and by which transaction last.
+-- What was erased since the tables were rewritten: from when on, how often, by which transaction last, and whether a whole
+-- tenant was among it.
 create table storage (
     one boolean primary key check (one),
     since bigint not null,
     erasures bigint not null,
-    last xid8 not null
+    last xid8 not null,
+    tenants boolean not null
 );
 
 create table places (name text collate "C" primary key, error text);
@@ -337,7 +341,7 @@ create function me() returns integer stable language sql
 create function operating() returns boolean stable language sql
     as $$select coalesce(current_setting('agent_memory.operating', true), '') = 'on'$$;
 create function enter(wanted text) returns integer volatile security definer language sql
-    set search_path from current
+    set search_path = agent_memory, pg_temp
     as $$select set_config('agent_memory.tenant', coalesce((select tenant from tenants where name = wanted), -1)::text, true)::integer$$;
 
 -- A field of a payload, for views. What JSON may say and no text can hold here is U+FFFD.
@@ -348,7 +352,7 @@ create function said(document text, field text) returns text immutable strict pa
 -- A tenant that comes for the first time gets a number; its journal begins with its first write. Whoever makes the same one
 -- meanwhile waits, and holds nothing that anybody else needs.
 create function settle(wanted text, its_salt bytea, beginning bytea) returns integer volatile security definer language plpgsql
-    set search_path from current
+    set search_path = agent_memory, pg_temp
     as $$
     begin
         insert into tenants (tenant, name, salt, genesis, chain)
@@ -356,6 +360,7 @@ create function settle(wanted text, its_salt bytea, beginning bytea) returns int
             where not exists (select 1 from tenants where name = wanted) on conflict (name) do nothing;
         return enter(wanted);
     end $$;
+revoke execute on function settle(text, bytea, bytea) from public;
 
 -- Behind the filters of every statement: a role that does not own these tables, and forgets to enter, sees nothing. What
 -- is the store's own is seen by whoever has entered, and changed by whoever writes.
