@@ -75,7 +75,10 @@ def test_pgvector_that_is_too_old(postgres: Server, monkeypatch: pytest.MonkeyPa
     uri = postgres.fresh()
     error = refused(uri)
     assert isinstance(error, PartMissing) and "pgvector is 0." in error.message
-    assert postgres.execute("select 1 from pg_namespace where nspname = 'agent_memory'", database=uri[-8:]) == []
+    assert (
+        postgres.execute("select 1 from pg_namespace where nspname = 'agent_memory'", database=uri.rpartition("/")[2])
+        == []
+    )
 
 
 def test_a_schema_that_is_newer_than_we_are(postgres: Server) -> None:
@@ -158,7 +161,10 @@ def test_a_doctor_looks_and_changes_nothing(postgres: Server) -> None:
     uri = postgres.fresh()
     checks = {one.name: one for one in doctor.examine(uri)}
     assert checks["schema"].state == "warn" and checks["store"].state == "ok"
-    assert postgres.execute("select 1 from pg_namespace where nspname = 'agent_memory'", database=uri[-8:]) == []
+    assert (
+        postgres.execute("select 1 from pg_namespace where nspname = 'agent_memory'", database=uri.rpartition("/")[2])
+        == []
+    )
     with AgentMemory("ada", store=uri) as memory:
         memory.records.add("Staging deploys on Tuesdays.")
     checks = {one.name: one for one in doctor.examine(uri)}
