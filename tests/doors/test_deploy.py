@@ -138,7 +138,8 @@ def test_the_database_is_made_as_the_shell_reads_it(tmp_path: Path) -> None:
     around = {"PATH": f"{tmp_path}:/usr/bin:/bin", "POSTGRES_USER": "postgres"}
     subprocess.run(["sh", "-c", text], env=around, check=True)
     lines = told.read_text().splitlines()
-    assert "--set=password=it's $HOME" in lines and "create role memory login password :'password';" in lines
+    assert f"\\set password `cat {secret}`" in lines and "create role memory login password :'password';" in lines
+    assert "$HOME" not in told.read_text(), "a command line is for everybody to see"
     assert "create extension vector;" in lines and "superuser" not in told.read_text()
 
 

@@ -91,7 +91,7 @@ def confirm_tenant(memory: AgentMemory, said: dict[str, Any]) -> None:
     found = memory.tenants.erase(said["name"], dry_run=True)
     click.echo(f"This erases {everything(found)}, for good and for all its users.", err=True)
     if click.prompt("Type the name of the tenant to go on", default="", show_default=False, err=True) != found.name:
-        raise click.Abort
+        raise click.ClickException(f"that is not {found.name!r}; nothing was erased")
 
 
 def _check_terminal(command: str) -> None:
