@@ -20,6 +20,7 @@ ANYBODY, OWNER = True, False
 SETTINGS: dict[str, tuple[str, bool]] = {
     "home": ("/elsewhere", OWNER),
     "store": ("http://192.0.2.1", OWNER),
+    "postgres_uri": ("postgresql://stranger@192.0.2.1/x", OWNER),
     "working": ("redis://192.0.2.1", OWNER),
     "vectors": ("chroma://192.0.2.1", OWNER),
     "api_key": ("am_stolen", OWNER),
