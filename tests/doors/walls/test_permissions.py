@@ -19,6 +19,7 @@ from ways import Badge, Rest, Way
 from agent_memory.app.operations import TABLE, Permission
 from agent_memory.models.record import Scope
 from house import House
+from patience import PATIENCE
 
 OWN, OTHER = "default", "zeta"
 ENDING = ("keys.rotate", "keys.revoke")  # it could be the caller's own key
@@ -42,7 +43,7 @@ def way(request: pytest.FixtureRequest, workplace: Path, house: House, one_serve
     if request.param == "grpc":
         yield house.ways["grpc"]
         return
-    with httpx.Client(base_url=one_server.url) as http:
+    with httpx.Client(base_url=one_server.url, timeout=PATIENCE) as http:
         yield Rest(http)  # type: ignore[arg-type]
 
 
@@ -139,7 +140,7 @@ def test_the_second_route_of_an_operation_asks_for_the_same(
     own, other = Badge(key, {"user": ("ada",)}), Badge(key, {"user": ("ada",), "tenant": (OTHER,)})
     routed = [one for one in TABLE.values() if one.of_one is not None]
     assert routed
-    with httpx.Client(base_url=one_server.url) as http:
+    with httpx.Client(base_url=one_server.url, timeout=PATIENCE) as http:
         for operation in routed:
             method, path = str(operation.of_one).replace("{id}", "none").split()
             seq = head(store)

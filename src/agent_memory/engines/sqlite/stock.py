@@ -100,7 +100,7 @@ class SqliteStock:
 
     def _asked(self, scope: Scope, after: int) -> dict[str, Any]:
         return {
-            "scope": known_scope(self._connection, scope),
+            "scope": self._interning.numbers.get((self._tenant, scope)) or known_scope(self._connection, scope),
             "tenant": self._tenant,
             "since": after,
             "after": after and line_at(self._connection, self._tenant, after),
