@@ -170,6 +170,7 @@ def test_a_doctor_looks_and_changes_nothing(postgres: Server) -> None:
     checks = {one.name: one for one in doctor.examine(uri)}
     assert checks["schema"].state == checks["erasures"].state == checks["clock"].state == "ok"
     assert checks["role"].state == "warn" and "superuser" in checks["role"].detail
+    assert "sqlite" not in checks
 
 
 def test_a_doctor_says_why_it_cannot_be_used() -> None:

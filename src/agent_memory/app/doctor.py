@@ -55,6 +55,8 @@ def examine(
             Check("settings", State.FAIL, error.message, error.hint or "correct the variable"),
             check_telemetry(),
         ]
+    if settings.store_url.partition("://")[0] in registry.POSTGRES:
+        checks = [one for one in checks if one.name != "sqlite"]
     if settings.maybe_others and settings.store_url != settings.postgres_uri:
         ignored = f"POSTGRES_URI ignored: there is a store at {settings.home / 'memory.db'}"
         checks.append(Check("variable", State.WARN, ignored, "to use the database, set AGENT_MEMORY_POSTGRES_URI"))
