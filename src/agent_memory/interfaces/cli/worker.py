@@ -54,7 +54,7 @@ def command(session: Session, once: bool, jobs: tuple[str, ...], _json: bool) ->
         known = {job.name: job for job in service.jobs}
         for name in jobs:
             if name not in known:
-                hint = f"they are {', '.join(known)}"
+                hint = f"they are {', '.join(known)}; `follow` is there where AGENT_MEMORY_WORKPLACE is set"
                 raise InvalidInput(f"job: there is none named {name!r}", hint=hint, field="job")
         runner = service.worker([known[name] for name in jobs or known])
         if service.runtime.store.read_only:
