@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -149,7 +150,7 @@ def test_the_canary_would_sing(repo: Any, canary: Path, tmp_path: Path) -> None:
         "\n".join(line for line in config.read_text().split("\n") if line[1:9] not in ("worktree", "vcs = x"))
     )
     for words in (["status"], ["cat-file", "-p", id]):
-        with pytest.raises(AssertionError):
+        with suppress(AssertionError):  # whether it then fails, or makes do, is up to git
             repo.git(*words)
         assert canary.exists(), words
         canary.unlink()
