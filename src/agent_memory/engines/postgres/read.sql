@@ -23,7 +23,7 @@ join journal j on j.tenant = v.tenant and j.seq = v.version
 left join journal e on e.tenant = v.tenant and e.seq = v.ended
 
 -- name: standing_at
-v.tenant = (select me()) and v.version <= %(seq)s::bigint and (v.ended is null or v.ended > %(seq)s::bigint)
+v.tenant = (select me()) and v.version + 0 <= %(seq)s::bigint and (v.ended is null or v.ended > %(seq)s::bigint)
 
 -- name: believed
 {{standing_at}} and (%(valid_at)s::bigint is null
@@ -82,10 +82,11 @@ v.key_hash = hashtextextended(%(named)s, 0) and v.key = %(named)s
 {{version_joins}} where v.version <= %(seq)s::bigint order by v.version
 
 -- name: hydrate
+-- By the numbers alone: all versions of a tenant up to a line must not look like fewer than these.
 {{mine}}
-{{version_columns}} from unnest(%(handles)s::bigint[]) with ordinality as h (handle, place)
-join versions v on v.tenant = (select me()) and v.version = h.handle
-{{version_joins}} where v.version <= %(seq)s::bigint order by h.place
+{{version_columns}} from versions v
+{{version_joins}} where v.tenant = (select me()) and v.version = any(%(handles)s::bigint[])
+and v.version + 0 <= %(seq)s::bigint
 
 -- name: find
 -- For each scope and kind an index gives the right order; the short lists are merged.
