@@ -37,8 +37,7 @@ class Server:
     """`restart` and `kill` are for tests that want them; a server is one test's then."""
 
     def __init__(self, version: int = 18, **settings: str) -> None:
-        self.folder = Path(tempfile.mkdtemp(prefix="agent-memory-postgres-"))
-        self.folder.chmod(0o755)
+        self.folder = _open_folder("agent-memory-postgres-")
         self.data = self.folder / "data"
         self.port = _free_port()
         self._bin = _installed(version)
@@ -162,13 +161,19 @@ def _installed(version: int) -> Path:
     found = Path(spec.origin).parent / folder
     if os.getuid() or all(parent.stat().st_mode & 0o001 for parent in (found, *found.parents)):
         return found / "bin"
-    copy = Path(tempfile.mkdtemp(prefix="agent-memory-postgres-programs-"))
-    copy.chmod(0o755)
+    copy = _open_folder("agent-memory-postgres-programs-")
     atexit.register(shutil.rmtree, copy, ignore_errors=True)
     shutil.copytree(found.parent, copy / "package", symlinks=True)
     for libraries in found.parent.parent.glob(f"{package}.libs"):
         shutil.copytree(libraries, copy / libraries.name, symlinks=True)
     return copy / "package" / folder / "bin"
+
+
+def _open_folder(prefix: str) -> Path:
+    """A temporary one that somebody else can enter, too."""
+    made = Path(tempfile.mkdtemp(prefix=prefix, dir=None if os.getuid() else "/tmp"))
+    made.chmod(0o755)
+    return made
 
 
 def _ids() -> tuple[int, int]:
