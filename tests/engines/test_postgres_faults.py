@@ -45,7 +45,7 @@ def texts(uri: str) -> list[str]:
         return [one.text for one in memory.records.find(limit=1000)]
 
 
-@pytest.mark.requirement("C13", "L10")
+@pytest.mark.requirement("C13")
 def test_an_answer_to_a_commit_that_was_lost_is_found_out(postgres: Server, wire: Proxy) -> None:
     uri = postgres.fresh()
     with AgentMemory("ada", store=through(wire, postgres, uri)) as memory:

@@ -36,7 +36,7 @@ def files_with(server: Server, folder: str) -> list[Path]:
     return [one for one in files if any(needle in one.read_bytes() for needle in needles)]
 
 
-@pytest.mark.requirement("C13", "L10")
+@pytest.mark.requirement("C13")
 def test_a_canary_at_each_stage(postgres: Server) -> None:
     uri = postgres.fresh()
     with AgentMemory("ada", "c1", store=uri) as memory:

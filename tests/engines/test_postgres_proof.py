@@ -62,7 +62,7 @@ def test_nothing_is_wrong_with_it(uri: str) -> None:
     assert [one for one in examine(uri) if one.state == "fail"] == []
 
 
-@pytest.mark.requirement("C13", "L10")
+@pytest.mark.requirement("C13")
 @pytest.mark.parametrize("change", CHANGES)
 def test_what_was_changed_is_named(uri: str, postgres: Server, change: str) -> None:
     name = uri.rpartition("/")[2]

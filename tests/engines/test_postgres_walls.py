@@ -48,7 +48,7 @@ def tables(uri: str) -> list[str]:
         return [name for (name,) in raw.execute("select tablename from pg_tables where schemaname = 'agent_memory'")]
 
 
-@pytest.mark.requirement("C13", "L10")
+@pytest.mark.requirement("C13")
 def test_who_forgets_the_tenant_sees_nothing(uri: str) -> None:
     with psycopg.connect(uri, autocommit=True) as raw:
         assert raw.execute("select rolsuper, rolbypassrls from pg_roles where rolname = current_user").fetchone() == (

@@ -9,7 +9,7 @@ from typing import Any, cast
 import psycopg
 
 from agent_memory.engines.postgres.connection import Row, Session
-from agent_memory.engines.postgres.statements import load
+from agent_memory.engines.postgres.statements import PACKAGE
 from agent_memory.ledger import proof
 from agent_memory.ledger.evidence import (
     Begun,
@@ -27,11 +27,12 @@ from agent_memory.ledger.evidence import (
 )
 from agent_memory.ledger.journal import OF_TENANTS, Line
 from agent_memory.ledger.rows import LinkRow, Place
+from agent_memory.ledger.statements import load
 from agent_memory.models.record import Scope
 from agent_memory.ports.changes import State, Verified
 from agent_memory.ports.records import Checker
 
-LOOSE = load("loose")
+LOOSE = load(PACKAGE, "loose")
 SEALED = {
     "vectors": ("line", "place", "space", "scope", "content", "part", "start", "end", "scale", "data"),
     "receipts": ("id", "user", "agent", "at", "seq", "terms", "body", "told"),

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from agent_memory.engines.sqlite import vocabulary
 from agent_memory.engines.sqlite.cells import count, lenient, misplaced
-from agent_memory.engines.sqlite.statements import SQL, load
+from agent_memory.engines.sqlite.statements import PACKAGE, SQL
 from agent_memory.ledger import proof
 from agent_memory.ledger.evidence import (
     Begun,
@@ -28,12 +28,13 @@ from agent_memory.ledger.evidence import (
 from agent_memory.ledger.journal import Line
 from agent_memory.ledger.rows import LinkRow, Place
 from agent_memory.ledger.sound import garbled, row_named
+from agent_memory.ledger.statements import load
 from agent_memory.models.record import Scope, Status
 from agent_memory.ports.changes import State, Verified
 from agent_memory.ports.progress import counted
 from agent_memory.ports.records import Checker
 
-LOOSE = load("loose")
+LOOSE = load(PACKAGE, "loose")
 SEALED = {
     "meta": ("name", "value"),
     "scopes": ("scope", "tenant", "user", "agent", "number", "last"),

@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
-from importlib import resources
 from typing import TYPE_CHECKING, Any
+
+from agent_memory.ledger.statements import load
 
 if TYPE_CHECKING:
     import sqlite3
 
 
-def load(*topics: str) -> dict[str, str]:
-    """Split files at their `-- name: …` lines. `{{name}}` stands for the statement of that name, which came before;
-    what is in single braces is the caller's to fill in."""
-    found: dict[str, str] = {}
-    for topic in topics:
-        text = (resources.files("agent_memory.engines.sqlite") / f"{topic}.sql").read_text("utf-8")
-        parts = re.split(r"^-- name: (.+)$", text, flags=re.MULTILINE)[1:]
-        for name, body in zip(parts[::2], parts[1::2], strict=True):
-            found[name] = re.sub(r"{{(\w+)}}", lambda known: found[known[1]], body.strip().rstrip(";"))
-    return found
-
-
+PACKAGE = "agent_memory.engines.sqlite"
 SQL = load(
+    PACKAGE,
     *"names present write erase read stock words spaces receipts access feed desk debts proof file".split(),
     *"chains owning tenants".split(),
 )
