@@ -7,7 +7,6 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from datetime import timedelta
 
 import numpy as np
@@ -71,7 +70,7 @@ def worker(memory: AgentMemory, jobs: Sequence[Job] = JOBS, **more: object) -> R
 
 def every(seconds: float) -> list[Job]:
     """The jobs of today, more often."""
-    return [replace(job, seconds=seconds) for job in JOBS]
+    return [job._replace(seconds=seconds) for job in JOBS]
 
 
 def test_what_is_pending_is_embedded_and_nothing_twice(stored: AgentMemory, embedder: Counting) -> None:

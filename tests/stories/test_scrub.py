@@ -12,7 +12,6 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -169,7 +168,7 @@ def test_a_server_that_nobody_writes_to_pays_a_debt(
     memory: AgentMemory, owing: sqlite3.Connection, home: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     tried: list[Run] = []
-    quick = [replace(one, seconds=0.01) for one in JOBS if one.name == "scrub"]
+    quick = [one._replace(seconds=0.01) for one in JOBS if one.name == "scrub"]
     worker = Runner(memory._client.runtime.keeping(SystemClock()), quick, lambda name, run: tried.append(run))
     caplog.clear()
     worker.start()

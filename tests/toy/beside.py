@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from tests.toy.shop import Port, Shop
 
@@ -62,7 +61,7 @@ class ToyReceipts(Port):
         return sorted(found, key=lambda one: -one.at)[:limit]
 
     def accesses(self, view: View, ids: Sequence[str], *, until: int | None = None) -> Mapping[str, Accesses]:
-        reader, since, found = self.read(replace(view, seq=None)), self.shop.accesses_since, {}
+        reader, since, found = self.read(view._replace(seq=None)), self.shop.accesses_since, {}
         for id in ids:
             times = reader.tables.accesses.get(reader.record_at(id) or 0, ())
             later = [at for at in times if until is not None and at > until]
@@ -110,7 +109,7 @@ def _end(shop: Shop, id: str, at: int) -> bool:
     key = shop.keys.get(id)
     if key is None or key.ended_at is not None:
         return False
-    _note(shop, replace(key, ended_at=at), at)
+    _note(shop, key._replace(ended_at=at), at)
     return True
 
 

@@ -91,7 +91,7 @@ class ToyRecords(Port):
                     tables.contents[number] = row._replace(terms=derived.terms, fields=derived.fields)
                 for id, (line, told) in tables.receipts.items():
                     terms = rebuilding.asked(analysis, line.body, line.terms)
-                    tables.receipts[id] = (replace(line, terms=terms), told)
+                    tables.receipts[id] = (line._replace(terms=terms), told)
                 for space in tables.spaces[:1]:
                     pend(tables, space, [row.content for row in tables.vectors if row.space == space])
             shop.store.append(spaces.adopting(shop.head, spaces.REBUILT))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from agent_memory.app.workplace import Workplace
 from agent_memory.models.access import Permission
@@ -12,8 +12,7 @@ from agent_memory.models.record import Scope
 EVERYTHING = frozenset(Permission)
 
 
-@dataclass(frozen=True)
-class Caller:
+class Caller(NamedTuple):
     """By default somebody who can open the store itself, and may do everything.
 
     `key` is the id of the API key that was shown, `user` the one that it is bound to, where it is. `stranger`: came

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 
 class State(StrEnum):
@@ -12,8 +12,7 @@ class State(StrEnum):
     FAIL = "fail"
 
 
-@dataclass(frozen=True)
-class Check:
+class Check(NamedTuple):
     """One answer. `fix` says what to do when it is not ok."""
 
     name: str

@@ -6,9 +6,9 @@ import functools
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from agent_memory.core.rules.clone import Clone
 from agent_memory.core.rules.conventional import cleaned
@@ -113,8 +113,7 @@ def message(folder: Path, text: str, *, edited: bool) -> str:
     return cleaned(text, "#" if comment == "auto" else comment, comments=comments)
 
 
-@dataclass(frozen=True)
-class Checker:
+class Checker(NamedTuple):
     """Checks actions; what it knows of git's settings, it keeps."""
 
     situations: Situations

@@ -6,7 +6,6 @@ Each function takes `call`, which runs an operation by name: of a client here, o
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import datetime
 from operator import attrgetter
 from pathlib import Path
@@ -124,7 +123,7 @@ class MemoryConsolidationService:
         import asyncio
 
         client = self.memory_engine.memory._client
-        jobs = [replace(job, seconds=min(job.seconds, self.consolidation_interval)) for job in JOBS]
+        jobs = [job._replace(seconds=min(job.seconds, self.consolidation_interval)) for job in JOBS]
 
         def observe(name: str, run: Run) -> None:
             if run.error is None:

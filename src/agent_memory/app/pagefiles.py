@@ -7,8 +7,8 @@ import os
 import stat
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from agent_memory.app.workplace import Workplace
 from agent_memory.models.errors import InvalidInput
@@ -20,8 +20,7 @@ SKIPPED = frozenset({"node_modules", "venv", "__pycache__"})
 MOST_FOLDERS = 20_000
 
 
-@dataclass(frozen=True)
-class Given:
+class Given(NamedTuple):
     """A file that may be a page, as it was found, and where it really is. `data` are its bytes, if it could be read."""
 
     found: PageFile

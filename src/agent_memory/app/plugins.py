@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from typing import Any, NamedTuple
 
 from agent_memory.models.errors import InvalidInput, PartMissing
 
@@ -25,8 +24,7 @@ OURS = {
 """The names in each group that no plug-in is asked for."""
 
 
-@dataclass(frozen=True)
-class Plugin:
+class Plugin(NamedTuple):
     """An entry point of another package."""
 
     entry: EntryPoint

@@ -7,9 +7,9 @@ import functools
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 from agent_memory.app.config import config_folder
 from agent_memory.models.errors import InvalidInput, NotFound
@@ -21,8 +21,7 @@ MOST_BOOKS = 64  # folders and refs that are kept
 MOST_PAGES = 2000
 
 
-@dataclass(frozen=True)
-class Untrusted:
+class Untrusted(NamedTuple):
     """A repository whose pages nobody here has trusted: they are quoted, or, where an action is `checked`, may only
     forbid."""
 

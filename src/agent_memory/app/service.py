@@ -7,8 +7,7 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from agent_memory.app import config, wiring
 from agent_memory.app.board import Board
@@ -40,8 +39,7 @@ Observe = Callable[[Operation, str, float], None]
 """Is told of every call: the operation, `ok`, `abandoned` or the code of its error, and how many seconds it took."""
 
 
-@dataclass(frozen=True)
-class Claim:
+class Claim(NamedTuple):
     """Who somebody says they are, and the API key that they show; `peer` is the address they call from."""
 
     token: str | None = None
@@ -178,7 +176,7 @@ class Service:
 
     def memory(self, caller: Caller) -> AgentMemory:
         """A client in the caller's name; whoever asks closes it, without clearing its desk."""
-        named = replace(caller, conversation_id=conversation(caller.conversation_id))
+        named = caller._replace(conversation_id=conversation(caller.conversation_id))
         return AgentMemory.within(self.runtime, self.settings, named, self.clock, caller.workplace or self.workplace)
 
     @property

@@ -3,15 +3,14 @@ journal of an old file is broken, which opening it never does."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from agent_memory.app import config, registry
 from agent_memory.engines.sqlite import schema
 from agent_memory.models.errors import InvalidInput
 
 
-@dataclass(frozen=True)
-class Upgraded:
+class Upgraded(NamedTuple):
     """The version of the schema before and after."""
 
     store: str

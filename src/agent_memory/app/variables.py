@@ -10,8 +10,8 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 PREFIX = "AGENT_MEMORY_"
 UNPREFIXED = frozenset(
@@ -33,8 +33,7 @@ ADDRESSES = {
 MOST_BYTES = 1 << 20  # of a `.env`
 
 
-@dataclass(frozen=True)
-class Said:
+class Said(NamedTuple):
     """One setting as somebody said it: by which variable, and where."""
 
     variable: str
@@ -46,8 +45,7 @@ class Said:
         return self.origin not in (ARGUMENT, ENVIRONMENT)
 
 
-@dataclass(frozen=True)
-class Notice:
+class Notice(NamedTuple):
     """Something that was said and does not count. `aside`: it may be meant for another program, and nothing here asks
     for it, so that only `doctor` tells."""
 
@@ -56,8 +54,7 @@ class Notice:
     aside: bool = False
 
 
-@dataclass(frozen=True)
-class Heard:
+class Heard(NamedTuple):
     """What counts, by setting, and what does not."""
 
     said: Mapping[str, Said]

@@ -14,9 +14,8 @@ import time
 import weakref
 from collections import deque
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 from agent_memory.models.errors import InvalidInput, PartMissing, StoreError
@@ -41,8 +40,7 @@ UNIX = "unix://"
 CONNECTED = tuple(f"connection.{how}.complete" for how in ("connect_tcp", "connect_unix_socket", "start_tls"))
 
 
-@dataclass(frozen=True)
-class Request:
+class Request(NamedTuple):
     """`twice`: it does no harm if the server gets it two times. `reads`: it may be given up when nobody waits for it.
     `patience` is how many times as long as usual the answer may take."""
 

@@ -4,14 +4,13 @@ network is held to the folder of the server, so that a key to a memory is no key
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from agent_memory.models.errors import Denied, InvalidInput
 
 
-@dataclass(frozen=True)
-class Workplace:
+class Workplace(NamedTuple):
     """`root` is the folder that a caller cannot leave, but for the `others`; None: there is none. `own`: the pages in
     the configuration of whoever runs this process are the caller's own. `shut`: nobody may ask about any folder."""
 

@@ -7,7 +7,6 @@ the last one. So a clock that jumps can at most give a job to another too early,
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import NamedTuple
 
 from agent_memory.models.errors import Changed, LeaseLost
@@ -105,4 +104,4 @@ def _held(lease: Lease, row: JobRow | None) -> JobRow:
 
 def standing(cursor: Cursor, stands: bool) -> Cursor:
     """A cursor as it counts: one that does not stand begins anew."""
-    return cursor if stands else replace(cursor, seq=0, chain="")
+    return cursor if stands else cursor._replace(seq=0, chain="")

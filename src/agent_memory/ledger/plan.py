@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import NamedTuple, cast
 
 from agent_memory.ledger import repeats
@@ -189,7 +188,7 @@ class _Writer:
             for name in ("status", "importance", "confidence", "valid_to")
             if (value := getattr(amend, name)) is not None
         }
-        state = replace(version.state, **changed)
+        state = version.state._replace(**changed)
         if state.valid_to is not None and state.valid_to <= state.valid_from:
             raise InvalidInput("valid_to: is not after valid_from", field="valid_to")
         if state == version.state:

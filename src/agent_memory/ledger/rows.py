@@ -194,8 +194,7 @@ class AnswerRow(NamedTuple):
     answer: Answer
 
 
-@dataclass(frozen=True, slots=True)
-class Rows:
+class Rows(NamedTuple):
     """All that a write changes, complete. First what is `gone` goes; then the rest can be written in any order.
     `vocabulary`: the words of this store are made so from now on; None: as it knows already."""
 

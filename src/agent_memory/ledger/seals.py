@@ -9,9 +9,9 @@ no secret: it notices accidents, not somebody who makes it again.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from hashlib import blake2b, sha256
 from itertools import product
+from typing import NamedTuple
 
 from agent_memory.ledger.journal import digest
 from agent_memory.models.record import Scope
@@ -20,8 +20,7 @@ from agent_memory.ports.changes import Content, State
 CHECKSUM_BYTES = 8
 
 
-@dataclass(frozen=True, slots=True)
-class Identity:
+class Identity(NamedTuple):
     """Which version of which record, and whose."""
 
     id: str

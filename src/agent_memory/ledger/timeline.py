@@ -14,7 +14,7 @@ A late arrival whose end is open ends where what follows begins: older news neve
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from agent_memory.ports.changes import Content, State
@@ -48,7 +48,7 @@ def meet(believed: Sequence[Believed[V]], content: Content, state: State, *, suc
         return _correct(believed, content, state, dated)
     if state.valid_to is None:
         following = [b.state.valid_from for b in believed if b.state.valid_from > state.valid_from]
-        state = replace(state, valid_to=min(following, default=None))
+        state = state._replace(valid_to=min(following, default=None))
     for version in believed:
         if _covers(version.state, state) and _says_the_same(version, content, state):
             return Plan()
@@ -60,9 +60,9 @@ def meet(believed: Sequence[Believed[V]], content: Content, state: State, *, suc
             continue
         ends.append(version.handle)
         if old.valid_from < state.valid_from:
-            keeps.append((version.handle, replace(old, valid_to=state.valid_from)))
+            keeps.append((version.handle, old._replace(valid_to=state.valid_from)))
         if state.valid_to is not None and _after(old.valid_to, state.valid_to):
-            keeps.append((version.handle, replace(old, valid_from=state.valid_to)))
+            keeps.append((version.handle, old._replace(valid_from=state.valid_to)))
     return Plan(tuple(ends), tuple(keeps), state)
 
 
@@ -70,7 +70,7 @@ def _correct(believed: Sequence[Believed[V]], content: Content, state: State, da
     if believed and not dated:
         begin = min(version.state.valid_from for version in believed)
         if state.valid_to is None or begin < state.valid_to:  # else it would hold at no moment at all
-            state = replace(state, valid_from=begin)
+            state = state._replace(valid_from=begin)
     if len(believed) == 1:
         old = believed[0].state
         moved = dated and old.valid_from != state.valid_from
@@ -85,7 +85,7 @@ def _says_the_same(version: Believed[V], content: Content, state: State) -> bool
     return (
         version.text == content.text
         and version.payload == content.payload
-        and replace(version.state, **interval) == replace(state, **interval)  # type: ignore[arg-type]
+        and version.state._replace(**interval) == state._replace(**interval)  # type: ignore[arg-type]
     )
 
 

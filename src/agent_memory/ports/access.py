@@ -4,12 +4,10 @@ it ends, so that `verify` notices one that was revived, changed or slipped in; r
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 
-@dataclass(frozen=True, slots=True)
-class KeyRow:
+class KeyRow(NamedTuple):
     """`digest` is a hash of the secret, which is nowhere. Times are microseconds; None is never."""
 
     id: str
@@ -23,8 +21,7 @@ class KeyRow:
     ended_at: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(NamedTuple):
     at: int
     tenant: str
     user: str

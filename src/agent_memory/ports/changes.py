@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from agent_memory.models.record import Scope, Status
 from agent_memory.ports.embedder import Space
@@ -17,8 +17,7 @@ APART = bytes(8)
 """Between the words of a question as one vocabulary has them and as another has them: no word hashes to this."""
 
 
-@dataclass(frozen=True, slots=True)
-class Vocabulary:
+class Vocabulary(NamedTuple):
     """How words are made: a `name` that is never used for two ways, and a digest of what was really done under it
     (empty: nobody noted it)."""
 
@@ -34,8 +33,7 @@ class Vocabulary:
         return self.name == other.name and (self.digest == other.digest or not (self.digest and other.digest))
 
 
-@dataclass(frozen=True, slots=True)
-class Terms:
+class Terms(NamedTuple):
     """The analysed words of a text: 64-bit hashes (8 bytes each, little endian) and how often each occurs.
     Marks (who said it, whether it names a time) are among them, and do not count into `length`."""
 
@@ -44,8 +42,7 @@ class Terms:
     length: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Vector:
+class Vector(NamedTuple):
     """A vector of `text[start:end]`, or one that a caller brought (`start` and `end` are 0). `data` is float32, four
     bytes a number, little endian; what an engine makes of it is the engine's affair."""
 
@@ -65,8 +62,7 @@ class Vector:
         return np.frombuffer(self.data, "<f4")
 
 
-@dataclass(frozen=True, slots=True)
-class Content:
+class Content(NamedTuple):
     """Immutable. `payload` is canonical JSON; `salt` hides it all behind a digest, and dies with it."""
 
     text: str
@@ -74,8 +70,7 @@ class Content:
     salt: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class State:
+class State(NamedTuple):
     """What differs between two versions of the same content. Times are microseconds since 1970, UTC.
     `position` is its place in its conversation."""
 
@@ -91,8 +86,7 @@ class State:
     source: str = "user"
 
 
-@dataclass(frozen=True, slots=True)
-class Derived:
+class Derived(NamedTuple):
     """What is computed from a content. `vectors` are in `space`; unless they are `complete` and that is the
     active space, the rest is left pending. `vocabulary` is that of the words; None: whichever the store has."""
 
@@ -104,8 +98,7 @@ class Derived:
     vocabulary: Vocabulary | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Put:
+class Put(NamedTuple):
     """A new record, or a new version of the one with this id or key.
 
     `succeeds`: the old version stays valid until the new one begins; otherwise the new one corrects it
@@ -123,8 +116,7 @@ class Put:
     unless_forgotten: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Amend:
+class Amend(NamedTuple):
     """A new version of the same content: what is not None changes."""
 
     id: str
@@ -134,16 +126,14 @@ class Amend:
     valid_to: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
+class Key(NamedTuple):
     """A record by its natural key."""
 
     kind: str
     key: str
 
 
-@dataclass(frozen=True, slots=True)
-class Connect:
+class Connect(NamedTuple):
     """A link, or new weight and properties for the one with these ends and this type.
 
     The id of a `Put` earlier in the same write stands for the record that it became. An end may also be named by its
@@ -161,15 +151,13 @@ class Connect:
     unless_forgotten: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Disconnect:
+class Disconnect(NamedTuple):
     source_id: str
     target_id: str
     type: str
 
 
-@dataclass(frozen=True, slots=True)
-class Erase:
+class Erase(NamedTuple):
     """Physically, with all versions, contents, words, vectors, links, and traces in receipts, working sets and
     remembered requests.
 
@@ -188,8 +176,7 @@ class Erase:
 Change = Put | Amend | Connect | Disconnect | Erase
 
 
-@dataclass(frozen=True, slots=True)
-class EraseTenant:
+class EraseTenant(NamedTuple):
     """Everything of a tenant. It is asked of the `TenantStore`, and of a gate before; `apply` does not take it."""
 
     tenant: str
@@ -199,8 +186,7 @@ DERIVED_FROM = "DERIVED_FROM"
 """The type of the link from a record to one that it was made from."""
 
 
-@dataclass(frozen=True, slots=True)
-class Expect:
+class Expect(NamedTuple):
     """A precondition: the record has exactly this version (0: there is none with this id or key)."""
 
     version: int
@@ -209,8 +195,7 @@ class Expect:
     key: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Once:
+class Once(NamedTuple):
     """An idempotency key, and a fingerprint of the request, so that another request under it is noticed. An engine
     keeps the fingerprint salted; a request whose records were erased is known by its key only, and refused."""
 
@@ -218,8 +203,7 @@ class Once:
     fingerprint: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Author:
+class Author(NamedTuple):
     """On whose behalf: `scope` is the wall, `actor` and `reason` go into the journal."""
 
     scope: Scope
@@ -236,8 +220,7 @@ class Effect(StrEnum):
     """Not written: it was forgotten before."""
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """What became of one change; `id` is the stored one (a key may have led to an older record)."""
 
     effect: Effect
@@ -245,8 +228,7 @@ class Outcome:
     version: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Applied:
+class Applied(NamedTuple):
     """`seq` is the last journal line of this write (unchanged when nothing changed). `repeated`: it had been
     answered before. `scrubbed`: what was erased is gone from the disk too, not only out of reach; otherwise the engine
     owes it, and tries again after later writes. `erased`: the ids of all that went, derived ones included."""
@@ -259,8 +241,7 @@ class Applied:
     erased: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(NamedTuple):
     """A line of a journal, and the value of the chain at it, that somebody noted elsewhere."""
 
     seq: int

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from agent_memory.models.record import Scope
 
@@ -21,8 +20,7 @@ class Place(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Debt:
+class Debt(NamedTuple):
     """A record that the journal line `seq` erased, and that a place must still forget. No `id`: everything of the
     scope's tenant, which went with a line of the store's journal. Until it is paid, this keeps the tenant's name: the
     place knows no other."""
@@ -33,8 +31,7 @@ class Debt:
     seq: int
 
 
-@dataclass(frozen=True, slots=True)
-class Owed:
+class Owed(NamedTuple):
     """How many records, and how many whole tenants, a place must still forget, since when, and what went wrong when it
     was last asked."""
 

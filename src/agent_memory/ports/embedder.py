@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -12,8 +11,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-@dataclass(frozen=True)
-class Space:
+class Space(NamedTuple):
     """One embedding space. Two embedders with the same `fingerprint` give interchangeable vectors."""
 
     model: str
@@ -25,8 +23,7 @@ class Space:
         return f"{self.model}@{self.version}/{self.dimension}"
 
 
-@dataclass(frozen=True)
-class Passage:
+class Passage(NamedTuple):
     """A stretch of a text that gets a vector of its own: `text[start:end]`."""
 
     start: int

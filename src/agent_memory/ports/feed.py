@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from agent_memory.models.record import Scope
 
 
-@dataclass(frozen=True, slots=True)
-class Cursor:
+class Cursor(NamedTuple):
     """The last line of a tenant that a reader is done with, and the value of the chain at it; 0 is before all lines.
     Where that value is not at that line any more (a restore, a fail-over), the cursor does not stand: the reader
     starts anew."""
@@ -25,8 +24,7 @@ class Cursor:
     chain: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class FeedLine:
+class FeedLine(NamedTuple):
     """A line of the journal without a view. `kind` and `id` are those of the record that it is about, or that a link
     starts at; of one that was erased only the id is left, and some lines are about none."""
 
@@ -44,8 +42,7 @@ class FeedLine:
         return Cursor(self.scope.tenant, self.seq, self.chain)
 
 
-@dataclass(frozen=True, slots=True)
-class Lease:
+class Lease(NamedTuple):
     """That `holder` alone does the job `name`. `token` is larger than that of every lease of this job before it."""
 
     name: str
@@ -53,8 +50,7 @@ class Lease:
     token: int
 
 
-@dataclass(frozen=True, slots=True)
-class Work:
+class Work(NamedTuple):
     """Under which lease something is written and, for a reader of the feed, which lines it was made from: those after
     `since`, up to and with `to`."""
 

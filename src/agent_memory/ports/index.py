@@ -6,8 +6,7 @@ Scoring is core's, and so the same on every engine.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from agent_memory.models.record import Record, Scope, Status
 from agent_memory.ports.changes import Vector, Vocabulary
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-HIDDEN = ("recorded", "valid", *(one.name for one in fields(Filter)))
+HIDDEN = ("recorded", "valid", *Filter._fields)
 """What hides a version, in this order: the two clocks, then the parts of the filter."""
 
 
@@ -28,8 +27,7 @@ NEVER = 2**63 - 1
 """When a version ends that has no end."""
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(NamedTuple):
     """As of when one reader looks, for all that a recall reads. A value: nothing is held open meanwhile, and rows are
     masked by `seq`, the last line of the tenant's journal. Only an erasure shows through, and should.
 
@@ -52,8 +50,7 @@ class Snapshot:
         return self.seq if view.seq is None else min(self.seq, view.seq)
 
 
-@dataclass(frozen=True)
-class Probe:
+class Probe(NamedTuple):
     """`terms` are word hashes, `vector` a float unit vector in `space`, `key` a folded natural key.
     `pool` bounds how many candidates similarity and recency may each bring; words bring all their matches, and
     `also` are the handles of those that something else speaks for.
@@ -75,8 +72,7 @@ class Probe:
     past: tuple[tuple[int, int], ...] = ()
 
 
-@dataclass(frozen=True)
-class Pool:
+class Pool(NamedTuple):
     """Candidates, one row each, and the statistics of everything that this reader may see. Those of one
     conversation (the same number in `conversations`; 0 is none) stand together, in its order.
 
@@ -115,8 +111,7 @@ Calling = Mapping[str, Callable[[dict[str, Any]], Sequence[str]]]
 """kind -> (payload -> the names that it goes by), for the kinds that have names. The same at every call."""
 
 
-@dataclass(frozen=True, slots=True)
-class Called:
+class Called(NamedTuple):
     """A version that goes by some of the names that were asked for."""
 
     handle: int
@@ -124,8 +119,7 @@ class Called:
     status: Status
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """One link crossed: from the version `here` to the version `there` of its other end, with the link (`outward`)
     or against it. `status` is that of `there`."""
 
@@ -137,8 +131,7 @@ class Step:
     status: Status
 
 
-@dataclass(frozen=True, slots=True)
-class Unembedded:
+class Unembedded(NamedTuple):
     """A content that still lacks vectors from passage `part` on, and whose it is. `store` is the last line of the
     store's journal at that moment."""
 
@@ -149,8 +142,7 @@ class Unembedded:
     store: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Embedded:
+class Embedded(NamedTuple):
     """The vectors made for an `Unembedded`; `complete` when none are left to make. `store` is its own: if the tenant
     was erased since, and another has its name, they are of a text that is gone, and passed over."""
 
@@ -160,8 +152,7 @@ class Embedded:
     store: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Sampled:
+class Sampled(NamedTuple):
     """A stored vector, the words that it was made from, and whose it is."""
 
     tenant: str

@@ -5,10 +5,9 @@ touches its working tree or its index."""
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from agent_memory.models.rules import Layer, Version
 
@@ -25,8 +24,7 @@ def is_page(name: str) -> bool:
     return name.endswith(".md") and not name.startswith(".") and name != NOTES
 
 
-@dataclass(frozen=True, slots=True)
-class PageFile:
+class PageFile(NamedTuple):
     """A page as it was found. Either `text` is there, or `problem` says why not.
 
     `path` is below the root of the repository, with slashes; pages of the user or of the clone have a whole path. Bytes
@@ -43,8 +41,7 @@ class PageFile:
     dirty: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Watched:
+class Watched(NamedTuple):
     """A path as it was looked at. `digest` is of what it holds, where the clock of the disk is too coarse to tell
     whether it was written again since."""
 
@@ -55,8 +52,7 @@ class Watched:
     """Only which file it is counts, not what is in it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(NamedTuple):
     """The pages that hold in a folder, the farthest first: user, clone, then the repository from its root down.
     `watched` is everything that they depend on; None: nobody can tell without looking again."""
 
@@ -65,8 +61,7 @@ class Found:
     watched: tuple[Watched, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Revision:
+class Revision(NamedTuple):
     """A commit that touched pages: those of the repository before and after it. `cut`: the commit before is not in
     this clone, so nobody here knows what it changed."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
 from agent_memory.models.record import Scope
@@ -14,8 +13,7 @@ RETENTION = 90 * 86_400_000_000  # microseconds
 JUST_NOW = 10  # what happened in the last tenth of a span does not prove that the span has passed
 
 
-@dataclass(frozen=True, slots=True)
-class ReceiptLine:
+class ReceiptLine(NamedTuple):
     """One receipt: `body` is JSON; `handles` are the versions that were shown, and count as accessed. `terms` are the
     words of the query, hashed like those of contents (8 bytes each), so that an erasure finds who asked in its words;
     `APART` stands between those of one vocabulary and of another.
@@ -38,7 +36,7 @@ class ReceiptLine:
         body = json.loads(self.body)
         if "query" in body:
             body["query"] = None
-        return replace(self, body=json.dumps(body, ensure_ascii=False, separators=(",", ":")), terms=b"")
+        return self._replace(body=json.dumps(body, ensure_ascii=False, separators=(",", ":")), terms=b"")
 
 
 class Accesses(NamedTuple):
@@ -48,8 +46,7 @@ class Accesses(NamedTuple):
     last: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
+class Kept(NamedTuple):
     """A receipt that was kept, whose it is and when the recall was."""
 
     id: str

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from agent_memory.models.kinds.kind import Kind
 from agent_memory.models.record import JournalLine, Link, Linked, Record, Scope, Status
@@ -12,8 +11,7 @@ from agent_memory.ports.changes import Applied, Author, Change, Derived, Expect,
 from agent_memory.ports.feed import Work
 
 
-@dataclass(frozen=True, slots=True)
-class View:
+class View(NamedTuple):
     """Who looks, and at which moment.
 
     `seq` is recorded time, a line of the tenant's journal (None: the latest). `valid_at` is valid time, taken strictly;
@@ -30,8 +28,7 @@ CONFINED = ("procedure", "origin")
 """The kind that belongs to places, and its indexed field that names the place."""
 
 
-@dataclass(frozen=True, slots=True)
-class Filter:
+class Filter(NamedTuple):
     """Which records: everything that is given must hold. `after` and `before` bound `valid_from`, half open.
     `fields` compares payload fields that the kind has indexed. `pages` are the places whose pages may be seen: a record
     that is `CONFINED` to another place is not; None confines nothing."""
@@ -55,8 +52,7 @@ Checker = Callable[[str, str, str, str], Derived | None]
 installed)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Analysis:
+class Analysis(NamedTuple):
     """How everything derived is made again, in the words of a vocabulary: `derive` is for contents, `asked` gives the
     words of a query, for its receipt."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from agent_memory.ports.access import AccessStore
 from agent_memory.ports.changes import Vocabulary
@@ -26,8 +26,7 @@ def _owes_nothing() -> bool:
     return False
 
 
-@dataclass(frozen=True, slots=True)
-class Recoded:
+class Recoded(NamedTuple):
     """How many texts were `changed`, and the `last` content that was looked at, to go on after; None: that was all."""
 
     changed: int

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from agent_memory.ports.changes import Author
 
 
-@dataclass(frozen=True, slots=True)
-class Census:
+class Census(NamedTuple):
     """How much a store holds of a tenant: names of users, records with their versions and links, receipts, vectors in
     namespaces, API keys (ended ones, too)."""
 
@@ -23,8 +21,7 @@ class Census:
     keys: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Departed:
+class Departed(NamedTuple):
     """What went with a tenant, and whether all of it has left the disk and every place outside."""
 
     census: Census

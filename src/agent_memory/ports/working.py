@@ -4,14 +4,12 @@ it survives a killed process, not a power cut. One that is out of reach raises `
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from agent_memory.models.record import Scope
 
 
-@dataclass(frozen=True, slots=True)
-class Desk:
+class Desk(NamedTuple):
     """Whose working set: it belongs to one conversation of one scope."""
 
     scope: Scope

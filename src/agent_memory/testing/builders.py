@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from agent_memory.models.kinds.kind import canonical_json
@@ -101,12 +100,12 @@ def put(text: str, *, id: str, kind: str = "note", payload: Mapping[str, Any] | 
 
 def succeeding(new: Put) -> Put:
     """The same, following what was believed rather than correcting it."""
-    return replace(new, succeeds=True)
+    return new._replace(succeeds=True)
 
 
 def with_vectors(new: Put, *vectors: Vector, space: Space = SPACE, complete: bool = True) -> Put:
     """The same, with vectors made before it was written."""
-    return replace(new, derived=replace(new.derived, vectors=vectors, space=space, complete=complete))
+    return new._replace(derived=new.derived._replace(vectors=vectors, space=space, complete=complete))
 
 
 def link(source: str, target: str, type: str = "about", weight: float = 1.0, **properties: Any) -> Connect:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 from tests.toy.engine import open_toy
@@ -65,7 +64,7 @@ TAMPERING: dict[str, tuple[Callable[[Tables], object], str]] = {
     "a moment of another type": (lambda one: _line(one, 2, at=b"x"), "line 2 of tenant 'acme' does not follow"),
     "another text": (
         lambda one: one.contents.update(
-            {1: one.contents[1]._replace(body=replace(one.contents[1].body, text="I owe you nothing"))}
+            {1: one.contents[1]._replace(body=one.contents[1].body._replace(text="I owe you nothing"))}
         ),
         f"the version {WRITTEN}",
     ),
@@ -107,7 +106,7 @@ def test_tampering_is_named(how: str, store: Store) -> None:
 
 def test_keys_spaces_and_tenants_are_as_the_stores_journal_tells(store: Store) -> None:
     whole = shop(store)
-    whole.keys["k2"] = replace(whole.keys["k1"], id="k2")
+    whole.keys["k2"] = whole.keys["k1"]._replace(id="k2")
     whole.spaces = ()
     del whole.tenants[STRANGER.tenant]
     problems = store.records.verify(OURS).problems

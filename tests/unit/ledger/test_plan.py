@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -108,7 +107,7 @@ class TestSeveralRequests:
         tables = Tables()
         twice = request(put("one", id="a"), once=Once("k", b"print"))
         _, (first, second, third) = tables.apply([twice, twice, request(once=Once("k", b"other"))])
-        assert isinstance(first, Applied) and second == replace(first, repeated=True)
+        assert isinstance(first, Applied) and second == first._replace(repeated=True)
         assert isinstance(third, Conflict)
         assert len(tables.lines) == 1
 
@@ -169,7 +168,7 @@ class TestRows:
     def test_an_end_may_be_named_by_its_key(self) -> None:
         tables = Tables()
         tables.apply([request(put("one", id="a", key="k"), put("two", id="b"))])
-        rows, _ = tables.apply([request(replace(link("a", "b"), source_id=Key("note", "k")))])
+        rows, _ = tables.apply([request(link("a", "b")._replace(source_id=Key("note", "k")))])
         assert [(one.source, one.target) for one in rows.links] == [(1, 2)]
 
     def test_nothing_changes_nothing(self) -> None:

@@ -71,7 +71,7 @@ def said(believed: Timeline, instant: int) -> tuple[str, float] | None:
 def kept(believed: Timeline, state: State) -> State:
     """A correction that does not say when it begins: it begins when the others did, if that is before its end."""
     begin = min((version.state.valid_from for version in believed), default=state.valid_from)
-    return replace(state, valid_from=begin) if state.valid_to is None or begin < state.valid_to else state
+    return state._replace(valid_from=begin) if state.valid_to is None or begin < state.valid_to else state
 
 
 @steady
@@ -91,7 +91,7 @@ def test_the_new_interval_holds_the_new_content(believed: Timeline, arrival: tup
     after = applied(believed, text, plan)
     if plan.state is not None:
         wanted = state if succeeds or dated else kept(believed, state)
-        assert replace(plan.state, valid_to=state.valid_to) == wanted
+        assert plan.state._replace(valid_to=state.valid_to) == wanted
         mine = [Believed(0, text, "{}", plan.state)]
         assert all(said(after, instant) == said(mine, instant) for instant in INSTANTS if holding(mine, instant))
     elif succeeds:
@@ -129,7 +129,7 @@ def test_a_correction_leaves_nothing_but_itself(believed: Timeline, arrival: tup
 @given(timelines(), arrivals)
 def test_older_news_never_overwrite_newer_ones(believed: Timeline, arrival: tuple[str, State, bool, bool]) -> None:
     text, state, _, dated = arrival
-    late = replace(state, valid_to=None)
+    late = state._replace(valid_to=None)
     plan = meet(believed, content(text), late, succeeds=True, dated=dated)
     after = applied(believed, text, plan)
     newer = [version for version in believed if version.state.valid_from > late.valid_from]
@@ -153,7 +153,7 @@ def test_only_what_is_ended_is_written_again(believed: Timeline, arrival: tuple[
     assert {handle for handle, _ in plan.keeps} <= set(plan.ends) <= {version.handle for version in believed}
     for handle, kept in plan.keeps:
         old = next(version.state for version in believed if version.handle == handle)
-        assert replace(kept, valid_from=old.valid_from, valid_to=old.valid_to) == old
+        assert kept._replace(valid_from=old.valid_from, valid_to=old.valid_to) == old
 
 
 @steady
@@ -162,7 +162,7 @@ def test_any_other_word_or_standing_is_a_change(state: State, what: str) -> None
     old = Believed(1, "Berlin", "{}", state)
     other = {"importance": 1.0, "source": "tool", "key": "k", "status": "held"}
     new = Content("Lisbon" if what == "text" else "Berlin", '{"n":1}' if what == "payload" else "{}", b"other salt")
-    changed = replace(state, **{what: other[what]}) if what in other else state  # type: ignore[arg-type]
+    changed = state._replace(**{what: other[what]}) if what in other else state  # type: ignore[arg-type]
     for succeeds in (False, True):
         plan = meet([old], new, changed, succeeds=succeeds, dated=False)
         assert (plan.ends, plan.keeps, plan.state) == ((1,), (), changed)

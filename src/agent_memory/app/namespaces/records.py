@@ -193,7 +193,7 @@ class Records(Sweeping):
         if if_version is not None and (known := client.runtime.store.records.history(client.view(), id)):
             author = client.head(known[-1].kind, id)[1]
             expect = [Expect(if_version, id=id)]
-        author = replace(author, reason=condition.get("reason"))
+        author = author._replace(reason=condition.get("reason"))
         applied = write(client.runtime.writing, [change], author, client.now(), How(expect=expect))
         return _written(applied.outcomes[0], applied)
 
@@ -235,7 +235,7 @@ class Records(Sweeping):
                 payload={**old.payload, **(payload or {})},
                 valid_from=valid_from or old.valid_from,
             )
-            return Revision(draft, Expect(old.version, id=id), replace(author, reason=reason))
+            return Revision(draft, Expect(old.version, id=id), author._replace(reason=reason))
 
         client = self._client
         applied = commit_after_reading(client.runtime.writing, read, client.now())

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from agent_memory.app.namespaces.asking import Where, asked
 from agent_memory.app.operations import Namespace, Permission, operation
 from agent_memory.core.write.forget import sweep
@@ -58,7 +56,7 @@ class Sweeping(Namespace):
         found = sweep(
             client.runtime.writing,
             view,
-            replace(chosen, statuses=tuple(Status)),
+            chosen._replace(statuses=tuple(Status)),
             None if dry_run else client.author(reason),
         )
         return Swept(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
 from agent_memory.app.operations import Namespace, Permission, operation
 from agent_memory.core.write.tenants import erase_tenant
 from agent_memory.ledger.tenants import missing
@@ -37,7 +35,7 @@ class Tenants(Namespace):
     @operation("tenants.list", "GET /tenants", permission=Permission.OPERATOR)
     def list(self) -> list[Tenant]:
         """Every tenant that the store holds something of, by name, and how much that is."""
-        return [Tenant(**_told(asdict(one))) for one in self._client.runtime.store.tenants.census()]
+        return [Tenant(**_told(one._asdict())) for one in self._client.runtime.store.tenants.census()]
 
     @operation("tenants.erase", "POST /tenants/erase", permission=Permission.OPERATOR, erases=True)
     def erase(self, name: Name, dry_run: bool = False, reason: str | None = None) -> ErasedTenant:
@@ -51,11 +49,11 @@ class Tenants(Namespace):
         tenants = client.runtime.store.tenants
         if dry_run:
             for one in tenants.census(name):
-                return ErasedTenant(**_told(asdict(one)), dry_run=True)
+                return ErasedTenant(**_told(one._asdict()), dry_run=True)
             raise missing(name)
         client.runtime.refusals.flush()
         gone = erase_tenant(client.runtime.writing, tenants, name, client.author(reason), client.now())
-        return ErasedTenant(**_told(asdict(gone.census)), dry_run=False, scrubbed=gone.scrubbed)
+        return ErasedTenant(**_told(gone.census._asdict()), dry_run=False, scrubbed=gone.scrubbed)
 
 
 def _told(census: dict[str, object]) -> dict[str, object]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 from agent_memory.core.context.excerpt import excerpt, task_words
 from agent_memory.core.context.fill import Filled, Priced, fill, priced
@@ -23,8 +24,7 @@ _ORDER = {tier: place for place, tier in enumerate((RULES, PREFERENCES, *TIERS, 
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
-@dataclass(frozen=True)
-class Candidate:
+class Candidate(NamedTuple):
     """Something worth showing. `value` orders all of them, 0 to 1; `relevance` is absolute. `must`: it is shown
     before anything is weighed, if it fits. `floor`: it may be too far from the task to be shown. `covers` are records
     that it shows, too: they need no place of their own. `repeats` are records that it stands for."""
@@ -62,8 +62,7 @@ class Limits:
         return max(SMALLEST, self.max_tokens // SHARE)
 
 
-@dataclass(frozen=True)
-class Assembled:
+class Assembled(NamedTuple):
     """The context, and the versions behind what it shows."""
 
     context: Context
@@ -86,8 +85,7 @@ def _assembled(task: str, candidates: Sequence[Candidate], limits: Limits) -> As
     shortened: set[int] = set()
     for one in _arranged(kept):
         content, cut = excerpt(visible(one.item.content), sought, limits.largest, limits.count)
-        item = replace(
-            one.item,
+        item = one.item._replace(
             content=content,
             id=visible(one.item.id) if limits.ids and one.item.id else None,
             by=visible(one.item.by) if one.item.by else None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from agent_memory.core.context.render import Form, Item
 from agent_memory.core.context.tokens import Counter
@@ -11,8 +11,7 @@ from agent_memory.core.context.tokens import Counter
 ROOM = 8  # how many of those that did not fit are tried again in the room that is left
 
 
-@dataclass(frozen=True)
-class Priced:
+class Priced(NamedTuple):
     """An item as it would be written, and what that costs by itself."""
 
     item: Item
@@ -20,8 +19,7 @@ class Priced:
     tokens: int
 
 
-@dataclass(frozen=True)
-class Filled:
+class Filled(NamedTuple):
     """`chosen` are places in what was offered; `text` holds exactly these."""
 
     chosen: tuple[int, ...]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import PurePath
 from typing import Any
 
@@ -32,7 +31,7 @@ def hits(found: Sequence[Hit], kinds: Mapping[str, Kind]) -> list[Candidate]:
     for hit in found:
         value = max(hit.score / best, 0.0) if best > 0 else 0.0
         one = _candidate(hit.record, kinds, value=value, relevance=hit.relevance)
-        candidates.append(replace(one, item=replace(one.item, until=hit.held_until), repeats=tuple(hit.repeats)))
+        candidates.append(one._replace(item=one.item._replace(until=hit.held_until), repeats=tuple(hit.repeats)))
     return candidates
 
 
@@ -40,7 +39,7 @@ def with_goals(found: Sequence[Candidate], active: Sequence[Record], kinds: Mapp
     """Active goals say what the work is for: they count by their priority at least, however far from the task."""
     worth = {goal.id: goal.payload["priority"] / 10 for goal in active}
     known = [
-        replace(one, value=max(one.value, worth.pop(one.item.id)), floor=False) if one.item.id in worth else one
+        one._replace(value=max(one.value, worth.pop(one.item.id)), floor=False) if one.item.id in worth else one
         for one in found
     ]
     others = [
@@ -74,7 +73,7 @@ def quoted(found: Sequence[Quoted]) -> list[Candidate]:
 
 def fitted(found: Sequence[Candidate], fits: Sequence[float]) -> list[Candidate]:
     """The same, the best first."""
-    told = (replace(one, value=fit, relevance=round(fit, 4)) for one, fit in zip(found, fits, strict=True))
+    told = (one._replace(value=fit, relevance=round(fit, 4)) for one, fit in zip(found, fits, strict=True))
     return sorted(told, key=lambda one: -one.value)
 
 

@@ -12,9 +12,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from agent_memory.core.rules.prompt import NOTE_QUOTED
 from agent_memory.core.rules.quoting import fenced
@@ -41,8 +40,7 @@ _QUOTED = _ESCAPED | str.maketrans({'"': "&quot;", "\n": "&#10;", "\r": "&#13;",
 _NOT_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-@dataclass(frozen=True)
-class Item:
+class Item(NamedTuple):
     """Something that may be shown, and all that is shown of it."""
 
     tier: str

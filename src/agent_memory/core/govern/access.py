@@ -10,8 +10,7 @@ import hmac
 import re
 import secrets
 import threading
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from agent_memory.models.access import Permission
 from agent_memory.models.errors import TooMany, Unauthenticated
@@ -22,8 +21,7 @@ MOST_METERS = 10_000
 NEW_KEY = "ask for a new one: `agent-memory keys create`"
 
 
-@dataclass(frozen=True)
-class Issued:
+class Issued(NamedTuple):
     row: KeyRow
     secret: str
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from agent_memory.core.graph.draft import ABOUT, mention, mention_key, observation, spelled_key
 from agent_memory.core.graph.file import called, merged
@@ -42,8 +42,7 @@ T = TypeVar("T")
 PART = 5000  # changes that are made in one write; what takes more is made in several
 
 
-@dataclass(frozen=True)
-class Drawing:
+class Drawing(NamedTuple):
     """The graph of one writer. What each does is said where callers find it, in `memory.graph`."""
 
     writing: Writing

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from agent_memory.core.graph.draft import ABOUT, MENTIONED
 from agent_memory.models.graph import Edge, KnowledgeGraph, Node
@@ -13,8 +13,7 @@ from agent_memory.ports.records import Filter, RecordStore, View
 PAGE = 1000
 
 
-@dataclass(frozen=True)
-class Look:
+class Look(NamedTuple):
     records: RecordStore
     view: View
 
@@ -34,7 +33,7 @@ class Look:
         where = _MENTIONED if mentioned else Filter(kinds=("entity",))
         for name in dict.fromkeys(names):
             fields = (*where.fields, ("name", name))
-            found += self.records.find(self.view, replace(where, fields=fields), limit=PAGE)
+            found += self.records.find(self.view, where._replace(fields=fields), limit=PAGE)
         return sorted(found, key=lambda record: record.seq)
 
     def links(self, ids: Sequence[str]) -> list[Link]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from agent_memory.core.recall.gather import Recalling
@@ -60,8 +59,8 @@ def _groups(
     if not kinds:
         return {}, 0
     worked = {"strategy": (("worked", True),)}
-    where = [replace(question.where, kinds=(kind,), fields=worked.get(kind, ()), pages=None) for kind in kinds]
-    found = answers(recalling, [replace(question, where=one) for one in where])
+    where = [question.where._replace(kinds=(kind,), fields=worked.get(kind, ()), pages=None) for kind in kinds]
+    found = answers(recalling, [question._replace(where=one) for one in where])
     recalling.receipts.add(together(found)[1])
     groups: dict[str, Scored] = {}
     for kind, (recalled, _) in zip(kinds, found, strict=True):

@@ -17,7 +17,6 @@ from __future__ import annotations
 import re
 from calendar import monthrange
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache
 from typing import NamedTuple
@@ -30,8 +29,7 @@ MOST_PARTS = 3  # "the week before the end of last May" has two
 LOOK_BACK = 48  # characters before a name in which a part, bound or cue is sought
 
 
-@dataclass(frozen=True, slots=True)
-class Period:
+class Period(NamedTuple):
     """`exact` is false where the bounds are our reading of vague words ("recently", "early June", "last summer")."""
 
     start: datetime  # inclusive

@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from agent_memory.core.recall.reading import Reading
 from agent_memory.core.write.commit import FOLLOWED_BY
@@ -39,8 +39,7 @@ MOST_LINKS = 500  # of one record, type and direction; a relation with more is n
 MOST_GOING_ON = 100  # records from which a hop goes on, the best first
 
 
-@dataclass(frozen=True, slots=True)
-class Trail:
+class Trail(NamedTuple):
     """How a version was reached: over which step from where, and how much that counts; the start has no step."""
 
     counts: float

@@ -41,16 +41,14 @@ class Recalling:
     reranker: Reranker | None = None
 
 
-@dataclass(frozen=True)
-class Event:
+class Event(NamedTuple):
     """A version that tells when something happened, and its record."""
 
     handle: int
     record: int
 
 
-@dataclass(frozen=True)
-class Gathered:
+class Gathered(NamedTuple):
     """The evidence, and the question as it was understood: `asked` is what was looked for, as of its `past`. `events`
     are the versions that told when that was."""
 
@@ -61,8 +59,7 @@ class Gathered:
     events: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True)
-class Sought:
+class Sought(NamedTuple):
     """What to look for, as of which times."""
 
     question: Question
@@ -95,7 +92,7 @@ def gathered(
         ]
     )
     return [
-        replace(one, events=(known.version,) if known else (), tokens=0 if place else look.tokens)
+        one._replace(events=(known.version,) if known else (), tokens=0 if place else look.tokens)
         for place, (one, known) in enumerate(zip(found, told, strict=True))
     ]
 
@@ -174,8 +171,7 @@ class Looking:
         for one in sought:
             self._prepare(one)
         probes = [
-            replace(
-                self._probes[one.asked.text],
+            self._probes[one.asked.text]._replace(
                 where=one.question.where,
                 past=tuple(window.seen(self._now) for window in one.past),
             )
@@ -203,7 +199,7 @@ class Looking:
 
     def _event(self, when: Clause) -> Event | None:
         now, where = self._now, Filter(pages=self._question.where.pages or ())
-        question = replace(self._question, text=when.said, where=where, meaning=None)
+        question = self._question._replace(text=when.said, where=where, meaning=None)
         (found,) = self([Sought(question, read(when.said, from_micros(now)), (ever(now),), Reached())])
         pool = found.pool
         assert pool.valid_to is not None and pool.records is not None
@@ -215,7 +211,7 @@ class Looking:
     def _prepare(self, sought: Sought) -> None:
         if (text := sought.asked.text) not in self._probes:
             probe, tokens = _probe(self._embedding, sought.question, sought.asked, sought.reached)
-            self._probes[text] = replace(probe, view=self._reading.view)
+            self._probes[text] = probe._replace(view=self._reading.view)
             self._tokens.append(tokens)
 
 
@@ -246,7 +242,7 @@ def _together(pool: Pool, asked: Asked) -> Pool:
     frequencies = pool.frequencies[:own].copy()
     for column in {place[term] for term in asked.also.values()}:
         frequencies[column] = np.count_nonzero(counts[:, column])  # whatever has a word is in the pool
-    return replace(pool, counts=np.asfortranarray(np.minimum(counts, 255).astype(np.uint8)), frequencies=frequencies)
+    return pool._replace(counts=np.asfortranarray(np.minimum(counts, 255).astype(np.uint8)), frequencies=frequencies)
 
 
 def _over(pool: Pool, now: int) -> bool:
@@ -268,9 +264,9 @@ def _probe(embedding: Embedding | None, question: Question, asked: Asked, reache
     if embedding is None or not question.recipe.vectors or question.vectors_until == 0:
         return probe, 0
     if question.meaning is not None:
-        return replace(probe, vector=embedding.direction(question.meaning), space=embedding.space), 0
+        return probe._replace(vector=embedding.direction(question.meaning), space=embedding.space), 0
     try:
         rows, tokens = embedding.embed_and_count(spoken(asked.text, question.speakers or frozenset()))
     except PartMissing:
         return probe, None  # an embedder out of reach costs the vectors, not the answer
-    return replace(probe, vector=rows.mean(axis=0), space=embedding.space), tokens
+    return probe._replace(vector=rows.mean(axis=0), space=embedding.space), tokens

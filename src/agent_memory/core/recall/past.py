@@ -18,9 +18,8 @@ is ranked as ever, and so is everything where no version has ended.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 from datetime import UTC
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from agent_memory.core.recall.dates import FIRST, LAST, Period, periods
 from agent_memory.core.recall.tense import ASKS, ASKS_WHEN, CLAUSE, names_something_past, over, tense
@@ -48,8 +47,7 @@ _SIDES: dict[str, Side] = {"before": "before", "prior to": "before", "until": "b
 _SIDES |= {"after": "after", "following": "after"}
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
+class Window(NamedTuple):
     """A time that a question asks of, in microseconds, half open, and which of the versions that held in it is meant:
     the one that held longest (`during`), the last (`before`), the first (`after`), or the last that is `over`.
     `words` say it in the question; `apart`: they say when, and are not part of what is looked for. `named`: they alone
@@ -67,8 +65,7 @@ class Window:
         return (BEGINNING, now) if self.named else (self.start, self.end)
 
 
-@dataclass(frozen=True, slots=True)
-class Clause:
+class Clause(NamedTuple):
     """Words that name a time by what happened then. `still`: it is over. `sure`: a verb says that the question is about
     the past."""
 
@@ -193,7 +190,7 @@ def _reaching(period: Period, now: int) -> Period:
     if not _UNTIL.match(period.text):
         return period
     before = periods(_UNTIL.sub("before", period.text), from_micros(now))
-    return replace(period, end=before[0].end) if before else period
+    return period._replace(end=before[0].end) if before else period
 
 
 def _window(period: Period, now: int, past: bool) -> Window | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 
 from agent_memory.models.record import Record
 from agent_memory.ports.index import Called, Calling, Index, Pool, Probe, Step
@@ -17,7 +16,7 @@ class Reading:
     def __init__(self, index: Index, view: View) -> None:
         self._index = index
         self._snapshot = index.snapshot(view.scope)
-        self.view = replace(view, seq=self._snapshot.at(view))
+        self.view = view._replace(seq=self._snapshot.at(view))
         self._known: dict[int, Record] = {}
         self._missing: set[int] = set()
 

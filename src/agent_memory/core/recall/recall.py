@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
+from typing import NamedTuple
 
 from agent_memory.core.recall.chosen import Chosen
 from agent_memory.core.recall.entities import Reached, reach, ways
@@ -50,7 +51,7 @@ def answers(recalling: Recalling, questions: Sequence[Question]) -> list[Receipt
         embedding = recalling.embedding if recalling.embedding.agree(settle=False) else None
         reading = Reading(recalling.index, questions[0].view)
         first, asked = _read(reading, questions[0], text)
-        questions = [replace(one, speakers=first.speakers, read_as=first.read_as) for one in questions]
+        questions = [one._replace(speakers=first.speakers, read_as=first.read_as) for one in questions]
     with span("recall.entities"):
         reached = reach(reading, recalling.calling, asked.text, first.recipe)
     found = gathered(reading, embedding, questions, asked, reached)
@@ -73,8 +74,7 @@ def answers(recalling: Recalling, questions: Sequence[Question]) -> list[Receipt
     return made
 
 
-@dataclass(frozen=True)
-class Ranked:
+class Ranked(NamedTuple):
     """A question with its evidence in order, and who may reorder it."""
 
     reading: Reading
@@ -135,7 +135,7 @@ def _near(reading: Reading, question: Question, found: Gathered) -> frozenset[in
     """Those of the candidates, among others, that are of the repository that the caller works in."""
     if question.near is None or not question.recipe.repository or question.where.repository is not None:
         return frozenset()
-    where = replace(question.where, repository=question.near)
+    where = question.where._replace(repository=question.near)
     past = tuple(one.seen(reading.view.now) for one in found.asked.past)
     probe = Probe(reading.view, where, question.recipe.pool, also=tuple(found.pool.handles.tolist()), past=past)
     return frozenset(reading.gather([probe])[0].handles.tolist())
@@ -145,12 +145,12 @@ def _read(reading: Reading, question: Question, text: str) -> tuple[Question, As
     """What it asks for, and the question with what was found on the way: whom it names, how it is to be read."""
     asked = read(text, from_micros(question.view.now))
     if question.speakers is None:
-        question = replace(question, speakers=_speakers(reading, asked))
+        question = question._replace(speakers=_speakers(reading, asked))
     if question.read_as is None:
         given = question.recipe.reads
-        question = replace(question, read_as=shape(asked, question.speakers or ()) if given == "auto" else given)
+        question = question._replace(read_as=shape(asked, question.speakers or ()) if given == "auto" else given)
     if question.read_as == "prose":
-        return replace(question, speakers=frozenset()), asked.as_prose()
+        return question._replace(speakers=frozenset()), asked.as_prose()
     return question, asked
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import astuple, dataclass, fields, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from agent_memory.core.recall.past import Window
 from agent_memory.core.recall.question import Asked
@@ -26,8 +25,7 @@ SAME_SCORE = 1e-6
 Receipted = tuple[Recalled, ReceiptLine]
 
 
-@dataclass(frozen=True)
-class Question:
+class Question(NamedTuple):
     """`meaning` replaces the embedding of the text, for a caller who has a vector already. `speakers` are those whom
     the question was found to name, where that is known; `reranked` what a reranker said when it was asked before.
     `read_as` is how it was read, where that is known.
@@ -88,7 +86,7 @@ def receipt_line(
         ],
     }
     if asked.past:
-        body["past"] = [astuple(one) for one in asked.past]
+        body["past"] = [tuple(one) for one in asked.past]
     if question.near is not None:
         body["near"] = question.near
     if trace := trace_id():
@@ -123,8 +121,7 @@ def together(found: Sequence[Receipted]) -> Receipted:
         "groups": [{"where": one["where"], "past": one.get("past", [])} for one in bodies],
         "hits": [hit for one in bodies for hit in one["hits"]],
     }
-    line = replace(
-        found[0][1],
+    line = found[0][1]._replace(
         body=json.dumps(body, ensure_ascii=False, separators=(",", ":")),
         handles=tuple(handle for _, one in found for handle in one.handles),
         named=tuple(handle for _, one in found for handle in one.named),
@@ -137,7 +134,7 @@ def with_context(line: ReceiptLine, shown: tuple[int, ...], context: dict[str, A
     accessed."""
     body = json.dumps({**json.loads(line.body), "context": context}, ensure_ascii=False, separators=(",", ":"))
     named = tuple(dict.fromkeys((*line.named, *(handle for handle in line.handles if handle not in shown))))
-    return replace(line, body=body, handles=shown, named=named)
+    return line._replace(body=body, handles=shown, named=named)
 
 
 def questions_of(body: dict[str, Any], scope: Scope, now: int | None, same_space: bool) -> list[Question]:
@@ -216,5 +213,5 @@ def _told(reranked: Reranked | None) -> dict[str, Any] | None:
 
 def _said(where: Filter) -> dict[str, Any]:
     usual = Filter()
-    values = {one.name: getattr(where, one.name) for one in fields(where)}
+    values = where._asdict()
     return {name: value for name, value in values.items() if value != getattr(usual, name)}

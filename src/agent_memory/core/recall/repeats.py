@@ -16,6 +16,7 @@ import re
 import unicodedata
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from agent_memory.core.recall.chosen import Chosen
 from agent_memory.models.record import Record
@@ -29,8 +30,7 @@ _OPENING, _CLOSING = "\"'“”‘«([{¿¡", ".,;:!?…\"'“”»)]}。、，�
 Sentence = tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Saying:
+class Saying(NamedTuple):
     """What a text says: its sentences, and how many words they have."""
 
     sentences: frozenset[Sentence]

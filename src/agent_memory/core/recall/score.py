@@ -7,7 +7,7 @@ only the head is put in order; and how well a candidate fits is told for those t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
 from types import MappingProxyType
@@ -188,7 +188,7 @@ class Evidence:
         near = np.unique(chosen[:, None] + np.arange(-reach, reach + 1))
         near = near[(near >= 0) & (near < len(self.similarity))]
         names = ("handles", "valid_from", "importance", "conversations", "similarity", "counts", "lengths", "exact")
-        part = replace(self.pool, **{name: getattr(self.pool, name)[near] for name in names})
+        part = self.pool._replace(**{name: getattr(self.pool, name)[near] for name in names})
         narrow = Evidence(part, self.asked, self.recipe, self.reached)
         narrow.usual = self.usual
         narrow.held = None if self.held is None else self.held[near]

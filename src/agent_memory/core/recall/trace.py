@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from agent_memory.core.recall.chosen import Chosen
 from agent_memory.core.recall.reading import Reading
@@ -21,8 +20,7 @@ if TYPE_CHECKING:
 MOST = 50  # candidates of each channel, and of those that were left out
 
 
-@dataclass(frozen=True)
-class Traced:
+class Traced(NamedTuple):
     """A trace, and the handles of all versions that it names."""
 
     trace: Trace

@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from agent_memory.core.recall.past import BEGINNING, Clause, Window
 from agent_memory.core.recall.score import Ranking
@@ -33,8 +32,7 @@ _CHANGE = re.compile(
 _EMPTY = "use have own run do go get work happen come"
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
+class Value(NamedTuple):
     """What a record said from `start` to `end`, and the version that says so."""
 
     record: int

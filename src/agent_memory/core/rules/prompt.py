@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from agent_memory.core.rules.quoting import fenced, quote
 from agent_memory.models.rules import Entry, LeftOutProcedure, Prefix, Rule, Rulebook, Severity
@@ -23,8 +23,7 @@ TITLES = {"rule": "Rules", "skill": "Skills", "example": "Examples", "guidance":
 _FIRST = (Severity.DENY, Severity.REQUIRE, Severity.WARN, Severity.ADVISE)
 
 
-@dataclass(frozen=True)
-class Piece:
+class Piece(NamedTuple):
     """Something that a prompt may show, as it is written there."""
 
     section: str

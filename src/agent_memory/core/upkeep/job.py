@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from agent_memory.core.write.commit import Writing
 from agent_memory.ports.clock import Clock
@@ -14,8 +14,7 @@ Did = Mapping[str, int]
 """What a run changed, in numbers."""
 
 
-@dataclass(frozen=True)
-class Keeping:
+class Keeping(NamedTuple):
     """What every job needs."""
 
     store: Store
@@ -23,8 +22,7 @@ class Keeping:
     clock: Clock
 
 
-@dataclass(frozen=True)
-class Turn:
+class Turn(NamedTuple):
     """One run: under this lease, which goes with everything it writes (`Work`); at this moment; and for so many seconds
     at most (None: as many as it needs)."""
 
@@ -33,8 +31,7 @@ class Turn:
     seconds: float | None
 
 
-@dataclass(frozen=True)
-class Job:
+class Job(NamedTuple):
     """A job remembers nothing but what the store holds: `run` does what is left to do, in whichever process, and one
     that is killed or run twice loses and doubles nothing. It is run every `seconds`, by one worker at a time; where
     `more` says that some is left, again sooner.

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from agent_memory.models.errors import InvalidInput, PartMissing
 from agent_memory.models.kinds.kind import canonical_json
@@ -33,8 +32,7 @@ def beside() -> Iterator[None]:
         _log.warning("the working set is out of reach: %s", error.message)
 
 
-@dataclass(frozen=True)
-class WorkingSet:
+class WorkingSet(NamedTuple):
     """What an agent has on its desk right now. `desk` is asked each time: the conversation may change."""
 
     store: WorkingStore

@@ -10,10 +10,10 @@ import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields
 from datetime import datetime
 from functools import partial
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from pydantic import BaseModel
 
@@ -60,8 +60,7 @@ PATIENCE_SECONDS = 20.0
 FOLLOWED_BY = "FOLLOWED_BY"
 
 
-@dataclass(frozen=True)
-class Writing:
+class Writing(NamedTuple):
     """What every write needs."""
 
     records: RecordStore
@@ -73,8 +72,7 @@ class Writing:
     wording: Wording
 
 
-@dataclass(frozen=True)
-class How:
+class How(NamedTuple):
     """`embed`: make vectors before returning. `expect`: only if the store is still so. `once`: only if it was not
     done before. `changes`: after the drafts, in the same transaction. `skip_forgotten`: drafts with the id of
     something that was forgotten are passed over, and so are links to it. `listed`: the argument whose items the drafts
@@ -99,7 +97,7 @@ def commit(writing: Writing, drafts: Sequence[Draft], author: Author, now: int, 
                 changes += _changes(writing, draft, now)
     changes += how.changes
     if how.skip_forgotten:
-        changes = [replace(one, unless_forgotten=True) if isinstance(one, Put | Connect) else one for one in changes]
+        changes = [one._replace(unless_forgotten=True) if isinstance(one, Put | Connect) else one for one in changes]
     return write(writing, changes, author, now, how)
 
 
@@ -148,12 +146,11 @@ def write(writing: Writing, changes: Sequence[Change], author: Author, now: int,
                 raise
             applied = apply(reworded)
     if applied.erased and not writing.debts.pay():
-        return replace(applied, scrubbed=False)
+        return applied._replace(scrubbed=False)
     return applied
 
 
-@dataclass(frozen=True)
-class Revision:
+class Revision(NamedTuple):
     """A draft that was made from what the store held: write it only if it still does."""
 
     draft: Draft
@@ -173,7 +170,7 @@ def heads(records: RecordStore, author: Author, kind: str, id: str) -> tuple[Rec
     """The record of a user's own that is to be changed, and in whose name to write the next version of it."""
     for scope in own(author.scope):
         if (found := records.head(scope, kind, id=id)) is not None:
-            return found, replace(author, scope=scope)
+            return found, author._replace(scope=scope)
     return None, author
 
 
@@ -247,7 +244,7 @@ def _embedded(embedding: Embedding, changes: Sequence[Change]) -> Sequence[Chang
 
 
 def _with_vectors(put: Put, space: Space, vectors: tuple[Vector, ...], complete: bool) -> Put:
-    return replace(put, derived=replace(put.derived, vectors=vectors, space=space, complete=complete))
+    return put._replace(derived=put.derived._replace(vectors=vectors, space=space, complete=complete))
 
 
 def _neighbours(put: Put) -> list[Connect]:

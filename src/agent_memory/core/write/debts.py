@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from agent_memory.models.errors import StoreError
 from agent_memory.models.record import Scope
@@ -18,8 +18,7 @@ MOST = 200  # characters of an error that are kept
 _log = spans.log(__name__)
 
 
-@dataclass(frozen=True)
-class Debts:
+class Debts(NamedTuple):
     """What is owed (None: the engine has no places outside), and the places that can be told from here."""
 
     store: DebtStore | None

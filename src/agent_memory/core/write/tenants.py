@@ -3,8 +3,6 @@ places outside are told."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from agent_memory.core.write.commit import Writing
 from agent_memory.models.errors import StoreError
 from agent_memory.ports.changes import Author, EraseTenant
@@ -20,4 +18,4 @@ def erase_tenant(writing: Writing, tenants: TenantStore, tenant: str, author: Au
     writing.receipts.flush()
     with span("write.erase_tenant"):
         departed = tenants.erase(tenant, author, now)
-    return departed if writing.debts.pay() else replace(departed, scrubbed=False)
+    return departed if writing.debts.pay() else departed._replace(scrubbed=False)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 
 from agent_memory.core.write import words
 from agent_memory.core.write.marks import marks
@@ -44,7 +43,7 @@ class Wording:
 
     def _reworded(self, put: Put, kinds: Mapping[str, Kind]) -> Put:
         made = deriver(kinds, self.analyser)(put.kind, put.content.text, put.content.payload)
-        return replace(put, derived=replace(put.derived, terms=made.terms, vocabulary=made.vocabulary))
+        return put._replace(derived=put.derived._replace(terms=made.terms, vocabulary=made.vocabulary))
 
 
 def derive(kind: Kind, text: str, payload: Mapping[str, object], by: Analyser) -> Derived:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol
 
 from agent_memory.engines.git.layout import shown
@@ -92,10 +92,10 @@ def roots(level: str) -> list[str]:
 def page(path: str, layer: Layer, data: bytes) -> PageFile:
     bare = PageFile(path, layer, digest=hashlib.sha256(data).hexdigest())
     try:
-        return replace(bare, text=data.decode("utf-8-sig"))
+        return bare._replace(text=data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        return replace(bare, problem=f"is not UTF-8 text (line {line}): save it as UTF-8")
+        return bare._replace(problem=f"is not UTF-8 text (line {line}): save it as UTF-8")
 
 
 def _join(level: str, name: str) -> str:

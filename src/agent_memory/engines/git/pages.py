@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from agent_memory.engines.git import files, history, layout, refs, watch
@@ -58,7 +58,7 @@ class GitPages:
         seen = watch.still(found.watched)
         if seen is None:
             return None
-        return found if seen is found.watched else replace(found, watched=seen)
+        return found if seen is found.watched else found._replace(watched=seen)
 
     def log(self, folder: Path) -> Generator[Revision, None, None]:
         place = _place(folder)
@@ -98,7 +98,7 @@ class GitPages:
                 if head is None:
                     why = NO_COMMIT if branch else NO_HEAD
                     version = Version(branch=branch, dirty=bool(found), why=why)
-                    dirty = tuple(replace(one, dirty=True) for one in found)
+                    dirty = tuple(one._replace(dirty=True) for one in found)
                     return Found((*above, *dirty), version, place.watch.all())
                 pages, changed = self._beside(stored, head, repository, found, place.watch)
         except Trouble as error:
@@ -113,11 +113,11 @@ class GitPages:
         checkout leaves out of the working tree holds all the same, as it was committed."""
         snapshot = Snapshot(stored, head.tree)
         committed = {one.path: one for one in files.pages(snapshot, repository.levels)}
-        pages = [replace(one, commit=head.id, dirty=_differs(one, committed.get(one.path))) for one in found]
+        pages = [one._replace(commit=head.id, dirty=_differs(one, committed.get(one.path))) for one in found]
         missing = [path for path in committed if path not in {one.path for one in found}]
         if missing:
             hidden = left_out(self._git, repository, watch)
-            pages += [replace(committed[path], commit=head.id) for path in missing if path in hidden]
+            pages += [committed[path]._replace(commit=head.id) for path in missing if path in hidden]
             pages.sort(key=lambda one: _depth(one.path, repository))
             missing = [path for path in missing if path not in hidden]
         return pages, bool(missing) or any(one.dirty for one in pages)
@@ -138,7 +138,7 @@ class GitPages:
             if at is None:
                 return Found(tuple(above), Version(why=str(error)))
             raise _no_version(at, str(error)) from None
-        pages = (replace(one, commit=commit.id) for one in found)
+        pages = (one._replace(commit=commit.id) for one in found)
         version = Version(commit=commit.id, ref=at, branch=branch)
         return Found((*above, *pages), version, place.watch.all() if known else None)
 

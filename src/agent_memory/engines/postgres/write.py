@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -64,7 +63,7 @@ def _apply(database: Database, requests: Sequence[Request]) -> Sequence[Applied 
 
 def _owing(applied: Applied) -> Applied:
     """What was erased is out of reach, and in the files until they are rewritten."""
-    return replace(applied, scrubbed=False)
+    return applied._replace(scrubbed=False)
 
 
 def _find_out(database: Database, tenant: str, planned: Planned, error: StoreError) -> None:

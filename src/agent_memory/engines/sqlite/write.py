@@ -5,7 +5,6 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 
 from agent_memory.engines.sqlite import erase, expiry, scrub, spaces, vocabulary
 from agent_memory.engines.sqlite.connection import Connections
@@ -51,7 +50,7 @@ def together(connections: Connections, interning: Interning, requests: Sequence[
         names.withdraw(look.scopes.keys() - writers)
         Writer(connection, names, lines, look.scopes, numbers).write(rows, min(one.now for one in requests))
         if scrub.owed(connection) is not None:
-            answers = [replace(one, scrubbed=False) if isinstance(one, Applied) else one for one in answers]
+            answers = [one._replace(scrubbed=False) if isinstance(one, Applied) else one for one in answers]
     if writers:
         names.settle()
     return answers
@@ -63,7 +62,7 @@ def scrubbed(connections: Connections, answer: Applied) -> Applied:
         return answer
     gone = bool(answer.erased)
     paid = scrub.scrub(connections, patience=scrub.PATIENCE_SECONDS if gone else 0.0)
-    return replace(answer, scrubbed=paid or not gone)
+    return answer._replace(scrubbed=paid or not gone)
 
 
 def embed(

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from typing import Any
 
 from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
@@ -64,6 +63,6 @@ def _placed(service: Service, identify: Identify) -> Identify:
         caller = identify(request)
         if service.settings.workplace is not None:
             return caller
-        return replace(caller, workplace=replace(service.workplace, shut=True))
+        return caller._replace(workplace=service.workplace._replace(shut=True))
 
     return identified

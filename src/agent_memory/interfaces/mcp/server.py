@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from typing import Any, TypeVar
 
 import mcp_types as types
@@ -137,7 +136,7 @@ class Door:
 
     def _caller(self, context: Context) -> Caller:
         caller = self._identify(context.request)
-        return caller if self._roots is None else replace(caller, workplace=self._roots.workplace)
+        return caller if self._roots is None else caller._replace(workplace=self._roots.workplace)
 
     async def _answered(self, context: Context, work: Callable[[Caller], R]) -> R:
         """Off the event loop; what is wrong becomes an error of the protocol, with our code and hint in its data."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -41,7 +40,7 @@ def together(store: Store, requests: Sequence[Request]) -> list[Any]:
     if groups is None:
         return [answer(partial(_alone, store, one)) for one in requests]
     told = groups.together(requests)
-    return [replace(one, scrubbed=True) if isinstance(one, Applied) else type(one).__name__ for one in told]
+    return [one._replace(scrubbed=True) if isinstance(one, Applied) else type(one).__name__ for one in told]
 
 
 def _alone(store: Store, one: Request) -> Applied:
@@ -57,7 +56,7 @@ def gathered(
     words = tuple(map(term, ("red", "unheard")))
     probe = Probe(view, where, pool, terms=words, vector=question, space=space, key="k1", tell_hidden=True)
     intervals = tuple(pairwise(past))
-    found = gather(store, replace(probe, vectors_until=until, also=(1, 2, 3), past=intervals))
+    found = gather(store, probe._replace(vectors_until=until, also=(1, 2, 3), past=intervals))
     hits = store.index.hydrate(view, found.handles.tolist())
     assert len(hits) == len(found.handles)
     columns: list[Any] = [found.valid_from, found.importance, found.similarity, found.lengths, found.exact]

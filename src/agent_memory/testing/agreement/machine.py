@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -105,7 +104,7 @@ class Both(RuleBasedStateMachine):
         note(f"{batch} {author} {now} {conditions}")
         # When what is erased leaves the disk is an engine's own affair.
         self._both(
-            lambda store: replace(store.records.apply(batch, author=author, now=now, **conditions), scrubbed=True)
+            lambda store: store.records.apply(batch, author=author, now=now, **conditions)._replace(scrubbed=True)
         )
 
     def _both(self, act: Callable[[Store], Any]) -> None:
@@ -117,16 +116,16 @@ class Both(RuleBasedStateMachine):
         head = self.reference.records.stats(view)["seq"]
         views = [
             view,
-            replace(view, valid_at=moment(pick)),
-            replace(view, seq=pick.randint(0, head), valid_at=pick.choice((*NOTHING, moment(pick)))),
-            replace(view, scope=writer or view.scope),
+            view._replace(valid_at=moment(pick)),
+            view._replace(seq=pick.randint(0, head), valid_at=pick.choice((*NOTHING, moment(pick)))),
+            view._replace(scope=writer or view.scope),
         ]
         one = pick.choice(views)
         ours, expected = seen(self.engine, one, where), seen(self.reference, one, where)
         for name, value in expected.items():
             assert ours[name] == value, f"{name} differs for {one}, {where}"
         for scope in SCOPES:  # so that what an engine keeps in memory for each of them is always in use
-            everybody = replace(view, scope=scope)
+            everybody = view._replace(scope=scope)
             pools = [gathered(store, everybody, EVERYTHING, 100) for store in (self.engine, self.reference)]
             assert pools[0] == pools[1], f"search differs for {everybody}"
         times = [(scope.tenant, one) for scope in (view.scope, SCOPES[0]) for one in range(22)]

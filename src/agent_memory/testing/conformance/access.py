@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from agent_memory.models.record import Scope
 from agent_memory.ports.access import KeyRow, Refusal
 from agent_memory.ports.records import View
@@ -17,7 +15,7 @@ class AccessConformance:
     """The `AccessStore` port."""
 
     def test_a_key_comes_back_as_it_was(self, store: Store) -> None:
-        bound = replace(KEY, id="b2", user="ada", permissions=("admin",), created_at=NOW + 1, expires_at=NOW + 9)
+        bound = KEY._replace(id="b2", user="ada", permissions=("admin",), created_at=NOW + 1, expires_at=NOW + 9)
         for key in (KEY, bound):
             store.access.add(key)
         assert [store.access.find(id) for id in ("a1", "b2", "zz")] == [KEY, bound, None]
@@ -25,7 +23,7 @@ class AccessConformance:
 
     def test_keys_of_one_tenant(self, store: Store) -> None:
         store.access.add(KEY)
-        store.access.add(replace(KEY, id="b2", tenant="zeta"))
+        store.access.add(KEY._replace(id="b2", tenant="zeta"))
         assert [key.id for key in store.access.keys("acme")] == ["a1"]
         assert store.access.keys("nobody") == []
 
@@ -34,24 +32,24 @@ class AccessConformance:
         assert store.access.end("a1", NOW + 5) is True
         assert store.access.end("a1", NOW + 9) is False
         assert store.access.end("zz", NOW) is False
-        assert store.access.find("a1") == replace(KEY, ended_at=NOW + 5)
+        assert store.access.find("a1") == KEY._replace(ended_at=NOW + 5)
 
     def test_a_new_key_instead_of_an_old_one(self, store: Store) -> None:
         store.access.add(KEY)
-        store.access.add(replace(KEY, id="b2", created_at=NOW + 3), instead="a1")
-        assert store.access.find("a1") == replace(KEY, ended_at=NOW + 3)
-        assert store.access.find("b2") == replace(KEY, id="b2", created_at=NOW + 3)
+        store.access.add(KEY._replace(id="b2", created_at=NOW + 3), instead="a1")
+        assert store.access.find("a1") == KEY._replace(ended_at=NOW + 3)
+        assert store.access.find("b2") == KEY._replace(id="b2", created_at=NOW + 3)
 
     def test_nothing_comes_instead_of_a_key_that_has_ended(self, store: Store) -> None:
         assert store.access.add(KEY)
-        assert store.access.add(replace(KEY, id="b2"), instead="a1")
+        assert store.access.add(KEY._replace(id="b2"), instead="a1")
         for ended in ("a1", "zz"):
-            assert not store.access.add(replace(KEY, id="c3"), instead=ended)
-        assert store.access.find("c3") is None and store.access.find("b2") == replace(KEY, id="b2")
+            assert not store.access.add(KEY._replace(id="c3"), instead=ended)
+        assert store.access.find("c3") is None and store.access.find("b2") == KEY._replace(id="b2")
 
     def test_each_change_of_a_key_has_its_line(self, store: Store) -> None:
         store.access.add(KEY)
-        store.access.add(replace(KEY, id="b2", created_at=NOW + 3), instead="a1")
+        store.access.add(KEY._replace(id="b2", created_at=NOW + 3), instead="a1")
         store.access.end("a1", NOW + 9)
         assert store.records.verify(ALICE.tenant).heads[None].seq == 3, "two were made, and one ended once"
         assert store.records.journal(View(Scope(tenant="acme"), NOW)) == [], "they concern no reader"

@@ -3,8 +3,6 @@ begins anew."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from agent_memory.models.errors import NotFound
@@ -102,7 +100,7 @@ class DepartedConformance:
         write(store, put("more", id="a"), scope=BOB)
         fill(store, STRANGER)
         rival = Census(THEIRS, users=1, records=2, versions=2, links=1, receipts=1, vectors=1, keys=1)
-        assert store.tenants.census() == [replace(rival, tenant=OURS, users=2, records=3, versions=3), rival]
+        assert store.tenants.census() == [rival._replace(tenant=OURS, users=2, records=3, versions=3), rival]
         assert store.tenants.census(THEIRS) == [rival] and store.tenants.census("nobody") == []
 
     def test_nothing_is_left_of_it(self, store: Store) -> None:
@@ -168,10 +166,10 @@ class DepartedConformance:
         pool = gather(store, Probe(view(), EVERYTHING, pool=9))
         late = ReceiptLine("late", view(), 1, '{"query":"red"}', (1,), terms("red").hashes, store=pool.store)
         store.tenants.erase(OURS, OPERATOR, NOW + 9)
-        store.receipts.keep([late, replace(late, id="empty", handles=())])
+        store.receipts.keep([late, late._replace(id="empty", handles=())])
         assert store.tenants.census() == []
         fill(store, ALICE)
-        store.receipts.keep([late, replace(late, id="empty", handles=())])
+        store.receipts.keep([late, late._replace(id="empty", handles=())])
         assert [store.receipts.receipt(view(), id) for id in ("late", "empty")] == [None, None]
 
     def test_vectors_that_come_late_are_not_those_of_the_next(self, store: Store) -> None:

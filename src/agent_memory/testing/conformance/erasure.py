@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import pytest
 
@@ -191,7 +190,7 @@ class ErasureConformance:
         first = store.records.apply([Erase("a", with_derived=True)], author=ME, now=NOW, once=once)
         assert first.erased == ("a", "b")
         again = store.records.apply([Erase("a", with_derived=True)], author=ME, now=NOW, once=once)
-        assert again == replace(first, repeated=True)
+        assert again == first._replace(repeated=True)
 
     def test_the_working_set_of_its_scope_forgets_it(self, store: Store) -> None:
         full(store)
@@ -339,15 +338,15 @@ class DerivedErasureConformance:
         write(store, put("his", id="b"), scope=BOB)
         write(store, Erase("a"))
         write(store, Erase("b"), scope=BOB)
-        again = [replace(put(text, id=id), unless_forgotten=True) for text, id in (("one", "a"), ("new", "c"))]
-        links = [replace(link("c", "a"), unless_forgotten=True), replace(link("a", "c"), unless_forgotten=True)]
+        again = [put(text, id=id)._replace(unless_forgotten=True) for text, id in (("one", "a"), ("new", "c"))]
+        links = [link("c", "a")._replace(unless_forgotten=True), link("a", "c")._replace(unless_forgotten=True)]
         for scope in (ALICE, ALICES_BOT):
             applied = write(store, *again, *links, scope=scope)
             assert applied.outcomes[0].effect is Effect.FORGOTTEN, scope
             assert store.records.get(view(scope), ["a"]) == [] and store.records.links(view(scope), ["c"]) == []
-        assert write_one(store, replace(put("changed", id="b"), unless_forgotten=True)).effect is Effect.UPDATED
+        assert write_one(store, put("changed", id="b")._replace(unless_forgotten=True)).effect is Effect.UPDATED
         assert write_one(store, again[0], scope=STRANGER).effect is Effect.CREATED, "who forgot nothing"
         assert write_one(store, put("one", id="a")).effect is Effect.CREATED, "without being asked to"
         assert write_one(store, again[0]).effect is Effect.UNCHANGED, "it is there again"
         with pytest.raises(NotFound):
-            write(store, replace(link("c", "never was"), unless_forgotten=True))
+            write(store, link("c", "never was")._replace(unless_forgotten=True))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from agent_memory.models.errors import Changed, LeaseLost
@@ -106,7 +104,7 @@ class FeedConformance:
         """As after a restore, or a fail-over to a copy that lacked the last lines."""
         write(store, put("one", id="a"))
         lease, line = leased(store), store.feed.lines(ACME)[-1]
-        for other in (replace(line, chain="00" * 32), replace(line, seq=line.seq + 1), replace(line, scope=STRANGER)):
+        for other in (line._replace(chain="00" * 32), line._replace(seq=line.seq + 1), line._replace(scope=STRANGER)):
             with pytest.raises(Changed):
                 make(store, Work(lease, Cursor(other.scope.tenant), other.cursor))
         assert store.records.get(view(), ["made"]) == []
@@ -114,7 +112,7 @@ class FeedConformance:
     def test_whoever_read_another_journal_starts_anew(self, store: Store) -> None:
         write(store, put("one", id="a"), put("two", id="b"))
         lines = store.feed.lines(ACME)
-        for strange in (replace(lines[0].cursor, chain="00" * 32), replace(lines[1].cursor, seq=99)):
+        for strange in (lines[0].cursor._replace(chain="00" * 32), lines[1].cursor._replace(seq=99)):
             assert store.feed.lines(strange) == lines
         assert store.feed.lines(lines[0].cursor) == lines[1:]
 
@@ -193,7 +191,7 @@ class LeaseConformance:
         with pytest.raises(LeaseLost):
             make(store, Work(lease))
         with pytest.raises(LeaseLost):
-            make(store, Work(replace(leased(store, holder="two"), holder="one")))
+            make(store, Work(leased(store, holder="two")._replace(holder="one")))
 
     def test_a_lease_that_is_renewed_is_kept(self, store: Store) -> None:
         lease = store.feed.lease("read", "one", 0.0)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from agent_memory.models.errors import Changed
@@ -54,7 +52,7 @@ def loud(text: str) -> Terms:
 
 
 def _worded(one: Put, vocabulary: Vocabulary) -> Put:
-    return replace(one, derived=replace(one.derived, vocabulary=vocabulary))
+    return one._replace(derived=one.derived._replace(vocabulary=vocabulary))
 
 
 SHOUTED = Analysis(LOUD, shouted, lambda query: loud(query).hashes)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from agent_memory.models.errors import NotFound
@@ -184,10 +182,10 @@ class LinkWallConformance:
 
     def test_an_end_may_be_named_by_its_key(self, store: Store) -> None:
         write(store, put("x", id="a", key="first"), put("x", id="b"))
-        by_key = replace(link("a", "b"), source_id=Key("note", "first"))
+        by_key = link("a", "b")._replace(source_id=Key("note", "first"))
         assert write_one(store, by_key).effect is Effect.CREATED
-        nobody = replace(link("a", "b"), source_id=Key("note", "nobody"))
-        assert write_one(store, replace(nobody, if_there=True)).effect is Effect.UNCHANGED
+        nobody = link("a", "b")._replace(source_id=Key("note", "nobody"))
+        assert write_one(store, nobody._replace(if_there=True)).effect is Effect.UNCHANGED
         with pytest.raises(NotFound):
             write(store, nobody)
         assert ends(store.records.links(view(), ["b"])) == ["a>b"]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from agent_memory.models.errors import NotFound
@@ -148,7 +146,7 @@ class ValidTimeConformance:
 
     def test_by_default_only_what_is_believed_can_be_to_come(self, store: Store) -> None:
         write(store, put("first", id="a", valid_from=NOW + DAY))
-        before = write(store, replace(put("moved", id="a", valid_from=NOW + 2 * DAY), dated=True)).seq
+        before = write(store, put("moved", id="a", valid_from=NOW + 2 * DAY)._replace(dated=True)).seq
         write(store, put("moved again", id="a", valid_from=NOW + 3 * DAY))
         assert [record.text for record in store.records.get(view(), ["a"])] == ["moved again"]
         assert [record.text for record in store.records.get(view(seq=before), ["a"])] == ["moved"]

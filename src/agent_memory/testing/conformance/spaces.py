@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -223,7 +221,7 @@ class SpaceConformance:
 
     def test_the_vectors_of_the_active_space_are_made_anew(self, store: Store) -> None:
         store.index.begin(SPACE)
-        brought = replace(vector(1, 0, 0, 0), end=0)
+        brought = vector(1, 0, 0, 0)._replace(end=0)
         write(store, put("one", id="a"), put("two", id="b"), with_vectors(put("three", id="c"), brought))
         embed_all(store)
         before = similar(store).store
@@ -254,7 +252,7 @@ class SpaceConformance:
 
     def test_a_sample_is_of_what_was_made_from_a_text(self, store: Store) -> None:
         store.index.begin(SPACE)
-        write(store, put("one", id="a"), with_vectors(put("three", id="c"), replace(vector(1, 0, 0, 0), end=0)))
+        write(store, put("one", id="a"), with_vectors(put("three", id="c"), vector(1, 0, 0, 0)._replace(end=0)))
         embed_all(store)
         [one] = store.index.sample(SPACE, 5)
         assert (one.text, one.vector) == ("one", text_vector("one"))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from agent_memory.models.errors import Denied, InvalidInput
@@ -61,7 +59,7 @@ class VersionConformance:
         for number, other in enumerate(
             [{"importance": 0.9}, {"confidence": 0.1}, {"status": Status.HELD}, {"source": "tool"}], 2
         ):
-            outcome = write_one(store, replace(first, state=replace(first.state, **other)))  # type: ignore[arg-type]
+            outcome = write_one(store, first._replace(state=first.state._replace(**other)))  # type: ignore[arg-type]
             assert (outcome.effect, outcome.version) == (Effect.UPDATED, number)
 
     def test_another_payload_is_a_new_version(self, store: Store) -> None:
@@ -98,7 +96,7 @@ class VersionConformance:
 
     def test_a_correction_replaces_what_was_believed(self, store: Store) -> None:
         write(store, put("Berlin", id="a", key="lives", valid_from=NOW - 2 * DAY))
-        outcome = write_one(store, replace(put("Bremen", id="b", key="lives", valid_from=NOW - DAY), dated=True))
+        outcome = write_one(store, put("Bremen", id="b", key="lives", valid_from=NOW - DAY)._replace(dated=True))
         assert (outcome.effect, outcome.id, outcome.version) == (Effect.UPDATED, "a", 2)
         assert lives(store, NOW - 2 * DAY, NOW) == [None, "Bremen"]
         old, new = store.records.history(view(), "a")
@@ -140,7 +138,7 @@ class VersionConformance:
         write(store, put("Berlin", id="a", valid_from=NOW))
         moved = put("Berlin", id="a", valid_from=NOW - DAY)
         assert write_one(store, moved).effect is Effect.UNCHANGED
-        assert write_one(store, replace(moved, dated=True)).effect is Effect.UPDATED
+        assert write_one(store, moved._replace(dated=True)).effect is Effect.UPDATED
         assert intervals(store.records.history(view(), "a")) == [("Berlin", -1, None)]
 
     def test_versions_are_counted_in_the_order_they_came(self, store: Store) -> None:
@@ -244,7 +242,7 @@ class AmendConformance:
 
     def test_the_head_is_believed(self, store: Store) -> None:
         write(store, put("Berlin", id="a", key="lives", valid_from=NOW))
-        write(store, replace(put("Bremen", id="a", key="lives", valid_from=NOW - DAY), dated=True))
+        write(store, put("Bremen", id="a", key="lives", valid_from=NOW - DAY)._replace(dated=True))
         head = store.records.head(ALICE, "note", id="a")
         assert head is not None
         assert (head.text, head.version) == ("Bremen", 2)

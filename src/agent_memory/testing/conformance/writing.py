@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import replace
 
 import pytest
 
@@ -261,11 +260,11 @@ class PreconditionConformance:
 
     def test_a_repeated_request_is_answered_and_not_repeated(self, store: Store) -> None:
         once = Once("request-1", b"print")
-        change = [replace(put("one", id="a"), dated=True), put("two", id="b", key="k")]
+        change = [put("one", id="a")._replace(dated=True), put("two", id="b", key="k")]
         first = store.records.apply(change, author=ME, now=NOW, once=once)
         write(store, put("later", id="c"))
         again = store.records.apply(change, author=ME, now=NOW + DAY, once=once)
-        assert again == replace(first, repeated=True)
+        assert again == first._replace(repeated=True)
         assert store.records.stats(view())["seq"] == 3
 
     def test_a_repeated_request_is_answered_though_its_expectation_is_over(self, store: Store) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from agent_memory.ports.access import KeyRow, Refusal
 from agent_memory.testing.memory.world import KEY, OURSELVES, Room, Signature, Worlds, sealed
@@ -18,7 +17,7 @@ class MemoryAccess:
             if instead is not None:
                 if instead not in world.keys or world.keys[instead].ended_at is not None:
                     return False
-                _note(world, replace(world.keys[instead], ended_at=key.created_at), key.created_at)
+                _note(world, world.keys[instead]._replace(ended_at=key.created_at), key.created_at)
             _note(world, key, key.created_at)
             return True
 
@@ -40,7 +39,7 @@ class MemoryAccess:
             key = world.keys.get(id)
             if key is None or key.ended_at is not None:
                 return False
-            _note(world, replace(key, ended_at=at), at)
+            _note(world, key._replace(ended_at=at), at)
             return True
 
     def refuse(self, lines: Sequence[Refusal]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import isnan, nan
 from typing import TYPE_CHECKING
 
@@ -70,11 +70,11 @@ class MemoryIndex:
             own = world.of(snapshot.scope.tenant)
             reader = Reader(own, _at(snapshot, probe.view))
             until = snapshot.seq if probe.vectors_until is None else min(snapshot.seq, probe.vectors_until)
-            probe = replace(probe, vectors_until=until)
+            probe = probe._replace(vectors_until=until)
             rows = [_row(own, probe, version) for version in reader.visible(probe.where, probe.past)]
             pool = _pool(rows, probe, snapshot)
             hidden = reader.hidden(probe.where, probe.past, snapshot.seq) if probe.tell_hidden else None
-            return replace(pool, hidden=hidden)
+            return pool._replace(hidden=hidden)
 
     def occurring(self, snapshot: Snapshot, terms: Sequence[int]) -> frozenset[int]:
         with self._room.reading() as worlds:
@@ -202,7 +202,7 @@ def _adopt(world: Worlds, space: Space) -> None:
 
 
 def _at(snapshot: Snapshot, view: View) -> View:
-    return replace(view, seq=snapshot.at(view))
+    return view._replace(seq=snapshot.at(view))
 
 
 def _lacking(world: Worlds, space: Space, scope: Scope | None) -> list[tuple[str, int]]:

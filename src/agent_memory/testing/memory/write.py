@@ -65,7 +65,7 @@ class Writer:
                 raise Conflict(f"idempotency key {once.key!r} was used for what is forgotten now", hint="use a new key")
             if known[0] != once.fingerprint:
                 raise Conflict(f"idempotency key {once.key!r} was used for another request", hint="use a new key")
-            return replace(known[1], repeated=True)
+            return known[1]._replace(repeated=True)
         for one in expect:
             self._check(one)
         outcomes = tuple(self._write(change) for change in changes)
@@ -214,7 +214,7 @@ class Writer:
         )
         named = ("status", "importance", "confidence", "valid_to")
         given = {name: getattr(amend, name) for name in named if getattr(amend, name) is not None}
-        state = replace(latest.state, **given)
+        state = latest.state._replace(**given)
         if state.valid_to is not None and state.valid_to <= state.valid_from:
             raise InvalidInput("valid_to: is not after valid_from", field="valid_to")
         number = self._last_number(entry)
