@@ -72,11 +72,12 @@ bench: .venv/ready
 	@grep -v '^#' requirements/foreign/go.txt | PATH="$(TOOLS)/bin:$$PATH" GOBIN=$(TOOLS)/bin xargs -r -n 1 go install
 	@touch $@
 
-# What is made from the code: the async stub, the reference pages and the .proto file.
+# What is made from the code: the async stub, the list of commands, the reference pages and the .proto file.
 docs: .venv/ready
 	$(BIN)/python scripts/stubs.py
 	$(BIN)/python scripts/reference.py
 	$(BIN)/python scripts/proto.py
+	$(BIN)/python -m agent_memory.interfaces.cli.listing
 	$(BIN)/python -m agent_memory.interfaces.cli.reference > docs/reference/cli.md
 
 # What is installed: uv itself, the project with its tools, of that what users install (for `make sbom`), foreign tools.

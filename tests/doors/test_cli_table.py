@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import inspect
 import json
+import os
 import shlex
 import subprocess
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -14,12 +16,13 @@ import click
 import pytest
 
 from agent_memory.app.operations import TABLE, Operation, Permission
-from agent_memory.interfaces.cli import commands, exits, options, reference
+from agent_memory.interfaces.cli import PROGRAM, commands, exits, listing, options, reference
 from agent_memory.interfaces.cli.examples import EXAMPLES
-from agent_memory.interfaces.cli.root import OWN
+from agent_memory.interfaces.cli.root import OWN, root
 from agent_memory.models.answer import Recalled
 from agent_memory.models.kinds.work import Goal
 from agent_memory.models.record import Status
+from patience import PATIENCE
 
 PORT = "Staging listens on port 5433"
 
@@ -41,6 +44,38 @@ def test_the_reference_is_what_the_generator_writes() -> None:
     page = Path(__file__).parents[2] / "docs" / "reference" / "cli.md"
     fresh = "python -m agent_memory.interfaces.cli.reference > docs/reference/cli.md"
     assert page.read_text("utf-8") == reference.page(), f"run `{fresh}`"
+
+
+def test_the_list_of_commands_is_what_the_generator_writes() -> None:
+    kept = Path(listing.__file__).with_name("listing.json").read_text("utf-8")
+    assert kept == listing.made(), "run `python -m agent_memory.interfaces.cli.listing`"
+
+
+def test_the_list_says_of_a_command_what_it_says_itself() -> None:
+    context = click.Context(root)
+    for name in listing.listed().names():
+        made = root.get_command(context, name)
+        assert made is not None
+        assert listing.listed().about(name) == made.get_short_help_str(200)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "completing"),
+    [
+        (["--help"], {}),
+        ([], {"_AGENT_MEMORY_COMPLETE": "bash_complete", "COMP_WORDS": PROGRAM + " wo", "COMP_CWORD": "1"}),
+    ],
+)
+def test_help_and_completion_of_the_whole_load_no_operation(arguments: list[str], completing: dict[str, str]) -> None:
+    """They answer at once; what an operation needs takes several times as long to load."""
+    watched = (
+        "import atexit, sys; from agent_memory.interfaces.cli import main; "
+        "atexit.register(lambda: print(*sys.modules, file=sys.stderr)); main(sys.argv[1:] or None)"
+    )
+    command, environment = [sys.executable, "-c", watched, *arguments], os.environ | completing
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=PATIENCE)
+    assert "worker" in done.stdout and "working" in done.stdout
+    assert not {"pydantic", "agent_memory.app", "agent_memory.core"} & {*done.stderr.split()}
 
 
 def test_every_short_command_has_an_example_and_they_run(here: Any) -> None:

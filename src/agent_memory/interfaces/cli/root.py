@@ -7,9 +7,11 @@ from types import MappingProxyType
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from agent_memory import __version__
 from agent_memory.interfaces.cli import suggest, whose
+from agent_memory.interfaces.cli.listing import listed
 from agent_memory.interfaces.cli.session import Session
 
 OWN = MappingProxyType(
@@ -55,8 +57,6 @@ GROUPS = MappingProxyType(
 )
 """How the help of the whole is arranged. What is in no group comes after them."""
 WIDEST = 10_000  # columns of help: as many as the terminal has
-MARGINS = 6  # before a name, and between it and what it is for
-LEAST = 40  # columns that a command has for what it is for
 
 
 class Quick(suggest.Group):
@@ -94,9 +94,7 @@ class Root(suggest.Group):
     """Commands come from the table of operations, which is loaded when the first of them is asked for."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        from agent_memory.interfaces.cli import commands
-
-        return [*sorted([*commands.top(), *OWN]), *commands.namespaces()]
+        return listed().names()
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in OWN:
@@ -111,20 +109,22 @@ class Root(suggest.Group):
         return commands.group(cmd_name) if cmd_name in commands.namespaces() else None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        from agent_memory.interfaces.cli import commands
-
-        short = sorted([*commands.top(), *OWN])
+        listing = listed()
         grouped = {name for names in GROUPS.values() for name in names}
-        sections = {title: [name for name in names if name in short] for title, names in GROUPS.items()}
-        sections["More"] = [name for name in short if name not in grouped]
-        sections["Every operation, by namespace"] = list(commands.namespaces())
+        sections = {title: [name for name in names if name in listing.commands] for title, names in GROUPS.items()}
+        sections["More"] = [name for name in listing.commands if name not in grouped]
+        sections["Every operation, by namespace"] = list(listing.namespaces)
         widest = max(len(name) for names in sections.values() for name in names)
         for title, names in sections.items():
-            found = [(f"{name:<{widest}}", self.get_command(ctx, name)) for name in names]
-            if found:
-                room = max(formatter.width - widest - MARGINS, LEAST)
-                with formatter.section(title):
-                    formatter.write_dl([(name, one.get_short_help_str(room)) for name, one in found if one is not None])
+            if not names:
+                continue
+            with formatter.section(title):
+                formatter.write_dl([(f"{name:<{widest}}", listing.about(name)) for name in names])
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        names = [name for name in listed().names() if name.startswith(incomplete)]
+        options = click.Command.shell_complete(self, ctx, incomplete)
+        return [*(CompletionItem(name, help=listed().about(name)) for name in names), *options]
 
 
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": WIDEST}

@@ -1,0 +1,58 @@
+"""What the help of the whole says of each command and namespace. It is kept in `listing.json`, so that `--help` and the
+shell need not load all of them: `python -m agent_memory.interfaces.cli.listing` writes it anew."""
+
+from __future__ import annotations
+
+import json
+import sys
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+
+_FILE = resources.files("agent_memory.interfaces.cli") / "listing.json"
+_ALL = 10_000  # characters: more than anything says
+
+
+class Listing(NamedTuple):
+    """By name, each in its order."""
+
+    commands: dict[str, str]
+    namespaces: dict[str, str]
+
+    def names(self) -> list[str]:
+        return [*self.commands, *self.namespaces]
+
+    def about(self, name: str) -> str:
+        return self.commands.get(name) or self.namespaces[name]
+
+
+@cache
+def listed() -> Listing:
+    return Listing(**json.loads(_FILE.read_text("utf-8")))
+
+
+def made() -> str:
+    """The file, from the commands themselves."""
+    from agent_memory.interfaces.cli import commands, root
+
+    context = click.Context(root.root)
+    told = Listing(
+        *(
+            {name: _said(root.root.get_command(context, name)) for name in names}
+            for names in (sorted([*commands.top(), *root.OWN]), commands.namespaces())
+        )
+    )
+    return json.dumps(told._asdict(), indent=1, ensure_ascii=False) + "\n"
+
+
+def _said(command: click.Command | None) -> str:
+    return command.get_short_help_str(_ALL) if command else ""
+
+
+if __name__ == "__main__":
+    with resources.as_file(_FILE) as file:
+        Path(file).write_text(made(), "utf-8")
+    sys.exit(0)
