@@ -5,7 +5,7 @@ BIN := .venv/bin
 
 PORT ?= 8005
 
-.PHONY: run demo test check soak foreign engines lowest bench docs lock build sbom clean
+.PHONY: run demo test check compiled soak foreign engines lowest bench docs lock build sbom clean
 
 run: .venv/ready
 	@exec sh scripts/run.sh "$(BIN)/agent-memory" "$(PORT)" "$(GRPC_PORT)"
@@ -13,7 +13,7 @@ run: .venv/ready
 demo: .venv/ready
 	@$(BIN)/agent-memory demo
 
-test: .venv/ready check
+test: check compiled
 	$(BIN)/python -m pytest -n 2 -m "not soak and not foreign and not engines"
 
 check: .venv/ready
@@ -22,18 +22,22 @@ check: .venv/ready
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 
-soak: .venv/ready
+# Tests start thousands of processes; where Python writes no bytecode by itself, each would compile the project again.
+compiled: .venv/ready
+	@$(BIN)/python -m compileall -q src
+
+soak: compiled
 	HYPOTHESIS_PROFILE=searching $(BIN)/python -m pytest -n 2 -m soak --timeout=3600
 
 # Clients and checkers of others. They are pinned in requirements/foreign, a file for each registry, and their commands
 # are first on the tests' PATH; what cannot be installed is an error. (`npm ci` would want the optional packages of other
 # systems in the lock, too; `npm install` takes the versions and hashes from it all the same.)
 TOOLS := $(CURDIR)/.foreign
-foreign: .venv/ready .foreign/ready
+foreign: compiled .foreign/ready
 	PATH="$(TOOLS)/npm/node_modules/.bin:$(TOOLS)/bin:$$PATH" $(BIN)/python -m pytest -m foreign --timeout=3600
 
 # Stories, faults and kills on PostgreSQL, from a wheel. What looks into a SQLite file is not told there.
-engines: .venv/ready
+engines: compiled
 	$(BIN)/python -m pytest -n 2 -m engines tests/engines
 	STORIES_ON=postgres $(BIN)/python -m pytest -n 2 -m "not soak and not foreign and not local and not file" $(STORIES:%=tests/stories/test_%.py)
 
