@@ -29,7 +29,7 @@ from agent_memory.models.record import SHARED, Scope
 from agent_memory.ports import spans
 from agent_memory.ports.abandon import Abandoned
 from agent_memory.ports.access import KeyRow, Refusal
-from agent_memory.ports.clock import Clock, SystemClock
+from agent_memory.ports.clock import Clock
 
 FOREVER = 2**62  # a moment after all others
 ABANDONED = "abandoned"
@@ -66,8 +66,8 @@ class Service:
         """`own`: the only caller is whoever runs this process. `board`: what it shares with the others, where it is one
         of several processes of a server."""
         self.settings = settings or config.load()
-        self.clock = clock or SystemClock()
         self.runtime = wiring.borrow(self.settings)
+        self.clock = clock or self.runtime.clock
         self.workplace = Workplace.bound(self.settings.workplace, own)
         self.news = News(lambda tenant: self.runtime.store.records.seq_at(tenant, FOREVER))
         self.board = board

@@ -50,6 +50,10 @@ def _no_vocabularies() -> tuple[Vocabulary, ...]:
     return ()
 
 
+def _as_it_is(now: int) -> int:
+    return now
+
+
 def _nothing_before() -> None: ...
 
 
@@ -71,6 +75,9 @@ class Store:
 
     `vocabularies` tells the one in which words are written, then those of which a rebuild has left some; none before
     the first write that tells its own. A write that tells another name is refused: `Changed`. `recode` encodes texts.
+
+    `bounded` takes what this machine's clock says, in microseconds, and gives the nearest moment to it that the store's
+    own clock agrees with, where it has one.
     """
 
     url: str
@@ -92,3 +99,4 @@ class Store:
     outside: Mapping[str, Place] = field(default_factory=dict)
     vocabularies: Callable[[], tuple[Vocabulary, ...]] = _no_vocabularies
     recode: Recode = _nothing_recoded
+    bounded: Callable[[int], int] = _as_it_is

@@ -48,4 +48,5 @@ def open_store(uri: str, *, maybe_others: bool = False) -> Store:
         debts=PostgresDebts(database),
         vocabularies=lambda: vocabulary.stored(database),
         recode=Recoding(database),
+        bounded=database.time.bounded,
     )

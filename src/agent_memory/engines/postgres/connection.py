@@ -21,6 +21,7 @@ from psycopg import errors
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.pq import TransactionStatus
 
+from agent_memory.engines.postgres.clock import DatabaseClock, ticks
 from agent_memory.engines.postgres.statements import SQL
 from agent_memory.engines.postgres.texts import adapt
 from agent_memory.ledger.journal import genesis
@@ -211,6 +212,7 @@ class Database:
         self._idle: list[psycopg.Connection[Row]] = []
         self._room = threading.BoundedSemaphore(most)
         self._gate = ForkGuard()
+        self.time = DatabaseClock()
 
     @contextmanager
     def reading(self, tenant: str | None) -> Iterator[Session]:
@@ -261,7 +263,8 @@ class Database:
             pipeline = open.enter_context(connection.pipeline())
             session = Session(connection, pipeline)
             session.send("begin", mode=mode)
-            session.send("settings", _LIMITS | {"lock": str(round(seconds * 1000))})
+            sent = ticks()
+            told = session.send("settings", _LIMITS | {"lock": str(round(seconds * 1000))})
             session.send("operate") if tenant is None else session.send("enter", {"tenant": tenant})
             try:
                 yield session
@@ -269,6 +272,8 @@ class Database:
                 with suppress(psycopg.Error):  # what comes of the rest is of no interest
                     pipeline.sync()
                 raise
+        if (row := told.fetchone()) is not None:
+            self.time.heard(row[-1], sent, ticks())
 
     @contextmanager
     def _connection(self) -> Iterator[psycopg.Connection[Row]]:
