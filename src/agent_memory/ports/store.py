@@ -15,6 +15,7 @@ from agent_memory.ports.receipts import ReceiptStore
 from agent_memory.ports.records import RecordStore
 from agent_memory.ports.tenants import TenantStore
 from agent_memory.ports.vectors import VectorStore
+from agent_memory.ports.watch import Watch
 from agent_memory.ports.working import WorkingStore
 
 
@@ -54,6 +55,9 @@ def _as_it_is(now: int) -> int:
     return now
 
 
+def _nothing_to_watch(watch: Watch) -> None: ...
+
+
 def _nothing_before() -> None: ...
 
 
@@ -77,7 +81,7 @@ class Store:
     the first write that tells its own. A write that tells another name is refused: `Changed`. `recode` encodes texts.
 
     `bounded` takes what this machine's clock says, in microseconds, and gives the nearest moment to it that the store's
-    own clock agrees with, where it has one.
+    own clock agrees with, where it has one. `watch` has it tell of its connections, from how things stand on.
     """
 
     url: str
@@ -100,3 +104,4 @@ class Store:
     vocabularies: Callable[[], tuple[Vocabulary, ...]] = _no_vocabularies
     recode: Recode = _nothing_recoded
     bounded: Callable[[int], int] = _as_it_is
+    watch: Callable[[Watch], None] = _nothing_to_watch

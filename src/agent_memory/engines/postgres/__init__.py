@@ -49,4 +49,5 @@ def open_store(uri: str, *, maybe_others: bool = False) -> Store:
         vocabularies=lambda: vocabulary.stored(database),
         recode=Recoding(database),
         bounded=database.time.bounded,
+        watch=database.watched,
     )
