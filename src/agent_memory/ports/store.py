@@ -27,6 +27,10 @@ def _owes_nothing() -> bool:
     return False
 
 
+def _at_any_time() -> bool:
+    return True
+
+
 @dataclass(frozen=True, slots=True)
 class Recoded:
     """How many texts were `changed`, and the `last` content that was looked at, to go on after; None: that was all."""
@@ -72,7 +76,8 @@ class Store:
     meanwhile that a child must not inherit, and gives the child fresh locks and empty caches.
 
     `scrub` takes from the disk what was erased and could not leave it at once; False while something of it is left. Who
-    is not patient tries once, and waits for nobody. `owes` says whether there is any.
+    is not patient tries once, and waits for nobody. `owes` says whether there is any, `ripe` whether it is time for
+    those who are not patient.
 
     `working` and `vectors` may be somebody else's: then `outside` has them, by place, to be told what to forget, and
     `debts` keeps what they still have to. An engine without `debts` has to have both itself.
@@ -99,6 +104,7 @@ class Store:
     after_fork: Callable[[bool], None] = _nothing_after
     scrub: Callable[[bool], bool] = _nothing_owed
     owes: Callable[[], bool] = _owes_nothing
+    ripe: Callable[[], bool] = _at_any_time
     debts: DebtStore | None = None
     outside: Mapping[str, Place] = field(default_factory=dict)
     vocabularies: Callable[[], tuple[Vocabulary, ...]] = _no_vocabularies

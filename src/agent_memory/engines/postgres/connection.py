@@ -252,16 +252,6 @@ class Database:
             yield session
             session.commit()
 
-    def alone(self, name: str, *, seconds: float, **filled: str) -> None:
-        """A statement that cannot be in a transaction."""
-        with self._gate, self._connection() as connection:
-            connection.execute(f"set lock_timeout = {round(seconds * 1000)}")  # integers alone
-            try:
-                connection.execute("set search_path = agent_memory, public")
-                connection.execute(SQL[name].format(**filled).encode())
-            finally:
-                connection.close()  # with what was set
-
     def clock(self) -> int:
         """The database's, in microseconds: those of the machines that ask may differ."""
         with self.reading(None) as session:
