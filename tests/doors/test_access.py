@@ -90,8 +90,8 @@ def test_only_a_hash_of_the_secret_is_in_the_file(timed: AgentMemory, home: Path
 
 @pytest.mark.requirement("P23")
 def test_permissions(web: TestClient, timed: AgentMemory) -> None:
-    rights = ("read", "write", "admin", "operator")
-    reader, writer, admin, operator = (made(timed, permissions=[one]) for one in rights)
+    rights = ("read", "write", "admin", "operator", "metrics")
+    reader, writer, admin, operator, metrics = (made(timed, permissions=[one]) for one in rights)
     asked = [
         ("/v1/records", {"text": "x"}),
         ("/v1/recall", {"query": "x"}),
@@ -100,13 +100,14 @@ def test_permissions(web: TestClient, timed: AgentMemory) -> None:
     ]
     allowed = {
         secret: [web.post(path, json=body, headers=bearer(secret)).status_code for path, body in asked]
-        for secret in (reader, writer, admin, operator)
+        for secret in (reader, writer, admin, operator, metrics)
     }
     assert allowed == {
         reader: [403, 200, 403, 403],
         writer: [200, 403, 403, 403],
         admin: [403, 403, 200, 403],
         operator: [403, 403, 403, 200],
+        metrics: [403, 403, 403, 403],
     }
     said = web.post("/v1/records", json={"text": "x"}, headers=bearer(reader)).json()
     assert "write" in said["detail"] and "read" in said["hint"]

@@ -163,6 +163,7 @@ def test_strangers_push_no_refusal_out(web: TestClient, timed: AgentMemory, monk
 @pytest.fixture
 def holders(timed: AgentMemory, as_key: Any) -> dict[str, Ask]:
     rights = {"nobody": None, "reader": ["read"], "admin": ["admin", "read"], "operator": ["operator", "read"]}
+    rights["prometheus"] = ["metrics"]
     return {name: as_key(may and timed.keys.create(name, may)) for name, may in rights.items()}
 
 
@@ -170,11 +171,11 @@ def holders(timed: AgentMemory, as_key: Any) -> dict[str, Ask]:
 @pytest.mark.parametrize(
     ("path", "open_to"),
     [
-        ("/healthz", {"nobody", "reader", "admin", "operator"}),
-        ("/readyz", {"nobody", "reader", "admin", "operator"}),
-        ("/metrics", {"operator"}),
-        ("/openapi.json", {"reader", "admin", "operator"}),
-        ("/docs", {"reader", "admin", "operator"}),
+        ("/healthz", {"nobody", "reader", "admin", "operator", "prometheus"}),
+        ("/readyz", {"nobody", "reader", "admin", "operator", "prometheus"}),
+        ("/metrics", {"operator", "prometheus"}),
+        ("/openapi.json", {"reader", "admin", "operator", "prometheus"}),
+        ("/docs", {"reader", "admin", "operator", "prometheus"}),
         ("/v1/stats", {"reader", "admin", "operator"}),
         ("/memory/stats", {"reader", "admin", "operator"}),
     ],
@@ -186,12 +187,13 @@ def test_where_the_store_is_and_how_large_is_for_operators(
     assert {name for name, answer in told.items() if answer.status_code == 200} == open_to
     assert all(answer.status_code in (401, 403) for name, answer in told.items() if name not in open_to)
     for name in set(told) - {"operator"}:
-        assert str(home) not in told[name].text and "store_bytes" not in told[name].text
+        assert str(home) not in told[name].text
+        assert ("store_bytes" in told[name].text) is (path == "/metrics" and name == "prometheus")
     if path.endswith("/stats"):
         for name in ("store", "bytes_on_disk", "resident_bytes"):
             assert [told[who].json()[name] is None for who in ("reader", "admin", "operator")] == [True, True, False]
     if path == "/readyz":
-        assert ["checks" in answer.json() for answer in told.values()] == [False, False, False, True]
+        assert ["checks" in answer.json() for answer in told.values()] == [False, False, False, True, False]
 
 
 def test_without_keys_everything_is_told_on_this_machine(web: TestClient, timed: AgentMemory, home: Path) -> None:

@@ -11,6 +11,7 @@ from tests.parts.postgres import Server, started
 
 from agent_memory import AgentMemory
 from agent_memory.app.doctor import examine
+from agent_memory.engines.postgres import storage
 from agent_memory.models.errors import StoreError
 
 CANARY = "quetzalcoatlus"
@@ -62,7 +63,7 @@ def test_a_canary_at_each_stage(postgres: Server) -> None:
     assert check.state == "ok"
 
 
-def test_who_may_still_read_it_is_waited_for(postgres: Server) -> None:
+def test_who_may_still_read_it_is_waited_for(postgres: Server, caplog: pytest.LogCaptureFixture) -> None:
     uri = postgres.fresh()
     with AgentMemory("ada", store=uri) as memory:
         gone = memory.records.add(f"The {CANARY} flew over the reeds.")
@@ -71,11 +72,21 @@ def test_who_may_still_read_it_is_waited_for(postgres: Server) -> None:
             reader.execute("select count(*) from agent_memory.contents")
             memory.records.forget([gone.id])
             memory.upkeep.run_jobs()
+            assert f"until the transaction of process {reader.info.backend_pid} (postgres" in caplog.text
             assert memory.upkeep.stats()["scrub_owed_since"] is not None
             assert reader.execute("select count(*) from agent_memory.contents").fetchone() == (1,)
         memory.upkeep.run_jobs()
         assert memory.upkeep.stats()["scrub_owed_since"] is None
     assert files_with(postgres, "base") == []
+
+
+def test_a_worker_lets_erasures_gather_without_a_word(postgres: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    with AgentMemory("ada", store=postgres.fresh()) as memory:
+        memory.records.forget([memory.records.add(f"The {CANARY} flew over the reeds.").id])
+        scrub = lambda: next(job for job in memory.upkeep.jobs() if job.name == "scrub")  # noqa: E731
+        assert scrub().lag == 0 and memory.upkeep.stats()["scrub_owed_since"] is not None
+        monkeypatch.setattr(storage, "REWRITE_AFTER", 0)
+        assert scrub().lag == 1
 
 
 def test_who_may_not_rewrite_the_tables_still_owes(postgres: Server) -> None:

@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from importlib.util import find_spec
 from itertools import count
@@ -78,6 +78,16 @@ class Server:
             self._process.send_signal(how)
             self._process.wait(60)
             self._process = None
+
+    def kill(self) -> None:
+        """SIGKILL, with all its children, which hold connections and shared memory."""
+        assert self._process is not None
+        pid = self._process.pid
+        for one in (pid, *map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())):
+            with suppress(ProcessLookupError):
+                os.kill(one, signal.SIGKILL)
+        self._process.wait(60)
+        self._process = None
 
     def remove(self) -> None:
         self.stop(signal.SIGQUIT)

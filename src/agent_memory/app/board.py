@@ -57,6 +57,11 @@ class Board:
         with self.changing():
             _PROCESS.pack_into(self._seen, _HEAD.size + worker * _PROCESS.size, process)
 
+    def gone(self, process: int) -> None:
+        """What it had counted stays; what it had at the moment does not."""
+        for file in self.counts.glob(f"gauge_live*_{process}.db"):
+            file.unlink(missing_ok=True)
+
     @contextmanager
     def changing(self) -> Iterator[mmap.mmap]:
         """Nobody else changes anything meanwhile, in this process or another."""

@@ -22,7 +22,7 @@ from agent_memory.models.moment import to_micros
 from agent_memory.models.record import Record
 from agent_memory.ports.abandon import finishing
 from agent_memory.ports.changes import Author
-from agent_memory.ports.clock import Clock, SystemClock
+from agent_memory.ports.clock import Clock, StoreClock
 from agent_memory.ports.records import View
 from agent_memory.ports.spans import Side, span
 from agent_memory.ports.working import Desk
@@ -126,7 +126,7 @@ class LateClient(Client):
         self.settings = settings
         self.caller = caller
         self.scope = caller.scope
-        self.clock = SystemClock()
+        self.clock = StoreClock(lambda now: self.runtime.store.bounded(now))
         self.conversation_id = caller.conversation_id
         self.workplace = Workplace()
         self._left = threading.Lock()

@@ -69,7 +69,7 @@ def _clock(now: int) -> Check:
     apart = abs(time.time() - now / 1e6)
     if apart > CLOCK_SLACK.total_seconds():
         detail = f"the clocks of this machine and of the database are {apart:.0f} seconds apart"
-        return Check("clock", State.WARN, detail, "correct the one that is wrong")
+        return Check("clock", State.WARN, detail, "the database's is used; correct the one that is wrong")
     return Check("clock", State.OK, f"that of the database: {from_micros(now):%Y-%m-%d %H:%M:%S} UTC")
 
 

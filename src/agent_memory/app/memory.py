@@ -46,7 +46,7 @@ from agent_memory.models.kinds.knowledge import Entity, Fact, FactSource
 from agent_memory.models.kinds.work import Goal
 from agent_memory.models.recipe import Recipe
 from agent_memory.models.record import SHARED, Scope
-from agent_memory.ports.clock import Clock, SystemClock
+from agent_memory.ports.clock import Clock
 from agent_memory.ports.embedder import Embedder
 from agent_memory.ports.forks import CALLS
 from agent_memory.ports.reranker import Reranker
@@ -84,7 +84,7 @@ class AgentMemory:
                 self._attach(remote.RemoteClient(owner, settings).prepare())
                 return
             runtime = wiring.borrow(settings, embedder, reranker)
-            self._attach(Client(runtime, owner, clock or SystemClock(), settings))
+            self._attach(Client(runtime, owner, clock or runtime.clock, settings))
 
     @classmethod
     def within(

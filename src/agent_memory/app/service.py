@@ -28,7 +28,7 @@ from agent_memory.models.record import SHARED, Scope
 from agent_memory.ports import spans
 from agent_memory.ports.abandon import Abandoned
 from agent_memory.ports.access import KeyRow, Refusal
-from agent_memory.ports.clock import Clock, SystemClock
+from agent_memory.ports.clock import Clock
 
 FOREVER = 2**62  # a moment after all others
 ABANDONED = "abandoned"
@@ -64,8 +64,8 @@ class Service:
         """`own`: the only caller is whoever runs this process. `board`: what it shares with the others, where it is one
         of several processes of a server."""
         self.settings = settings or config.load()
-        self.clock = clock or SystemClock()
         self.runtime = wiring.borrow(self.settings)
+        self.clock = clock or self.runtime.clock
         self.workplace = Workplace.bound(self.settings.workplace, own)
         self.news = News(lambda tenant: self.runtime.store.records.seq_at(tenant, FOREVER))
         self.board = board
@@ -106,10 +106,11 @@ class Service:
             raise
 
     def admit(self, claim: Claim, name: str, permission: Permission | None = None) -> None:
-        """Let somebody see what is no operation: with any key, or only with one that has a permission."""
+        """Let somebody see what is no operation: with any key, or only with one that has a permission; operators see
+        all of it."""
         caller = self.identify(claim, name)
         try:
-            if permission is not None:
+            if permission is not None and not caller.operates:
                 caller.admit(name, permission)
         except Denied as error:
             self._refuse(caller.scope.tenant, caller.scope.user, name, error, caller.key)

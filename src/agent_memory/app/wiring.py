@@ -23,7 +23,7 @@ from agent_memory.core.write.embed import Embedding
 from agent_memory.core.write.wording import REBUILD, Wording, outdated
 from agent_memory.models.kinds.kind import Kind
 from agent_memory.ports.access import Refusal
-from agent_memory.ports.clock import Clock
+from agent_memory.ports.clock import Clock, StoreClock
 from agent_memory.ports.embedder import Embedder, Passage, Space, embed_and_count
 from agent_memory.ports.forks import CALL_SECONDS, CALLS, FORK_SECONDS, ForkGuard
 from agent_memory.ports.index import Calling
@@ -99,6 +99,11 @@ class Runtime:
         self.receipts = Book(self.store.receipts.keep)
         self.refusals = Book(self.store.access.refuse)
         self.calling = calling(self.kinds)
+
+    @property
+    def clock(self) -> Clock:
+        """For whoever brings none along."""
+        return StoreClock(self.store.bounded)
 
     @property
     def debts(self) -> Debts:

@@ -52,7 +52,7 @@ HELP: Mapping[str, str] = MappingProxyType(
         "paths": "files or folders (repeatable)  [default: what is found here]",
         "payload": "structured data beside the text",
         "per_conversation": "at most this many turns of one conversation; 0: all  [default: 3]",
-        "permissions": "read, write, review, admin or operator (repeatable)  [default: read and write]",
+        "permissions": "read, write, review, admin, operator or metrics (repeatable)  [default: read and write]",
         "predicate": "with a subject: what is said about it; a new claim takes the place of the old one",
         "properties": "structured data about it",
         "reason": "why, for the journal",

@@ -10,13 +10,14 @@ from agent_memory.models.model import Model, Moment, Name
 
 
 class Permission(StrEnum):
-    """What a key may do, within its tenant; `operator` alone is above tenants, and is about the store as a whole."""
+    """What a key may do, within its tenant; `operator` and `metrics` are above tenants: about the store as a whole."""
 
     READ = "read"
     WRITE = "write"
     REVIEW = "review"
     ADMIN = "admin"
     OPERATOR = "operator"
+    METRICS = "metrics"
 
 
 class ApiKey(Model):

@@ -10,6 +10,7 @@
     │   ├── Unauthenticated  nobody knows who calls: no key, or none that opens
     │   └── TooMany       more calls than this key may make
     ├── StoreError        the store cannot be opened, read or written
+    │   ├── Busy          others use it just now; nothing was written
     │   ├── StoreFull     no space left; nothing was written
     │   └── StoreNewer    written by a newer agent-memory
     ├── SpaceMismatch     the embedder differs from the one that the store was built with
@@ -17,6 +18,7 @@
     └── Corrupt           the store contradicts its own journal
 
 Each has a stable `code` for machines and a `hint` for people, and the `trace_id` of the call where calls are traced.
+`wait` is after how many seconds the same call may succeed, where that is known.
 """
 
 from __future__ import annotations
@@ -28,11 +30,12 @@ class AgentMemoryError(Exception):
     code = "error"
     trace_id: str | None = None
 
-    def __init__(self, message: str, *, hint: str = "", field: str | None = None) -> None:
+    def __init__(self, message: str, *, hint: str = "", field: str | None = None, wait: float | None = None) -> None:
         super().__init__(message)
         self.message = message
         self.hint = hint
         self.field = field
+        self.wait = wait
 
     def __str__(self) -> str:
         return f"{self.message} ({self.hint})" if self.hint else self.message
@@ -73,17 +76,20 @@ class Unauthenticated(Denied):
 
 
 class TooMany(Denied):
-    """`wait` is after how many seconds the same call would be let in, where that is known."""
-
     code = "too_many"
-
-    def __init__(self, message: str, *, hint: str = "", field: str | None = None, wait: float | None = None) -> None:
-        super().__init__(message, hint=hint, field=field)
-        self.wait = wait
 
 
 class StoreError(AgentMemoryError):
     code = "store_unavailable"
+
+
+class Busy(StoreError):
+    """It is worth trying again in a moment."""
+
+    code = "store_busy"
+
+    def __init__(self, message: str, *, hint: str = "", field: str | None = None, wait: float | None = 2.0) -> None:
+        super().__init__(message, hint=hint, field=field, wait=wait)
 
 
 class StoreFull(StoreError):

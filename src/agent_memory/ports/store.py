@@ -15,6 +15,7 @@ from agent_memory.ports.receipts import ReceiptStore
 from agent_memory.ports.records import RecordStore
 from agent_memory.ports.tenants import TenantStore
 from agent_memory.ports.vectors import VectorStore
+from agent_memory.ports.watch import Watch
 from agent_memory.ports.working import WorkingStore
 
 
@@ -24,6 +25,10 @@ def _nothing_owed(patient: bool) -> bool:
 
 def _owes_nothing() -> bool:
     return False
+
+
+def _at_any_time() -> bool:
+    return True
 
 
 class Recoded(NamedTuple):
@@ -49,6 +54,13 @@ def _no_vocabularies() -> tuple[Vocabulary, ...]:
     return ()
 
 
+def _as_it_is(now: int) -> int:
+    return now
+
+
+def _nothing_to_watch(watch: Watch) -> None: ...
+
+
 def _nothing_before() -> None: ...
 
 
@@ -63,13 +75,17 @@ class Store:
     meanwhile that a child must not inherit, and gives the child fresh locks and empty caches.
 
     `scrub` takes from the disk what was erased and could not leave it at once; False while something of it is left. Who
-    is not patient tries once, and waits for nobody. `owes` says whether there is any.
+    is not patient tries once, and waits for nobody. `owes` says whether there is any, `ripe` whether it is time for
+    those who are not patient.
 
     `working` and `vectors` may be somebody else's: then `outside` has them, by place, to be told what to forget, and
     `debts` keeps what they still have to. An engine without `debts` has to have both itself.
 
     `vocabularies` tells the one in which words are written, then those of which a rebuild has left some; none before
     the first write that tells its own. A write that tells another name is refused: `Changed`. `recode` encodes texts.
+
+    `bounded` takes what this machine's clock says, in microseconds, and gives the nearest moment to it that the store's
+    own clock agrees with, where it has one. `watch` has it tell of its connections, from how things stand on.
     """
 
     url: str
@@ -87,7 +103,10 @@ class Store:
     after_fork: Callable[[bool], None] = _nothing_after
     scrub: Callable[[bool], bool] = _nothing_owed
     owes: Callable[[], bool] = _owes_nothing
+    ripe: Callable[[], bool] = _at_any_time
     debts: DebtStore | None = None
     outside: Mapping[str, Place] = field(default_factory=dict)
     vocabularies: Callable[[], tuple[Vocabulary, ...]] = _no_vocabularies
     recode: Recode = _nothing_recoded
+    bounded: Callable[[int], int] = _as_it_is
+    watch: Callable[[Watch], None] = _nothing_to_watch

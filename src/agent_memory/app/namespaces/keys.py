@@ -16,14 +16,16 @@ from agent_memory.models.moment import from_micros, to_micros
 from agent_memory.ports.access import KeyRow, Refusal
 
 DEFAULT = [Permission.READ, Permission.WRITE]
-OF_TENANTS = frozenset(Permission) - {Permission.OPERATOR}
+ABOVE_TENANTS = frozenset({Permission.OPERATOR, Permission.METRICS})
+OF_TENANTS = frozenset(Permission) - ABOVE_TENANTS
 
 
 class Keys(Namespace):
     """API keys of this tenant. Once there is one, every call over the network needs one.
 
     A key that is bound to a user manages those of that user. Nobody gives what they do not have: a bound key gives
-    permissions of its own, the admin of a tenant all but `operator`, and keys of operators are there for operators.
+    permissions of its own, the admin of a tenant all but `operator` and `metrics`, and keys with these are there for
+    operators.
     """
 
     @operation("keys.create", "POST /keys", permission=Permission.ADMIN)
@@ -118,7 +120,7 @@ class Keys(Namespace):
         """Whether this caller manages it."""
         caller = self._client.caller
         within = key.tenant == caller.scope.tenant and caller.user in (None, key.user)
-        return within and (caller.operates or Permission.OPERATOR not in key.permissions)
+        return within and (caller.operates or ABOVE_TENANTS.isdisjoint(key.permissions))
 
     def _check_given(self, permissions: Iterable[Permission]) -> None:
         """Whether this caller may give them to a key."""

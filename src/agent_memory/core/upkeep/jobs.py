@@ -38,7 +38,8 @@ def scrub(keeping: Keeping, turn: Turn) -> Did:
 
 
 def owed(keeping: Keeping) -> int:
-    return int(keeping.store.owes()) + keeping.writing.debts.left
+    """What can be taken now. What is not ripe is shown by `stats` and `doctor`."""
+    return int(keeping.store.owes() and keeping.store.ripe()) + keeping.writing.debts.left
 
 
 JOBS = (

@@ -45,7 +45,10 @@ def open_store(uri: str, *, maybe_others: bool = False) -> Store:
         after_fork=after_fork,
         scrub=lambda patient: storage.pay(database, patient=patient),
         owes=lambda: storage.owed(database) is not None,
+        ripe=lambda: storage.ripe(database),
         debts=PostgresDebts(database),
         vocabularies=lambda: vocabulary.stored(database),
         recode=Recoding(database),
+        bounded=database.time.bounded,
+        watch=database.watched,
     )

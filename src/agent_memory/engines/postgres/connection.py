@@ -10,8 +10,10 @@ from __future__ import annotations
 import secrets
 import select
 import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from functools import cached_property
 from itertools import count
 from typing import Any
 from urllib.parse import quote
@@ -21,13 +23,15 @@ from psycopg import errors
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.pq import TransactionStatus
 
+from agent_memory.engines.postgres.clock import DatabaseClock, ticks
 from agent_memory.engines.postgres.statements import SQL
 from agent_memory.engines.postgres.texts import adapt
 from agent_memory.ledger.journal import genesis
 from agent_memory.ledger.request import SALT_BYTES
-from agent_memory.models.errors import AgentMemoryError, Corrupt, InvalidInput, StoreError, StoreFull
+from agent_memory.models.errors import AgentMemoryError, Busy, Corrupt, InvalidInput, StoreError, StoreFull
 from agent_memory.ports.abandon import stoppable
 from agent_memory.ports.forks import ForkGuard
+from agent_memory.ports.watch import Unwatched, Watch
 
 MOST_CONNECTIONS = 16
 PREPARED_AFTER = 3  # times on one connection: planning anew takes longer than most of our statements
@@ -52,7 +56,7 @@ Values = Mapping[str, object] | Sequence[object] | None
 _Meaning = tuple[type[AgentMemoryError], str, str]
 _GRANTS = "tables are created and upgraded by the role that owns them; docs/guides/postgresql.md has the grants"
 _CHECK = "check AGENT_MEMORY_POSTGRES_URI, or what `store` says"
-_BUSY: _Meaning = (StoreError, "the store is busy", "try again in a few seconds")
+_BUSY: _Meaning = (Busy, "the store is busy", "try again in a few seconds")
 _AWAY: _Meaning = (StoreError, "the database is out of reach", "check that it runs, and try again")
 _MEANING: tuple[tuple[type[psycopg.Error], _Meaning], ...] = (
     (errors.LockNotAvailable, _BUSY),
@@ -139,10 +143,22 @@ def lost(error: BaseException | None) -> bool:
 class Session:
     """One transaction. `rows`, `row` and `cell` wait for the answer; `send` does not."""
 
-    def __init__(self, connection: psycopg.Connection[Row], pipeline: psycopg.Pipeline) -> None:
+    def __init__(self, connection: psycopg.Connection[Row], pipeline: psycopg.Pipeline, watch: Watch) -> None:
         self.connection = connection
         self.pipeline = pipeline
+        self.watch = watch
         self.unread = False  # whether something was asked whose answer nobody has looked at
+
+    def begin(self, mode: str, limits: Mapping[str, str]) -> None:
+        self.send("begin", mode=mode)
+        self._told = self.send("settings", limits)
+
+    @cached_property
+    def begun(self) -> int:
+        """When, by the database's clock."""
+        row = self._told.fetchone()
+        assert row is not None
+        return int(row[-1])
 
     def send(self, name: str, values: Values = None, **filled: str) -> psycopg.Cursor[Row]:
         """`filled`: what stands in braces in the statement, never what a caller said."""
@@ -211,6 +227,8 @@ class Database:
         self._idle: list[psycopg.Connection[Row]] = []
         self._room = threading.BoundedSemaphore(most)
         self._gate = ForkGuard()
+        self.time = DatabaseClock()
+        self._watch: Watch = Unwatched()
 
     @contextmanager
     def reading(self, tenant: str | None) -> Iterator[Session]:
@@ -234,16 +252,6 @@ class Database:
             yield session
             session.commit()
 
-    def alone(self, name: str, *, seconds: float, **filled: str) -> None:
-        """A statement that cannot be in a transaction."""
-        with self._gate, self._connection() as connection:
-            connection.execute(f"set lock_timeout = {round(seconds * 1000)}")  # integers alone
-            try:
-                connection.execute("set search_path = agent_memory, public")
-                connection.execute(SQL[name].format(**filled).encode())
-            finally:
-                connection.close()  # with what was set
-
     def clock(self) -> int:
         """The database's, in microseconds: those of the machines that ask may differ."""
         with self.reading(None) as session:
@@ -259,9 +267,8 @@ class Database:
             if stop:
                 open.enter_context(stoppable(connection.cancel_safe))
             pipeline = open.enter_context(connection.pipeline())
-            session = Session(connection, pipeline)
-            session.send("begin", mode=mode)
-            session.send("settings", _LIMITS | {"lock": str(round(seconds * 1000))})
+            session, sent = Session(connection, pipeline, self._watch), ticks()
+            session.begin(mode, _LIMITS | {"lock": str(round(seconds * 1000))})
             session.send("operate") if tenant is None else session.send("enter", {"tenant": tenant})
             try:
                 yield session
@@ -269,33 +276,56 @@ class Database:
                 with suppress(psycopg.Error):  # what comes of the rest is of no interest
                     pipeline.sync()
                 raise
+        self.time.heard(session.begun, sent, ticks())
 
     @contextmanager
     def _connection(self) -> Iterator[psycopg.Connection[Row]]:
         """Any error leaves a connection that is rolled back, or none."""
         if self.closed:
             raise StoreError(f"the store is closed: {self.name}", hint="open it again")
-        if not self._room.acquire(timeout=WAIT_SECONDS):
-            kind, message, hint = _BUSY
-            raise kind(f"{message}: {self.name}: all {self._most} connections are in use", hint=hint)
+        if not self._room.acquire(blocking=False):
+            self._wait()
+        self._watch.connections("in_use", 1)
         connection = None
         try:
             connection = self._taken() or self.connect()
             yield connection
         except psycopg.Error as error:
+            if isinstance(error, errors.LockNotAvailable):
+                self._watch.gave_up("head")
             raise translated(error, self.name) from error
         finally:
             try:
                 if connection is not None:
                     self._leave(connection)
             finally:
+                self._watch.connections("in_use", -1)
                 self._room.release()
+
+    def _wait(self) -> None:
+        """For a connection."""
+        begun = time.perf_counter()
+        self._watch.connections("waiting", 1)
+        found = self._room.acquire(timeout=WAIT_SECONDS)
+        self._watch.connections("waiting", -1)
+        self._watch.waited("connection", time.perf_counter() - begun)
+        if not found:
+            self._watch.gave_up("connection")
+            kind, message, hint = _BUSY
+            raise kind(f"{message}: {self.name}: all {self._most} connections are in use", hint=hint)
+
+    def watched(self, watch: Watch) -> None:
+        """By somebody who knows nothing yet."""
+        self._watch = watch
+        watch.connections("most", self._most)
+        watch.connections("idle", len(self._idle))
 
     def _taken(self) -> psycopg.Connection[Row] | None:
         """One that waits to be used. Where there is something to read without a question, it was ended over there."""
         while self._idle:
             with suppress(IndexError):
                 one = self._idle.pop()
+                self._watch.connections("idle", -1)
                 watched = select.poll()
                 watched.register(one, select.POLLIN)
                 if not watched.poll(0):
@@ -318,6 +348,7 @@ class Database:
             connection.close()
         else:
             self._idle.append(connection)
+            self._watch.connections("idle", 1)
 
     def close(self) -> None:
         self.closed = True
@@ -327,6 +358,7 @@ class Database:
         while self._idle:
             with suppress(psycopg.Error):
                 self._idle.pop().close()
+                self._watch.connections("idle", -1)
 
     def before_fork(self) -> None:
         self._gate.before_fork()

@@ -11,9 +11,10 @@ commit
 set local synchronous_commit = off
 
 -- name: settings
--- Everything ends with the transaction, so that a pooler may hand the connection to anybody.
+-- Everything ends with the transaction, so that a pooler may hand the connection to anybody. And what time it is.
 select set_config('search_path', 'agent_memory, public', true), set_config('lock_timeout', %(lock)s, true),
-    set_config('statement_timeout', %(statement)s, true), set_config('idle_in_transaction_session_timeout', %(idle)s, true)
+    set_config('statement_timeout', %(statement)s, true), set_config('idle_in_transaction_session_timeout', %(idle)s, true),
+    (extract(epoch from clock_timestamp()) * 1000000)::bigint
 
 -- name: enter
 select enter(%(tenant)s)

@@ -41,7 +41,7 @@ class Look:
         send, wanted = self.session.send, self.wanted
         named = _named(wanted)
         self._head = send("lock_mine")
-        self._version = send("version")
+        self._version = send("version_held")
         send("lock_spaces")
         self._scopes = send("scopes_named", _pairs({*wanted.authors, *wanted.ids, *wanted.deriving}))
         self._spaces, self._vocabulary = send("spaces"), send("written")
@@ -60,7 +60,9 @@ class Look:
             self.session.make(self.name)  # it has never written, or was erased while this one waited
             self._ask()
             row = self._head.fetchone() or ()
-        check_version(self._version.fetchone())
+        version, at = self._version.fetchone() or (None, 0)
+        check_version((version,))
+        self.session.watch.waited("head", (at - self.session.begun) / 1e6)
         self.tenant, *head, self.genesis, self.founded = row
         *known, (_, _, last) = self._scopes
         self.scopes = {self._scope(user, agent): number for user, agent, number in known}

@@ -5,6 +5,10 @@
 -- A statement of its own, and before the others: they see what was committed while it waited.
 select tenant, seq, at, chain, genesis, founded from tenants where tenant = (select me()) for no key update
 
+-- name: version_held
+-- And when: until then, others held the head.
+select value::integer, (extract(epoch from clock_timestamp()) * 1000000)::bigint from meta where name = 'schema'
+
 -- name: lock_spaces
 -- Writers do not wait for each other here: only for whoever changes what all of them write.
 lock table spaces in row share mode

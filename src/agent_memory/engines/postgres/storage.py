@@ -6,10 +6,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from psycopg.errors import LockNotAvailable
+from psycopg.errors import InsufficientPrivilege, LockNotAvailable
 
 from agent_memory.engines.postgres.connection import BRIEF_SECONDS, LOCK_SECONDS, Database, Session
 from agent_memory.models.errors import StoreError
+from agent_memory.models.moment import from_micros
+from agent_memory.ports.spans import log
 
 TABLES = (
     "contents versions links fields vectors pending receipts accesses accessed answers working lists namespaces debts"
@@ -18,6 +20,9 @@ OF_TENANTS = "tenants scopes journal tombstones cursors keys refusals leases pla
 """What a tenant that was erased whole has been in as well."""
 REWRITE_AFTER = 3600 * 1_000_000
 """Who is not patient lets erasures gather for so long: a rewrite shuts everybody out of a table while it lasts."""
+
+
+_log = log(__name__)
 
 
 class Owed(NamedTuple):
@@ -42,32 +47,56 @@ def owed(database: Database) -> Owed | None:
 
 
 def pay(database: Database, *, patient: bool) -> bool:
-    """Rewrite the tables; False while something is left. Where the role may not, PostgreSQL passes a table over with no
-    more than a warning: so whether it was rewritten is looked at."""
+    """Rewrite the tables, one after the other; False while something is left."""
     debt = owed(database)
     if debt is None:
         return True
-    if not debt.free or not (patient or database.clock() - debt.since >= REWRITE_AFTER):
+    if patient and (reader := awaited(database)):
+        _log.warning("what was forgotten stays in the files until %s has ended", reader)
+    if not debt.free or not (patient or _ripe(database, debt)):
         return False
     tables = TABLES + (OF_TENANTS if debt.tenants else [])
-    before = _files(database, tables)
     try:
-        database.alone("rewrite", seconds=LOCK_SECONDS if patient else BRIEF_SECONDS, tables=", ".join(tables))
+        _rewrite(database, tables, LOCK_SECONDS if patient else BRIEF_SECONDS)
     except StoreError as error:
+        if patient and isinstance(error.__cause__, InsufficientPrivilege):
+            raise StoreError(
+                f"this role may not rewrite the tables: {database.name}",
+                hint="run it as the role that owns them; from PostgreSQL 17 on, `grant maintain` is enough",
+            ) from error
         if patient and not isinstance(error.__cause__, LockNotAvailable):
             raise
         return False  # somebody uses the tables
-    if left := sorted(before & _files(database, tables)):
-        if patient:
-            raise StoreError(
-                f"this role may not rewrite the tables: {', '.join(name for name, _ in left)}: {database.name}",
-                hint="run it as the role that owns them; from PostgreSQL 17 on, `grant maintain` is enough",
-            )
-        return False
     with database.writing(None) as session:
         return session.changed("storage_paid", {"erasures": debt.erasures}) > 0
 
 
-def _files(database: Database, tables: list[str]) -> set[tuple[str, int]]:
+def ripe(database: Database) -> bool:
+    """Whether it is time to rewrite the tables, and nobody is in the way."""
+    debt = owed(database)
+    return debt is not None and debt.free and _ripe(database, debt)
+
+
+def _ripe(database: Database, debt: Owed) -> bool:
+    return database.clock() - debt.since >= REWRITE_AFTER
+
+
+def awaited(database: Database) -> str | None:
+    """The transaction that is in the way, in words; None: there is none that this role may know of."""
     with database.reading(None) as session:
-        return {(name, file) for name, file in session.rows("filenodes", {"tables": tables})}
+        found = session.row("storage_awaited")
+    if found is None:
+        return None
+    process, role, program, since = found
+    begun = f"{from_micros(since):%Y-%m-%d %H:%M:%S} UTC" if since else "some time ago"
+    return f"the transaction of process {process} ({role}{program and ', ' + program}, begun {begun})"
+
+
+def _rewrite(database: Database, tables: list[str], seconds: float) -> None:
+    with database.reading(None) as session:
+        orders: dict[str, str] = dict(session.rows("orders", {"tables": tables}))
+    for table in tables:
+        with database.writing(None, seconds=seconds) as session:
+            session.send("take_your_time")
+            session.send("rewrite", table=table, index=orders[table])
+            session.send("count_rows", table=table)

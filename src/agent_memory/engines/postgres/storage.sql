@@ -15,10 +15,22 @@ from storage
 -- name: storage_paid
 delete from storage where erasures = %(erasures)s
 
--- name: filenodes
--- Another one after each rewrite.
-select relname, pg_relation_filenode(oid) from pg_class
-where relnamespace = 'agent_memory'::regnamespace and relname = any(%(tables)s::text[])
+-- name: storage_awaited
+-- Who can still look at it.
+select pid, usename, application_name, (extract(epoch from xact_start) * 1000000)::bigint from pg_stat_activity, storage
+where pid <> pg_backend_pid() and age(backend_xmin) >= age(last::xid) order by xact_start limit 1
+
+-- name: orders
+-- Of each table an index over all of its rows.
+select distinct on (t.relname) t.relname, i.relname from pg_index x
+join pg_class t on t.oid = x.indrelid join pg_class i on i.oid = x.indexrelid join pg_am a on a.oid = i.relam
+where t.relnamespace = 'agent_memory'::regnamespace and t.relname = any(%(tables)s::text[])
+    and a.amname = 'btree' and x.indpred is null and x.indisvalid
+order by t.relname, x.indisprimary desc
 
 -- name: rewrite
-vacuum (full, analyze) {tables}
+-- Unlike `vacuum full` it can be in a transaction, with a limit of its own for locks, also behind a pooler.
+cluster {table} using {index}
+
+-- name: count_rows
+analyze {table}

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from agent_memory.engines.sqlite.log import overwritten_when_removed
-from agent_memory.models.errors import AgentMemoryError, Corrupt, InvalidInput, StoreError, StoreFull
+from agent_memory.models.errors import AgentMemoryError, Busy, Corrupt, InvalidInput, StoreError, StoreFull
 from agent_memory.ports.abandon import stoppable
 from agent_memory.ports.forks import ForkGuard
 
@@ -21,7 +21,7 @@ UNCHANGING = "mode=ro&immutable=1"
 
 _Meaning = tuple[type[AgentMemoryError], str, str]
 _FULL: _Meaning = (StoreFull, "the disk is full", "free some space; nothing was written")
-_BUSY: _Meaning = (StoreError, "the store is busy", "another process holds it for long; try again")
+_BUSY: _Meaning = (Busy, "the store is busy", "another process holds it for long; try again")
 
 # Foreign errors, mapped once, by SQLite's code: the whole of it where that says more, else its last byte.
 _MEANING: dict[int, _Meaning] = {
@@ -125,7 +125,7 @@ class Connections:
         lock = self._writing
         try:  # an interrupt may come as soon as it is acquired
             if not lock.acquire(timeout=-1 if seconds is None else seconds):
-                raise StoreError(f"{_BUSY[1]}: {self.name}", hint="another thread of this process writes; try again")
+                raise Busy(f"{_BUSY[1]}: {self.name}", hint="another thread of this process writes; try again")
             with self.plain() as connection, waiting(connection, seconds):
                 connection.execute(f"pragma synchronous = {'full' if durable else 'normal'}")
                 connection.execute("begin immediate")

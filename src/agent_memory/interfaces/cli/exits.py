@@ -33,6 +33,7 @@ STATUS = MappingProxyType(
         "unauthenticated": 5,
         "too_many": 5,
         "store_unavailable": 6,
+        "store_busy": 6,
         "store_full": 6,
         "store_newer": 6,
         "part_missing": 7,

@@ -13,7 +13,7 @@ from urllib.parse import quote
 import grpc
 from google.protobuf import any_pb2, descriptor_pb2, descriptor_pool, duration_pb2, message_factory
 
-from agent_memory.models.errors import AgentMemoryError, TooMany
+from agent_memory.models.errors import AgentMemoryError
 from agent_memory.ports import spans
 
 CODES: Mapping[str, grpc.StatusCode] = MappingProxyType(
@@ -27,6 +27,7 @@ CODES: Mapping[str, grpc.StatusCode] = MappingProxyType(
         "unauthenticated": grpc.StatusCode.UNAUTHENTICATED,
         "too_many": grpc.StatusCode.RESOURCE_EXHAUSTED,
         "store_unavailable": grpc.StatusCode.UNAVAILABLE,
+        "store_busy": grpc.StatusCode.UNAVAILABLE,
         "store_full": grpc.StatusCode.RESOURCE_EXHAUSTED,
         "store_newer": grpc.StatusCode.FAILED_PRECONDITION,
         "space_mismatch": grpc.StatusCode.FAILED_PRECONDITION,
@@ -63,14 +64,13 @@ async def abort(context: Any, error: AgentMemoryError) -> None:
     code = CODES.get(error.code, grpc.StatusCode.INTERNAL)
     told = {"code": error.code, "field": error.field, "hint": error.hint, "trace-id": error.trace_id}
     metadata = [(f"memory-{name}", quote(value[:LONGEST], _PRINTABLE)) for name, value in told.items() if value]
-    wait = error.wait if isinstance(error, TooMany) else None
-    if wait is not None:
-        metadata.append((PUSHBACK, str(math.ceil(wait * 1000))))
-    details = ("grpc-status-details-bin", _details(code.value[0], error, wait))
+    if error.wait is not None:
+        metadata.append((PUSHBACK, str(math.ceil(error.wait * 1000))))
+    details = ("grpc-status-details-bin", _details(code.value[0], error))
     await context.abort(code, error.message[:LONGEST], (*metadata, details))
 
 
-def _details(code: int, error: AgentMemoryError, wait: float | None) -> bytes:
+def _details(code: int, error: AgentMemoryError) -> bytes:
     made = _STATUS(code=code, message=error.message[:LONGEST])
     info = _INFO(reason=error.code.upper(), domain=DOMAIN)
     if error.hint:
@@ -78,9 +78,9 @@ def _details(code: int, error: AgentMemoryError, wait: float | None) -> bytes:
     if error.field:
         info.metadata["field"] = error.field[:LONGEST]
     made.details.add(type_url="type.googleapis.com/google.rpc.ErrorInfo", value=info.SerializeToString())
-    if wait is not None:
+    if error.wait is not None:
         delay = _RETRY()
-        delay.retry_delay.FromNanoseconds(math.ceil(wait * 1e9))
+        delay.retry_delay.FromNanoseconds(math.ceil(error.wait * 1e9))
         made.details.add(type_url="type.googleapis.com/google.rpc.RetryInfo", value=delay.SerializeToString())
     return bytes(made.SerializeToString())
 

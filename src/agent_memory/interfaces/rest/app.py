@@ -99,7 +99,7 @@ def _operate(app: FastAPI, service: Service, metrics: Metrics) -> None:
     @app.get("/metrics", include_in_schema=False)
     def prometheus(request: Request) -> Response:
         try:
-            service.admit(claimed(request), "GET /metrics", Permission.OPERATOR)
+            service.admit(claimed(request), "GET /metrics", Permission.METRICS)
         except (StoreError, Corrupt):  # nobody can be known, and that is what there is to tell
             return metrics.store_down()
         return metrics.answer()

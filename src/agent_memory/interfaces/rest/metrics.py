@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator, MutableMapping
 from typing import Any
 
-from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
@@ -22,6 +22,7 @@ from agent_memory.models.moment import to_micros
 from agent_memory.models.record import Scope
 from agent_memory.ports.feed import Run
 from agent_memory.ports.records import View
+from agent_memory.ports.watch import State, Wait
 
 FINE = (0.0001, 0.00025, 0.0005)
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
@@ -58,6 +59,7 @@ class Metrics:
         self._job_runs = self._counter("job_runs", "Runs of a background job that came to their end", "job")
         self._job_failures = self._counter("job_failures", "Runs of a background job that failed", "job")
         self._job_seconds = self._histogram("job_seconds", "How long a run of a background job took", "job")
+        service.runtime.store.watch(_Connections(self._registry))
         service.observe, service.note, service.observe_job = self.called, self.noted, self.worked
 
     def called(self, operation: Operation, outcome: str, seconds: float) -> None:
@@ -133,6 +135,27 @@ class Measured:
 
 def _up(value: int) -> GaugeMetricFamily:
     return GaugeMetricFamily("agent_memory_store_up", "Whether the store can be read", value)
+
+
+class _Connections:
+    """Those of the store, where it has some. Gauges are the sum over the processes that are alive."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        name, meaning = "agent_memory_store_connections", "Connections to the store, and who waits for one"
+        self._counted = Gauge(name, meaning, ["state"], registry=registry, multiprocess_mode="livesum")
+        name, meaning = "agent_memory_store_wait_seconds", "How long calls waited for a connection or a tenant's head"
+        self._waited = Histogram(name, meaning, ["what"], buckets=(*FINE, *SECONDS), registry=registry)
+        name, meaning = "agent_memory_store_busy", "Waits that were given up: the call was told that the store is busy"
+        self._given_up = Counter(name, meaning, ["what"], registry=registry)
+
+    def connections(self, state: State, change: int) -> None:
+        self._counted.labels(state).inc(change)
+
+    def waited(self, what: Wait, seconds: float) -> None:
+        self._waited.labels(what).observe(seconds)
+
+    def gave_up(self, what: Wait) -> None:
+        self._given_up.labels(what).inc()
 
 
 class _Told(Collector):

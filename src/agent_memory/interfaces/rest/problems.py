@@ -17,7 +17,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
 from agent_memory.app.operations import TABLE
-from agent_memory.models.errors import AgentMemoryError, TooMany
+from agent_memory.models.errors import AgentMemoryError
 from agent_memory.models.model import Model, invalid, wrong
 from agent_memory.ports.spans import trace_id
 
@@ -32,6 +32,7 @@ STATUS: Mapping[str, int] = MappingProxyType(
         "unauthenticated": 401,
         "too_many": 429,
         "store_unavailable": 503,
+        "store_busy": 503,
         "store_full": 507,
         "store_newer": 503,
         "space_mismatch": 409,
@@ -110,7 +111,7 @@ def _request(found: re.Match[str]) -> str:
 
 def of_error(error: AgentMemoryError, *, hinted: bool = True) -> JSONResponse:
     headers = None
-    if isinstance(error, TooMany) and error.wait is not None:
+    if error.wait is not None:
         headers = {"retry-after": str(max(1, math.ceil(error.wait)))}  # HTTP knows whole seconds only
     status = STATUS.get(error.code, 500)
     hint = _COMMAND.sub(_request, error.hint) if hinted else error.hint

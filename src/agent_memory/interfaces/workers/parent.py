@@ -165,6 +165,7 @@ class _Workers:
                 happened = f"could not start: {error}"
             process = None
             self._board.mark(worker, 0)
+            self._board.gone(self._running[worker].pid)
             short = 0 if time.monotonic() - begun > LASTING_SECONDS else short + 1
             if not self._stopping.is_set():
                 pause = PAUSES[min(max(failures, short - 1), len(PAUSES) - 1)]
