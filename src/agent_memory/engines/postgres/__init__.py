@@ -24,6 +24,10 @@ def open_store(uri: str, *, maybe_others: bool = False) -> Store:
     database = open_database(uri, maybe_others=maybe_others)
     index, records = PostgresIndex(database), PostgresRecords(database)
 
+    def close() -> None:
+        index.shelves.close()
+        database.close()
+
     def after_fork(child: bool) -> None:
         database.after_fork(child)
         if child:
@@ -40,7 +44,7 @@ def open_store(uri: str, *, maybe_others: bool = False) -> Store:
         access=PostgresAccess(database),
         feed=PostgresFeed(database),
         tenants=PostgresTenants(database, index.shelves.drop),
-        close=database.close,
+        close=close,
         before_fork=database.before_fork,
         after_fork=after_fork,
         scrub=lambda patient: storage.pay(database, patient=patient),

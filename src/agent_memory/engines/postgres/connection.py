@@ -24,6 +24,7 @@ from psycopg.pq import TransactionStatus
 from agent_memory.engines.postgres.statements import SQL
 from agent_memory.engines.postgres.texts import adapt
 from agent_memory.ledger.journal import genesis
+from agent_memory.ledger.marks import Marks
 from agent_memory.ledger.request import SALT_BYTES
 from agent_memory.models.errors import AgentMemoryError, Corrupt, InvalidInput, StoreError, StoreFull
 from agent_memory.ports.abandon import stoppable
@@ -207,6 +208,7 @@ class Database:
         self._said = conninfo_to_dict(uri)
         self.closed = False
         self.read_only = False
+        self.marks = Marks()
         self._most = most
         self._idle: list[psycopg.Connection[Row]] = []
         self._room = threading.BoundedSemaphore(most)
@@ -336,3 +338,4 @@ class Database:
         self._gate.after_fork(child)
         if child:
             self._idle, self._room = [], threading.BoundedSemaphore(self._most)
+            self.marks.renew()
