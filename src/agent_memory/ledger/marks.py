@@ -23,7 +23,7 @@ _log = spans.log(__name__)
 
 class Held(NamedTuple):
     """The last line that was seen, the value of the chain at it, and in which era; 0: it was never looked at. `least`
-    is the last line that this process wrote."""
+    is a line that this process wrote, or knows of: a copy of the store that lacks it is behind."""
 
     seq: int = 0
     chain: bytes = b""
@@ -68,8 +68,9 @@ class Marks:
             self._keep(whose, Held(seq, chain, next(self._eras)))
             return self._held[whose].era
 
-    def wrote(self, whose: str | None, seq: int) -> None:
-        """A line of this process's own. It is not marked: whether it follows the mark, nobody looked."""
+    def at_least(self, whose: str | None, seq: int) -> None:
+        """A line that this process wrote, or has to know of: who has less is not asked. It is not marked: whether it
+        follows the mark, nobody looked."""
         with self._guard:
             now = self._held.get(whose, Held())
             self._keep(whose, now._replace(least=max(seq, now.least)))

@@ -39,7 +39,8 @@ class Snapshot:
     contents of this reader have no vectors in it yet, and `vocabularies` are those of the `Store`.
 
     `era` grows when the journals are not those any more that this process read before: a backup was restored, or a
-    replica took over that lacked some lines. What was found in one era says nothing in another."""
+    replica took over that lacked some lines. What was found in one era says nothing in another.
+    `lag` is how many seconds at most a copy of the store is behind that was asked instead; None: the store itself."""
 
     scope: Scope
     seq: int
@@ -50,6 +51,7 @@ class Snapshot:
     pending: int = 0
     vocabularies: tuple[Vocabulary, ...] = ()
     era: int = 0
+    lag: float | None = None
 
     def at(self, view: View) -> int:
         """The line as of which a view looks, if it does so from here."""

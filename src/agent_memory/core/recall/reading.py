@@ -26,6 +26,10 @@ class Reading:
     def pending(self) -> int:
         return self._snapshot.pending
 
+    @property
+    def lag(self) -> float | None:
+        return self._snapshot.lag
+
     def renew(self) -> None:
         """With vectors that came meanwhile: they are derived. Whatever else is read stays as of the same line."""
         snapshot = self._index.snapshot(self.view.scope)

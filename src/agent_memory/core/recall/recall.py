@@ -133,6 +133,7 @@ def _told(
         valid_at=maybe_moment(question.view.valid_at),
         as_of=question.as_of,
         past=[When.trusted(words=one.words, start=from_micros(one.start), end=from_micros(one.end)) for one in times],
+        lag=ranked.reading.lag,
     )
     repeats = (other.record.seq for one in best for other in one.repeats)
     named = (*(told.named if told else ()), *repeats, *judge.named, *found.events)

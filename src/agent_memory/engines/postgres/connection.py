@@ -140,10 +140,14 @@ def lost(error: BaseException | None) -> bool:
 class Session:
     """One transaction. `rows`, `row` and `cell` wait for the answer; `send` does not."""
 
-    def __init__(self, connection: psycopg.Connection[Row], pipeline: psycopg.Pipeline) -> None:
+    def __init__(
+        self, connection: psycopg.Connection[Row], pipeline: psycopg.Pipeline, tenant: str | None = None
+    ) -> None:
+        self.tenant = tenant
         self.connection = connection
         self.pipeline = pipeline
         self.unread = False  # whether something was asked whose answer nobody has looked at
+        self.appended: dict[str | None, int] = {}  # the last line that was written in each journal
 
     def send(self, name: str, values: Values = None, **filled: str) -> psycopg.Cursor[Row]:
         """`filled`: what stands in braces in the statement, never what a caller said."""
@@ -235,6 +239,8 @@ class Database:
                 session.send("not_durable")
             yield session
             session.commit()
+        for whose, seq in session.appended.items():
+            self.marks.at_least(whose, seq)
 
     def alone(self, name: str, *, seconds: float, **filled: str) -> None:
         """A statement that cannot be in a transaction."""
@@ -261,7 +267,7 @@ class Database:
             if stop:
                 open.enter_context(stoppable(connection.cancel_safe))
             pipeline = open.enter_context(connection.pipeline())
-            session = Session(connection, pipeline)
+            session = Session(connection, pipeline, tenant)
             session.send("begin", mode=mode)
             session.send("settings", _LIMITS | {"lock": str(round(seconds * 1000))})
             session.send("operate") if tenant is None else session.send("enter", {"tenant": tenant})

@@ -7,11 +7,11 @@ from contextlib import contextmanager, suppress
 from functools import partial
 
 from agent_memory.engines.postgres import spaces
-from agent_memory.engines.postgres.connection import LOCK_SECONDS, Database
+from agent_memory.engines.postgres.connection import LOCK_SECONDS
 from agent_memory.engines.postgres.feed import PostgresJobs
-from agent_memory.engines.postgres.heads import Glance
 from agent_memory.engines.postgres.present import Look
 from agent_memory.engines.postgres.read import VersionRow, content, moment, reader, record
+from agent_memory.engines.postgres.reads import Reads
 from agent_memory.engines.postgres.stock import PostgresStock, erased_since, snapshot
 from agent_memory.ledger.marks import same_era
 from agent_memory.ledger.rows import Wanted
@@ -27,8 +27,9 @@ AT_ONCE = 0.001  # seconds: 0 would be for ever
 
 
 class PostgresIndex:
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    def __init__(self, reads: Reads) -> None:
+        self._reads = reads
+        self._database = database = reads.primary
         self.shelves = Shelves(self._stock, partial(erased_since, database))
         self.gather = self.shelves.gather
         self.occurring = self.shelves.occurring
@@ -36,7 +37,7 @@ class PostgresIndex:
         self.steps = self.shelves.steps
 
     def snapshot(self, scope: Scope) -> Snapshot:
-        return snapshot(self._database, scope)
+        return snapshot(self._reads, scope)
 
     def hydrate(self, view: View, handles: Sequence[int]) -> list[Record]:
         found: dict[int, Record] = {}
@@ -110,13 +111,12 @@ class PostgresIndex:
             spaces.embed(session, look, space, batch, now)
 
     def _hydrated(self, view: View, handles: Sequence[int]) -> list[VersionRow]:
-        with self._database.reading(view.scope.tenant) as session:
-            glance = Glance(session, view.scope.tenant, self._database.marks)
-            rows = session.send("hydrate", moment(view) | {"handles": [*handles]})
-        same_era(view.era, glance.heads().era)
+        asked = moment(view) | {"handles": [*handles]}
+        heads, rows = self._reads.together(view.scope.tenant, lambda session: session.send("hydrate", asked))
+        same_era(view.era, heads.era)
         return [*map(VersionRow._make, rows)]
 
     @contextmanager
     def _stock(self, tenant: str) -> Iterator[PostgresStock]:
-        with self._database.reading(tenant) as session:
-            yield PostgresStock(session, tenant, self._database.marks)
+        with self._reads.opened(tenant) as (session, glance):
+            yield PostgresStock(session, glance)

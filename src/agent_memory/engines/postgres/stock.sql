@@ -9,6 +9,9 @@ select coalesce(m.seq, 0), coalesce(m.chain, ''), s.seq, s.chain,
     (select chain from journal where tenant = 0 and seq = %(store_held)s)
 from tenants s left join tenants m on m.tenant = (select me()) where s.tenant = 0
 
+-- name: my_seq
+select seq from tenants where tenant = (select me())
+
 -- name: erased_since
 -- Of tenants, each with a line: the head, what stands at that line, and the scopes in which something was erased since.
 select h.name, w.seq, w.chain, (select chain from journal where tenant = w.tenant and seq = h.seq), e."user", e.agent

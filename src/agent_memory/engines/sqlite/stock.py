@@ -23,7 +23,7 @@ BATCH = 4096  # vectors at a time: of a large scope they take more room than all
 WRONG = b""  # for a cell that should be a number and is none: not a text, so that whoever expects one finds out
 
 
-def snapshot(connection: sqlite3.Connection, interning: Interning, scope: Scope, era: int) -> Snapshot:
+def snapshot(connection: sqlite3.Connection, interning: Interning, scope: Scope, era: int = 0) -> Snapshot:
     tenant = interning.tenant(connection, scope.tenant)
     seq = head(connection, tenant).seq
     store, adopted = head(connection, STORE).seq, _adopted(connection, tenant)
@@ -60,7 +60,7 @@ def erased_since(connection: sqlite3.Connection, interning: Interning, since: Ma
 class SqliteStock:
     """One read transaction, for a tenant."""
 
-    def __init__(self, connection: sqlite3.Connection, interning: Interning, tenant: str, era: int) -> None:
+    def __init__(self, connection: sqlite3.Connection, interning: Interning, tenant: str, era: int = 0) -> None:
         self.era = era
         self._tenant = interning.tenant(connection, tenant)
         self.seq = head(connection, self._tenant).seq
