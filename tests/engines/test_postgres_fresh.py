@@ -8,6 +8,8 @@ import pytest
 from tests.parts.postgres import Server, server
 
 from agent_memory import AgentMemory
+from agent_memory.engines.postgres import open_store
+from agent_memory.ports.feed import Cursor, Work
 
 
 @pytest.fixture
@@ -72,3 +74,25 @@ def test_a_database_that_was_set_back(copied: Copied, others: int) -> None:
             warm.records.add("Deploy 8 failed on Tuesday, too.")
             assert answers(warm) == answers(cold)
             assert warm.upkeep.verify().ok
+
+
+def test_a_job_whose_journal_is_another_starts_anew_and_says_so(
+    copied: Copied, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Its cursor was kept, and the journal was not."""
+    store = open_store(copied.uri)
+    try:
+        with copied.elsewhere() as memory:
+            memory.records.add("Deploy 1 went well.")
+            lines = store.feed.lines(Cursor("default"))
+            lease = store.feed.lease("read", "me", 60.0)
+            assert lease is not None
+            store.feed.advance(Work(lease, Cursor("default"), lines[-1].cursor))
+        assert store.feed.news("read") == [] and store.feed.cursor("read", "default").seq == lines[-1].seq
+        copied.postgres.execute("update agent_memory.cursors set chain = repeat('00', 32)", database=copied.name)
+        assert store.feed.news("read") == ["default"]
+        assert store.feed.cursor("read", "default") == Cursor("default")
+        assert "the job read starts anew" in caplog.text
+        assert store.feed.lines(store.feed.cursor("read", "default")) == lines
+    finally:
+        store.close()

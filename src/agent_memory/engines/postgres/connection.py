@@ -99,7 +99,8 @@ def shown(uri: str) -> str:
         said = conninfo_to_dict(uri)
     except psycopg.ProgrammingError:
         raise _ADDRESS from None  # its text may hold the password
-    if any("@" in str(said.get(one)) for one in ("host", "dbname")) or not str(said.get("port") or 0).isdecimal():
+    ports = str(said.get("port") or 0).split(",")  # one for each of several hosts
+    if any("@" in str(said.get(one)) for one in ("host", "dbname")) or not all(one.isdecimal() for one in ports):
         raise _ADDRESS
     user, host, port, name = (quote(str(said.get(one) or ""), safe="") for one in ("user", "host", "port", "dbname"))
     return f"postgresql://{user and user + '@'}{host}{port and ':' + port}/{name}"
