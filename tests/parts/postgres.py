@@ -36,7 +36,8 @@ SETTINGS = {
 class Server:
     """`restart` and `kill` are for tests that want them; a server is one test's then."""
 
-    def __init__(self, version: int = 18, **settings: str) -> None:
+    def __init__(self, version: int = 18, copied: Server | None = None, **settings: str) -> None:
+        """`copied`: it is a streaming replica of that one."""
         self.folder = _open_folder("agent-memory-postgres-")
         self.data = self.folder / "data"
         self.port = _free_port()
@@ -47,7 +48,11 @@ class Server:
         self.data.mkdir(mode=0o700)
         for one in (self.folder, self.data):
             os.chown(one, *_ids())
-        self._run("initdb", "-D", str(self.data), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C")
+        if copied is None:
+            self._run("initdb", "-D", str(self.data), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C")
+        else:
+            from_there = ("-d", f"postgresql://postgres@127.0.0.1:{copied.port}/postgres", "-c", "fast", "-R")
+            self._run("pg_basebackup", "-D", str(self.data), *from_there)
         self.start()
 
     def uri(self, database: str = "postgres", user: str = "postgres") -> str:
@@ -152,8 +157,8 @@ end $$"""
 
 
 @contextmanager
-def started(version: int = 18, **settings: str) -> Iterator[Server]:
-    made = Server(version, **settings)
+def started(version: int = 18, copied: Server | None = None, **settings: str) -> Iterator[Server]:
+    made = Server(version, copied, **settings)
     try:
         yield made
     finally:

@@ -31,6 +31,7 @@ class TableStock:
         return self.tables.lines[-1].seq if self.tables.lines else 0
 
     vocabularies = ()
+    era = 0
 
     @property
     def adopted(self) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import threading
-from contextlib import nullcontext
 from datetime import datetime
 from typing import Any
 
@@ -23,6 +22,7 @@ from agent_memory.models.record import Record
 from agent_memory.ports.abandon import finishing
 from agent_memory.ports.changes import Author
 from agent_memory.ports.clock import Clock, StoreClock
+from agent_memory.ports.lagging import reading_only
 from agent_memory.ports.records import View
 from agent_memory.ports.spans import Side, span
 from agent_memory.ports.working import Desk
@@ -75,7 +75,7 @@ class Client:
             return self._run(operation, operation.owner(self), operation.bind((), arguments))
 
     def _run(self, operation: Operation, namespace: Namespace, arguments: dict[str, Any]) -> Any:
-        with nullcontext() if operation.permission is Permission.READ else finishing():
+        with reading_only() if operation.permission is Permission.READ else finishing():
             return operation.function(namespace, **arguments)
 
     def check_open(self) -> None:

@@ -38,6 +38,9 @@ class Settings(Model):
     postgres_uri: str | None = Field(
         default=None, description="URL of a PostgreSQL database that is the store, where `store` does not say another"
     )
+    postgres_replica_uri: str | None = Field(
+        default=None, description="URL of a read replica of that database, for calls that only read"
+    )
     working: str | None = Field(default=None, description="URL of the working sets, where they are not in the store")
     vectors: str | None = Field(
         default=None, description="URL of vectors in namespaces, where they are not in the store"
@@ -86,7 +89,7 @@ class Settings(Model):
     )
     default_top_k: int = Field(default=10, ge=1, le=1000, description="hits of a recall that names no k")
 
-    @field_validator("postgres_uri")
+    @field_validator("postgres_uri", "postgres_replica_uri")
     @classmethod
     def _is_url(cls, said: str | None) -> str | None:
         """Nothing of it is repeated: it may hold a password."""

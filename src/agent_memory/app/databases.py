@@ -19,7 +19,7 @@ from agent_memory.ports.store import Store
 GUIDE = "docs/guides/postgresql.md"
 
 
-def check_database(url: str) -> Iterator[Check]:
+def check_database(url: str, replica: str | None = None) -> Iterator[Check]:
     """Whether it can be reached and is what we need, under which role we are there, and what is owed."""
     try:
         engine = registry.postgres()
@@ -35,7 +35,7 @@ def check_database(url: str) -> Iterator[Check]:
     yield _transport(found)
     yield _clock(found.now)
     if found.schema == found.newest:
-        yield from _inside(engine, url)
+        yield from _inside(engine, url, replica)
 
 
 def _schema(found: Any) -> Check:
@@ -73,19 +73,35 @@ def _clock(now: int) -> Check:
     return Check("clock", State.OK, f"that of the database: {from_micros(now):%Y-%m-%d %H:%M:%S} UTC")
 
 
-def _inside(engine: Any, url: str) -> Iterator[Check]:
+def _inside(engine: Any, url: str, replica: str | None) -> Iterator[Check]:
     try:
-        store: Store = engine.open_store(url)
+        store: Store = engine.open_store(url, replica=replica)
     except AgentMemoryError as error:
         yield Check("store", State.FAIL, error.message, error.hint)
         return
     try:
-        since = store.records.stats(View(Scope(), 0))["scrub_owed_since"]
-        yield _erasures(since)
+        found = store.records.stats(View(Scope(), 0))
+        if replica is not None:
+            yield _replica(found["replica"])
+        yield _erasures(found["scrub_owed_since"])
         if store.debts is not None:
             yield from check_debts(store.debts.standing())
     finally:
         store.close()
+
+
+def _replica(found: dict[str, Any] | None) -> Check:
+    from agent_memory.engines.postgres.reads import LONGEST_LAG
+
+    unused = "calls that only read go to the primary"
+    if found is None:
+        fix = "check AGENT_MEMORY_POSTGRES_REPLICA_URI, and that it runs"
+        return Check("replica", State.WARN, f"out of reach, or not a copy of the store: {unused}", fix)
+    seconds = found["seconds_behind"]
+    if seconds is None or seconds > LONGEST_LAG:
+        late = "nobody knows how far behind" if seconds is None else f"{seconds:.0f} seconds behind"
+        return Check("replica", State.WARN, f"{late}: {unused}", "look at its log, and whether it reaches the primary")
+    return Check("replica", State.OK, f"at most {seconds:.1f} seconds behind, {found['lines_behind']} lines")
 
 
 def _erasures(since: int | None) -> Check:

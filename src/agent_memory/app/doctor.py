@@ -10,7 +10,7 @@ import sqlite3
 import stat
 import sys
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
@@ -75,7 +75,7 @@ def examine(
     if settings.rerank_url is not None:
         checks.append(check_reranker(settings))
     checks += check_parts(settings)
-    return [*checks, *_store(settings.store_url, space, places(settings)), check_telemetry(settings)]
+    return [*checks, *_store(settings, space), check_telemetry(settings)]
 
 
 def check_python() -> Check:
@@ -201,10 +201,11 @@ def check_telemetry(settings: config.Settings | None = None) -> Check:
     return Check("telemetry", State.OK, f"traces are sent over {settings.telemetry}")
 
 
-def _store(url: str, space: Space | None, told: Collection[str]) -> Iterator[Check]:
+def _store(settings: config.Settings, space: Space | None) -> Iterator[Check]:
+    url, told = settings.store_url, places(settings)
     scheme, separator, _ = url.partition("://")
     if scheme in registry.POSTGRES:
-        yield from check_database(url)
+        yield from check_database(url, settings.postgres_replica_uri)
         return
     if separator and scheme != "sqlite":
         yield Check("store", State.WARN, f"{scheme}:// is not examined", "use its own tools")

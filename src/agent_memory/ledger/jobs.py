@@ -8,7 +8,10 @@ from contextlib import AbstractContextManager
 from agent_memory.ledger import feed
 from agent_memory.ledger.feed import JobRow, Standing
 from agent_memory.ledger.rows import CursorRow
+from agent_memory.ports import spans
 from agent_memory.ports.feed import Cursor, Lease, Run, Work
+
+_log = spans.log(__name__)
 
 
 class Jobs(ABC):
@@ -69,7 +72,11 @@ class Leases(ABC):
 
     def cursor(self, name: str, tenant: str) -> Cursor:
         with self._reading() as jobs:
-            return jobs.cursor(name, tenant)
+            stored = jobs.stored(name, tenant)
+            found = jobs.beginning(stored)
+        if found != stored:
+            _log.warning("the job %s starts anew: the journal that it read up to line %d is another", name, stored.seq)
+        return found
 
     def lease(self, name: str, holder: str, seconds: float, *, every: float = 0.0) -> Lease | None:
         with self._writing() as jobs:

@@ -121,7 +121,8 @@ class Recalled(Model):
     the embedding space that meaning was compared in; None if it was not. `tokens` were read to embed the question, for
     so much `money`; None where that is not known. `valid_at` and `as_of` are the moments that were asked for, and
     `past` the times in the past that the question was understood to name. `reranked` is there where the recipe asks for
-    a reranker, and `trace` if it was asked for."""
+    a reranker, and `trace` if it was asked for. `lag` is there where a read replica answered: it was behind by so many
+    seconds at most."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -142,6 +143,7 @@ class Recalled(Model):
     valid_at: Moment | None = None
     as_of: Moment | None = None
     past: list[When] = Field(default_factory=list)
+    lag: float | None = None
 
     def __iter__(self) -> Iterator[Hit]:  # type: ignore[override]
         return iter(self.hits)

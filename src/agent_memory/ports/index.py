@@ -34,7 +34,11 @@ class Snapshot(NamedTuple):
     `lasts` are the scopes that this reader sees, those that exist, the narrowest first, each with a line after which
     nothing changed in it. `store` is the last line of the store's own journal, `adopted` that since which nothing that
     was read before counts any more. `space` is the active one, `pending`
-    contents of this reader have no vectors in it yet, and `vocabularies` are those of the `Store`."""
+    contents of this reader have no vectors in it yet, and `vocabularies` are those of the `Store`.
+
+    `era` grows when the journals are not those any more that this process read before: a backup was restored, or a
+    replica took over that lacked some lines. What was found in one era says nothing in another.
+    `lag` is how many seconds at most a copy of the store is behind that was asked instead; None: the store itself."""
 
     scope: Scope
     seq: int
@@ -44,6 +48,8 @@ class Snapshot(NamedTuple):
     space: Space | None = None
     pending: int = 0
     vocabularies: tuple[Vocabulary, ...] = ()
+    era: int = 0
+    lag: float | None = None
 
     def at(self, view: View) -> int:
         """The line as of which a view looks, if it does so from here."""
@@ -192,7 +198,7 @@ class Index(Protocol):
 
     def hydrate(self, view: View, handles: Sequence[int]) -> list[Record]:
         """The versions behind a pool's handles, in order; what this reader may not see, what was forgotten meanwhile,
-        or cannot be read, is left out."""
+        or cannot be read, is left out. `Changed` when the view is of an era that is over."""
         ...
 
     def damaged(self, view: View, handles: Collection[int]) -> int:

@@ -16,12 +16,14 @@ class View(NamedTuple):
 
     `seq` is recorded time, a line of the tenant's journal (None: the latest). `valid_at` is valid time, taken strictly;
     without it a reader sees what holds at `now`, and of a record that has not begun yet, its first version.
+    `era` is that of the `Snapshot` by which numbers were found, where some were.
     """
 
     scope: Scope
     now: int
     seq: int | None = None
     valid_at: int | None = None
+    era: int | None = None
 
 
 CONFINED = ("procedure", "origin")

@@ -21,6 +21,7 @@ SETTINGS: dict[str, tuple[str, bool]] = {
     "home": ("/elsewhere", OWNER),
     "store": ("http://192.0.2.1", OWNER),
     "postgres_uri": ("postgresql://stranger@192.0.2.1/x", OWNER),
+    "postgres_replica_uri": ("postgresql://stranger@192.0.2.1/y", OWNER),
     "working": ("redis://192.0.2.1", OWNER),
     "vectors": ("chroma://192.0.2.1", OWNER),
     "api_key": ("am_stolen", OWNER),

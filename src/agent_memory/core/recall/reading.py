@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from agent_memory.ledger.marks import same_era
 from agent_memory.models.record import Record
 from agent_memory.ports.index import Called, Calling, Index, Pool, Probe, Step
 from agent_memory.ports.records import View
@@ -16,7 +17,7 @@ class Reading:
     def __init__(self, index: Index, view: View) -> None:
         self._index = index
         self._snapshot = index.snapshot(view.scope)
-        self.view = view._replace(seq=self._snapshot.at(view))
+        self.view = view._replace(seq=self._snapshot.at(view), era=self._snapshot.era)
         self._known: dict[int, Record] = {}
         self._missing: set[int] = set()
 
@@ -24,9 +25,15 @@ class Reading:
     def pending(self) -> int:
         return self._snapshot.pending
 
+    @property
+    def lag(self) -> float | None:
+        return self._snapshot.lag
+
     def renew(self) -> None:
         """With vectors that came meanwhile: they are derived. Whatever else is read stays as of the same line."""
-        self._snapshot = self._index.snapshot(self.view.scope)
+        snapshot = self._index.snapshot(self.view.scope)
+        same_era(self._snapshot.era, snapshot.era)
+        self._snapshot = snapshot
 
     def occurring(self, terms: Sequence[int]) -> frozenset[int]:
         return self._index.occurring(self._snapshot, terms)

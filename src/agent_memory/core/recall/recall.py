@@ -21,7 +21,7 @@ from agent_memory.core.recall.select import select
 from agent_memory.core.recall.shape import shape
 from agent_memory.core.recall.trace import traced
 from agent_memory.models.answer import Hit, Recalled, When
-from agent_memory.models.errors import InvalidInput
+from agent_memory.models.errors import Changed, InvalidInput
 from agent_memory.models.limits import LONGEST_QUERY, MOST_HITS
 from agent_memory.models.model import clean_text, new_id
 from agent_memory.models.moment import from_micros, maybe_moment
@@ -44,7 +44,15 @@ def answer(recalling: Recalling, question: Question) -> Receipted:
 
 
 def answers(recalling: Recalling, questions: Sequence[Question]) -> list[Receipted]:
-    """For questions that differ in where they look: what they have in common is done once, as of one moment."""
+    """For questions that differ in where they look: what they have in common is done once, as of one moment. Where the
+    store was set back meanwhile, all is read anew."""
+    try:
+        return _answers(recalling, questions)
+    except Changed:
+        return _answers(recalling, questions)
+
+
+def _answers(recalling: Recalling, questions: Sequence[Question]) -> list[Receipted]:
     started = time.perf_counter()
     with span("recall.read"):
         text = _checked(questions[0])
@@ -125,6 +133,7 @@ def _told(
         valid_at=maybe_moment(question.view.valid_at),
         as_of=question.as_of,
         past=[When.trusted(words=one.words, start=from_micros(one.start), end=from_micros(one.end)) for one in times],
+        lag=ranked.reading.lag,
     )
     repeats = (other.record.seq for one in best for other in one.repeats)
     named = (*(told.named if told else ()), *repeats, *judge.named, *found.events)

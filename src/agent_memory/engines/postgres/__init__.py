@@ -5,9 +5,9 @@ from __future__ import annotations
 from agent_memory.ports.store import Store
 
 
-def open_store(uri: str, *, maybe_others: bool = False) -> Store:
+def open_store(uri: str, *, maybe_others: bool = False, replica: str | None = None) -> Store:
     """Create or open the tables in a database. `uri` may hold a password; `Store.url` does not. `maybe_others`: only
-    where it is empty or ours."""
+    where it is empty or ours. `replica`: the address of a copy that answers what may lag a little."""
     from agent_memory.engines.postgres import storage, vocabulary
     from agent_memory.engines.postgres.access import PostgresAccess
     from agent_memory.engines.postgres.debts import PostgresDebts
@@ -15,6 +15,7 @@ def open_store(uri: str, *, maybe_others: bool = False) -> Store:
     from agent_memory.engines.postgres.feed import PostgresFeed
     from agent_memory.engines.postgres.index import PostgresIndex
     from agent_memory.engines.postgres.namespaces import PostgresVectors
+    from agent_memory.engines.postgres.reads import Reads, Replica
     from agent_memory.engines.postgres.receipts import PostgresReceipts
     from agent_memory.engines.postgres.recode import Recoding
     from agent_memory.engines.postgres.records import PostgresRecords
@@ -22,10 +23,15 @@ def open_store(uri: str, *, maybe_others: bool = False) -> Store:
     from agent_memory.engines.postgres.tenants import PostgresTenants
 
     database = open_database(uri, maybe_others=maybe_others)
-    index, records = PostgresIndex(database), PostgresRecords(database)
+    reads = Reads(database, None if replica is None else Replica(replica, database))
+    index, records = PostgresIndex(reads), PostgresRecords(reads)
+
+    def close() -> None:
+        index.shelves.close()
+        reads.close()
 
     def after_fork(child: bool) -> None:
-        database.after_fork(child)
+        reads.after_fork(child)
         if child:
             index.shelves.renew()
             records.groups.renew()
@@ -40,8 +46,8 @@ def open_store(uri: str, *, maybe_others: bool = False) -> Store:
         access=PostgresAccess(database),
         feed=PostgresFeed(database),
         tenants=PostgresTenants(database, index.shelves.drop),
-        close=database.close,
-        before_fork=database.before_fork,
+        close=close,
+        before_fork=reads.before_fork,
         after_fork=after_fork,
         scrub=lambda patient: storage.pay(database, patient=patient),
         owes=lambda: storage.owed(database) is not None,

@@ -27,6 +27,7 @@ from agent_memory.engines.postgres.clock import DatabaseClock, ticks
 from agent_memory.engines.postgres.statements import SQL
 from agent_memory.engines.postgres.texts import adapt
 from agent_memory.ledger.journal import genesis
+from agent_memory.ledger.marks import Marks
 from agent_memory.ledger.request import SALT_BYTES
 from agent_memory.models.errors import AgentMemoryError, Busy, Corrupt, InvalidInput, StoreError, StoreFull
 from agent_memory.ports.abandon import stoppable
@@ -102,7 +103,8 @@ def shown(uri: str) -> str:
         said = conninfo_to_dict(uri)
     except psycopg.ProgrammingError:
         raise _ADDRESS from None  # its text may hold the password
-    if any("@" in str(said.get(one)) for one in ("host", "dbname")) or not str(said.get("port") or 0).isdecimal():
+    ports = str(said.get("port") or 0).split(",")  # one for each of several hosts
+    if any("@" in str(said.get(one)) for one in ("host", "dbname")) or not all(one.isdecimal() for one in ports):
         raise _ADDRESS
     user, host, port, name = (quote(str(said.get(one) or ""), safe="") for one in ("user", "host", "port", "dbname"))
     return f"postgresql://{user and user + '@'}{host}{port and ':' + port}/{name}"
@@ -143,11 +145,19 @@ def lost(error: BaseException | None) -> bool:
 class Session:
     """One transaction. `rows`, `row` and `cell` wait for the answer; `send` does not."""
 
-    def __init__(self, connection: psycopg.Connection[Row], pipeline: psycopg.Pipeline, watch: Watch) -> None:
+    def __init__(
+        self,
+        connection: psycopg.Connection[Row],
+        pipeline: psycopg.Pipeline,
+        watch: Watch,
+        tenant: str | None = None,
+    ) -> None:
+        self.tenant = tenant
         self.connection = connection
         self.pipeline = pipeline
         self.watch = watch
         self.unread = False  # whether something was asked whose answer nobody has looked at
+        self.appended: dict[str | None, int] = {}  # the last line that was written in each journal
 
     def begin(self, mode: str, limits: Mapping[str, str]) -> None:
         self.send("begin", mode=mode)
@@ -223,6 +233,7 @@ class Database:
         self._said = conninfo_to_dict(uri)
         self.closed = False
         self.read_only = False
+        self.marks = Marks()
         self._most = most
         self._idle: list[psycopg.Connection[Row]] = []
         self._room = threading.BoundedSemaphore(most)
@@ -251,6 +262,8 @@ class Database:
                 session.send("not_durable")
             yield session
             session.commit()
+        for whose, seq in session.appended.items():
+            self.marks.at_least(whose, seq)
 
     def clock(self) -> int:
         """The database's, in microseconds: those of the machines that ask may differ."""
@@ -267,7 +280,7 @@ class Database:
             if stop:
                 open.enter_context(stoppable(connection.cancel_safe))
             pipeline = open.enter_context(connection.pipeline())
-            session, sent = Session(connection, pipeline, self._watch), ticks()
+            session, sent = Session(connection, pipeline, self._watch, tenant), ticks()
             session.begin(mode, _LIMITS | {"lock": str(round(seconds * 1000))})
             session.send("operate") if tenant is None else session.send("enter", {"tenant": tenant})
             try:
@@ -368,3 +381,4 @@ class Database:
         self._gate.after_fork(child)
         if child:
             self._idle, self._room = [], threading.BoundedSemaphore(self._most)
+            self.marks.renew()

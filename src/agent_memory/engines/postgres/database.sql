@@ -37,6 +37,15 @@ select set_config('agent_memory.operating', 'on', true)
 -- name: server
 select current_setting('server_version_num')::integer, pg_is_in_recovery(), current_setting('server_encoding')
 
+-- name: store_genesis
+select genesis from tenants where tenant = 0
+
+-- name: replica
+-- Whose it is, and how many seconds behind at most: as long as everything that came was replayed, and more may come, none.
+select ({{store_genesis}}), case when not pg_is_in_recovery() or (pg_last_wal_receive_lsn() <= pg_last_wal_replay_lsn()
+        and exists (select 1 from pg_stat_wal_receiver where pid is not null)) then 0
+    else extract(epoch from clock_timestamp() - pg_last_xact_replay_timestamp()) end::double precision
+
 -- name: extension
 select extversion, extnamespace::regnamespace::text from pg_extension where extname = 'vector'
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 
 from agent_memory.engines.postgres import spaces
-from agent_memory.engines.postgres.connection import LOCK_SECONDS, Database
+from agent_memory.engines.postgres.connection import LOCK_SECONDS
 from agent_memory.engines.postgres.feed import PostgresJobs
 from agent_memory.engines.postgres.present import Look
 from agent_memory.engines.postgres.read import VersionRow, content, moment, reader, record
-from agent_memory.engines.postgres.stock import PostgresStock, snapshot
+from agent_memory.engines.postgres.reads import Reads
+from agent_memory.engines.postgres.stock import PostgresStock, erased_since, snapshot
+from agent_memory.ledger.marks import same_era
 from agent_memory.ledger.rows import Wanted
 from agent_memory.ledger.shelves.shelves import Shelves
 from agent_memory.models.errors import Corrupt
@@ -24,16 +27,17 @@ AT_ONCE = 0.001  # seconds: 0 would be for ever
 
 
 class PostgresIndex:
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self.shelves = Shelves(self._stock)
+    def __init__(self, reads: Reads) -> None:
+        self._reads = reads
+        self._database = database = reads.primary
+        self.shelves = Shelves(self._stock, partial(erased_since, database))
         self.gather = self.shelves.gather
         self.occurring = self.shelves.occurring
         self.called = self.shelves.called
         self.steps = self.shelves.steps
 
     def snapshot(self, scope: Scope) -> Snapshot:
-        return snapshot(self._database, scope)
+        return snapshot(self._reads, scope)
 
     def hydrate(self, view: View, handles: Sequence[int]) -> list[Record]:
         found: dict[int, Record] = {}
@@ -107,11 +111,12 @@ class PostgresIndex:
             spaces.embed(session, look, space, batch, now)
 
     def _hydrated(self, view: View, handles: Sequence[int]) -> list[VersionRow]:
-        with self._database.reading(view.scope.tenant) as session:
-            rows = session.send("hydrate", moment(view) | {"handles": [*handles]})
+        asked = moment(view) | {"handles": [*handles]}
+        heads, rows = self._reads.together(view.scope.tenant, lambda session: session.send("hydrate", asked))
+        same_era(view.era, heads.era)
         return [*map(VersionRow._make, rows)]
 
     @contextmanager
     def _stock(self, tenant: str) -> Iterator[PostgresStock]:
-        with self._database.reading(tenant) as session:
-            yield PostgresStock(session)
+        with self._reads.opened(tenant) as (session, glance):
+            yield PostgresStock(session, glance)

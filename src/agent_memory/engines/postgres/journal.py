@@ -21,6 +21,7 @@ def append(session: Session, tenant: int, lines: Iterable[Line], scopes: Mapping
     columns = dict(zip(Line._fields, map(list, zip(*made, strict=True)), strict=True))
     session.send("insert_lines", columns | {"tenant": tenant, "scope": numbers})
     last = made[-1]
+    session.appended[None if tenant == STORE else session.tenant] = last.seq
     session.send("move_head", {"tenant": tenant, "seq": last.seq, "at": last.at, "chain": last.chain})
     lasts = {number: line.seq for number, line in zip(numbers, made, strict=True) if number != NOBODYS}
     if lasts:

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from agent_memory.engines.postgres import proof, views, write
-from agent_memory.engines.postgres.connection import Database, Row
+from agent_memory.engines.postgres.connection import Row
 from agent_memory.engines.postgres.read import (
     VersionRow,
     conditions,
@@ -20,13 +20,14 @@ from agent_memory.engines.postgres.read import (
     records,
     whole,
 )
+from agent_memory.engines.postgres.reads import Reads
 from agent_memory.engines.postgres.rebuild import Rebuild
 from agent_memory.engines.postgres.statements import SQL
 from agent_memory.ledger.groups import Groups
 from agent_memory.ledger.journal import NAMES
 from agent_memory.ledger.proof import Asked
 from agent_memory.ledger.request import Request
-from agent_memory.models.errors import NotFound
+from agent_memory.models.errors import NotFound, StoreError
 from agent_memory.models.kinds.kind import Kind
 from agent_memory.models.moment import from_micros
 from agent_memory.models.record import JournalLine, Link, Linked, Record, Scope
@@ -37,8 +38,9 @@ from agent_memory.ports.records import Analysis, Checker, Filter, View
 
 
 class PostgresRecords:
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    def __init__(self, reads: Reads) -> None:
+        self._reads = reads
+        self._database = database = reads.primary
         self.groups = Groups(partial(write.apply, database))
         self.kinds: list[Kind] = []
 
@@ -157,13 +159,23 @@ class PostgresRecords:
             "space": space.fingerprint if space else None,
             "bytes_on_disk": bytes,
             "scrub_owed_since": owed,
+            **self._replicated(view.scope.tenant, seq or 0),
         }
+
+    def _replicated(self, tenant: str, seq: int) -> dict[str, Any]:
+        """How far a replica is behind, where there is one: null where it cannot be asked."""
+        if self._reads.replica is None:
+            return {}
+        try:
+            standing = self._reads.replica.standing(tenant)
+        except StoreError:
+            return {"replica": None}
+        return {"replica": {"seconds_behind": standing.seconds, "lines_behind": max(0, seq - standing.seq)}}
 
     def prepare(self, kinds: Iterable[Kind]) -> None:
         self.kinds = list(kinds)
         views.prepare(self._database, self.kinds)
 
     def _rows(self, name: str, view: View, filled: Mapping[str, str] | None = None, **asked: Any) -> list[Row]:
-        with self._database.reading(view.scope.tenant) as session:
-            rows = session.send(name, moment(view) | asked, **(filled or {}))
-        return rows.fetchall()
+        values, within = moment(view) | asked, filled or {}
+        return self._reads.only(view.scope.tenant, lambda session: session.send(name, values, **within)).fetchall()

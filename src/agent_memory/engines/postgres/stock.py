@@ -6,8 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from agent_memory.engines.postgres.connection import STREAMED, Database, Session
+from agent_memory.engines.postgres.heads import Glance
 from agent_memory.engines.postgres.read import reader
+from agent_memory.engines.postgres.reads import Reads
 from agent_memory.ledger.rows import Ended
+from agent_memory.ledger.shelves.following import Since
 from agent_memory.ledger.shelves.stock import Links, News, Row, Vectors, Versions, heard
 from agent_memory.models.record import Scope
 from agent_memory.ports.changes import Vocabulary
@@ -15,31 +18,50 @@ from agent_memory.ports.embedder import Space
 from agent_memory.ports.index import Snapshot
 
 
-def snapshot(database: Database, scope: Scope) -> Snapshot:
+def snapshot(reads: Reads, scope: Scope) -> Snapshot:
     mine = reader(scope)
-    with database.reading(scope.tenant) as session:
-        heads, lasts = session.send("heads"), session.send("lasts", mine)
-        spaces, pending = session.send("spaces"), session.send("active_pending", mine)
-        vocabularies = session.send("vocabularies")
-    seq, store, adopted = heads.fetchone() or (0, 0, 0)
+    asked = {"lasts": mine, "spaces": None, "active_pending": mine, "vocabularies": None}
+    heads, answers = reads.together(
+        scope.tenant, lambda session: [session.send(name, values) for name, values in asked.items()]
+    )
+    lasts, spaces, pending, vocabularies = answers
     return Snapshot(
         scope,
-        seq,
-        store,
-        adopted,
+        heads.seq,
+        heads.store,
+        heads.adopted,
         {Scope(tenant=scope.tenant, user=user, agent=agent): last for user, agent, last in lasts},
         next((Space(*said) for _, *said, is_active in spaces if is_active), None),
         sum(waiting for (waiting,) in pending),
         tuple(Vocabulary(name, digest) for _, name, digest, _ in vocabularies),
+        heads.era,
+        heads.lag,
     )
+
+
+def erased_since(database: Database, since: Mapping[str, int]) -> dict[str, Since]:
+    """What became of tenants, each since a line. A replica that still has what was erased is not asked from now on."""
+    with database.reading(None) as session:
+        rows = session.send("erased_since", {"names": [*since], "seqs": [*since.values()]})
+        store = session.send("store_seq")
+    found: dict[str, Since] = {}
+    for name, seq, chain, there, user, agent in rows:
+        erased = {*found[name].erased} if name in found else set()
+        if user is not None:
+            erased.add(Scope(tenant=name, user=user, agent=agent))
+            database.marks.at_least(name, seq)
+        found[name] = Since(seq, chain, there, erased)
+    if len(found) < len(since):  # a tenant was erased
+        database.marks.at_least(None, (store.fetchone() or (0,))[0])
+    return found
 
 
 class PostgresStock:
     """One read transaction, for a tenant."""
 
-    def __init__(self, session: Session) -> None:
-        heads, spaces = session.send("heads"), session.send("spaces")
-        self.seq, _, self.adopted = heads.fetchone() or (0, 0, 0)
+    def __init__(self, session: Session, glance: Glance) -> None:
+        spaces = session.send("spaces")
+        self.seq, _, self.adopted, self.era, _ = glance.heads()
         self.space = next((Space(*said) for _, *said, is_active in spaces if is_active), None)
         self._session = session
 

@@ -1,10 +1,25 @@
 -- What shelves follow. Without the line `after`, all of a scope.
 
 -- name: heads
--- A tenant's and the store's; and since when nothing that was read before counts any more.
-select coalesce(max(seq) filter (where tenant = (select me())), 0), coalesce(max(seq) filter (where tenant = 0), 0),
-    greatest(max(founded), (select coalesce(max(seq), 0) from journal where tenant = 0 and operation = 7))
-from tenants where tenant in ((select me()), 0)
+-- A tenant's and the store's; since when nothing that was read before counts any more; and what stands at two lines that
+-- were seen before.
+select coalesce(m.seq, 0), coalesce(m.chain, ''), s.seq, s.chain,
+    greatest(m.founded, s.founded, (select coalesce(max(seq), 0) from journal where tenant = 0 and operation = 7)),
+    (select chain from journal where tenant = (select me()) and seq = %(held)s),
+    (select chain from journal where tenant = 0 and seq = %(store_held)s)
+from tenants s left join tenants m on m.tenant = (select me()) where s.tenant = 0
+
+-- name: my_seq
+select seq from tenants where tenant = (select me())
+
+-- name: erased_since
+-- Of tenants, each with a line: the head, what stands at that line, and the scopes in which something was erased since.
+select h.name, w.seq, w.chain, (select chain from journal where tenant = w.tenant and seq = h.seq), e."user", e.agent
+from unnest(%(names)s::text[], %(seqs)s::bigint[]) as h (name, seq)
+join tenants w on w.name = h.name
+left join lateral (
+    select distinct s."user", s.agent from journal j join scopes s on s.tenant = j.tenant and s.scope = j.scope
+    where j.tenant = w.tenant and j.seq > h.seq and j.operation = 5) e on true
 
 -- name: lasts
 {{mine}}

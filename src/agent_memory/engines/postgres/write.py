@@ -58,6 +58,7 @@ def _apply(database: Database, requests: Sequence[Request]) -> Sequence[Applied 
         if planned is None or not lost(error.__cause__):
             raise
         _find_out(database, tenant, planned, error)
+        database.marks.at_least(tenant, planned.rows.lines[-1].seq)
     return [_owing(one) if isinstance(one, Applied) and one.erased else one for one in planned.answers]
 
 

@@ -29,10 +29,14 @@ def open_store(path: Path, setting: str | None = None) -> Store:
     index = SqliteIndex(connections, interning)
     records = SqliteRecords(connections, interning)
 
+    def close() -> None:
+        index.shelves.close()
+        connections.close()
+
     def after_fork(child: bool) -> None:
         connections.after_fork(child)
         if child:
-            index.shelves.renew()
+            index.renew()
             records.groups.renew()
 
     return Store(
@@ -45,7 +49,7 @@ def open_store(path: Path, setting: str | None = None) -> Store:
         access=SqliteAccess(connections),
         feed=SqliteFeed(connections, interning),
         tenants=SqliteTenants(connections, index.shelves.drop),
-        close=connections.close,
+        close=close,
         read_only=connections.read_only,
         before_fork=connections.before_fork,
         after_fork=after_fork,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -89,6 +89,8 @@ class Connections:
     SQLite remembers for a whole process which locks it holds on a file. A child would inherit that memory, but not the
     locks: the parent could then remove the log into which the child writes. So everything is closed before a fork,
     and opened anew on both sides; a child whose parent could not do that is refused.
+
+    `recognise` is told of every transaction when it begins.
     """
 
     def __init__(self, path: Path, *, read_only: bool = False, setting: str | None = None) -> None:
@@ -105,6 +107,7 @@ class Connections:
         self._counting = threading.Lock()
         self._gate = ForkGuard()
         self._writing = threading.RLock()  # knows whose it is: only its owner gives it back
+        self.recognise: Callable[[sqlite3.Connection], None] = lambda connection: None
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
@@ -114,6 +117,7 @@ class Connections:
         """
         with self._using(to_read=True) as connection, stoppable(connection.interrupt):
             connection.execute("begin")
+            self.recognise(connection)
             yield connection
 
     @contextmanager
@@ -129,6 +133,7 @@ class Connections:
             with self.plain() as connection, waiting(connection, seconds):
                 connection.execute(f"pragma synchronous = {'full' if durable else 'normal'}")
                 connection.execute("begin immediate")
+                self.recognise(connection)
                 yield connection
                 connection.execute("commit")
         finally:
@@ -154,6 +159,15 @@ class Connections:
     def close(self) -> None:
         self.closed = True
         self._empty()
+
+    @contextmanager
+    def nobody_else(self) -> Iterator[None]:
+        """Whoever else is in a transaction has ended it, and nobody begins one: as long as a fork would wait."""
+        self._gate.before_fork()
+        try:
+            yield
+        finally:
+            self._gate.after_fork(child=False)
 
     def before_fork(self) -> None:
         self._gate.before_fork()

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from agent_memory.engines.sqlite import spaces, write
 from agent_memory.engines.sqlite.connection import Connections
+from agent_memory.engines.sqlite.eras import Eras
 from agent_memory.engines.sqlite.feed import SqliteJobs
 from agent_memory.engines.sqlite.interning import Interning, Naming
 from agent_memory.engines.sqlite.journal import STORE, Lines
 from agent_memory.engines.sqlite.read import Reader
 from agent_memory.engines.sqlite.schema import check_version
-from agent_memory.engines.sqlite.stock import SqliteStock, snapshot
+from agent_memory.engines.sqlite.stock import SqliteStock, erased_since, snapshot
+from agent_memory.ledger.marks import same_era
+from agent_memory.ledger.shelves.following import Since
 from agent_memory.ledger.shelves.shelves import Shelves
 from agent_memory.models.record import Record, Scope
 from agent_memory.ports.embedder import Space
@@ -29,18 +32,25 @@ class SqliteIndex:
     def __init__(self, connections: Connections, interning: Interning) -> None:
         self._connections = connections
         self._interning = interning
-        self.shelves = Shelves(self._stock)
+        self._eras = Eras(connections, interning)
+        self.shelves = Shelves(self._stock, self._erased_since)
         self.gather = self.shelves.gather
         self.occurring = self.shelves.occurring
         self.called = self.shelves.called
         self.steps = self.shelves.steps
 
+    def renew(self) -> None:
+        """In a child."""
+        self._eras.renew()
+        self.shelves.renew()
+
     def snapshot(self, scope: Scope) -> Snapshot:
         with self._connections.reading() as connection:
-            return snapshot(connection, self._interning, scope)
+            return snapshot(connection, self._interning, scope, self._eras.era)
 
     def hydrate(self, view: View, handles: Sequence[int]) -> list[Record]:
         with self._connections.reading() as connection:
+            same_era(view.era, self._eras.era)
             return Reader(connection, self._interning, view).hydrate(handles)
 
     def damaged(self, view: View, handles: Collection[int]) -> int:
@@ -97,10 +107,14 @@ class SqliteIndex:
             if number > STORE:  # else it was erased meanwhile
                 write.embed(connection, names, space, Lines(connection, names, number), batch, now)
 
+    def _erased_since(self, since: Mapping[str, int]) -> dict[str, Since]:
+        with self._connections.reading() as connection:
+            return erased_since(connection, self._interning, since)
+
     @contextmanager
     def _stock(self, tenant: str) -> Iterator[SqliteStock]:
         with self._connections.reading() as connection:
-            yield SqliteStock(connection, self._interning, tenant)
+            yield SqliteStock(connection, self._interning, tenant, self._eras.era)
 
     def _scopes(self, connection: sqlite3.Connection, view: View | None) -> Iterable[int] | None:
         return None if view is None else self._interning.readable(connection, view.scope)

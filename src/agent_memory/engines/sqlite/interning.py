@@ -19,6 +19,10 @@ class Interning:
     one of the same name begun since. Labels may go with an erasure, and are looked up by whoever uses them."""
 
     def __init__(self) -> None:
+        self.forget()
+
+    def forget(self) -> None:
+        """When the file was put back to an earlier state, numbers may come again."""
         self.names: dict[tuple[int, str], int] = {}
         self.texts: dict[int, str] = {}
         self.actors: dict[tuple[int, str], int] = {}

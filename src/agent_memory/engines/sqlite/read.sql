@@ -5,6 +5,11 @@
 -- name: last_line
 select coalesce(max(line), 0) from journal
 
+-- name: last_and
+-- The last line of all, and what stands at one that was seen before.
+select line, cast(chain as blob), (select cast(chain as blob) from journal where line = ?)
+from journal order by line desc limit 1
+
 -- name: line_at
 -- The last line of a tenant that has at most this number.
 select line, number, at from journal where tenant = ? and number <= ? order by number desc limit 1

@@ -14,6 +14,7 @@ from agent_memory.engines.sqlite.journal import STORE, head, line_at
 from agent_memory.engines.sqlite.statements import SQL, VECTORS_PER_LINE, cell
 from agent_memory.ledger.journal import CONNECT, DISCONNECT, OPERATIONS
 from agent_memory.ledger.rows import Ended
+from agent_memory.ledger.shelves.following import Since
 from agent_memory.ledger.shelves.stock import Cells, Links, News, Row, Vectors, Versions, heard
 from agent_memory.models.record import Scope
 from agent_memory.ports.index import Snapshot
@@ -22,7 +23,7 @@ BATCH = 4096  # vectors at a time: of a large scope they take more room than all
 WRONG = b""  # for a cell that should be a number and is none: not a text, so that whoever expects one finds out
 
 
-def snapshot(connection: sqlite3.Connection, interning: Interning, scope: Scope) -> Snapshot:
+def snapshot(connection: sqlite3.Connection, interning: Interning, scope: Scope, era: int = 0) -> Snapshot:
     tenant = interning.tenant(connection, scope.tenant)
     seq = head(connection, tenant).seq
     store, adopted = head(connection, STORE).seq, _adopted(connection, tenant)
@@ -30,7 +31,7 @@ def snapshot(connection: sqlite3.Connection, interning: Interning, scope: Scope)
     lasts = {one: _last(cell(connection, SQL["scope_last"], (number,)), seq) for number, one in scopes.items()}
     _, space = spaces.active(connection)
     pending = spaces.pending(connection, space, scopes) if space else 0
-    return Snapshot(scope, seq, store, adopted, lasts, space, pending, vocabulary.known(connection))
+    return Snapshot(scope, seq, store, adopted, lasts, space, pending, vocabulary.known(connection), era)
 
 
 def _adopted(connection: sqlite3.Connection, tenant: int) -> int:
@@ -44,10 +45,23 @@ def _last(last: object, seq: int) -> int:
     return 1 if last is None else last if type(last) is int else seq
 
 
+def erased_since(connection: sqlite3.Connection, interning: Interning, since: Mapping[str, int]) -> dict[str, Since]:
+    """What became of tenants, each since a line."""
+    found = {}
+    for name, seq in since.items():
+        if (tenant := interning.tenant(connection, name)) > STORE:
+            last, asked = head(connection, tenant), {"tenant": tenant, "seq": seq}
+            scopes = connection.execute(SQL["erased_scopes"], asked).fetchall()
+            erased = [interning.scope(connection, scope) for (scope,) in scopes]
+            found[name] = Since(last.seq, last.chain, cell(connection, SQL["chain_of"], asked), erased)
+    return found
+
+
 class SqliteStock:
     """One read transaction, for a tenant."""
 
-    def __init__(self, connection: sqlite3.Connection, interning: Interning, tenant: str) -> None:
+    def __init__(self, connection: sqlite3.Connection, interning: Interning, tenant: str, era: int = 0) -> None:
+        self.era = era
         self._tenant = interning.tenant(connection, tenant)
         self.seq = head(connection, self._tenant).seq
         self.adopted = _adopted(connection, self._tenant)

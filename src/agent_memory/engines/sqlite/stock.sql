@@ -3,6 +3,12 @@
 -- name: last_adopted
 select coalesce(max(number), 0) from journal indexed by journal_adopted where tenant = 0 and operation = 7
 
+-- name: erased_scopes
+select distinct scope from journal where tenant = :tenant and number > :seq and operation = 5
+
+-- name: chain_of
+select chain from journal where tenant = :tenant and number = :seq
+
 -- name: scope_lines
 select operation, record from journal where tenant = :tenant and number > :since and +scope = :scope
 

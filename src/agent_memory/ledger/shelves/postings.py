@@ -64,6 +64,12 @@ class Postings:
         inside = np.repeat(end - np.cumsum(sizes), sizes) + np.arange(sizes.sum())
         return np.concatenate([self._places[inside], *(places[np.isin(one, words)] for one, places, _ in self._tail)])
 
+    def drop(self, gone: NDArray[np.bool_]) -> None:
+        """Of the places that are gone, no word is left."""
+        self._words, self._places, self._counts = _without(gone, self._words, self._places, self._counts)
+        self._tail = [_without(gone, *one) for one in self._tail]
+        self._waiting = sum(len(words) for words, _, _ in self._tail)
+
     def _settle(self) -> None:
         words, places, counts = _joined([(self._words, self._places, self._counts), *self._tail])
         order = np.argsort(words, kind="stable")
@@ -73,6 +79,13 @@ class Postings:
     @property
     def bytes(self) -> int:
         return (len(self._words) + self._waiting) * 13
+
+
+def _without(
+    gone: NDArray[np.bool_], words: NDArray[np.uint64], places: NDArray[np.int32], counts: NDArray[np.uint8]
+) -> _Pairs:
+    left = ~gone[places]
+    return words[left], places[left], counts[left]
 
 
 def _joined(parts: Sequence[_Pairs]) -> _Pairs:

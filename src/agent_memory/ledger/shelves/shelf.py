@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from agent_memory.ledger.marks import same_era
 from agent_memory.ledger.shelves.columns import NOBODYS, Growing, Numbering, Types, end, hashed, misfits, standing
 from agent_memory.ledger.shelves.links import Edge, Links
 from agent_memory.ledger.shelves.postings import ENTRY, Postings
@@ -85,7 +86,7 @@ class Shelf:
         self._empty()
 
     def _empty(self) -> None:
-        self.seq = self.adopted = 0
+        self.seq = self.adopted = self.era = 0
         self.space: Space | None = None
         self.columns = {name: Growing(dtype) for name, dtype in _COLUMNS.items()}
         self.numbering = Numbering()
@@ -108,8 +109,9 @@ class Shelf:
         """Whether there is something to read first. If not, nothing was missed up to this snapshot."""
         last = snapshot.lasts[self.scope]
         with self.lock:
-            if self.adopted < snapshot.adopted or self.seq < last:
+            if self.era < snapshot.era or self.adopted < snapshot.adopted or self.seq < last:
                 return True
+            same_era(snapshot.era, self.era)
             if any(self.until.get(need, 0) < last for need in needs(self.numbering)):
                 return True
             self.seq = max(self.seq, snapshot.seq)
@@ -119,8 +121,10 @@ class Shelf:
     def follow(self, stock: Stock, needs: Needs, calling: Calling) -> None:
         """Bring the shelf up to the stock's seq, with what was needed before and what is needed now."""
         with self.lock:
-            if self.adopted < stock.adopted:
+            if self.adopted < stock.adopted or self.era < stock.era:
                 self._empty()
+            if self.era > stock.era:  # this stock was opened before others found out
+                return
             try:
                 if self.seq < stock.seq:
                     self._read(stock)
@@ -129,7 +133,7 @@ class Shelf:
                     if (before := self.until.get(need, 0)) < stock.seq:
                         self._read_more(stock, need, before, calling)
                         self.until[need] = stock.seq
-                self.adopted = max(self.adopted, stock.adopted)
+                self.adopted, self.era = max(self.adopted, stock.adopted), stock.era
             except BaseException:
                 self._empty()  # some rows are in, and would come in again
                 raise
@@ -158,11 +162,15 @@ class Shelf:
             self._read_fields(need[1], stock.fields(self.scope, after, need[1]))
 
     def _erase(self, records: Collection[int]) -> None:
-        """Where it stands: no moment shows it any more, and its vectors say nothing."""
+        """Where it stands: no moment shows it any more, its words and fields are taken out, its vectors and keys say
+        nothing."""
         rows = np.flatnonzero(np.isin(self.columns["record"].rows, [*records]))
         places = self.columns["place"].rows[rows]
         self.columns["ended"].rows[rows] = 0
+        self.columns["key"].rows[rows] = NOBODYS
         self.there.rows[places] = False
+        for postings in (self.words, self.fields):
+            postings.drop(~self.there.rows)
         if self.vectors:
             self.vectors["data"].rows[np.isin(self.vectors["place"].rows, places)] = 0
         left = {

@@ -11,6 +11,8 @@ from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
+from agent_memory.ledger.marks import same_era
+from agent_memory.ledger.shelves.following import Following, Watch
 from agent_memory.ledger.shelves.stock import Stock
 from agent_memory.ledger.spaces import same
 from agent_memory.models.record import Scope
@@ -29,16 +31,42 @@ class Shelves:
     """The searching part of the `Index` port. Every answer is as of a snapshot, and a stock is opened only when there
     is something new in a scope of its reader, or when a question needs what none before it did."""
 
-    def __init__(self, stock: Callable[[str], AbstractContextManager[Stock]]) -> None:
-        """`stock` is opened for a tenant."""
+    def __init__(self, stock: Callable[[str], AbstractContextManager[Stock]], watch: Watch | None = None) -> None:
+        """`stock` is opened for a tenant. `watch` tells what others erase; without it, only questions find out."""
         self._stock = stock
         self._calling: Calling = {}
+        self._following = None if watch is None else Following(self, watch)
         self.renew()
 
     def renew(self) -> None:
         """Also in a child: other threads may have held these."""
         self._guard = threading.Lock()
         self._shelves: OrderedDict[Scope, Shelf] = OrderedDict()
+        if self._following is not None:
+            self._following.renew()
+
+    def close(self) -> None:
+        """Nobody asks any more, and nobody looks."""
+        if self._following is not None:
+            self._following.stop()
+
+    def filled(self) -> dict[str, int]:
+        """Tenants that have shelves, each with the line up to which all of them have been read."""
+        least: dict[str, int] = {}
+        with self._guard:
+            for scope, shelf in self._shelves.items():
+                if shelf.seq:  # else it holds nothing yet
+                    least[scope.tenant] = min(shelf.seq, least.get(scope.tenant, shelf.seq))
+        return least
+
+    def refresh(self, scopes: Collection[Scope]) -> None:
+        """Read on, in those of one tenant that there are."""
+        with self._guard:
+            shelves = [self._shelves[scope] for scope in scopes if scope in self._shelves]
+        if shelves:
+            with self._stock(shelves[0].scope.tenant) as stock:
+                for shelf in shelves:
+                    shelf.follow(stock, lambda _: (), self._calling)
 
     def drop(self, tenant: str) -> None:
         """Keep nothing of a tenant."""
@@ -85,9 +113,12 @@ class Shelves:
         if behind := [one for one in shelves if one.behind(snapshot, needs)]:
             # Others wait for it, too; and it would be begun again and again by who cannot wait.
             with finishing(), self._stock(snapshot.scope.tenant) as stock:
+                same_era(snapshot.era, stock.era)
                 for shelf in behind:
                     shelf.follow(stock, needs, self._calling)
             self._trim(snapshot.lasts)
+            if self._following is not None:
+                self._following.begin()
         return shelves
 
     def _shelf(self, scope: Scope) -> Shelf:

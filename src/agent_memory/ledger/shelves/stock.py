@@ -47,10 +47,12 @@ class News(NamedTuple):
 
 class Stock(Protocol):
     """One look into a store, for a tenant: `seq` is the last line of its journal, `space` the active one. `adopted`:
-    the line of the store's journal since which nothing that was read before counts any more."""
+    the line of the store's journal since which nothing that was read before counts any more. `era` is as in
+    `Snapshot`."""
 
     seq: int
     adopted: int
+    era: int
     space: Space | None
 
     def follow(self, scope: Scope, after: int) -> News:

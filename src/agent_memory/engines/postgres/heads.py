@@ -1,0 +1,58 @@
+"""The head of a tenant's journal and of the store's, and whether both are still those that this process read before."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from agent_memory.engines.postgres.connection import Session
+from agent_memory.ledger.marks import Marks
+
+
+class Heads(NamedTuple):
+    """`adopted`, `era` and `lag` are those of a `Snapshot`."""
+
+    seq: int
+    store: int
+    adopted: int
+    era: int
+    lag: float | None
+
+
+class Glance:
+    """Sent when it is made, with whatever else is asked, and read also after the transaction. `genesis` is where the
+    journal of the store begins, when a `replica` is asked."""
+
+    def __init__(self, session: Session, tenant: str, marks: Marks, genesis: bytes | None = None) -> None:
+        self._tenant = tenant
+        self._marks = marks
+        self._genesis = genesis
+        self._held, self._store_held = marks.held(tenant), marks.held(None)
+        self._heads = session.send("heads", {"held": self._held.seq, "store_held": self._store_held.seq})
+        self._replica = None if genesis is None else session.send("replica")
+        self._row: tuple[Any, ...] | None = None
+        self._lag: float | None = None
+
+    def _found(self) -> tuple[Any, ...]:
+        """Read once, by whoever asks first."""
+        self._row = self._row or self._heads.fetchone() or (0, b"", 0, b"", 0, None, None)
+        return self._row
+
+    def fresh(self, longest: float) -> bool:
+        """Whether a replica has all that this process has seen and written, and is not too many seconds behind."""
+        seq, _, store, _, _, there, store_there = self._found()
+        genesis, self._lag = (self._replica and self._replica.fetchone()) or (None, None)
+        return (
+            genesis == self._genesis
+            and self._lag is not None
+            and self._lag <= longest
+            and self._held.stands(there)
+            and seq >= self._held.least
+            and self._store_held.stands(store_there)
+            and store >= self._store_held.least
+        )
+
+    def heads(self) -> Heads:
+        seq, chain, store, store_chain, adopted, there, store_there = self._found()
+        mine = self._marks.seen(self._tenant, self._held, there, seq, chain)
+        stores = self._marks.seen(None, self._store_held, store_there, store, store_chain)
+        return Heads(seq, store, adopted, max(mine, stores), self._lag)
