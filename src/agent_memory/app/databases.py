@@ -82,10 +82,23 @@ def _inside(engine: Any, url: str) -> Iterator[Check]:
     try:
         since = store.records.stats(View(Scope(), 0))["scrub_owed_since"]
         yield _erasures(since)
+        yield _large(store)
         if store.debts is not None:
             yield from check_debts(store.debts.standing())
     finally:
         store.close()
+
+
+def _large(store: Store) -> Check:
+    """Readers with more memories than a process keeps in its memory."""
+    wanting = 0 if store.indexing is None else store.indexing.wanting()
+    if store.indexing is None or not wanting:
+        return Check("large readers", State.OK, "all are searched in memory, or have their indexes")
+    detail = f"{wanting} without indexes: each process that serves them keeps all their memories in its own memory"
+    if store.indexing.able():
+        return Check("large readers", State.WARN, detail, "`agent-memory upkeep run-jobs` makes them, a server in time")
+    fix = f"run `agent-memory upkeep run-jobs` as the role that owns the tables, with pgvector 0.8 or newer: {GUIDE}"
+    return Check("large readers", State.WARN, detail, fix)
 
 
 def _erasures(since: int | None) -> Check:

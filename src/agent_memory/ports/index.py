@@ -6,7 +6,7 @@ Scoring is core's, and so the same on every engine.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Protocol
 
 from agent_memory.models.record import Record, Scope, Status
@@ -29,6 +29,17 @@ NEVER = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
+class Indexed:
+    """A scope that is too large for memory, and looked up in the engine: what there was by the journal line `line`.
+    What came after `recent` is few enough for memory. `documents` contents are indexed; `place` is the engine's own."""
+
+    line: int
+    recent: int
+    documents: int
+    place: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Snapshot:
     """As of when one reader looks, for all that a recall reads. A value: nothing is held open meanwhile, and rows are
     masked by `seq`, the last line of the tenant's journal. Only an erasure shows through, and should.
@@ -36,7 +47,8 @@ class Snapshot:
     `lasts` are the scopes that this reader sees, those that exist, the narrowest first, each with a line after which
     nothing changed in it. `store` is the last line of the store's own journal, `adopted` that since which nothing that
     was read before counts any more. `space` is the active one, `pending`
-    contents of this reader have no vectors in it yet, and `vocabularies` are those of the `Store`."""
+    contents of this reader have no vectors in it yet, and `vocabularies` are those of the `Store`. `large` are those of
+    the scopes that are looked up in the engine, of today alone: what is found there is approximate."""
 
     scope: Scope
     seq: int
@@ -46,6 +58,7 @@ class Snapshot:
     space: Space | None = None
     pending: int = 0
     vocabularies: tuple[Vocabulary, ...] = ()
+    large: Mapping[Scope, Indexed] = field(default_factory=dict)
 
     def at(self, view: View) -> int:
         """The line as of which a view looks, if it does so from here."""
@@ -87,7 +100,8 @@ class Pool:
     cannot be read, and are left out. `hidden`, if it was asked for, counts the versions in the reader's scopes that
     were not visible, by the first of `HIDDEN` that hid them.
     Where a `past` is asked for, `valid_to` tells until when each holds (`NEVER`: it has no end), and `records` has the
-    same number for all versions of one record. `vocabularies` are those of the snapshot.
+    same number for all versions of one record. `vocabularies` are those of the snapshot. `approximate`: candidates may
+    be missing, and the statistics are estimates.
     """
 
     seq: int
@@ -109,6 +123,7 @@ class Pool:
     valid_to: NDArray[np.int64] | None = None
     records: NDArray[np.int64] | None = None
     vocabularies: tuple[Vocabulary, ...] = ()
+    approximate: bool = False
 
 
 Calling = Mapping[str, Callable[[dict[str, Any]], Sequence[str]]]

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from agent_memory.ports.store import Store
 
+SHELF_LINES = 200_000
+"""Lines of the journal that may tell of a scope which is searched in memory."""
 
-def open_store(uri: str, *, maybe_others: bool = False) -> Store:
+
+def open_store(uri: str, *, maybe_others: bool = False, shelf_lines: int = SHELF_LINES) -> Store:
     """Create or open the tables in a database. `uri` may hold a password; `Store.url` does not. `maybe_others`: only
-    where it is empty or ours."""
+    where it is empty or ours. `shelf_lines`: a scope that more lines of the journal tell of is not kept in memory, but
+    looked up in the database, once its indexes are made."""
     from agent_memory.engines.postgres import storage, vocabulary
     from agent_memory.engines.postgres.access import PostgresAccess
     from agent_memory.engines.postgres.debts import PostgresDebts
     from agent_memory.engines.postgres.desk import PostgresWorking
     from agent_memory.engines.postgres.feed import PostgresFeed
     from agent_memory.engines.postgres.index import PostgresIndex
+    from agent_memory.engines.postgres.indexing import PostgresIndexing
     from agent_memory.engines.postgres.namespaces import PostgresVectors
     from agent_memory.engines.postgres.receipts import PostgresReceipts
     from agent_memory.engines.postgres.recode import Recoding
@@ -22,7 +27,7 @@ def open_store(uri: str, *, maybe_others: bool = False) -> Store:
     from agent_memory.engines.postgres.tenants import PostgresTenants
 
     database = open_database(uri, maybe_others=maybe_others)
-    index, records = PostgresIndex(database), PostgresRecords(database)
+    index, records = PostgresIndex(database, shelf_lines), PostgresRecords(database)
 
     def after_fork(child: bool) -> None:
         database.after_fork(child)
@@ -48,4 +53,5 @@ def open_store(uri: str, *, maybe_others: bool = False) -> Store:
         debts=PostgresDebts(database),
         vocabularies=lambda: vocabulary.stored(database),
         recode=Recoding(database),
+        indexing=PostgresIndexing(database, shelf_lines),
     )

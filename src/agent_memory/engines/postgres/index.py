@@ -8,6 +8,8 @@ from contextlib import contextmanager, suppress
 from agent_memory.engines.postgres import spaces
 from agent_memory.engines.postgres.connection import LOCK_SECONDS, Database
 from agent_memory.engines.postgres.feed import PostgresJobs
+from agent_memory.engines.postgres.indexing import RECENT
+from agent_memory.engines.postgres.large import PostgresLarge
 from agent_memory.engines.postgres.present import Look
 from agent_memory.engines.postgres.read import VersionRow, content, moment, reader, record
 from agent_memory.engines.postgres.stock import PostgresStock, snapshot
@@ -24,16 +26,19 @@ AT_ONCE = 0.001  # seconds: 0 would be for ever
 
 
 class PostgresIndex:
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self.shelves = Shelves(self._stock)
+    """`most`: lines of a scope that is kept in memory; one with more is looked up in the database, once that is
+    prepared."""
+
+    def __init__(self, database: Database, most: int) -> None:
+        self._database, self._most = database, most
+        self.shelves = Shelves(self._stock, PostgresLarge(database), min(RECENT, most))
         self.gather = self.shelves.gather
         self.occurring = self.shelves.occurring
         self.called = self.shelves.called
         self.steps = self.shelves.steps
 
     def snapshot(self, scope: Scope) -> Snapshot:
-        return snapshot(self._database, scope)
+        return snapshot(self._database, scope, self._most)
 
     def hydrate(self, view: View, handles: Sequence[int]) -> list[Record]:
         found: dict[int, Record] = {}
