@@ -19,7 +19,7 @@ from agent_memory.ports.store import Store
 GUIDE = "docs/guides/postgresql.md"
 
 
-def check_database(url: str) -> Iterator[Check]:
+def check_database(url: str, shelf_lines: int) -> Iterator[Check]:
     """Whether it can be reached and is what we need, under which role we are there, and what is owed."""
     try:
         engine = registry.postgres()
@@ -35,7 +35,7 @@ def check_database(url: str) -> Iterator[Check]:
     yield _transport(found)
     yield _clock(found.now)
     if found.schema == found.newest:
-        yield from _inside(engine, url)
+        yield from _inside(engine, url, shelf_lines)
 
 
 def _schema(found: Any) -> Check:
@@ -73,9 +73,9 @@ def _clock(now: int) -> Check:
     return Check("clock", State.OK, f"that of the database: {from_micros(now):%Y-%m-%d %H:%M:%S} UTC")
 
 
-def _inside(engine: Any, url: str) -> Iterator[Check]:
+def _inside(engine: Any, url: str, shelf_lines: int) -> Iterator[Check]:
     try:
-        store: Store = engine.open_store(url)
+        store: Store = engine.open_store(url, shelf_lines=shelf_lines)
     except AgentMemoryError as error:
         yield Check("store", State.FAIL, error.message, error.hint)
         return

@@ -75,7 +75,7 @@ def examine(
     if settings.rerank_url is not None:
         checks.append(check_reranker(settings))
     checks += check_parts(settings)
-    return [*checks, *_store(settings.store_url, space, places(settings)), check_telemetry(settings)]
+    return [*checks, *_store(settings, space, places(settings)), check_telemetry(settings)]
 
 
 def check_python() -> Check:
@@ -201,10 +201,11 @@ def check_telemetry(settings: config.Settings | None = None) -> Check:
     return Check("telemetry", State.OK, f"traces are sent over {settings.telemetry}")
 
 
-def _store(url: str, space: Space | None, told: Collection[str]) -> Iterator[Check]:
+def _store(settings: config.Settings, space: Space | None, told: Collection[str]) -> Iterator[Check]:
+    url = settings.store_url
     scheme, separator, _ = url.partition("://")
     if scheme in registry.POSTGRES:
-        yield from check_database(url)
+        yield from check_database(url, settings.shelf_lines)
         return
     if separator and scheme != "sqlite":
         yield Check("store", State.WARN, f"{scheme}:// is not examined", "use its own tools")
