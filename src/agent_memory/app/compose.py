@@ -20,9 +20,9 @@ PORTS = {"working": WorkingStore, "vectors": VectorStore}
 """What may have a URL of its own, by the setting that says it."""
 
 
-def part_settings(settings: Settings) -> tuple[str | None, ...]:
-    """What decides which engines `compose` puts together, beside the store's own."""
-    return tuple(getattr(settings, name) for name in (*PORTS, "postgres_replica_uri"))
+def part_settings(settings: Settings) -> tuple[object, ...]:
+    """What decides which engines `compose` puts together, beside the store's own, and how that is used."""
+    return tuple(getattr(settings, name) for name in (*PORTS, "postgres_replica_uri", "shelf_lines"))
 
 
 def part_urls(settings: Settings) -> dict[str, str]:
@@ -55,11 +55,7 @@ def compose(settings: Settings) -> Store:
     """The store that the settings name. A place outside is attached for good: from now on every erasure concerns it,
     also one by a process that does not know of it."""
     elsewhere = part_urls(settings)  # before anything is opened, or made
-    store = registry.open_store(
-        registry.locate(settings.store_url),
-        maybe_others=settings.maybe_others,
-        replica=settings.postgres_replica_uri,
-    )
+    store = registry.open_store(registry.locate(settings.store_url), settings=settings)
     try:
         for name, url in elsewhere.items():
             store = _with(store, name, url)

@@ -74,6 +74,12 @@ class Settings(Model):
     )
     recipes: Path | None = Field(default=None, description="file of named recipes; default: `recipes.toml` in `home`")
     max_working_memory_items: int = Field(default=50, ge=1, description="turns that a working set keeps")
+    shelf_lines: int = Field(
+        default=200_000,
+        ge=0,
+        description="journal lines of a user up to which a process searches in its memory; beyond, if the store is "
+        "PostgreSQL, in the database",
+    )
     rate_limit: float = Field(default=100.0, ge=0, le=1e6, description="calls a second of one API key; 0: no limit")
     telemetry: Literal["off", "otlp"] = Field(
         default="off",

@@ -19,7 +19,7 @@ from agent_memory.ports.store import Store
 GUIDE = "docs/guides/postgresql.md"
 
 
-def check_database(url: str, replica: str | None = None) -> Iterator[Check]:
+def check_database(url: str, replica: str | None, shelf_lines: int) -> Iterator[Check]:
     """Whether it can be reached and is what we need, under which role we are there, and what is owed."""
     try:
         engine = registry.postgres()
@@ -35,7 +35,7 @@ def check_database(url: str, replica: str | None = None) -> Iterator[Check]:
     yield _transport(found)
     yield _clock(found.now)
     if found.schema == found.newest:
-        yield from _inside(engine, url, replica)
+        yield from _inside(engine, url, replica, shelf_lines)
 
 
 def _schema(found: Any) -> Check:
@@ -73,9 +73,9 @@ def _clock(now: int) -> Check:
     return Check("clock", State.OK, f"that of the database: {from_micros(now):%Y-%m-%d %H:%M:%S} UTC")
 
 
-def _inside(engine: Any, url: str, replica: str | None) -> Iterator[Check]:
+def _inside(engine: Any, url: str, replica: str | None, shelf_lines: int) -> Iterator[Check]:
     try:
-        store: Store = engine.open_store(url, replica=replica)
+        store: Store = engine.open_store(url, replica=replica, shelf_lines=shelf_lines)
     except AgentMemoryError as error:
         yield Check("store", State.FAIL, error.message, error.hint)
         return
@@ -84,6 +84,7 @@ def _inside(engine: Any, url: str, replica: str | None) -> Iterator[Check]:
         if replica is not None:
             yield _replica(found["replica"])
         yield _erasures(found["scrub_owed_since"])
+        yield _large(store)
         if store.debts is not None:
             yield from check_debts(store.debts.standing())
     finally:
@@ -102,6 +103,18 @@ def _replica(found: dict[str, Any] | None) -> Check:
         late = "nobody knows how far behind" if seconds is None else f"{seconds:.0f} seconds behind"
         return Check("replica", State.WARN, f"{late}: {unused}", "look at its log, and whether it reaches the primary")
     return Check("replica", State.OK, f"at most {seconds:.1f} seconds behind, {found['lines_behind']} lines")
+
+
+def _large(store: Store) -> Check:
+    """Readers with more memories than a process keeps in its memory."""
+    wanting = 0 if store.indexing is None else store.indexing.wanting()
+    if store.indexing is None or not wanting:
+        return Check("large readers", State.OK, "all are searched in memory, or have their indexes")
+    detail = f"{wanting} without indexes: each process that serves them keeps all their memories in its own memory"
+    if store.indexing.able():
+        return Check("large readers", State.WARN, detail, "`agent-memory upkeep run-jobs` makes them, a server in time")
+    fix = f"run `agent-memory upkeep run-jobs` as the role that owns the tables, with pgvector 0.8 or newer: {GUIDE}"
+    return Check("large readers", State.WARN, detail, fix)
 
 
 def _erasures(since: int | None) -> Check:

@@ -205,7 +205,7 @@ def _store(settings: config.Settings, space: Space | None) -> Iterator[Check]:
     url, told = settings.store_url, places(settings)
     scheme, separator, _ = url.partition("://")
     if scheme in registry.POSTGRES:
-        yield from check_database(url, settings.postgres_replica_uri)
+        yield from check_database(url, settings.postgres_replica_uri, settings.shelf_lines)
         return
     if separator and scheme != "sqlite":
         yield Check("store", State.WARN, f"{scheme}:// is not examined", "use its own tools")

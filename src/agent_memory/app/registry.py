@@ -77,10 +77,10 @@ def check_there(url: str) -> None:
         )
 
 
-def open_store(url: str, field: str = "store", *, maybe_others: bool = False, replica: str | None = None) -> Store:
+def open_store(url: str, field: str = "store", settings: Settings | None = None) -> Store:
     """`sqlite:///path`, `postgresql://…`, `memory://` (gone with the process), or a scheme that another package
-    registers. `field` is the setting that asks for it; `maybe_others`: it may be meant for another program. `replica`:
-    where a copy of it is, if it is a PostgreSQL database."""
+    registers. `field` is the setting that asks for it; `settings` say how it is used, and whether it may be meant for
+    another program."""
     scheme, _, _ = url.partition("://")
     if scheme == "sqlite":
         from agent_memory.engines.sqlite import open_store as open_sqlite
@@ -91,7 +91,9 @@ def open_store(url: str, field: str = "store", *, maybe_others: bool = False, re
             f"{field}: {scheme}:// names a driver", hint="write postgresql:// alone: we have our own", field=field
         )
     if scheme in POSTGRES:
-        made: Store = postgres(field).open_store(url, maybe_others=maybe_others, replica=replica)
+        how = {"maybe_others": "maybe_others", "replica": "postgres_replica_uri", "shelf_lines": "shelf_lines"}
+        said = {} if settings is None else {name: getattr(settings, setting) for name, setting in how.items()}
+        made: Store = postgres(field).open_store(url, **said)
         return made
     if scheme == "memory":
         from agent_memory.testing.memory import open_store as open_memory

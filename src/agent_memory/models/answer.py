@@ -117,12 +117,13 @@ class Reranked(Model):
 
 class Recalled(Model):
     """Hits, best first: iterate, index, or take `.hits`. `pending` texts had no vector yet and were found by
-    their words only. `damaged` rows of the store could not be read and were left out: `verify` names them. `space` is
-    the embedding space that meaning was compared in; None if it was not. `tokens` were read to embed the question, for
-    so much `money`; None where that is not known. `valid_at` and `as_of` are the moments that were asked for, and
-    `past` the times in the past that the question was understood to name. `reranked` is there where the recipe asks for
-    a reranker, and `trace` if it was asked for. `lag` is there where a read replica answered: it was behind by so many
-    seconds at most."""
+    their words only. `damaged` rows of the store could not be read and were left out: `verify` names them.
+    `approximate`: this reader has more memories than are searched one by one; one may be missing, and there is no
+    replay. `space` is the embedding space that meaning was compared in; None if it was not. `tokens` were read to
+    embed the question, for so much `money`; None where that is not known. `valid_at` and `as_of` are the moments that
+    were asked for, and `past` the times in the past that the question was understood to name. `reranked` is there where
+    the recipe asks for a reranker, and `trace` if it was asked for. `lag` is there where a read replica answered: it
+    was behind by so many seconds at most."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -140,6 +141,7 @@ class Recalled(Model):
     trace: Trace | None = None
     reranked: Reranked | None = None
     damaged: int = 0
+    approximate: bool = False
     valid_at: Moment | None = None
     as_of: Moment | None = None
     past: list[When] = Field(default_factory=list)

@@ -6,6 +6,7 @@ Scoring is core's, and so the same on every engine.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from agent_memory.models.record import Record, Scope, Status
@@ -27,6 +28,16 @@ NEVER = 2**63 - 1
 """When a version ends that has no end."""
 
 
+class Indexed(NamedTuple):
+    """A scope that is too large for memory, and looked up in the engine: what there was by the journal line `line`.
+    What came after `recent` is few enough for memory. `documents` contents are indexed; `place` is the engine's own."""
+
+    line: int
+    recent: int
+    documents: int
+    place: tuple[int, ...]
+
+
 class Snapshot(NamedTuple):
     """As of when one reader looks, for all that a recall reads. A value: nothing is held open meanwhile, and rows are
     masked by `seq`, the last line of the tenant's journal. Only an erasure shows through, and should.
@@ -34,7 +45,8 @@ class Snapshot(NamedTuple):
     `lasts` are the scopes that this reader sees, those that exist, the narrowest first, each with a line after which
     nothing changed in it. `store` is the last line of the store's own journal, `adopted` that since which nothing that
     was read before counts any more. `space` is the active one, `pending`
-    contents of this reader have no vectors in it yet, and `vocabularies` are those of the `Store`.
+    contents of this reader have no vectors in it yet, and `vocabularies` are those of the `Store`. `large` are those of
+    the scopes that are looked up in the engine, of today alone: what is found there is approximate.
 
     `era` grows when the journals are not those any more that this process read before: a backup was restored, or a
     replica took over that lacked some lines. What was found in one era says nothing in another.
@@ -50,6 +62,7 @@ class Snapshot(NamedTuple):
     vocabularies: tuple[Vocabulary, ...] = ()
     era: int = 0
     lag: float | None = None
+    large: Mapping[Scope, Indexed] = MappingProxyType({})
 
     def at(self, view: View) -> int:
         """The line as of which a view looks, if it does so from here."""
@@ -89,7 +102,8 @@ class Pool(NamedTuple):
     cannot be read, and are left out. `hidden`, if it was asked for, counts the versions in the reader's scopes that
     were not visible, by the first of `HIDDEN` that hid them.
     Where a `past` is asked for, `valid_to` tells until when each holds (`NEVER`: it has no end), and `records` has the
-    same number for all versions of one record. `vocabularies` are those of the snapshot.
+    same number for all versions of one record. `vocabularies` are those of the snapshot. `approximate`: candidates may
+    be missing, and the statistics are estimates.
     """
 
     seq: int
@@ -111,6 +125,7 @@ class Pool(NamedTuple):
     valid_to: NDArray[np.int64] | None = None
     records: NDArray[np.int64] | None = None
     vocabularies: tuple[Vocabulary, ...] = ()
+    approximate: bool = False
 
 
 Calling = Mapping[str, Callable[[dict[str, Any]], Sequence[str]]]

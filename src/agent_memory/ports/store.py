@@ -50,6 +50,26 @@ def _nothing_recoded(codec: str | None, *, after: int = 0, until: int | None = N
     return Recoded(0, None)
 
 
+class Indexing(Protocol):
+    """Prepares scopes that are too large for memory, where an engine can look them up instead (`Snapshot.large`)."""
+
+    def able(self) -> bool:
+        """Whether this process may make the indexes."""
+        ...
+
+    def wanting(self) -> int:
+        """How many scopes are too large for memory, and not prepared."""
+        ...
+
+    def left(self) -> int:
+        """In how many of them there is something to do that this process may do."""
+        ...
+
+    def run(self, seconds: float | None) -> Mapping[str, int]:
+        """Do some of it: `contents` that were added, and the number of scopes that are `left`."""
+        ...
+
+
 def _no_vocabularies() -> tuple[Vocabulary, ...]:
     return ()
 
@@ -83,6 +103,7 @@ class Store:
 
     `vocabularies` tells the one in which words are written, then those of which a rebuild has left some; none before
     the first write that tells its own. A write that tells another name is refused: `Changed`. `recode` encodes texts.
+    `indexing` is there where an engine can look up what is too large for memory.
 
     `bounded` takes what this machine's clock says, in microseconds, and gives the nearest moment to it that the store's
     own clock agrees with, where it has one. `watch` has it tell of its connections, from how things stand on.
@@ -110,3 +131,4 @@ class Store:
     recode: Recode = _nothing_recoded
     bounded: Callable[[int], int] = _as_it_is
     watch: Callable[[Watch], None] = _nothing_to_watch
+    indexing: Indexing | None = None

@@ -93,6 +93,12 @@ class Receipts(Namespace):
         client = self._client
         early = {"space": None, "head": 0, "vocabularies": [FIRST]}  # the first receipts did not tell these
         body = early | self._body(receipt_id)
+        if body.get("approximate") and not now:
+            raise InvalidInput(
+                "receipt_id: this answer was approximate, and has no replay",
+                hint="ask with now=true",
+                field="receipt_id",
+            )
         same_space = self._same_space(body)
         questions = questions_of(body, client.scope, client.now() if now else None, same_space)
         recalled = recall(client.runtime.recalling, *questions)

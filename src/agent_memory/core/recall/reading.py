@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from agent_memory.ledger.marks import same_era
+from agent_memory.models.errors import InvalidInput
 from agent_memory.models.record import Record
 from agent_memory.ports.index import Called, Calling, Index, Pool, Probe, Step
 from agent_memory.ports.records import View
@@ -17,6 +18,12 @@ class Reading:
     def __init__(self, index: Index, view: View) -> None:
         self._index = index
         self._snapshot = index.snapshot(view.scope)
+        if self._snapshot.large and view.seq is not None and view.seq < self._snapshot.seq:
+            raise InvalidInput(
+                "as_of: this reader has too many memories for a recall as of an earlier moment, or a replay",
+                hint="ask as of now, or use valid_at; AGENT_MEMORY_SHELF_LINES says how many fit into memory",
+                field="as_of",
+            )
         self.view = view._replace(seq=self._snapshot.at(view), era=self._snapshot.era)
         self._known: dict[int, Record] = {}
         self._missing: set[int] = set()

@@ -124,6 +124,7 @@ def _told(
         candidates=len(pool.handles),
         pending=pool.pending,
         damaged=pool.damaged,
+        approximate=pool.approximate,
         space=found.space.fingerprint if found.space else None,
         milliseconds=round((time.perf_counter() - started) * 1000, 3),
         tokens=found.tokens,

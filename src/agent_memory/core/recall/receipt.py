@@ -87,6 +87,8 @@ def receipt_line(
     }
     if asked.past:
         body["past"] = [tuple(one) for one in asked.past]
+    if pool.approximate:
+        body["approximate"] = True
     if question.near is not None:
         body["near"] = question.near
     if trace := trace_id():
@@ -111,6 +113,7 @@ def together(found: Sequence[Receipted]) -> Receipted:
         "searched": sum(one.searched for one in told),
         "candidates": sum(one.candidates for one in told),
         "damaged": max(one.damaged for one in told),
+        "approximate": any(one.approximate for one in told),
         "milliseconds": max(one.milliseconds for one in told),
         "tokens": None if None in tokens else sum(tokens),
         "money": None if None in money else sum(money),

@@ -42,6 +42,16 @@ def owed(keeping: Keeping) -> int:
     return int(keeping.store.owes() and keeping.store.ripe()) + keeping.writing.debts.left
 
 
+def index(keeping: Keeping, turn: Turn) -> Did:
+    """Prepare what is too large for memory. Whoever does it, the same rows come of it: it is not fenced."""
+    indexing = keeping.store.indexing
+    return {} if indexing is None else indexing.run(turn.seconds)
+
+
+def unindexed(keeping: Keeping) -> int:
+    return 0 if keeping.store.indexing is None else keeping.store.indexing.left()
+
+
 JOBS = (
     Job(
         "catch_up",
@@ -52,4 +62,5 @@ JOBS = (
     ),
     Job("retention", 3600.0, retention),
     Job("scrub", 10.0, scrub, left=owed),
+    Job("index", 60.0, index, left=unindexed, more=lambda did: bool(did.get("contents") and did.get("left"))),
 )

@@ -4,16 +4,24 @@ from __future__ import annotations
 
 from agent_memory.ports.store import Store
 
+SHELF_LINES = 200_000
+"""Lines of the journal that may tell of a scope which is searched in memory."""
 
-def open_store(uri: str, *, maybe_others: bool = False, replica: str | None = None) -> Store:
+
+def open_store(
+    uri: str, *, maybe_others: bool = False, replica: str | None = None, shelf_lines: int = SHELF_LINES
+) -> Store:
     """Create or open the tables in a database. `uri` may hold a password; `Store.url` does not. `maybe_others`: only
-    where it is empty or ours. `replica`: the address of a copy that answers what may lag a little."""
+    where it is empty or ours. `replica`: the address of a copy that answers what may lag a little. `shelf_lines`: a
+    scope that more lines of the journal tell of is not kept in memory, but looked up in the database, once its indexes
+    are made."""
     from agent_memory.engines.postgres import storage, vocabulary
     from agent_memory.engines.postgres.access import PostgresAccess
     from agent_memory.engines.postgres.debts import PostgresDebts
     from agent_memory.engines.postgres.desk import PostgresWorking
     from agent_memory.engines.postgres.feed import PostgresFeed
     from agent_memory.engines.postgres.index import PostgresIndex
+    from agent_memory.engines.postgres.indexing import PostgresIndexing
     from agent_memory.engines.postgres.namespaces import PostgresVectors
     from agent_memory.engines.postgres.reads import Reads, Replica
     from agent_memory.engines.postgres.receipts import PostgresReceipts
@@ -24,7 +32,7 @@ def open_store(uri: str, *, maybe_others: bool = False, replica: str | None = No
 
     database = open_database(uri, maybe_others=maybe_others)
     reads = Reads(database, None if replica is None else Replica(replica, database))
-    index, records = PostgresIndex(reads), PostgresRecords(reads)
+    index, records = PostgresIndex(reads, shelf_lines), PostgresRecords(reads)
 
     def close() -> None:
         index.shelves.close()
@@ -57,4 +65,5 @@ def open_store(uri: str, *, maybe_others: bool = False, replica: str | None = No
         recode=Recoding(database),
         bounded=database.time.bounded,
         watch=database.watched,
+        indexing=PostgresIndexing(database, shelf_lines),
     )

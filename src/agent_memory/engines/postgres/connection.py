@@ -87,6 +87,7 @@ _LIMITS = {
 STREAMED = 2000
 _GONE = ("0800", "57P0")  # classes of SQLSTATE: the connection, and an operator or a crash that ends it
 _NEVER_PREPARED = frozenset({"begin", "commit"})  # there is nothing to plan
+_PLANNED_EACH_TIME = frozenset({"large_few", "large_words", "large_near"})  # what is fast depends on what is asked
 _counted = count()
 
 
@@ -173,7 +174,7 @@ class Session:
     def send(self, name: str, values: Values = None, **filled: str) -> psycopg.Cursor[Row]:
         """`filled`: what stands in braces in the statement, never what a caller said."""
         statement = SQL[name].format(**filled) if filled else SQL[name]
-        prepare = False if name in _NEVER_PREPARED else None
+        prepare = False if name in _NEVER_PREPARED | _PLANNED_EACH_TIME else None
         self.unread = True
         return self.connection.execute(statement.encode(), values, binary=True, prepare=prepare)
 
@@ -264,6 +265,18 @@ class Database:
             session.commit()
         for whose, seq in session.appended.items():
             self.marks.at_least(whose, seq)
+
+    def alone(self, name: str, *, seconds: float, **filled: str) -> None:
+        """A statement that cannot be in a transaction. It ends with whoever asked, where the server notices."""
+        with self._gate, self._connection() as connection, stoppable(connection.cancel_safe):
+            connection.execute(f"set lock_timeout = {round(seconds * 1000)}")  # integers alone
+            with suppress(errors.InvalidParameterValue):  # on some systems it cannot
+                connection.execute("set client_connection_check_interval = '5s'")
+            try:
+                connection.execute("set search_path = agent_memory, public")
+                connection.execute(SQL[name].format(**filled).encode())
+            finally:
+                connection.close()  # with what was set
 
     def clock(self) -> int:
         """The database's, in microseconds: those of the machines that ask may differ."""

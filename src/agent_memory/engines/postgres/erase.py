@@ -17,6 +17,7 @@ from agent_memory.ledger.traces import ENTRY, Traces, words
 from agent_memory.models.record import SHARED, Scope
 
 _ROWS = (
+    *("hold_large", "erase_large_words", "erase_large_vectors"),  # whoever adds to them has done so, or waits
     *("erase_fields", "erase_pending", "erase_vectors", "erase_contents", "erase_versions", "erase_links"),
     *("erase_accesses", "erase_accessed", "erase_receipts_showing"),
 )  # contents are known by their versions: these go after them

@@ -8,6 +8,15 @@ where v.tenant = (select me()) and v.record = any(%(records)s::bigint[])
 -- name: contents_of
 select content from versions where tenant = (select me()) and record = any(%(records)s::bigint[])
 
+-- name: hold_large
+select scope from large_scopes where tenant = (select me()) for update
+
+-- name: erase_large_words
+delete from large_words where tenant = (select me()) and record = any(%(records)s::bigint[])
+
+-- name: erase_large_vectors
+delete from large_vectors where tenant = (select me()) and record = any(%(records)s::bigint[])
+
 -- name: erase_fields
 delete from fields where tenant = (select me()) and content in ({{contents_of}})
 

@@ -9,6 +9,8 @@ from functools import partial
 from agent_memory.engines.postgres import spaces
 from agent_memory.engines.postgres.connection import LOCK_SECONDS
 from agent_memory.engines.postgres.feed import PostgresJobs
+from agent_memory.engines.postgres.indexing import RECENT
+from agent_memory.engines.postgres.large import PostgresLarge
 from agent_memory.engines.postgres.present import Look
 from agent_memory.engines.postgres.read import VersionRow, content, moment, reader, record
 from agent_memory.engines.postgres.reads import Reads
@@ -27,17 +29,21 @@ AT_ONCE = 0.001  # seconds: 0 would be for ever
 
 
 class PostgresIndex:
-    def __init__(self, reads: Reads) -> None:
-        self._reads = reads
+    """`most`: lines of a scope that is kept in memory; one with more is looked up in the database, once that is
+    prepared."""
+
+    def __init__(self, reads: Reads, most: int) -> None:
+        self._reads, self._most = reads, most
         self._database = database = reads.primary
-        self.shelves = Shelves(self._stock, partial(erased_since, database))
+        watch = partial(erased_since, database)
+        self.shelves = Shelves(self._stock, watch, PostgresLarge(database), min(RECENT, most))
         self.gather = self.shelves.gather
         self.occurring = self.shelves.occurring
         self.called = self.shelves.called
         self.steps = self.shelves.steps
 
     def snapshot(self, scope: Scope) -> Snapshot:
-        return snapshot(self._reads, scope)
+        return snapshot(self._reads, scope, self._most)
 
     def hydrate(self, view: View, handles: Sequence[int]) -> list[Record]:
         found: dict[int, Record] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from agent_memory.engines.postgres.connection import Session
@@ -25,7 +26,16 @@ def append(session: Session, tenant: int, lines: Iterable[Line], scopes: Mapping
     session.send("move_head", {"tenant": tenant, "seq": last.seq, "at": last.at, "chain": last.chain})
     lasts = {number: line.seq for number, line in zip(numbers, made, strict=True) if number != NOBODYS}
     if lasts:
-        session.send("touch_scopes", {"tenant": tenant, "scopes": [*lasts], "lasts": [*lasts.values()]})
+        told = Counter(numbers)
+        session.send(
+            "touch_scopes",
+            {
+                "tenant": tenant,
+                "scopes": [*lasts],
+                "lasts": [*lasts.values()],
+                "lines": [told[number] for number in lasts],
+            },
+        )
 
 
 def tell_store(session: Session, lines: Callable[[Head], Sequence[Line]]) -> None:

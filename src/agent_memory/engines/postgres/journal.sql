@@ -14,7 +14,8 @@ select %(tenant)s, * from unnest(%(seq)s::bigint[], %(at)s::bigint[], %(operatio
 update tenants set seq = %(seq)s, at = %(at)s, chain = %(chain)s where tenant = %(tenant)s
 
 -- name: touch_scopes
-update scopes set last = g.last from unnest(%(scopes)s::integer[], %(lasts)s::bigint[]) as g (scope, last)
+update scopes set last = g.last, lines = scopes.lines + g.lines
+from unnest(%(scopes)s::integer[], %(lasts)s::bigint[], %(lines)s::bigint[]) as g (scope, last, lines)
 where scopes.tenant = %(tenant)s and scopes.scope = g.scope
 
 -- name: found_tenant

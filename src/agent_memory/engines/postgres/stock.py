@@ -15,27 +15,34 @@ from agent_memory.ledger.shelves.stock import Links, News, Row, Vectors, Version
 from agent_memory.models.record import Scope
 from agent_memory.ports.changes import Vocabulary
 from agent_memory.ports.embedder import Space
-from agent_memory.ports.index import Snapshot
+from agent_memory.ports.index import Indexed, Snapshot
 
 
-def snapshot(reads: Reads, scope: Scope) -> Snapshot:
-    mine = reader(scope)
+def snapshot(reads: Reads, scope: Scope, most: int) -> Snapshot:
+    """Scopes that more than `most` lines tell of are looked up, where that is prepared."""
+    mine = reader(scope) | {"most": most}
     asked = {"lasts": mine, "spaces": None, "active_pending": mine, "vocabularies": None}
     heads, answers = reads.together(
         scope.tenant, lambda session: [session.send(name, values) for name, values in asked.items()]
     )
     lasts, spaces, pending, vocabularies = answers
+    told = {Scope(tenant=scope.tenant, user=user, agent=agent): rest for user, agent, *rest in lasts}
     return Snapshot(
         scope,
         heads.seq,
         heads.store,
         heads.adopted,
-        {Scope(tenant=scope.tenant, user=user, agent=agent): last for user, agent, last in lasts},
+        {one: last for one, (last, *_) in told.items()},
         next((Space(*said) for _, *said, is_active in spaces if is_active), None),
         sum(waiting for (waiting,) in pending),
         tuple(Vocabulary(name, digest) for _, name, digest, _ in vocabularies),
         heads.era,
         heads.lag,
+        {
+            one: Indexed(line, recent, documents, tuple(place))
+            for one, (_, line, recent, documents, since, *place) in told.items()
+            if since == heads.adopted
+        },
     )
 
 
@@ -57,16 +64,18 @@ def erased_since(database: Database, since: Mapping[str, int]) -> dict[str, Sinc
 
 
 class PostgresStock:
-    """One read transaction, for a tenant."""
+    """One read transaction, for a tenant. `kinds`: of these alone, without words and vectors."""
 
-    def __init__(self, session: Session, glance: Glance) -> None:
+    def __init__(self, session: Session, glance: Glance, kinds: Sequence[str] | None = None) -> None:
         spaces = session.send("spaces")
         self.seq, _, self.adopted, self.era, _ = glance.heads()
         self.space = next((Space(*said) for _, *said, is_active in spaces if is_active), None)
-        self._session = session
+        self._session, self._kinds = session, kinds
 
     def follow(self, scope: Scope, after: int) -> News:
         asked, send = _asked(scope, after), self._session.send
+        if self._kinds is not None:
+            return self._named(asked | {"kinds": [*self._kinds]})
         lines, versions, words = (send(one, asked) for one in ("scope_lines", "stock_versions", "stock_words"))
         ended = send("stock_ended", asked)
         told = heard(lines)
@@ -79,6 +88,11 @@ class PostgresStock:
             [*map(Ended._make, ended)] if after else (),
             [*told.erased],
         )
+
+    def _named(self, asked: Mapping[str, Any]) -> News:
+        lines, found, ended = (self._session.send(one, asked) for one in ("scope_lines", "stock_named", "stock_ended"))
+        versions = Versions(*zip(*found, strict=True))
+        return News(versions, unread(versions), (), [*map(Ended._make, ended)], [*heard(lines).erased])
 
     def fields(self, scope: Scope, after: int, name: str) -> Sequence[Row]:
         rows = self._session.rows("stock_fields", _asked(scope, after) | {"name": name})
@@ -102,6 +116,11 @@ class PostgresStock:
                 batch = []
         if batch:
             yield Vectors(*zip(*batch, strict=True))
+
+
+def unread(versions: Versions) -> list[Row]:
+    """Contents without their words: nobody asks for them."""
+    return [(content, 0, b"") for content in dict.fromkeys(versions.content)]
 
 
 def _asked(scope: Scope, after: int) -> dict[str, Any]:

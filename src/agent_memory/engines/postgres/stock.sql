@@ -23,7 +23,10 @@ left join lateral (
 
 -- name: lasts
 {{mine}}
-select m."user", m.agent, s.last from mine m join scopes s on s.tenant = (select me()) and s.scope = m.scope order by m.rank
+select m."user", m.agent, s.last, l.line, l.recent, l.documents, l.adopted, l.tenant, l.scope, l.space, l.dimension, l.first
+from mine m join scopes s on s.tenant = (select me()) and s.scope = m.scope
+left join large_scopes l on l.tenant = s.tenant and l.scope = s.scope and l.ready and s.lines > %(most)s
+order by m.rank
 
 -- name: active_pending
 {{mine}}
@@ -37,11 +40,18 @@ select scope from scopes where tenant = (select me()) and "user" = %(user)s and 
 select operation, record from journal
 where tenant = (select me()) and scope = ({{scope_number}}) and seq > %(after)s and %(after)s > 0
 
--- name: stock_versions
+-- name: stock_columns
 select version, record, content, coalesce(position, 0), importance, confidence, valid_from,
     coalesce(valid_to, 9223372036854775807), coalesce(ended, 9223372036854775807), kind, status, conversation,
     repository, key
-from versions where tenant = (select me()) and scope = ({{scope_number}}) and version > %(after)s order by version
+from versions
+
+-- name: stock_versions
+{{stock_columns}} where tenant = (select me()) and scope = ({{scope_number}}) and version > %(after)s order by version
+
+-- name: stock_named
+{{stock_columns}} where tenant = (select me()) and scope = ({{scope_number}}) and version > %(after)s
+and kind = any(%(kinds)s::text[]) order by version
 
 -- name: stock_words
 select c.content, c.length, c.terms from contents c

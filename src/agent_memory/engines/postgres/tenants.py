@@ -13,8 +13,8 @@ from agent_memory.ports.changes import Author
 from agent_memory.ports.tenants import Census, Departed
 
 TABLES = (
-    "receipts accesses accessed working lists answers vectors pending fields contents links versions tombstones "
-    "namespaces cursors debts journal scopes tenants"
+    "receipts accesses accessed working lists answers large_scopes large_words large_vectors vectors pending fields "
+    "contents links versions tombstones namespaces cursors debts journal scopes tenants"
 ).split()
 NAMED = ("keys", "refusals")  # these have its name, and not its number
 

@@ -30,6 +30,8 @@ class Search:
     numberings: list[Numbering] = field(default_factory=list)
     hidden: Counter[str] = field(default_factory=Counter)
     damaged: int = 0
+    beyond: int = 0  # documents that nobody looked at, about
+    approximate: bool = False
 
     def __post_init__(self) -> None:
         self.seq, self.at = self.snapshot.seq, self.snapshot.at(self.probe.view)
@@ -92,6 +94,11 @@ class Search:
             }
         )
 
+    @property
+    def shown(self) -> int:
+        """How many rows of the last shelf are visible."""
+        return len(self.parts[-1]["handles"])
+
     def pool(self) -> Pool:
         """All shelves together: statistics over everything, rows only of the candidates."""
         if not self.parts:
@@ -111,7 +118,7 @@ class Search:
         past = ("valid_to", "records") if self.probe.past else ()
         return Pool(
             seq=self.at,
-            documents=len(handles),
+            documents=len(handles) + self.beyond,
             pending=self.snapshot.pending,
             frequencies=self.frequencies,
             hidden=self.hidden if self.probe.tell_hidden else None,
@@ -119,6 +126,7 @@ class Search:
             store=self.snapshot.store,
             damaged=self.damaged,
             vocabularies=self.snapshot.vocabularies,
+            approximate=self.approximate,
             **{name: joined[name] for name in (*told, *past)},
         )
 

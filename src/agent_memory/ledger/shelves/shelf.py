@@ -59,6 +59,10 @@ def _names(called: Callable[[dict[str, Any]], Sequence[str]], payload: object) -
         return ()
 
 
+def _without(batch: Any, places: Collection[int]) -> Any:
+    return batch._make([cell for place, cell in enumerate(cells) if place not in places] for cells in batch)
+
+
 Needs = Callable[[Numbering], Collection[Need]]
 """What a question needs, which may depend on the texts that a shelf has."""
 
@@ -78,15 +82,15 @@ class Seen(NamedTuple):
 
 class Shelf:
     """Columns of versions and links, postings of words and fields, int8 vectors with the place of the content they
-    belong to."""
+    belong to. `since`: only of contents that came after this line."""
 
-    def __init__(self, scope: Scope) -> None:
-        self.scope = scope
+    def __init__(self, scope: Scope, since: int = 0) -> None:
+        self.scope, self.since = scope, since
         self.lock = threading.Lock()
         self._empty()
 
     def _empty(self) -> None:
-        self.seq = self.adopted = self.era = 0
+        self.seq, self.adopted, self.era = self.since, 0, 0
         self.space: Space | None = None
         self.columns = {name: Growing(dtype) for name, dtype in _COLUMNS.items()}
         self.numbering = Numbering()
@@ -138,6 +142,17 @@ class Shelf:
                 self._empty()  # some rows are in, and would come in again
                 raise
 
+    def put(self, news: News, space: Space | None) -> None:
+        """Rows that were read for one question."""
+        self._make_room(space)
+        self._add(news)
+
+    def _make_room(self, space: Space | None) -> None:
+        if space is not None and not self.vectors:
+            self.space = space  # a vector has the place of its content, and the line that brought it
+            self.vectors = {name: Growing(np.int64) for name in ("place", "line")}
+            self.vectors |= {"scale": Growing(np.float32), "data": Growing(np.int8, space.dimension)}
+
     def _read(self, stock: Stock) -> None:
         news = stock.follow(self.scope, self.seq)
         if news.erased:
@@ -145,11 +160,8 @@ class Shelf:
         # Which of the damaged rows were erased, nobody knows; and what is mostly gone is better read again.
         if news.erased and (self.damaged or self.gone * 2 > self.columns["place"].count):
             self._empty()
-            news = stock.follow(self.scope, 0)
-        if stock.space is not None and not self.vectors:
-            self.space = stock.space  # a vector has the place of its content, and the line that brought it
-            self.vectors = {name: Growing(np.int64) for name in ("place", "line")}
-            self.vectors |= {"scale": Growing(np.float32), "data": Growing(np.int8, stock.space.dimension)}
+            news = stock.follow(self.scope, self.since)
+        self._make_room(stock.space)
         self._add(news)
         end(self.columns["version"], self.columns["ended"], news.ended)
 
@@ -159,7 +171,7 @@ class Shelf:
         elif need == LINKS:
             self.links.add(*stock.links(self.scope, after))
         else:
-            self._read_fields(need[1], stock.fields(self.scope, after, need[1]))
+            self.read_fields(need[1], stock.fields(self.scope, after, need[1]))
 
     def _erase(self, records: Collection[int]) -> None:
         """Where it stands: no moment shows it any more, its words and fields are taken out, its vectors and keys say
@@ -181,7 +193,7 @@ class Shelf:
         self.gone += len(rows)
 
     def _add(self, news: News) -> None:
-        versions = self._sound(news.versions, misfits(news.versions, _VERSION))
+        versions = self._own(self._sound(news.versions, misfits(news.versions, _VERSION)))
         if versions.version:
             self._add_words(news.words, sorted({content for content in versions.content if content > self.seq}))
             places = self._places(versions.content)
@@ -217,6 +229,9 @@ class Shelf:
 
     def _add_vectors(self, batch: Vectors) -> None:
         dimension = self.space.dimension if self.space else 0
+        batch = self._own(batch)
+        if not batch.data:
+            return None
         wrong = misfits(batch, _VECTOR)
         if not wrong:
             places = self._places(batch.content)
@@ -232,12 +247,19 @@ class Shelf:
                 self.vectors[name].extend(cells)
         return None
 
+    def _own(self, batch: Any) -> Any:
+        """Without those of older contents, where this shelf has only newer ones: an older one may have got another
+        version, or its vectors, since."""
+        if not self.since or min(batch.content, default=self.since + 1) > self.since:
+            return batch
+        return _without(batch, {place for place, content in enumerate(batch.content) if content <= self.since})
+
     def _sound(self, batch: Any, wrong: Collection[int]) -> Any:
         """Without those that are damaged."""
         if not wrong:
             return batch
         self.damaged += len(wrong)
-        return batch._make([cell for place, cell in enumerate(cells) if place not in wrong] for cells in batch)
+        return _without(batch, wrong)
 
     def _places(self, contents: Sequence[int]) -> NDArray[np.int64]:
         """Where each of these stands; NOBODYS where it does not."""
@@ -255,7 +277,7 @@ class Shelf:
         having = {field: self.fields.find(posted(field))[0] for field in fields}
         return Seen(columns, self._order, self.numbering, self.lengths.rows, words, having, vectors)
 
-    def _read_fields(self, name: str, rows: Sequence[Row]) -> None:
+    def read_fields(self, name: str, rows: Sequence[Row]) -> None:
         places = self._places([content if type(content) is int else NOBODYS for content, _ in rows])
         marks = np.array([hash((name, value)) for _, value in rows], np.int64).view(np.uint64)
         for words in (marks, np.full(len(places), posted((name,)), np.uint64)):
