@@ -22,6 +22,8 @@ from agent_memory.ports.reranker import Reranker
 from agent_memory.ports.store import Store
 
 POSTGRES = ("postgresql", "postgres")
+PARTS = ("working", "vectors")
+"""Settings that name an engine beside that of the store."""
 _EMBEDDER = (
     "embedding_provider",
     "local_embedding_model",
@@ -77,20 +79,21 @@ def check_there(url: str) -> None:
         )
 
 
-def open_store(url: str, field: str = "store", *, maybe_others: bool = False) -> Store:
+def open_store(url: str, field: str = "store", *, maybe_others: bool = False, filling: bool = False) -> Store:
     """`sqlite:///path`, `postgresql://…`, `memory://` (gone with the process), or a scheme that another package
-    registers. `field` is the setting that asks for it; `maybe_others`: it may be meant for another program."""
+    registers. `field` is the setting that asks for it; `maybe_others`: it may be meant for another program; `filling`:
+    also one that a `migrate` has begun to fill."""
     scheme, _, _ = url.partition("://")
     if scheme == "sqlite":
         from agent_memory.engines.sqlite import open_store as open_sqlite
 
-        return open_sqlite(sqlite_path(url), None if field == "store" else variable(field))
+        return open_sqlite(sqlite_path(url), variable(field) if field in PARTS else None, filling=filling)
     if scheme.partition("+")[0] in POSTGRES and "+" in scheme:
         raise InvalidInput(
             f"{field}: {scheme}:// names a driver", hint="write postgresql:// alone: we have our own", field=field
         )
     if scheme in POSTGRES:
-        made: Store = postgres(field).open_store(url, maybe_others=maybe_others)
+        made: Store = postgres(field).open_store(url, maybe_others=maybe_others, filling=filling)
         return made
     if scheme == "memory":
         from agent_memory.testing.memory import open_store as open_memory

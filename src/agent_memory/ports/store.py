@@ -13,6 +13,7 @@ from agent_memory.ports.feed import Feed
 from agent_memory.ports.index import Index
 from agent_memory.ports.receipts import ReceiptStore
 from agent_memory.ports.records import RecordStore
+from agent_memory.ports.shipping import Shipping
 from agent_memory.ports.tenants import TenantStore
 from agent_memory.ports.vectors import VectorStore
 from agent_memory.ports.working import WorkingStore
@@ -71,6 +72,7 @@ class Store:
 
     `vocabularies` tells the one in which words are written, then those of which a rebuild has left some; none before
     the first write that tells its own. A write that tells another name is refused: `Changed`. `recode` encodes texts.
+    `shipping` shows and takes everything, for `migrate`; an engine without it cannot be migrated.
     """
 
     url: str
@@ -92,3 +94,4 @@ class Store:
     outside: Mapping[str, Place] = field(default_factory=dict)
     vocabularies: Callable[[], tuple[Vocabulary, ...]] = _no_vocabularies
     recode: Recode = _nothing_recoded
+    shipping: Shipping | None = None

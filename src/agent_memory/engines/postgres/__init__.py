@@ -5,9 +5,9 @@ from __future__ import annotations
 from agent_memory.ports.store import Store
 
 
-def open_store(uri: str, *, maybe_others: bool = False) -> Store:
+def open_store(uri: str, *, maybe_others: bool = False, filling: bool = False) -> Store:
     """Create or open the tables in a database. `uri` may hold a password; `Store.url` does not. `maybe_others`: only
-    where it is empty or ours."""
+    where it is empty or ours. `filling`: also one that a `migrate` has begun to fill."""
     from agent_memory.engines.postgres import storage, vocabulary
     from agent_memory.engines.postgres.access import PostgresAccess
     from agent_memory.engines.postgres.debts import PostgresDebts
@@ -19,9 +19,10 @@ def open_store(uri: str, *, maybe_others: bool = False) -> Store:
     from agent_memory.engines.postgres.recode import Recoding
     from agent_memory.engines.postgres.records import PostgresRecords
     from agent_memory.engines.postgres.schema import open_database
+    from agent_memory.engines.postgres.shipping import PostgresShipping
     from agent_memory.engines.postgres.tenants import PostgresTenants
 
-    database = open_database(uri, maybe_others=maybe_others)
+    database = open_database(uri, maybe_others=maybe_others, filling=filling)
     index, records = PostgresIndex(database), PostgresRecords(database)
 
     def after_fork(child: bool) -> None:
@@ -48,4 +49,5 @@ def open_store(uri: str, *, maybe_others: bool = False) -> Store:
         debts=PostgresDebts(database),
         vocabularies=lambda: vocabulary.stored(database),
         recode=Recoding(database),
+        shipping=PostgresShipping(database),
     )
