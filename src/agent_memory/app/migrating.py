@@ -154,7 +154,10 @@ def _versions(url: str) -> tuple[int, int]:
         path = registry.sqlite_path(url)
         return schema.version(path) if path.stat().st_size else 0, schema.newest()
     if scheme in registry.POSTGRES:
-        found = registry.postgres("source").schema.health(url)
+        registry.postgres("source")
+        from agent_memory.engines.postgres.schema import health
+
+        found = health(url)
         return found.schema, found.newest
     return 1, 1  # only the engine knows
 

@@ -59,9 +59,10 @@ class PostgresShipping:
     def take(self, rows: Sequence[tuple[str, Sequence[Cells]]], mark: str) -> None:
         with self._database.writing(None) as session:
             session.send("take_your_time")
-            session.send("used_tenants")
             for section, several in rows:
                 _take(session, section, several)
+                if section == "store":  # it tells of tenants that are gone; those that come get other numbers
+                    session.send("used_tenants")
             _note(session, MARK, mark)
 
     def finish(self) -> None:

@@ -57,10 +57,11 @@ class SqliteShipping:
 
     def take(self, rows: Sequence[tuple[str, Sequence[Cells]]], mark: str) -> None:
         with self._connections.writing() as connection:
-            connection.execute(SQL["used_tenants"])
             taking = _Taking(connection)
             for section, several in rows:
                 taking.take(section, several)
+                if section == "store":  # it tells of tenants that are gone; those that come get other numbers
+                    connection.execute(SQL["used_tenants"])
             _note(connection, MARK, mark)
 
     def finish(self) -> None:

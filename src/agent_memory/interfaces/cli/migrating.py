@@ -9,27 +9,27 @@ from typing import TYPE_CHECKING
 
 import click
 
+from agent_memory.interfaces.cli import whose
 from agent_memory.interfaces.cli.session import Session
 
 if TYPE_CHECKING:
     from agent_memory.app.migrating import Migrated
 
 
+@whose.anywhere
 @click.command("migrate", short_help="Copy a store with its whole history to another engine, or to a file")
 @click.argument("source", metavar="FROM", required=False)
 @click.argument("target", metavar="TO", required=False)
-@click.option("--tenant", help="this tenant alone, into a store of its own (default: all)")
 @click.option("--abandon", metavar="TO", help="empty a store that was begun to be filled, and give up")
 @click.option("--json", "_json", is_flag=True, help="a JSON object for each section, also at a terminal")
 @click.pass_obj
-def command(
-    session: Session, source: str | None, target: str | None, tenant: str | None, abandon: str | None, _json: bool
-) -> int:
+def command(session: Session, source: str | None, target: str | None, abandon: str | None, _json: bool) -> int:
     """Copy everything in a store into another one, which must be empty: records with all their versions, links,
     journals with their chains, vectors, receipts, keys, working sets and the rest. Leases of jobs stay behind.
 
     FROM and TO are each the path of a SQLite file, a URL (postgresql://…), or a file that ends in .jsonl, which holds
-    all of it as JSON Lines. Nothing else should write to FROM meanwhile; if something did, it is noticed.
+    all of it as JSON Lines. With --tenant, that tenant alone, into a store of its own. Nothing else should write to
+    FROM meanwhile; if something did, it is noticed.
 
     If it is stopped or killed, run the same command again: it continues where it was. Until it is done, nobody else can
     use TO. At the end both are compared, row by row and by random reads, and TO is verified.
@@ -48,7 +48,7 @@ def command(
     if source is None or target is None:
         raise click.UsageError("migrate takes two stores: FROM and TO")
     with progress.shown(in_json=in_json):
-        done = migrating.migrate(source, target, tenant=tenant or session.tenant, told=_in_json if in_json else _unseen)
+        done = migrating.migrate(source, target, tenant=session.tenant, told=_in_json if in_json else _unseen)
     if in_json:
         click.echo(json.dumps({"done": asdict(done)}))
     else:
