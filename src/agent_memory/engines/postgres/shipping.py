@@ -98,8 +98,8 @@ def _note(session: Session, name: str, value: str) -> None:
 def _take(session: Session, section: str, rows: Sequence[Cells]) -> None:
     names = SECTIONS[section].columns
     if names[0] == "tenant":
-        numbers = _numbers(session, {row[0] for row in rows})
-        rows = [(numbers[row[0]], *row[1:]) for row in rows]
+        numbers = _numbers(session, {tenant for tenant, *_ in rows})
+        rows = [(numbers[tenant], *rest) for tenant, *rest in rows]
     if section in _TAKEN:
         _TAKEN[section](session, rows)
     else:
@@ -182,7 +182,7 @@ def _placed(tenant: int, user: str, agent: str, conversation: str, name: str, *r
 def _namespaces(session: Session, rows: Sequence[Row]) -> None:
     import numpy as np
 
-    numbers = _numbers(session, {name for row in rows if (name := owner(row[0])) is not None})
+    numbers = _numbers(session, {name for place, *_ in rows if (name := owner(place)) is not None})
     for namespace, id, vector, metadata in rows:
         whose = numbers.get(owner(namespace) or "", STORES)
         put(session, {"tenant": whose, "namespace": namespace}, id, np.frombuffer(vector, "<f4"), metadata)

@@ -29,6 +29,7 @@ select tenant, seq, at, chain from tenants where name = %(name)s for update
 select count(*), count(old) from journal where tenant = %(tenant)s
 
 -- name: close_old
+with scopes_too as (update scopes set old = null where old is not null)
 update journal set old = null where old is not null
 
 -- name: rows_of_tenant
