@@ -59,6 +59,10 @@ class TestVectors(conformance.VectorConformance): ...
 class TestTenants(conformance.TenantsConformance): ...
 
 
+@pytest.mark.requirement("L10")
+class TestShipping(conformance.ShippingConformance): ...
+
+
 class TestOldestServer(conformance.TenantsConformance, conformance.SpaceConformance):
     """What is newest in SQL is in what these use."""
 

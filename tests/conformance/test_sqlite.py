@@ -58,6 +58,10 @@ class TestVectors(conformance.VectorConformance): ...
 class TestTenants(conformance.TenantsConformance): ...
 
 
+@pytest.mark.requirement("L10")
+class TestShipping(conformance.ShippingConformance): ...
+
+
 def new(folder: Path) -> Store:
     return open_store(folder / "memory.db")
 

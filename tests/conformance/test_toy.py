@@ -7,7 +7,7 @@ from tests.toy.engine import open_toy
 
 from agent_memory.ports.store import Store
 from agent_memory.testing.agreement import agreement
-from agent_memory.testing.conformance import StoreConformance
+from agent_memory.testing.conformance import ShippingConformance, StoreConformance
 
 
 @pytest.fixture
@@ -16,6 +16,9 @@ def store() -> Store:
 
 
 class TestToy(StoreConformance): ...
+
+
+class TestShipping(ShippingConformance): ...
 
 
 TestAgreement = pytest.mark.timeout(900)(agreement(lambda folder: open_toy()))

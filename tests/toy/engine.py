@@ -9,6 +9,7 @@ from __future__ import annotations
 from tests.toy.beside import ToyAccess, ToyReceipts
 from tests.toy.feed import ToyFeed
 from tests.toy.records import ToyIndex, ToyRecords
+from tests.toy.shipping import ToyShipping
 from tests.toy.shop import Base, Fails
 from tests.toy.tenants import ToyTenants
 
@@ -29,6 +30,7 @@ def open_toy(fails: Fails = lambda step: None) -> Store:
         feed=ToyFeed(base),
         tenants=ToyTenants(base),
         debts=MemoryDebts(base),
+        shipping=ToyShipping(base),
         close=lambda: None,
         vocabularies=lambda: (base.shop.vocabulary,) if base.shop.vocabulary else (),
     )

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from operator import attrgetter
 from typing import Any
 
-from tests.toy.shop import SALT, STORE, Shop
+from tests.toy.shop import Shop
 from tests.toy.tables import Tables
 
 from agent_memory.ledger.evidence import (
@@ -38,7 +38,7 @@ class ToyEvidence:
 
     def journals(self) -> Iterator[Begun]:
         if self.whole:
-            yield Begun(0, None, 0, SALT, STORE)
+            yield Begun(0, None, 0, self.shop.salt, self.shop.beginning)
         for name, one in self._tenants.items():
             yield Begun(one.number, name, 0, one.salt, one.beginning)
 

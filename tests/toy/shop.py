@@ -19,6 +19,7 @@ from agent_memory.ledger.journal import (
     founding,
     genesis,
 )
+from agent_memory.ledger.shipment import being_filled
 from agent_memory.models.record import Scope
 from agent_memory.ports.access import KeyRow, Refusal
 from agent_memory.ports.changes import Vocabulary
@@ -28,7 +29,7 @@ from agent_memory.ports.records import View
 
 Fails = Callable[[str], None]
 SALT = b"toy"
-STORE = genesis(SALT, None)  # where its own chain begins
+STORE = genesis(SALT, None)
 
 
 @dataclass
@@ -36,6 +37,9 @@ class Shop:
     """The tables of every tenant, and what is the store's."""
 
     tenants: dict[str, Tables] = field(default_factory=dict)
+    salt: bytes = SALT
+    beginning: bytes = STORE  # of its own chain
+    mark: str | None = None  # while it is being filled
     numbered: int = 0  # how many there ever were
     spaces: tuple[Space, ...] = ()
     vocabulary: Vocabulary | None = None
@@ -66,7 +70,7 @@ class Shop:
 
     @property
     def head(self) -> Head:
-        return head(self.store, STORE)
+        return head(self.store, self.beginning)
 
     def settle(self) -> None:
         """What a write leaves for all: who came, and in which words."""
@@ -90,11 +94,14 @@ class Base:
             yield self.shop
 
     @contextmanager
-    def writing(self) -> Iterator[Shop]:
+    def writing(self, *, filling: bool = False) -> Iterator[Shop]:
         with self.lock:
+            if self.shop.mark is not None and not filling:
+                raise being_filled("toy://")
             shop = self.shop.copied()
             yield shop
-            shop.settle()
+            if not filling:
+                shop.settle()
             self.fails("commit")
             self.shop = shop
             self.fails("answer")

@@ -55,6 +55,7 @@ class Tables:
     tombstones: list[Gone] = field(default_factory=list)
     answers: dict[tuple[Scope, str], AnswerRow] = field(default_factory=dict)
     vectors: list[VectorRow] = field(default_factory=list)
+    packed: dict[tuple[int, int], tuple[float, bytes]] = field(default_factory=dict)  # of vectors, as they came
     lacks: dict[tuple[int, Space], Lack] = field(default_factory=dict)
     receipts: dict[str, tuple[ReceiptLine, frozenset[int]]] = field(default_factory=dict)  # and what it tells of
     accesses: dict[int, tuple[int, ...]] = field(default_factory=dict)

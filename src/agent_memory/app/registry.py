@@ -22,6 +22,8 @@ from agent_memory.ports.reranker import Reranker
 from agent_memory.ports.store import Store
 
 POSTGRES = ("postgresql", "postgres")
+PARTS = ("working", "vectors")
+"""Settings that name an engine beside that of the store."""
 _EMBEDDER = (
     "embedding_provider",
     "local_embedding_model",
@@ -77,15 +79,15 @@ def check_there(url: str) -> None:
         )
 
 
-def open_store(url: str, field: str = "store", settings: Settings | None = None) -> Store:
+def open_store(url: str, field: str = "store", settings: Settings | None = None, *, filling: bool = False) -> Store:
     """`sqlite:///path`, `postgresql://…`, `memory://` (gone with the process), or a scheme that another package
     registers. `field` is the setting that asks for it; `settings` say how it is used, and whether it may be meant for
-    another program."""
+    another program; `filling`: also one that a `migrate` has begun to fill."""
     scheme, _, _ = url.partition("://")
     if scheme == "sqlite":
         from agent_memory.engines.sqlite import open_store as open_sqlite
 
-        return open_sqlite(sqlite_path(url), None if field == "store" else variable(field))
+        return open_sqlite(sqlite_path(url), variable(field) if field in PARTS else None, filling=filling)
     if scheme.partition("+")[0] in POSTGRES and "+" in scheme:
         raise InvalidInput(
             f"{field}: {scheme}:// names a driver", hint="write postgresql:// alone: we have our own", field=field
@@ -93,7 +95,7 @@ def open_store(url: str, field: str = "store", settings: Settings | None = None)
     if scheme in POSTGRES:
         how = {"maybe_others": "maybe_others", "replica": "postgres_replica_uri", "shelf_lines": "shelf_lines"}
         said = {} if settings is None else {name: getattr(settings, setting) for name, setting in how.items()}
-        made: Store = postgres(field).open_store(url, **said)
+        made: Store = postgres(field).open_store(url, filling=filling, **said)
         return made
     if scheme == "memory":
         from agent_memory.testing.memory import open_store as open_memory

@@ -42,3 +42,15 @@ def restored(scale: float, data: bytes) -> NDArray[np.float32]:
     import numpy as np
 
     return np.frombuffer(data, np.int8).astype(np.float32) * np.float32(scale)
+
+
+def requantised(vector: NDArray[np.float32]) -> tuple[float, bytes]:
+    """The bytes that were `restored` to exactly these numbers; the nearest ones, where there are none."""
+    import numpy as np
+
+    scale, data = quantised(vector)
+    near = np.float32(scale)
+    for one in (near, np.nextafter(near, np.float32(0)), np.nextafter(near, np.float32(np.inf))):
+        if (restored(float(one), data) == vector).all():
+            return float(one), data
+    return scale, data

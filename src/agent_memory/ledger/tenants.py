@@ -117,12 +117,17 @@ class Told:
 def lost(missing: Sequence[range], told: Told) -> Iterator[str]:
     """Rows of a file that are not there, unless they are as many as went with tenants. Only the end of a journal could
     be cut off so that its own chain does not tell."""
-    gone = sum(max(0, rows.stop - rows.start) for rows in missing) - (told.unread if told.closed else 0)
     went = sum(told.departed.values())
     if not told.departed:
         yield from (f"journal: row {rows.start} of the file is missing" for rows in missing)
-    elif gone != went:
-        yield f"journal: {gone} rows of the file are missing, and {went} went with tenants that were erased"
+    elif more := unaccounted(missing, told):
+        yield f"journal: {went - more} rows of the file are missing, and {went} went with tenants that were erased"
+
+
+def unaccounted(missing: Sequence[range], told: Told) -> int:
+    """How many more rows went with tenants than are missing."""
+    gone = sum(max(0, rows.stop - rows.start) for rows in missing) - (told.unread if told.closed else 0)
+    return sum(told.departed.values()) - gone
 
 
 def unlike(expect: Mark, end: int, told: Told) -> str:

@@ -13,6 +13,7 @@ from agent_memory.ports.feed import Feed
 from agent_memory.ports.index import Index
 from agent_memory.ports.receipts import ReceiptStore
 from agent_memory.ports.records import RecordStore
+from agent_memory.ports.shipping import Shipping
 from agent_memory.ports.tenants import TenantStore
 from agent_memory.ports.vectors import VectorStore
 from agent_memory.ports.watch import Watch
@@ -107,6 +108,7 @@ class Store:
 
     `bounded` takes what this machine's clock says, in microseconds, and gives the nearest moment to it that the store's
     own clock agrees with, where it has one. `watch` has it tell of its connections, from how things stand on.
+    `shipping` shows and takes everything, for `migrate`; an engine without it cannot be migrated.
     """
 
     url: str
@@ -132,3 +134,4 @@ class Store:
     bounded: Callable[[int], int] = _as_it_is
     watch: Callable[[Watch], None] = _nothing_to_watch
     indexing: Indexing | None = None
+    shipping: Shipping | None = None

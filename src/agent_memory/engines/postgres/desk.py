@@ -26,43 +26,43 @@ class PostgresWorking:
         with self._database.writing(desk.scope.tenant, durable=False) as session:
             session.settle(desk.scope.tenant)
             self._sweep(session, desk, now)
-            row = _place(desk, key) | {"key": key, "value": value, "expires_at": expires_at}
+            row = place(desk, key) | {"key": key, "value": value, "expires_at": expires_at}
             session.send("working_set", row)
 
     def get(self, desk: Desk, key: str, *, now: int) -> str | None:
         with self._database.reading(desk.scope.tenant) as session:
-            found: str | None = session.cell("working_get", _place(desk, key) | {"now": now})
+            found: str | None = session.cell("working_get", place(desk, key) | {"now": now})
         return found
 
     def delete(self, desk: Desk, key: str) -> bool:
         with self._database.writing(desk.scope.tenant, durable=False) as session:
-            return session.changed("working_delete", _place(desk, key)) > 0
+            return session.changed("working_delete", place(desk, key)) > 0
 
     def values(self, desk: Desk, *, now: int) -> dict[str, str]:
         with self._database.reading(desk.scope.tenant) as session:
-            return dict(session.rows("working_values", _place(desk) | {"now": now}))
+            return dict(session.rows("working_values", place(desk) | {"now": now}))
 
     def push(self, desk: Desk, name: str, item: str, *, keep: int, expires_at: int, now: int) -> None:
         with self._database.writing(desk.scope.tenant, durable=False) as session:
             session.settle(desk.scope.tenant)
             self._sweep(session, desk, now)
-            place = _place(desk, name)
-            session.send("list_push", place | {"value": item, "expires_at": expires_at})
-            session.send("list_cut", place | {"keep": keep})
+            where = place(desk, name)
+            session.send("list_push", where | {"value": item, "expires_at": expires_at})
+            session.send("list_cut", where | {"keep": keep})
 
     def items(self, desk: Desk, name: str, *, limit: int, now: int) -> Sequence[str]:
         with self._database.reading(desk.scope.tenant) as session:
-            found = session.rows("list_items", _place(desk, name) | {"limit": limit})
+            found = session.rows("list_items", place(desk, name) | {"limit": limit})
         return [value for value, _ in found] if found and found[0][1] > now else []
 
     def clear(self, desk: Desk) -> None:
         """Every client that is closed asks for this: one that left nothing there need not be able to write."""
         with self._database.reading(desk.scope.tenant) as session:
-            if not session.cell("desk_is_used", _place(desk)):
+            if not session.cell("desk_is_used", place(desk)):
                 return
         with self._database.writing(desk.scope.tenant, durable=False) as session:
-            session.send("clear_working", _place(desk))
-            session.send("clear_lists", _place(desk))
+            session.send("clear_working", place(desk))
+            session.send("clear_lists", place(desk))
 
     def forget(self, scope: Scope, ids: Sequence[str]) -> None:
         with self._database.writing(scope.tenant) as session:
@@ -105,7 +105,8 @@ def _id(text: str) -> str | None:
     return found if isinstance(found, str) else None
 
 
-def _place(desk: Desk, name: str = "") -> dict[str, Any]:
+def place(desk: Desk, name: str = "") -> dict[str, Any]:
+    """Where a value or a list is kept. Hashes find it, since names may be longer than an entry of an index."""
     whose = json.dumps([desk.scope.user, desk.scope.agent, desk.conversation])
     slot = sha256(name.encode()).digest()
     return {
@@ -113,4 +114,6 @@ def _place(desk: Desk, name: str = "") -> dict[str, Any]:
         "slot": slot,
         "user": desk.scope.user,
         "agent": desk.scope.agent,
+        "conversation": desk.conversation,
+        "name": name,
     }

@@ -1,8 +1,8 @@
 -- Working sets.
 
 -- name: working_set
-insert into working (tenant, desk, slot, "user", agent, key, value, expires_at)
-values (me(), %(desk)s, %(slot)s, %(user)s, %(agent)s, %(key)s, %(value)s, %(expires_at)s)
+insert into working (tenant, desk, slot, "user", agent, conversation, key, value, expires_at)
+values (me(), %(desk)s, %(slot)s, %(user)s, %(agent)s, %(conversation)s, %(key)s, %(value)s, %(expires_at)s)
 on conflict (tenant, desk, slot) do update set value = excluded.value, expires_at = excluded.expires_at
 
 -- name: working_get
@@ -16,8 +16,8 @@ select key, value from working where tenant = (select me()) and desk = %(desk)s 
 delete from working where tenant = (select me()) and desk = %(desk)s and slot = %(slot)s
 
 -- name: list_push
-insert into lists (tenant, desk, slot, "user", agent, value, expires_at)
-values (me(), %(desk)s, %(slot)s, %(user)s, %(agent)s, %(value)s, %(expires_at)s)
+insert into lists (tenant, desk, slot, "user", agent, conversation, name, value, expires_at)
+values (me(), %(desk)s, %(slot)s, %(user)s, %(agent)s, %(conversation)s, %(name)s, %(value)s, %(expires_at)s)
 
 -- name: list_cut
 delete from lists where tenant = (select me()) and desk = %(desk)s and slot = %(slot)s and item <= (

@@ -3,7 +3,7 @@
 -- name: heads that are not the last line of their journal
 select w.tenant from tenants w left join lateral (
     select seq, at, chain from journal j where j.tenant = w.tenant order by seq desc limit 1) j on true
-where (w.seq, w.at, w.chain) is distinct from (coalesce(j.seq, 0), coalesce(j.at, 0), coalesce(j.chain, w.genesis))
+where (w.seq, w.at, w.chain) is distinct from (coalesce(j.seq, w.base), coalesce(j.at, 0), coalesce(j.chain, w.genesis))
 
 -- name: journal lines of a scope that is not there
 select j.seq from journal j left join scopes s on s.tenant = j.tenant and s.scope = j.scope

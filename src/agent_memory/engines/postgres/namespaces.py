@@ -5,13 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping, Sequence
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agent_memory.engines.postgres.connection import Database, Session
 from agent_memory.ledger.namespaces import fit, packed
 from agent_memory.ledger.quantise import restored, unit
 from agent_memory.models.record import Scope
 from agent_memory.ports.vectors import Match, owner, sees
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 STORES = 0
 """The tenant of namespaces that are nobody's."""
@@ -23,7 +27,6 @@ class PostgresVectors:
 
     def upsert(self, namespace: str, id: str, vector: Sequence[float], metadata: Mapping[str, Any]) -> None:
         scale, data, text = packed(vector, metadata)
-        row = {"id": id, "dimension": len(data), "vector": _spelled(restored(scale, data))}
         tenant = owner(namespace)
         with self._database.writing(tenant) as session:
             if tenant is not None:
@@ -31,7 +34,7 @@ class PostgresVectors:
             place = _place(session, namespace)
             session.send("namespace_lock", place)
             fit(namespace, session.cell("namespace_dimension", place), len(data))
-            session.send("namespace_upsert", place | row | {"metadata": text})
+            put(session, place, id, restored(scale, data), text)
 
     def query(
         self, namespace: str, vector: Sequence[float], k: int = 10, where: Mapping[str, Any] | None = None
@@ -56,6 +59,11 @@ class PostgresVectors:
     def forget_tenant(self, tenant: str) -> None:
         with self._database.writing(tenant) as session:
             session.send("all_namespaces")
+
+
+def put(session: Session, place: Mapping[str, Any], id: str, vector: NDArray[np.float32], metadata: str) -> None:
+    row = {"id": id, "dimension": len(vector), "vector": _spelled(vector), "metadata": metadata}
+    session.send("namespace_upsert", {**place, **row})
 
 
 def forget(session: Session, scope: Scope, ids: Collection[str]) -> None:

@@ -43,6 +43,10 @@ left join tenants w on w.tenant = t.tenant
 left join scopes s on s.tenant = t.tenant and s.scope = t.scope
 where (%(tenant)s::integer is null or t.tenant = %(tenant)s) order by t.tenant, t.line
 
+-- name: proof_common
+select j.seq, j.at, j.operation, coalesce(s.old, 0), j.record, j.other, j.actor, j.reason, j.digest, j.old
+from journal j left join scopes s on s.tenant = j.tenant and s.scope = j.scope where j.old is not null order by j.seq
+
 -- name: proof_contents
 select c.tenant, c.content, v.kind, c.text, c.encoded, c.codec, c.payload, y.name, c.length, c.terms
 from contents c

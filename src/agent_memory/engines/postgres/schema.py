@@ -12,6 +12,7 @@ from typing import NamedTuple
 from agent_memory.engines.postgres.connection import Database, Row, Session
 from agent_memory.ledger.journal import genesis
 from agent_memory.ledger.request import SALT_BYTES
+from agent_memory.ledger.shipment import FILLING, being_filled, occupied
 from agent_memory.models.errors import InvalidInput, PartMissing, StoreError, StoreNewer
 
 OLDEST_SERVER = 16
@@ -33,26 +34,31 @@ def newest() -> int:
 def check_version(found: Row | None) -> None:
     """Every write asks: another process may have upgraded the tables since they were opened."""
     if found != (newest(),):
+        if found is not None and found[0] > FILLING:
+            raise being_filled("this database")
         raise StoreError("the store was upgraded by another process", hint="restart this one with the same version")
 
 
-def open_database(uri: str, *, maybe_others: bool = False) -> Database:
+def open_database(uri: str, *, maybe_others: bool = False, filling: bool = False) -> Database:
     """A pool on a database of the current schema version. Until that is known, nothing is changed. `maybe_others`: it
-    is taken only if it is empty or ours."""
+    is taken only if it is empty or ours. `filling`: also one that is being filled, in this version of the schema; and
+    none of another version is upgraded for that."""
     database = Database(uri)
     try:
-        _prepare(database, maybe_others)
+        _prepare(database, maybe_others, filling)
     except BaseException:
         database.close()
         raise
     return database
 
 
-def _prepare(database: Database, maybe_others: bool) -> None:
+def _prepare(database: Database, maybe_others: bool, filling: bool) -> None:
     scripts = migrations()
     with database.reading(None) as session:
         _check_server(session, database.name)
-        current = _version(session, database.name, max(scripts))
+        current = _version(session, database.name, max(scripts), filling=filling)
+        if filling and current not in (0, max(scripts)):
+            raise occupied(database.name)
         if current == 0 and maybe_others and session.cell("others_tables"):
             raise InvalidInput(
                 f"POSTGRES_URI names a database that another program uses: {database.name}",
@@ -120,7 +126,7 @@ def _extension(session: Session, name: str) -> None:
         )
 
 
-def _version(session: Session, name: str, newest: int) -> int:
+def _version(session: Session, name: str, newest: int, *, filling: bool = False) -> int:
     """Of our tables; 0: there are none."""
     if not session.cell("tables_there"):
         return 0
@@ -129,6 +135,10 @@ def _version(session: Session, name: str, newest: int) -> int:
             f"this role may not use the schema agent_memory: {name}", hint="docs/guides/postgresql.md has the grants"
         )
     found: int = session.cell("version") or 0
+    if filling and found == FILLING + newest:
+        return newest
+    if found > FILLING:
+        raise being_filled(name)
     if found > newest:
         raise StoreNewer(
             f"the store has schema version {found}, this agent-memory knows {newest}: {name}",

@@ -40,7 +40,7 @@ class PostgresTenants:
             census = _census(session, tenant)
             append(session, STORE, lines)
             if found is not None:
-                _erase(session, tenant, found.number)
+                _erase(session, tenant, found)
                 debts.incur_tenant(session, found.number, tenant, lines[-1].seq, now)
             storage.owe(session, now, tenant=True)
         self._forgotten(tenant)
@@ -58,17 +58,21 @@ class PostgresTenants:
         session.send("lock_head", {"tenant": STORE})
         number, *head = row
         keys = tuple(id for id, *_ in session.rows("keys_of", {"tenant": tenant}))
-        return Leaving(number, Head(*head), session.cell("lines_of_tenant", {"tenant": number}), keys)
+        lines, old = session.row("lines_of_tenant", {"tenant": number}) or (0, 0)
+        end = session.row("show_common") if old else None
+        return Leaving(number, Head(*head), lines, keys, (end[0], end[1]) if end else None)
 
 
 def _census(session: Session, tenant: str) -> Census:
     return Census(tenant, *(session.row("tenant_counts", {"name": tenant}) or ()))
 
 
-def _erase(session: Session, tenant: str, number: int) -> None:
+def _erase(session: Session, tenant: str, found: Leaving) -> None:
     """Every row of it, and its name in what was said about jobs."""
     for table in TABLES:
-        session.send("rows_of_tenant", {"tenant": number}, table=table)
+        session.send("rows_of_tenant", {"tenant": found.number}, table=table)
     for table in NAMED:
         session.send("named_by_tenant", {"name": tenant}, table=table)
+    if found.old is not None:  # lines of it are missing from now on; values beside them would help to guess these
+        session.send("close_old")
     session.send("hush_jobs", {"tenant": tenant})

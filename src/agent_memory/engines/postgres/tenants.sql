@@ -26,7 +26,11 @@ from (select coalesce((select tenant from tenants where name = %(name)s), -1) as
 select tenant, seq, at, chain from tenants where name = %(name)s for update
 
 -- name: lines_of_tenant
-select count(*) from journal where tenant = %(tenant)s
+select count(*), count(old) from journal where tenant = %(tenant)s
+
+-- name: close_old
+with scopes_too as (update scopes set old = null where old is not null)
+update journal set old = null where old is not null
 
 -- name: rows_of_tenant
 delete from {table} where tenant = %(tenant)s

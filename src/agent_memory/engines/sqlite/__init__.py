@@ -7,9 +7,9 @@ from pathlib import Path
 from agent_memory.ports.store import Store
 
 
-def open_store(path: Path, setting: str | None = None) -> Store:
+def open_store(path: Path, setting: str | None = None, *, filling: bool = False) -> Store:
     """Create or open the file; nothing else is written beside SQLite's own log. `path` is absolute. `setting` is the
-    variable that names it, where it is not the store's own."""
+    variable that names it, where it is not the store's own. `filling`: also one that a `migrate` has begun to fill."""
     from agent_memory.engines.sqlite import scrub, vocabulary
     from agent_memory.engines.sqlite.access import SqliteAccess
     from agent_memory.engines.sqlite.debts import SqliteDebts
@@ -22,9 +22,10 @@ def open_store(path: Path, setting: str | None = None) -> Store:
     from agent_memory.engines.sqlite.recode import Recoding
     from agent_memory.engines.sqlite.records import SqliteRecords
     from agent_memory.engines.sqlite.schema import open_file
+    from agent_memory.engines.sqlite.shipping import SqliteShipping
     from agent_memory.engines.sqlite.tenants import SqliteTenants
 
-    connections = open_file(path, setting=setting)
+    connections = open_file(path, setting=setting, filling=filling)
     interning = Interning()
     index = SqliteIndex(connections, interning)
     records = SqliteRecords(connections, interning)
@@ -58,4 +59,5 @@ def open_store(path: Path, setting: str | None = None) -> Store:
         owes=lambda: scrub.owes(connections),
         vocabularies=lambda: vocabulary.stored(connections),
         recode=Recoding(connections, lambda: records.kinds),
+        shipping=SqliteShipping(connections),
     )

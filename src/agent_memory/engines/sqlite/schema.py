@@ -13,6 +13,7 @@ from pathlib import Path
 from agent_memory.engines.sqlite import chains, keyring, owning
 from agent_memory.engines.sqlite.connection import Connections, called, connect, looking, translated
 from agent_memory.engines.sqlite.statements import SQL, cell
+from agent_memory.ledger.shipment import FILLING, being_filled, occupied
 from agent_memory.models.errors import InvalidInput, StoreError, StoreNewer
 from agent_memory.models.kinds.kind import Kind
 
@@ -33,9 +34,12 @@ def migrations() -> dict[int, str]:
     return dict(sorted(found.items()))
 
 
-def open_file(path: Path, *, accept_damage: bool = False, setting: str | None = None) -> Connections:
+def open_file(
+    path: Path, *, accept_damage: bool = False, setting: str | None = None, filling: bool = False
+) -> Connections:
     """A pool on a file of the current schema version. Before that is known, not a byte is changed. `accept_damage`: a
-    file of 0.1 is upgraded although its journal is broken. `setting`: as in `Connections`."""
+    file of 0.1 is upgraded although its journal is broken. `setting`: as in `Connections`. `filling`: also a file that
+    is being filled, in this version of the schema."""
     name = called(path, setting)
     try:
         if path.is_dir():
@@ -49,7 +53,11 @@ def open_file(path: Path, *, accept_damage: bool = False, setting: str | None = 
             f"the store cannot be created: {name}: {error.strerror}", hint="choose another path"
         ) from error
     scripts = migrations()
-    current = 0 if empty else _look(path, max(scripts), name)
+    current = 0 if empty else _look(path, max(scripts) + (FILLING if filling else 0), name)
+    if filling and current == FILLING + max(scripts):
+        return Connections(path, setting=setting)
+    if filling and current not in (0, max(scripts)):
+        raise occupied(name)
     connections = Connections(path, read_only=not _writable(path), setting=setting)
     if connections.read_only:
         if current != max(scripts):
@@ -114,12 +122,12 @@ def upgrade(connections: Connections, scripts: dict[int, str], *, accept_damage:
 
 def check_version(connection: sqlite3.Connection, name: str) -> None:
     """Every write asks: another process may have upgraded the file since it was opened."""
-    if cell(connection, "pragma user_version") != _newest():
-        _version(connection, name, _newest())
+    if cell(connection, "pragma user_version") != newest():
+        _version(connection, name, newest())
         raise StoreError(f"the store was upgraded by another process: {name}", hint="open it again")
 
 
-def _newest() -> int:
+def newest() -> int:
     global _NEWEST
     if _NEWEST is None:
         _NEWEST = max(migrations())
@@ -134,6 +142,8 @@ def _version(connection: sqlite3.Connection, name: str, newest: int) -> int:
     ours = cell(connection, "pragma application_id") == APPLICATION_ID
     if not ours and (version or not cell(connection, SQL["is_empty"])):
         raise StoreError(f"the file is a database of another program: {name}", hint="choose another path")
+    if newest < FILLING < version:
+        raise being_filled(name)
     if version > newest:
         raise StoreNewer(
             f"the store has schema version {version}, this agent-memory knows {newest}: {name}",

@@ -13,11 +13,13 @@ namespace >= :name || char(31) and namespace < :name || char(32)
 select coalesce(max(number), 0) from journal indexed by journal_founded where tenant = 0 and operation = 9 and record = ?
 
 -- name: known_tenants
--- Vectors say whose they are in the names of their namespaces: one look into the index for each tenant.
+-- Vectors say whose they are in the names of their namespaces, unless they are nobody's: one look into the index for each
+-- tenant.
 with recursive spaces(namespace) as (
     select min(namespace) from namespaces
     union all select (select min(n.namespace) from namespaces n
-        where n.namespace >= substr(spaces.namespace, 1, instr(spaces.namespace, char(31)) - 1) || char(32))
+        where n.namespace >= iif(instr(spaces.namespace, char(31)) = 0, spaces.namespace || char(1),
+            substr(spaces.namespace, 1, instr(spaces.namespace, char(31)) - 1) || char(32)))
     from spaces where spaces.namespace is not null)
 select name from tenants where name is not null
 union select tenant from keys

@@ -25,6 +25,7 @@ EXAMPLES: Mapping[str, str] = MappingProxyType(
         "learn": "learn 'Staging runs PostgreSQL 16' --subject staging --predicate runs",
         "list": "list --kind observation --after 'last week'",
         "mcp": "mcp --user ada --toolsets core,knowledge",
+        "migrate": "migrate ~/memory.db postgresql://memory_owner@db.example.org/memory",
         "prefer": "prefer git 'merge style' rebase",
         "preferences": "preferences --domain git",
         "rebuild": "rebuild",

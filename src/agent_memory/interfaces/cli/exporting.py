@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import sys
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -32,6 +29,7 @@ def command(session: Session, file: str, _json: bool) -> int:
     read the file (mode 0600); one that is there is replaced when all is written.
     `agent-memory import` takes it in again, also into another store.
     """
+    from agent_memory.app.files import private
     from agent_memory.interfaces.cli import exits, output, progress
     from agent_memory.interfaces.cli.blocks import Line
     from agent_memory.models.errors import InvalidInput
@@ -40,7 +38,7 @@ def command(session: Session, file: str, _json: bool) -> int:
     in_json, out = session.json or _json, sys.stdout.buffer
     with session.memory() as memory, progress.shown(in_json=in_json or file == "-"):
         try:
-            with nullcontext(out) if file == "-" else _private(Path(file).expanduser()) as target:
+            with nullcontext(out) if file == "-" else private(Path(file).expanduser()) as target:
                 count = _write(memory, target, seen=target is out and sys.stdout.isatty())
         except BrokenPipeError:
             raise output.ReaderGone from None
@@ -51,27 +49,6 @@ def command(session: Session, file: str, _json: bool) -> int:
         wrote = Line(f"wrote {counted(count, 'record')} to {file}")
         output.write_json({"records": count}) if in_json else output.write([wrote])
     return exits.OK
-
-
-@contextmanager
-def _private(file: Path) -> Iterator[BinaryIO]:
-    """Memories are nobody else's business, whatever the file that stood there allowed: a new one takes its place, once
-    it is whole. What is not a file (a pipe, a device) is written to as it is."""
-    if file.exists() and not file.is_file():
-        with file.open("wb") as target:
-            yield target
-        return
-    file = file.resolve()  # a link stays one
-    number, name = tempfile.mkstemp(prefix=f".{file.name[:50]}.", dir=file.parent)  # mode 0600
-    try:
-        with os.fdopen(number, "wb") as target:
-            yield target
-            target.flush()
-            os.fsync(target.fileno())
-        Path(name).replace(file)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
 
 
 def _write(memory: AgentMemory, target: BinaryIO, *, seen: bool) -> int:

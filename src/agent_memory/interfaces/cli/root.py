@@ -24,6 +24,7 @@ OWN = MappingProxyType(
         "import": "agent_memory.interfaces.cli.intake",
         "import-mcp": "agent_memory.interfaces.cli.importing",
         "mcp": "agent_memory.interfaces.cli.mcp",
+        "migrate": "agent_memory.interfaces.cli.migrating",
         "serve": "agent_memory.interfaces.cli.serve",
         "try": "agent_memory.interfaces.cli.trying",
         "upgrade": "agent_memory.interfaces.cli.upgrading",
@@ -52,7 +53,10 @@ GROUPS = MappingProxyType(
         "Write and correct": ("learn", "prefer", "edit", "amend", "forget"),
         "Look closer": ("history", "journal", "preferences", "whoami", "remember", "recipes", "receipt", "replay"),
         "For agents and programs": ("mcp", "serve", "worker", "guard"),
-        "Move and keep": ("export", "import", "import-mcp", "stats", "doctor", "verify", "rebuild", "jobs", "upgrade"),
+        "Move and keep": (
+            *("export", "import", "import-mcp", "migrate"),
+            *("stats", "doctor", "verify", "rebuild", "jobs", "upgrade"),
+        ),
     }
 )
 """How the help of the whole is arranged. What is in no group comes after them."""

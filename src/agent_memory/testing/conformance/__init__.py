@@ -27,6 +27,7 @@ pytest.register_assert_rewrite(
     )
 )
 
+from agent_memory.testing.conformance.shipping import ShippingConformance  # noqa: E402
 from agent_memory.testing.conformance.store import (  # noqa: E402
     AccessConformance,
     DebtConformance,
@@ -52,6 +53,7 @@ __all__ = [
     "ReceiptConformance",
     "RecordStoreConformance",
     "SearchConformance",
+    "ShippingConformance",
     "SpaceConformance",
     "StoreConformance",
     "TenantsConformance",

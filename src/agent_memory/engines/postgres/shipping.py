@@ -1,0 +1,225 @@
+"""The `Shipping` port on PostgreSQL: rows have words and numbers of journals, and leave and come as they are."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from decimal import Decimal
+from typing import Any
+
+from agent_memory.engines.postgres.connection import Database, Row, Session
+from agent_memory.engines.postgres.desk import place
+from agent_memory.engines.postgres.namespaces import STORES, put
+from agent_memory.engines.postgres.present import columns
+from agent_memory.engines.postgres.schema import newest
+from agent_memory.ledger.journal import genesis
+from agent_memory.ledger.request import SALT_BYTES
+from agent_memory.ledger.seals import checksum, sealed
+from agent_memory.ledger.shipment import FILLING, SECTIONS, occupied, whole
+from agent_memory.models.record import Scope
+from agent_memory.ports.shipping import Cells, Show
+from agent_memory.ports.vectors import owner
+from agent_memory.ports.working import Desk
+
+MARK = "migrating"
+_FINISHING = ("finish_heads", "finish_founded", "finish_scopes", "used_refusals", "used_turns")
+
+
+class PostgresShipping:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    @contextmanager
+    def showing(self, tenant: str | None = None) -> Iterator[Show]:
+        with self._database.reading(None) as session:
+            for statement in ("take_your_time", "stay"):
+                session.send(statement)
+
+            def show(section: str) -> Iterator[Cells]:
+                rows = session.stream(f"show_{section}", {"tenant": tenant})
+                return map(_SHOWN[section], rows) if section in _SHOWN else rows
+
+            yield show
+
+    def mark(self) -> str | None:
+        with self._database.reading(None) as session:
+            found: str | None = session.cell("get_meta", {"name": MARK})
+        return found
+
+    def begin(self, mark: str) -> None:
+        with self._database.writing(None) as session:
+            session.send("schema_lock")
+            if session.cell("holds_anything"):
+                raise occupied(self._database.name)
+            _empty(session)
+            _note(session, MARK, mark)
+            session.send("put_version", {"version": str(FILLING + newest())})
+
+    def take(self, rows: Sequence[tuple[str, Sequence[Cells]]], mark: str) -> None:
+        with self._database.writing(None) as session:
+            session.send("take_your_time")
+            for section, several in rows:
+                _take(session, section, several)
+                if section == "store":  # it tells of tenants that are gone; those that come get other numbers
+                    session.send("used_tenants")
+            _note(session, MARK, mark)
+
+    def finish(self) -> None:
+        with self._database.writing(None) as session:
+            session.send("take_your_time")
+            for statement in _FINISHING:
+                session.send(statement)
+
+    def open(self) -> None:
+        with self._database.writing(None) as session:
+            session.send("drop_meta", {"name": MARK})
+            session.send("put_version", {"version": str(newest())})
+
+    def abandon(self) -> None:
+        with self._database.writing(None) as session:
+            session.send("take_your_time")
+            _empty(session)
+            salt = secrets.token_bytes(SALT_BYTES)
+            session.send("insert_store", {"salt": salt, "genesis": genesis(salt, None)})
+            session.send("put_version", {"version": str(newest())})
+
+
+def _empty(session: Session) -> None:
+    for (table,) in session.rows("our_tables"):
+        session.send("empty", table=table)
+    session.send("empty_meta")
+
+
+def _note(session: Session, name: str, value: str) -> None:
+    session.send("put_meta", {"name": name, "value": value})
+
+
+def _take(session: Session, section: str, rows: Sequence[Cells]) -> None:
+    names = SECTIONS[section].columns
+    if names[0] == "tenant":
+        numbers = _numbers(session, {tenant for tenant, *_ in rows})
+        rows = [(numbers[tenant], *rest) for tenant, *rest in rows]
+    if section in _TAKEN:
+        _TAKEN[section](session, rows)
+    else:
+        _many(session, section, names, rows)
+
+
+def _many(session: Session, section: str, names: Iterable[str], rows: Iterable[Row]) -> None:
+    session.send(f"take_{section}", columns(" ".join(names), rows))
+
+
+def _numbers(session: Session, names: set[str]) -> dict[str, int]:
+    """Of tenants. One that has no line was not told of, and is made."""
+    known: dict[str, int] = dict(session.rows("numbers_of_tenants", {"names": [*names]}))
+    for name in sorted(names - known.keys()):
+        session.make(name)
+        known[name] = session.cell("me")
+    return known
+
+
+def _common(session: Session, rows: Sequence[Row]) -> None:
+    """Lines have their numbers here, and need no room."""
+
+
+def _meta(session: Session, rows: Sequence[Row]) -> None:
+    for name, value in rows:
+        _note(session, name, value)
+
+
+def _fields(session: Session, rows: Sequence[Row]) -> None:
+    made = (
+        (tenant, content, name, value, None)
+        if isinstance(value, str)
+        else (tenant, content, name, None, Decimal(value))
+        for tenant, content, name, value in rows
+    )
+    _many(session, "fields", ("tenant", "content", "name", "word", "number"), made)
+
+
+def _vectors(session: Session, rows: Sequence[Row]) -> None:
+    spaces = _spaces(session)
+    made = ((tenant, *sealed(line, place, spaces[space], *rest)) for tenant, line, place, space, *rest in rows)
+    _many(session, "vectors", (*SECTIONS["vectors"].columns, "seal"), made)
+
+
+def _pending(session: Session, rows: Sequence[Row]) -> None:
+    spaces = _spaces(session)
+    made = ((tenant, content, spaces[space], *rest) for tenant, content, space, *rest in rows)
+    _many(session, "pending", SECTIONS["pending"].columns, made)
+
+
+def _spaces(session: Session) -> dict[str, int]:
+    return {f"{model}@{version}/{size}": space for space, model, version, size, _ in session.rows("spaces")}
+
+
+def _answers(session: Session, rows: Sequence[Row]) -> None:
+    made = ((tenant, *sealed(*rest)) for tenant, *rest in rows)
+    _many(session, "answers", (*SECTIONS["answers"].columns, "seal"), made)
+
+
+def _receipts(session: Session, rows: Sequence[Row]) -> None:
+    for tenant, *row in rows:
+        session.send("take_receipt", (tenant, *row, checksum(*row)))
+
+
+def _values(session: Session, rows: Sequence[Row]) -> None:
+    _many(session, "values", ("desk", "slot", *SECTIONS["values"].columns), (_placed(*row) for row in rows))
+
+
+def _lists(session: Session, rows: Sequence[Row]) -> None:
+    names = [name for name in SECTIONS["lists"].columns if name != "position"]
+    made = (_placed(*row[:5], *row[6:]) for row in rows)
+    _many(session, "lists", ("desk", "slot", *names), made)
+
+
+def _placed(tenant: int, user: str, agent: str, conversation: str, name: str, *rest: Any) -> Row:
+    found = place(Desk(Scope.trusted(tenant="", user=user, agent=agent), conversation), name)
+    return (found["desk"], found["slot"], tenant, user, agent, conversation, name, *rest)
+
+
+def _namespaces(session: Session, rows: Sequence[Row]) -> None:
+    import numpy as np
+
+    numbers = _numbers(session, {name for place, *_ in rows if (name := owner(place)) is not None})
+    for namespace, id, vector, metadata in rows:
+        whose = numbers.get(owner(namespace) or "", STORES)
+        put(session, {"tenant": whose, "namespace": namespace}, id, np.frombuffer(vector, "<f4"), metadata)
+
+
+def _keys(session: Session, rows: Sequence[Row]) -> None:
+    for row in rows:
+        session.send("insert_key", row)
+
+
+_TAKEN: dict[str, Callable[[Session, Sequence[Row]], None]] = {
+    "common": _common,
+    "meta": _meta,
+    "fields": _fields,
+    "vectors": _vectors,
+    "pending": _pending,
+    "answers": _answers,
+    "receipts": _receipts,
+    "values": _values,
+    "lists": _lists,
+    "namespaces": _namespaces,
+    "keys": _keys,
+}
+"""What is not stored as it is told; a tenant that comes first is its number already."""
+
+
+def _field(row: Any) -> Cells:
+    *said, word, number = row
+    return (*said, whole(number) if word is None else word)
+
+
+def _namespace(row: Any) -> Cells:
+    import numpy as np
+
+    namespace, id, embedding, metadata = row
+    return namespace, id, np.array(embedding, "<f4").tobytes(), metadata
+
+
+_SHOWN: dict[str, Callable[[Any], Cells]] = {"fields": _field, "namespaces": _namespace}
+"""What is not told as it is stored."""
