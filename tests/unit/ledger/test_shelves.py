@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
 from contextlib import nullcontext
 
 import pytest
@@ -11,6 +12,8 @@ from tests.toy.tables import Tables
 
 from agent_memory.ledger.journal import AMEND, Head, Journal, Signature, Subject
 from agent_memory.ledger.request import Request
+from agent_memory.ledger.shelves.following import Following, Since
+from agent_memory.ledger.shelves.shelf import posted
 from agent_memory.ledger.shelves.shelves import Shelves
 from agent_memory.ledger.spaces import adopting
 from agent_memory.models.errors import SpaceMismatch
@@ -187,6 +190,8 @@ class TestErasing:
         assert not library.shelves.occurring(library.snapshot(), [term("secret")])
         (shelf,) = library.shelves._shelves.values()
         assert [row.any() for row in shelf.vectors["data"].rows] == [False, True, True, True]
+        assert [len(shelf.words.find(term(word))[0]) for word in ("red", "secret")] == [3, 0], "nor its words"
+        assert len(shelf.fields.find(posted(("n", 1)))[0]) == 3
         assert ("follow", ALICE, 0) not in library.asked()
         assert library.look("secret").seq > first
 
@@ -198,6 +203,33 @@ class TestErasing:
         hidden = library.look("red").hidden or {}
         assert sum(hidden.values()) == hidden["recorded"] == 1, "the version that was amended"
         assert library.asked() == [("follow", ALICE, last)]
+
+    def test_what_is_erased_while_nobody_asks(self, library: Library) -> None:
+        """It is read on once, from where the last look ended; what was set back, or is gone whole, is dropped."""
+        last = some(library)
+        looks: list[dict[str, int]] = []
+        erased, chain = [ALICE], [b"x"]
+
+        def watch(since: Mapping[str, int]) -> dict[str, Since]:
+            looks.append(dict(since))
+            return {name: Since(library.stock.seq, b"x", chain[0], erased) for name in since}
+
+        following = Following(library.shelves, watch)
+        assert library.found("red") == ["a", "b", "c"]
+        library.asked()
+        library.write(Erase("a"))
+        following.look()
+        assert library.asked() == [("follow", ALICE, last)]
+        (shelf,) = library.shelves._shelves.values()
+        assert len(shelf.words.find(term("red"))[0]) == 2
+        erased.clear()
+        following.look()
+        assert library.asked() == [] and looks == [{ALICE.tenant: last}, {ALICE.tenant: last + 1}]
+        chain[0] = b"another"
+        following.look()
+        assert not library.shelves.filled()
+        following.look()
+        assert len(looks) == 3, "there is nothing to ask for"
 
     def test_what_is_mostly_gone_is_read_again(self, library: Library) -> None:
         last = some(library)

@@ -107,7 +107,7 @@ def shown(uri: str) -> str:
     ports = str(said.get("port") or 0).split(",")  # one for each of several hosts
     if any("@" in str(said.get(one)) for one in ("host", "dbname")) or not all(one.isdecimal() for one in ports):
         raise _ADDRESS
-    user, host, port, name = (quote(str(said.get(one) or ""), safe="") for one in ("user", "host", "port", "dbname"))
+    user, host, port, name = (quote(str(said.get(one) or ""), safe=",") for one in ("user", "host", "port", "dbname"))
     return f"postgresql://{user and user + '@'}{host}{port and ':' + port}/{name}"
 
 

@@ -90,7 +90,7 @@ class Following:
     def look(self) -> None:
         filled = self._shelves.filled()
         self._seen = {tenant: self._seen.get(tenant, Held(seq)) for tenant, seq in filled.items()}
-        found = self._watch({tenant: held.seq for tenant, held in self._seen.items()})
+        found = self._watch({tenant: held.seq for tenant, held in self._seen.items()}) if self._seen else {}
         for tenant, held in [*self._seen.items()]:
             now = found.get(tenant)
             if now is None or (held.chain and not held.stands(now.there)):
