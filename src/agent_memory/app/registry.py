@@ -77,9 +77,10 @@ def check_there(url: str) -> None:
         )
 
 
-def open_store(url: str, field: str = "store", *, maybe_others: bool = False) -> Store:
+def open_store(url: str, field: str = "store", *, maybe_others: bool = False, create: bool = True) -> Store:
     """`sqlite:///path`, `postgresql://…`, `memory://` (gone with the process), or a scheme that another package
-    registers. `field` is the setting that asks for it; `maybe_others`: it may be meant for another program."""
+    registers. `field` is the setting that asks for it; `maybe_others`: it may be meant for another program.
+    Without `create`, a database that has no tables of ours is an error; of a file, `check_there` knows."""
     scheme, _, _ = url.partition("://")
     if scheme == "sqlite":
         from agent_memory.engines.sqlite import open_store as open_sqlite
@@ -90,7 +91,7 @@ def open_store(url: str, field: str = "store", *, maybe_others: bool = False) ->
             f"{field}: {scheme}:// names a driver", hint="write postgresql:// alone: we have our own", field=field
         )
     if scheme in POSTGRES:
-        made: Store = postgres(field).open_store(url, maybe_others=maybe_others)
+        made: Store = postgres(field).open_store(url, maybe_others=maybe_others, create=create)
         return made
     if scheme == "memory":
         from agent_memory.testing.memory import open_store as open_memory

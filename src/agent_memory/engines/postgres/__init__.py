@@ -5,9 +5,9 @@ from __future__ import annotations
 from agent_memory.ports.store import Store
 
 
-def open_store(uri: str, *, maybe_others: bool = False) -> Store:
+def open_store(uri: str, *, maybe_others: bool = False, create: bool = True) -> Store:
     """Create or open the tables in a database. `uri` may hold a password; `Store.url` does not. `maybe_others`: only
-    where it is empty or ours."""
+    where it is empty or ours. Without `create`, tables that are not there yet are an error."""
     from agent_memory.engines.postgres import storage, vocabulary
     from agent_memory.engines.postgres.access import PostgresAccess
     from agent_memory.engines.postgres.debts import PostgresDebts
@@ -21,7 +21,7 @@ def open_store(uri: str, *, maybe_others: bool = False) -> Store:
     from agent_memory.engines.postgres.schema import open_database
     from agent_memory.engines.postgres.tenants import PostgresTenants
 
-    database = open_database(uri, maybe_others=maybe_others)
+    database = open_database(uri, maybe_others=maybe_others, create=create)
     index, records = PostgresIndex(database), PostgresRecords(database)
 
     def after_fork(child: bool) -> None:

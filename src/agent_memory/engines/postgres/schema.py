@@ -36,19 +36,19 @@ def check_version(found: Row | None) -> None:
         raise StoreError("the store was upgraded by another process", hint="restart this one with the same version")
 
 
-def open_database(uri: str, *, maybe_others: bool = False) -> Database:
+def open_database(uri: str, *, maybe_others: bool = False, create: bool = True) -> Database:
     """A pool on a database of the current schema version. Until that is known, nothing is changed. `maybe_others`: it
-    is taken only if it is empty or ours."""
+    is taken only if it is empty or ours. Without `create`, a database without our tables is an error."""
     database = Database(uri)
     try:
-        _prepare(database, maybe_others)
+        _prepare(database, maybe_others, create)
     except BaseException:
         database.close()
         raise
     return database
 
 
-def _prepare(database: Database, maybe_others: bool) -> None:
+def _prepare(database: Database, maybe_others: bool, create: bool) -> None:
     scripts = migrations()
     with database.reading(None) as session:
         _check_server(session, database.name)
@@ -59,6 +59,11 @@ def _prepare(database: Database, maybe_others: bool) -> None:
                 hint="to use it all the same, set AGENT_MEMORY_POSTGRES_URI; for a SQLite file, set AGENT_MEMORY_STORE",
                 field="postgres_uri",
             )
+    if current == 0 and not create:
+        raise StoreError(
+            f"there is no store in {database.name}: the database has no tables of agent-memory",
+            hint="`agent-memory add` creates them, and so does `agent-memory upgrade`; or is it another database?",
+        )
     if current == max(scripts):
         return
     with database.writing(None) as session:
