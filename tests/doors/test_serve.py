@@ -44,6 +44,16 @@ def test_one_line_says_where_everything_is(server: Server) -> None:
     assert "agent_memory_writes_total 1.0" in server.ask("GET", "/metrics")[2]
 
 
+def test_where_it_is_can_be_connected_to(home: Path) -> None:
+    with AgentMemory("ada") as memory:
+        secret = memory.keys.create("agent", ["read"]).secret
+    for named in ([], ["--allow-host", "memory.example"]):
+        with serving("--host", "0.0.0.0", *named) as running:
+            assert "0.0.0.0" not in running.said and f"http://{named[-1] if named else 'localhost'}:" in running.said
+            running.host = "127.0.0.1"
+            assert running.ask("GET", "/v1/stats", authorization=f"Bearer {secret}")[0] == 200
+
+
 @pytest.mark.parametrize("id", ["..", "%2F", "a/../b", "50%25", "a/history"])
 def test_ids_of_every_kind_on_the_wire(server: Server, id: str) -> None:
     assert server.ask("POST", "/v1/records", {"text": "found", "id": id})[0] == 200
@@ -63,6 +73,7 @@ def test_with_a_key_it_can_be_reached_from_elsewhere(home: Path) -> None:
     with AgentMemory("default") as memory:
         made = memory.keys.create("for the team")
     with serving("--host", "0.0.0.0", "--no-grpc") as server:
+        server.host = "0.0.0.0"
         assert server.ask("GET", "/healthz")[0] == 421, "nobody said what it is called"
         local = {"host": "localhost"}
         assert server.ask("GET", "/v1/stats", **local)[2]["code"] == "unauthenticated"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import traceback
 from pathlib import Path
 
@@ -33,6 +35,20 @@ def postgres() -> Server:
 def test_nobody_answers() -> None:
     error = refused(f"postgresql://ada:{SECRET}@127.0.0.1:1/memory")
     assert isinstance(error, StoreError) and "out of reach" in error.message and "127.0.0.1" in error.message
+
+
+def test_reading_makes_no_tables(postgres: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = (uri := postgres.fresh()).rpartition("/")[2]
+    monkeypatch.setenv("AGENT_MEMORY_POSTGRES_URI", uri)
+    run = [sys.executable, "-m", "agent_memory.interfaces.cli"]
+    read = subprocess.run([*run, "list"], capture_output=True, text=True)
+    assert read.returncode == 6 and "there is no store in" in read.stderr and "agent-memory add" in read.stderr
+    assert not postgres.execute("select 1 from pg_namespace where nspname = 'agent_memory'", database=name)
+    made = subprocess.run([*run, "upgrade"], capture_output=True, text=True)
+    assert made.returncode == 0 and "created" in made.stdout and uri.rpartition("@")[2] in made.stdout
+    again = subprocess.run([*run, "upgrade"], capture_output=True, text=True)
+    assert "already" in again.stdout
+    assert subprocess.run([*run, "list"], capture_output=True).returncode == 0
 
 
 def test_no_such_database(postgres: Server) -> None:

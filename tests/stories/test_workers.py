@@ -287,7 +287,8 @@ def test_workers_from_the_command_line_share_and_stop_when_they_are_told() -> No
     for one in two:
         code, told, err = ended(one)
         assert (code, err) == (0, "")
-        runs += told
+        assert told[0]["runs"] == ["catch_up", "retention", "scrub"], "before it has done anything"
+        runs += told[1:]
     assert names(runs).count("retention") == 1, "one of them did it, and it is not due again"
     assert sum(run["did"]["vectors"] for run in runs if run["job"] == "catch_up") == 40  # type: ignore[index]
     assert {one["held_by"] for one in report().values()} == {None}
@@ -303,6 +304,8 @@ def test_each_job_once() -> None:
     assert told["retention"]["last_run"] is None and told["retention"]["lag"] is None
     code, _, err = ended(agent_memory("worker", "--job", "tidy"))
     assert code == 2 and "'tidy'" in err and "catch_up, retention, scrub" in err
+    code, _, err = ended(agent_memory("worker", "--job", "follow"))
+    assert code == 2 and "no repository to follow" in err and "AGENT_MEMORY_WORKPLACE" in err
 
 
 def test_a_worker_whose_reader_went_away_ends_quietly() -> None:

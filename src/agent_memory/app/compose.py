@@ -51,11 +51,11 @@ def place(name: str, url: str) -> str:
     return f"{name} {shown(name, url)}"
 
 
-def compose(settings: Settings) -> Store:
+def compose(settings: Settings, *, create: bool = True) -> Store:
     """The store that the settings name. A place outside is attached for good: from now on every erasure concerns it,
-    also one by a process that does not know of it."""
+    also one by a process that does not know of it. Without `create`, no database gets tables of ours."""
     elsewhere = part_urls(settings)  # before anything is opened, or made
-    store = registry.open_store(registry.locate(settings.store_url), settings=settings)
+    store = registry.open_store(registry.locate(settings.store_url), settings=settings, create=create)
     try:
         for name, url in elsewhere.items():
             store = _with(store, name, url)

@@ -40,7 +40,12 @@ def check_database(url: str, replica: str | None, shelf_lines: int) -> Iterator[
 
 def _schema(found: Any) -> Check:
     if found.schema == 0:
-        return Check("schema", State.WARN, "the database has no tables of ours yet", "the first command creates them")
+        return Check(
+            "schema",
+            State.WARN,
+            "the database has no tables of ours yet",
+            "the first write creates them, and so does `agent-memory upgrade`",
+        )
     if found.schema < found.newest:
         detail = f"version {found.schema}, this agent-memory knows {found.newest}"
         return Check("schema", State.WARN, detail, "the next command upgrades it")

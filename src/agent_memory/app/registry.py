@@ -79,10 +79,18 @@ def check_there(url: str) -> None:
         )
 
 
-def open_store(url: str, field: str = "store", settings: Settings | None = None, *, filling: bool = False) -> Store:
+def open_store(
+    url: str,
+    field: str = "store",
+    settings: Settings | None = None,
+    *,
+    create: bool = True,
+    filling: bool = False,
+) -> Store:
     """`sqlite:///path`, `postgresql://…`, `memory://` (gone with the process), or a scheme that another package
     registers. `field` is the setting that asks for it; `settings` say how it is used, and whether it may be meant for
-    another program; `filling`: also one that a `migrate` has begun to fill."""
+    another program. Without `create`, a database that has no tables of ours is an error; of a file, `check_there`
+    knows. `filling`: also one that a `migrate` has begun to fill."""
     scheme, _, _ = url.partition("://")
     if scheme == "sqlite":
         from agent_memory.engines.sqlite import open_store as open_sqlite
@@ -95,7 +103,7 @@ def open_store(url: str, field: str = "store", settings: Settings | None = None,
     if scheme in POSTGRES:
         how = {"maybe_others": "maybe_others", "replica": "postgres_replica_uri", "shelf_lines": "shelf_lines"}
         said = {} if settings is None else {name: getattr(settings, setting) for name, setting in how.items()}
-        made: Store = postgres(field).open_store(url, filling=filling, **said)
+        made: Store = postgres(field).open_store(url, create=create, filling=filling, **said)
         return made
     if scheme == "memory":
         from agent_memory.testing.memory import open_store as open_memory

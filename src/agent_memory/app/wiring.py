@@ -155,7 +155,8 @@ def borrow(
                 break
         else:
             embeds = registry.open_embedder(settings) if embedder is None else embedder
-            runtime = build(settings, embeds, registry.open_reranker(settings) if reranker is None else reranker)
+            reranks = registry.open_reranker(settings) if reranker is None else reranker
+            runtime = build(settings, embeds, reranks, create=create)
             runtime.given = (embedder, reranker)
             _open.append(runtime)
         runtime.clients += 1
@@ -190,10 +191,10 @@ def release(runtime: Runtime) -> None:
             _close(runtime)
 
 
-def build(settings: Settings, embedder: Embedder, reranker: Reranker | None = None) -> Runtime:
+def build(settings: Settings, embedder: Embedder, reranker: Reranker | None = None, *, create: bool = True) -> Runtime:
     kinds = registry.installed_kinds()
     url = registry.locate(settings.store_url)
-    store = compose(settings)
+    store = compose(settings, create=create)
     try:
         if not store.read_only:
             store.records.prepare(kinds.values())

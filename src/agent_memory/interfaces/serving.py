@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 GRACE_SECONDS = 20
 HEADS = "agent_memory.interfaces.rest.heads"
+EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104 - compared with, not bound to
 MCP, GRPC = "agent_memory.interfaces.mcp.http", "agent_memory.interfaces.grpc.server"
 Announce = Callable[[dict[str, str]], None]
 
@@ -95,7 +96,7 @@ def opened(listen: Listen, held: contextlib.ExitStack) -> list[socket.socket]:
 
 def _where(listen: Listen, found: dict[str, str], last: socket.socket) -> dict[str, str]:
     """The addresses of what was found. What has a path alone is at the port, if there is one."""
-    host = f"[{listen.host}]" if ":" in listen.host else listen.host
+    host = _reached(listen)
     where = {} if listen.socket is None else {"socket": f"unix://{listen.socket}"}
     for name, at in found.items():
         if not at.startswith("/"):
@@ -103,6 +104,13 @@ def _where(listen: Listen, found: dict[str, str], last: socket.socket) -> dict[s
         elif listen.port is not None:
             where[name] = f"{'https' if listen.tls else 'http'}://{host}:{last.getsockname()[1]}{at}"
     return where
+
+
+def _reached(listen: Listen) -> str:
+    """By which name somebody gets there: nobody can connect to all addresses."""
+    if listen.host in EVERYWHERE:
+        return min(listen.hosts, default="localhost")
+    return f"[{listen.host}]" if ":" in listen.host else listen.host
 
 
 @contextlib.contextmanager
@@ -149,7 +157,7 @@ def compose(service: Service, listen: Listen) -> tuple[FastAPI, dict[str, str]]:
         with contextlib.suppress(_Absent, PartMissing):
             door = _ours(GRPC).start(service, listen.host, listen.grpc_port, listen.tls, listen.shares)
             _stop_with(app, door.stop)
-            found["grpc"] = f"{listen.host}:{door.port}"
+            found["grpc"] = f"{_reached(listen)}:{door.port}"
     if listen.jobs:
         worker = service.worker()
         _stop_with(app, worker.stop, worker.start)

@@ -12,14 +12,16 @@ def open_store(
     uri: str,
     *,
     maybe_others: bool = False,
+    create: bool = True,
+    filling: bool = False,
     replica: str | None = None,
     shelf_lines: int = SHELF_LINES,
-    filling: bool = False,
 ) -> Store:
     """Create or open the tables in a database. `uri` may hold a password; `Store.url` does not. `maybe_others`: only
-    where it is empty or ours. `replica`: the address of a copy that answers what may lag a little. `shelf_lines`: a
+    where it is empty or ours. Without `create`, tables that are not there yet are an error. `filling`: also one that a
+    `migrate` has begun to fill. `replica`: the address of a copy that answers what may lag a little. `shelf_lines`: a
     scope that more lines of the journal tell of is not kept in memory, but looked up in the database, once its indexes
-    are made. `filling`: also one that a `migrate` has begun to fill."""
+    are made."""
     from agent_memory.engines.postgres import storage, vocabulary
     from agent_memory.engines.postgres.access import PostgresAccess
     from agent_memory.engines.postgres.debts import PostgresDebts
@@ -32,11 +34,11 @@ def open_store(
     from agent_memory.engines.postgres.receipts import PostgresReceipts
     from agent_memory.engines.postgres.recode import Recoding
     from agent_memory.engines.postgres.records import PostgresRecords
-    from agent_memory.engines.postgres.schema import open_database
+    from agent_memory.engines.postgres.schema import Opening, open_database
     from agent_memory.engines.postgres.shipping import PostgresShipping
     from agent_memory.engines.postgres.tenants import PostgresTenants
 
-    database = open_database(uri, maybe_others=maybe_others, filling=filling)
+    database = open_database(uri, Opening(maybe_others, create, filling))
     reads = Reads(database, None if replica is None else Replica(replica, database))
     index, records = PostgresIndex(reads, shelf_lines), PostgresRecords(reads)
 

@@ -39,32 +39,45 @@ def check_version(found: Row | None) -> None:
         raise StoreError("the store was upgraded by another process", hint="restart this one with the same version")
 
 
-def open_database(uri: str, *, maybe_others: bool = False, filling: bool = False) -> Database:
-    """A pool on a database of the current schema version. Until that is known, nothing is changed. `maybe_others`: it
-    is taken only if it is empty or ours. `filling`: also one that is being filled, in this version of the schema; and
-    none of another version is upgraded for that."""
+class Opening(NamedTuple):
+    """`maybe_others`: it is taken only if it is empty or ours. Without `create`, a database without our tables is an
+    error. `filling`: also one that is being filled, in this version of the schema; and none of another version is
+    upgraded for that."""
+
+    maybe_others: bool = False
+    create: bool = True
+    filling: bool = False
+
+
+def open_database(uri: str, how: Opening = Opening()) -> Database:  # noqa: B008
+    """A pool on a database of the current schema version. Until that is known, nothing is changed."""
     database = Database(uri)
     try:
-        _prepare(database, maybe_others, filling)
+        _prepare(database, how)
     except BaseException:
         database.close()
         raise
     return database
 
 
-def _prepare(database: Database, maybe_others: bool, filling: bool) -> None:
+def _prepare(database: Database, how: Opening) -> None:
     scripts = migrations()
     with database.reading(None) as session:
         _check_server(session, database.name)
-        current = _version(session, database.name, max(scripts), filling=filling)
-        if filling and current not in (0, max(scripts)):
+        current = _version(session, database.name, max(scripts), filling=how.filling)
+        if how.filling and current not in (0, max(scripts)):
             raise occupied(database.name)
-        if current == 0 and maybe_others and session.cell("others_tables"):
+        if current == 0 and how.maybe_others and session.cell("others_tables"):
             raise InvalidInput(
                 f"POSTGRES_URI names a database that another program uses: {database.name}",
                 hint="to use it all the same, set AGENT_MEMORY_POSTGRES_URI; for a SQLite file, set AGENT_MEMORY_STORE",
                 field="postgres_uri",
             )
+    if current == 0 and not how.create:
+        raise StoreError(
+            f"there is no store in {database.name}: the database has no tables of agent-memory",
+            hint="`agent-memory add` creates them, and so does `agent-memory upgrade`; or is it another database?",
+        )
     if current == max(scripts):
         return
     with database.writing(None) as session:

@@ -16,6 +16,8 @@ from agent_memory.interfaces.cli.session import Session
 def command(session: Session, accept_damage: bool, _json: bool) -> int:
     """Bring a store of an older version to this one. Every other command does so by itself.
 
+    In a new PostgreSQL database it creates the tables. There, run it as the role that is to own them.
+
     A store of 0.1 whose journal is broken is refused: what was changed by another hand would be sealed anew. Where
     there is no backup, --accept-damage goes on. Which lines were broken is written into the store's own journal, and
     `verify` tells of them from then on.
@@ -31,6 +33,8 @@ def command(session: Session, accept_damage: bool, _json: bool) -> int:
         output.write_json(done)
     elif done.before == done.after:
         output.write([Line(f"{done.store} has version {done.after} already")])
+    elif done.before == 0:
+        output.write([Line(f"{done.store}: created, version {done.after}", "green")])
     else:
         output.write([Line(f"{done.store}: upgraded from version {done.before} to {done.after}", "green")])
     return exits.OK

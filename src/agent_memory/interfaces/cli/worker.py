@@ -33,8 +33,10 @@ def command(session: Session, once: bool, jobs: tuple[str, ...], _json: bool) ->
     """Run the background jobs of the store until Ctrl-C (or SIGTERM).
 
     A server does the same beside its answers; any number of workers and servers share the jobs of a store. A line
-    tells of every run: in JSON, unless it is a terminal. `agent-memory jobs` shows how they stand.
+    tells which jobs it runs, and one of every run: in JSON, unless it is a terminal. `agent-memory jobs` shows how they
+    stand.
     """
+    from agent_memory.app.jobs import FOLLOW
     from agent_memory.app.registry import check_there, locate
     from agent_memory.interfaces.cli import exits, progress
     from agent_memory.models.errors import InvalidInput, StoreError
@@ -53,9 +55,13 @@ def command(session: Session, once: bool, jobs: tuple[str, ...], _json: bool) ->
     try:
         known = {job.name: job for job in service.jobs}
         for name in jobs:
+            if name == FOLLOW and name not in known:
+                hint = "set AGENT_MEMORY_WORKPLACE to the folder of the repository"
+                raise InvalidInput("job: follow has no repository to follow", hint=hint, field="job")
             if name not in known:
-                hint = f"they are {', '.join(known)}; `follow` is there where AGENT_MEMORY_WORKPLACE is set"
-                raise InvalidInput(f"job: there is none named {name!r}", hint=hint, field="job")
+                raise InvalidInput(
+                    f"job: there is none named {name!r}", hint=f"they are {', '.join(known)}", field="job"
+                )
         runner = service.worker([known[name] for name in jobs or known])
         if service.runtime.store.read_only:
             raise StoreError(
@@ -69,10 +75,7 @@ def command(session: Session, once: bool, jobs: tuple[str, ...], _json: bool) ->
                 with progress.shown(in_json=in_json):
                     runner.once()
                 return exits.OK
-            if not in_json:
-                click.echo(
-                    f"runs {', '.join(jobs or known)} when they are due, until Ctrl-C: {service.runtime.store.url}"
-                )
+            _begun(list(jobs or known), service.runtime.store.url, in_json=in_json)
             runner.start()
             told.wait()
             if gone.is_set():
@@ -117,11 +120,24 @@ def _until_gone(tell: Observe, gone: threading.Event, told: threading.Event) -> 
     return observe
 
 
+def _begun(jobs: list[str], store: str, *, in_json: bool) -> None:
+    """Whoever looks on sees that it runs, also where there is nothing to do for hours."""
+    if in_json:
+        click.echo(json.dumps({"at": _now(), "runs": jobs, "store": store}))
+    else:
+        click.echo(f"runs {', '.join(jobs)} when they are due, until Ctrl-C: {store}")
+    sys.stdout.flush()
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
 def _told_in_json(job: str, run: Run) -> None:
     from agent_memory.ports.spans import trace_id
 
     line = {
-        "at": datetime.now(UTC).isoformat(timespec="milliseconds"),
+        "at": _now(),
         "job": job,
         "seconds": round(run.seconds, 3),
         "did": dict(run.did),
