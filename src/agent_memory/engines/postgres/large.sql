@@ -54,6 +54,7 @@ with chosen (record) as materialized (
     select unnest(%(records)s::bigint[])
     union select v.record from versions v
         where v.tenant = (select me()) and v.scope + 0 = %(scope)s and v.version = any(%(also)s::bigint[])
+        and v.content <= %(until)s::bigint
     union select v.record from versions v
         where v.tenant = (select me()) and v.scope + 0 = %(scope)s and v.key_hash = hashtextextended(%(key)s::text, 0)
 ), around (record) as materialized (
