@@ -77,6 +77,11 @@ class Server:
                 time.sleep(0.05)
         raise RuntimeError(f"PostgreSQL did not start: {(self.folder / 'log').read_text()[-2000:]}")
 
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
     def stop(self, how: signal.Signals = signal.SIGINT) -> None:
         """SIGINT ends all sessions at once; SIGQUIT is as if it was killed, with all its children."""
         if self._process is not None:

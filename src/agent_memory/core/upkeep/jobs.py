@@ -45,7 +45,7 @@ def owed(keeping: Keeping) -> int:
 def index(keeping: Keeping, turn: Turn) -> Did:
     """Prepare what is too large for memory. Whoever does it, the same rows come of it: it is not fenced."""
     indexing = keeping.store.indexing
-    return {} if indexing is None else indexing.run(turn.seconds)
+    return {"contents": 0, "left": 0} if indexing is None else indexing.run(turn.seconds)
 
 
 def unindexed(keeping: Keeping) -> int:
@@ -62,5 +62,5 @@ JOBS = (
     ),
     Job("retention", 3600.0, retention),
     Job("scrub", 10.0, scrub, left=owed),
-    Job("index", 60.0, index, left=unindexed, more=lambda did: bool(did.get("contents") and did.get("left"))),
+    Job("index", 60.0, index, left=unindexed, more=lambda did: did["contents"] > 0 and did["left"] > 0),
 )

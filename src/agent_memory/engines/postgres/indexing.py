@@ -127,5 +127,8 @@ class PostgresIndexing:
             numbers = {"tenant": tenant, "scope": one.scope, "space": space, "dimension": dimension}
             filled = {name: str(number) for name, number in numbers.items()}
             self._database.alone("make_large_index", seconds=LOCK_SECONDS, **filled)
+            with self._database.reading(None) as session:
+                if (f"large_hnsw_{tenant}_{one.scope}_{space}", True) not in session.rows("large_indexes"):
+                    return  # somebody else left half of it meanwhile
         with self._database.writing(one.tenant) as session:
             session.send("ready_large", {"scope": one.scope})

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-MOST = 150  # candidates that words and vectors each bring
-BEST = 60  # of each, the first, that come with the turns beside them
+MOST = 80  # candidates that words and vectors each bring, with the turns beside them
 DEPTH = 2000  # the newest contents with a word that are looked at
 FEW = 300  # what a filter leaves may be so many to be looked at one by one
 FEW_KINDS = 4  # a filter by more of them leaves more
@@ -84,17 +83,16 @@ class _Looking:
         told = () if few is not None else self._session.send("large_words", asked, **self._filled)
         self._session.send("large_scan", {"breadth": str(MOST), "tuples": str(TUPLES)})
         if few is not None:
-            return Found(*self._rows(few, few))
+            return Found(*self._rows(few))
         near = () if self._probe.vector is None else self._near(self._probe.vector)
-        frequencies, said = [0] * len(self._probe.terms), list[int]()
+        frequencies, records = [0] * len(self._probe.terms), list[int]()
         for record, term, documents in told:
             if record is None:
                 frequencies[terms[term]] = documents
             else:
-                said.append(record)
-        meant = [record for (record,) in near]
-        rows = self._rows([*said, *meant], [*said[:BEST], *meant[:BEST]])
-        return Found(*rows, frequencies, self._asked["documents"])
+                records.append(record)
+        records += (record for (record,) in near)
+        return Found(*self._rows(records), frequencies, self._asked["documents"])
 
     def _few(self) -> list[int] | None:
         """Everything that a filter leaves; None where it leaves too much, or is not one that an index answers."""
@@ -109,10 +107,11 @@ class _Looking:
         filled = self._filled | {name: str(number) for name, number in numbers.items()}
         return self._session.send("large_near", self._asked | {"vector": str(vector.tolist())}, **filled)
 
-    def _rows(self, records: list[int], best: list[int]) -> tuple[News, Mapping[str, Sequence[Row]]]:
-        """Of these, and of the turns beside the best of them."""
+    def _rows(self, records: list[int]) -> tuple[News, Mapping[str, Sequence[Row]]]:
+        """Of these, and of the turns beside them: in a pool, those of a conversation that follow each other count as
+        neighbours."""
         probe, session = self._probe, self._session
-        asked = self._asked | {"records": records, "best": best, "also": [*probe.also], "key": probe.key}
+        asked = self._asked | {"records": records, "also": [*probe.also], "key": probe.key}
         versions = Versions(*zip(*session.rows("large_versions", asked), strict=True))
         asked = {"scope": self._scope, "space": self._space, "contents": [*{*versions.content}]}
         terms, vectors = session.send("large_terms", asked), session.send("large_embeddings", asked)

@@ -49,16 +49,16 @@ where x.tenant = {tenant} and x.scope = {number} and x.space = {space} and x.con
 order by (x.embedding::halfvec({dimension})) <#> %(vector)s::text::halfvec({dimension}) limit %(most)s
 
 -- name: large_versions
--- Of these records, of those that something else speaks for, and of the turns beside the best of them.
+-- Of these records, of those that something else speaks for, and of the turns beside each.
 with chosen (record) as materialized (
-    select unnest(%(best)s::bigint[])
+    select unnest(%(records)s::bigint[])
     union select v.record from versions v
         where v.tenant = (select me()) and v.scope + 0 = %(scope)s and v.version = any(%(also)s::bigint[])
+        and v.content <= %(until)s::bigint
     union select v.record from versions v
         where v.tenant = (select me()) and v.scope + 0 = %(scope)s and v.key_hash = hashtextextended(%(key)s::text, 0)
 ), around (record) as materialized (
-    select unnest(%(records)s::bigint[])
-    union select record from chosen
+    select record from chosen
     union select n.record from chosen c
     cross join lateral (select v.conversation_hash, v.position from versions v
         where v.tenant = (select me()) and v.record = c.record and v.conversation_hash is not null offset 0) v

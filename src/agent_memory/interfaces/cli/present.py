@@ -180,6 +180,7 @@ def _searched(found: Any) -> list[Block]:
         return []
     searched = counted(found.searched, "memory", "memories")
     said = f"{len(found)} of {searched}, {found.milliseconds:.0f} ms, receipt {found.receipt_id}"
+    said += "; approximate: too many memories to look at each" if found.approximate else ""
     if found.pending:
         said += f"; {vectors.searched_without(found.pending)}"
     said += f"; {_damaged(found.damaged)}" if found.damaged else ""
