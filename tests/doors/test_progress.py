@@ -52,12 +52,15 @@ def impatient(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("impatient")
-def test_long_work_shows_a_bar_at_a_terminal_and_takes_it_away(terminal: Any, lines: Path, graph: Path) -> None:
+def test_long_work_shows_a_bar_at_a_terminal_and_takes_it_away(
+    terminal: Any, lines: Path, graph: Path, home: Path
+) -> None:
     for words, what in (
         (["import", str(lines), "--later"], "importing"),
         (["import", str(lines)], "vectors"),
         (["verify"], "contents"),
         (["import-mcp", str(graph), "--later"], "writing"),
+        (["migrate", str(home / "memory.db"), "moved.db"], "rows"),
     ):
         ran = terminal(*words)
         assert ran.code == 0 and what in ran.out and "%" in ran.out and "\x1b[2K" in ran.out, words

@@ -83,9 +83,9 @@ def migrate(
     _check_ends(source, target, tenant)
     with ExitStack() as open:
         origin = None if _is_stream(source) else open.enter_context(_sound(source, tenant))
-        store = None if _is_stream(target) else open.enter_context(_opened(target, "target"))
         resumed = compared = 0
         with _file(Path(source)) if origin is None else _shown(origin, tenant) as (cargo, heads):
+            store = None if _is_stream(target) else open.enter_context(_opened(target, "target"))
             if store is None:
                 _save(Path(target), cargo, tenant, told)
             else:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from base64 import b64decode, b64encode
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from hashlib import sha256
 from typing import Any, NamedTuple
 
@@ -123,11 +124,10 @@ def unlike(one: Mapping[str, list[Any]], other: Mapping[str, list[Any]]) -> list
 
 
 def items(show: Show, tenant: str | None = None) -> Iterator[Item]:
-    """Everything that is shown, in the order of the sections."""
+    """Everything that is shown, in the order of the sections. `NotFound`, and that at once, where there is no such
+    tenant."""
     rows = show if tenant is None else _alone(show, tenant)
-    for name, section in SECTIONS.items():
-        for cells in rows(name):
-            yield Item(section, cells, written(section, cells))
+    return (Item(section, cells, written(section, cells)) for name, section in SECTIONS.items() for cells in rows(name))
 
 
 def written(section: Section, cells: Cells) -> bytes:
@@ -149,37 +149,47 @@ def ending(tally: Tally) -> bytes:
 
 
 def read(lines: Iterable[bytes], name: str) -> Iterator[Item]:
-    """What a stream holds that was kept in a file: `InvalidInput` where it is not one, not whole, or was changed."""
-    tally, ended = Tally(), False
-    for number, line in enumerate(lines, 1):
-        try:
+    """What a stream holds that was kept in a file: `InvalidInput` where it is not one, not whole, or was changed. Its
+    first line is read at once."""
+    numbered = enumerate(lines, 1)
+    with _readable(name, 1):
+        heading = json.loads(next(numbered, (1, b""))[1])
+        if heading["agent-memory"] != "migrate" or heading["format"] != FORMAT:
+            raise ValueError("another version wrote it")
+    return _read(numbered, name)
+
+
+def _read(lines: Iterable[tuple[int, bytes]], name: str) -> Iterator[Item]:
+    tally, ended, number = Tally(), False, 1
+    for number, line in lines:
+        with _readable(name, number):
             said = json.loads(line)
-            if number == 1:
-                if said["agent-memory"] != "migrate" or said["format"] != FORMAT:
-                    raise ValueError("it was written by another version")
-            elif "in" not in said:
+            if ended:
+                raise ValueError("it comes after the end")
+            if "in" not in said:
                 ended = True
                 if said["end"] != tally.told():
                     raise ValueError("the rows are not those that were written")
-            elif ended:
-                raise ValueError("it comes after the end")
-            else:
-                item = _item(said, line)
-                tally.add(item)
-                yield item
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
-            why = f"there is no {error}" if isinstance(error, KeyError) else str(error)
-            raise InvalidInput(
-                f"{name}, line {number}: not a stream of `agent-memory migrate`: {why}",
-                hint="write it again with `agent-memory migrate STORE FILE`",
-                field="source",
-            ) from error
-    if not ended:
+                continue
+            item = _item(said, line)
+        tally.add(item)
+        yield item
+    with _readable(name, number):
+        if not ended:
+            raise ValueError("the end is missing")
+
+
+@contextmanager
+def _readable(name: str, number: int) -> Iterator[None]:
+    try:
+        yield
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        why = f"there is no {error}" if isinstance(error, KeyError) else str(error)
         raise InvalidInput(
-            f"{name}: the end of the stream is missing",
+            f"{name}, line {number}: not a whole stream of `agent-memory migrate`: {why}",
             hint="write it again with `agent-memory migrate STORE FILE`",
             field="source",
-        )
+        ) from error
 
 
 def _item(said: dict[str, Any], line: bytes) -> Item:
