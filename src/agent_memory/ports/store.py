@@ -14,7 +14,7 @@ from agent_memory.ports.index import Index
 from agent_memory.ports.receipts import ReceiptStore
 from agent_memory.ports.records import RecordStore
 from agent_memory.ports.tenants import TenantStore
-from agent_memory.ports.vectors import VectorStore
+from agent_memory.ports.vectors import Mirror
 from agent_memory.ports.working import WorkingStore
 
 
@@ -78,7 +78,7 @@ class Store:
     index: Index
     working: WorkingStore
     receipts: ReceiptStore
-    vectors: VectorStore
+    vectors: Mirror
     access: AccessStore
     feed: Feed
     tenants: TenantStore

@@ -12,7 +12,8 @@ from agent_memory.engines.postgres.connection import BRIEF_SECONDS, LOCK_SECONDS
 from agent_memory.models.errors import StoreError
 
 TABLES = (
-    "contents versions links fields vectors pending receipts accesses accessed answers working lists namespaces debts"
+    "contents versions links fields vectors pending receipts accesses accessed answers working lists namespaces scores "
+    "missed debts"
 ).split()
 OF_TENANTS = "tenants scopes journal tombstones cursors keys refusals leases places".split()
 """What a tenant that was erased whole has been in as well."""

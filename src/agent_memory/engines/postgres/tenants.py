@@ -14,7 +14,7 @@ from agent_memory.ports.tenants import Census, Departed
 
 TABLES = (
     "receipts accesses accessed working lists answers vectors pending fields contents links versions tombstones "
-    "namespaces cursors debts journal scopes tenants"
+    "namespaces scores cursors debts journal scopes tenants"
 ).split()
 NAMED = ("keys", "refusals")  # these have its name, and not its number
 
@@ -71,4 +71,5 @@ def _erase(session: Session, tenant: str, number: int) -> None:
         session.send("rows_of_tenant", {"tenant": number}, table=table)
     for table in NAMED:
         session.send("named_by_tenant", {"name": tenant}, table=table)
+    session.send("miss_tenant_again", {"tenant": number})
     session.send("hush_jobs", {"tenant": tenant})
