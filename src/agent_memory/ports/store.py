@@ -14,7 +14,7 @@ from agent_memory.ports.index import Index
 from agent_memory.ports.receipts import ReceiptStore
 from agent_memory.ports.records import RecordStore
 from agent_memory.ports.tenants import TenantStore
-from agent_memory.ports.vectors import Mirror
+from agent_memory.ports.vectors import Mirror, VectorStore
 from agent_memory.ports.working import WorkingStore
 
 
@@ -50,6 +50,16 @@ def _no_vocabularies() -> tuple[Vocabulary, ...]:
     return ()
 
 
+class Elsewhere(VectorStore, Protocol):
+    """A vector store that may be away: then it raises `PartMissing`, and for a while it asks nobody, unless somebody
+    wants it to `retry`. Meanwhile `trouble` says why."""
+
+    @property
+    def trouble(self) -> str | None: ...
+
+    def retry(self) -> None: ...
+
+
 def _nothing_before() -> None: ...
 
 
@@ -66,8 +76,9 @@ class Store:
     `scrub` takes from the disk what was erased and could not leave it at once; False while something of it is left. Who
     is not patient tries once, and waits for nobody. `owes` says whether there is any.
 
-    `working` and `vectors` may be somebody else's: then `outside` has them, by place, to be told what to forget, and
-    `debts` keeps what they still have to. An engine without `debts` has to have both itself.
+    `working` may be somebody else's. Vectors may be in a `vector_store` as well, whose mirror `vectors` is then. Those
+    are places `outside`, to be told what to forget, and `debts` keeps what they still have to. An engine without
+    `debts` has to have both itself.
 
     `vocabularies` tells the one in which words are written, then those of which a rebuild has left some; none before
     the first write that tells its own. A write that tells another name is refused: `Changed`. `recode` encodes texts.
@@ -90,5 +101,6 @@ class Store:
     owes: Callable[[], bool] = _owes_nothing
     debts: DebtStore | None = None
     outside: Mapping[str, Place] = field(default_factory=dict)
+    vector_store: tuple[str, Elsewhere] | None = None
     vocabularies: Callable[[], tuple[Vocabulary, ...]] = _no_vocabularies
     recode: Recode = _nothing_recoded

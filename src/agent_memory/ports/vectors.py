@@ -151,6 +151,14 @@ class Mirror(VectorStore, Protocol):
         """`model`: which one made it. All of a namespace are of one."""
         ...
 
+    def delete(self, namespace: str, ids: Sequence[str]) -> int:
+        """How many there were. The place is told also of those that were not: it may be older than the mirror."""
+        ...
+
+    def settled(self, namespace: str) -> tuple[int, str | None] | None:
+        """The dimension and the model of a namespace; None where it is empty."""
+        ...
+
     def namespaces(self, scope: Scope) -> list[Settled]:
         """Those of exactly this scope, by name."""
         ...

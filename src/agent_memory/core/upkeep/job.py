@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from agent_memory.core.write.commit import Writing
+from agent_memory.core.write.mirror import Mirroring
 from agent_memory.ports.clock import Clock
 from agent_memory.ports.feed import Lease
 from agent_memory.ports.store import Store
@@ -20,6 +21,7 @@ class Keeping:
 
     store: Store
     writing: Writing
+    mirroring: Mirroring
     clock: Clock
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from agent_memory.core.upkeep.job import Did, Job, Keeping, Turn
 from agent_memory.core.write.embed import Embedding
+from agent_memory.core.write.mirror import JOB as VECTORS
 from agent_memory.ports.feed import Work
 from agent_memory.ports.records import View
 
@@ -41,6 +42,11 @@ def owed(keeping: Keeping) -> int:
     return int(keeping.store.owes()) + keeping.writing.debts.left
 
 
+def vectors(keeping: Keeping, turn: Turn) -> Did:
+    """Tell the vector store elsewhere what it missed while it was away, or while others were telling it something."""
+    return keeping.mirroring.catch_up(Work(turn.lease), turn.seconds)
+
+
 JOBS = (
     Job(
         "catch_up",
@@ -51,4 +57,11 @@ JOBS = (
     ),
     Job("retention", 3600.0, retention),
     Job("scrub", 10.0, scrub, left=owed),
+    Job(
+        VECTORS,
+        10.0,
+        vectors,
+        left=lambda keeping: keeping.mirroring.left,
+        more=lambda did: did["vectors"] > 0 and did["behind"] > 0,
+    ),
 )

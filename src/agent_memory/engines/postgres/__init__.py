@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
+from agent_memory.models.errors import InvalidInput
 from agent_memory.ports.store import Store
+
+
+def check_address(uri: str, field: str) -> None:
+    """`InvalidInput` where what this setting says is not the address of a database; nobody is asked."""
+    from agent_memory.engines.postgres.connection import shown
+
+    try:
+        shown(uri)
+    except InvalidInput as error:
+        said = error.message.partition(": ")[2]
+        raise InvalidInput(f"{field}: {said}", hint=error.hint, field=field) from None
 
 
 def open_store(uri: str, *, maybe_others: bool = False) -> Store:

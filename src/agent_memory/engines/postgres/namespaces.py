@@ -59,11 +59,10 @@ class PostgresVectors:
 
     def delete(self, namespace: str, ids: Sequence[str]) -> int:
         with self._database.writing(owner(namespace)) as session:
-            place = _place(session, namespace)
-            gone = [id for (id,) in session.rows("namespace_delete", place | {"ids": list(ids)})]
-            session.send("delete_scores", place | {"ids": gone})
-            session.send("miss", place | {"ids": gone, "place": None})
-            return len(gone)
+            rows = _place(session, namespace) | {"ids": [*dict.fromkeys(ids)]}
+            session.send("delete_scores", rows)
+            session.send("miss", rows | {"place": None})
+            return session.changed("namespace_delete", rows)
 
     def forget(self, scope: Scope, ids: Sequence[str]) -> None:
         with self._database.writing(scope.tenant) as session:
@@ -74,6 +73,11 @@ class PostgresVectors:
             session.send("all_namespaces")
             session.send("all_scores")
             session.send("miss_tenant_again", {"tenant": session.cell("me")})
+
+    def settled(self, namespace: str) -> tuple[int, str | None] | None:
+        with self._database.reading(owner(namespace)) as session:
+            found: Any = session.row("namespace_settled", _place(session, namespace))
+            return None if found is None else tuple(found)
 
     def namespaces(self, scope: Scope) -> list[Settled]:
         with self._database.reading(scope.tenant) as session:

@@ -29,7 +29,6 @@ where tenant = (select me()) and namespace = any(%(names)s::text[]) group by nam
 
 -- name: namespace_delete
 delete from namespaces where tenant = %(tenant)s and namespace = %(namespace)s and id = any(%(ids)s::text[])
-returning id
 
 -- name: namespace_names
 -- Those that begin so, one by one through the index: there are few names, and many vectors under each.

@@ -31,8 +31,9 @@ class SqliteVectors:
         with self._connections.writing() as connection:
             check_version(connection, self._connections.name)
             if (stored := _settled(connection, namespace)) is not None:
-                fit(namespace, stored.dimension, len(data))
-                of_one_model(namespace, stored.model, model)
+                dimension, known = stored
+                fit(namespace, dimension, len(data))
+                of_one_model(namespace, known, model)
             row = (namespace, id, scale, data, text)
             seal = checksum(*row, *(() if model is None else (model,)))
             connection.execute(SQL["namespace_upsert"], (*row, model, seal))
@@ -44,15 +45,17 @@ class SqliteVectors:
         query = unit(vector)
         with self._connections.reading() as connection:
             if (stored := _settled(connection, namespace)) is not None:
-                fit(namespace, stored.dimension, len(query))
+                dimension, _ = stored
+                fit(namespace, dimension, len(query))
             return nearest(connection.execute(SQL["namespace_vectors"], (namespace,)), query, k, where)
 
     def delete(self, namespace: str, ids: Sequence[str]) -> int:
         with self._connections.writing() as connection:
-            gone = [id for id in ids if connection.execute(SQL["namespace_delete"], (namespace, id)).rowcount]
-            connection.executemany(SQL["delete_score"], [(namespace, id) for id in gone])
-            missed.owe(connection, [(namespace, id) for id in gone])
-            return len(gone)
+            rows = [(namespace, id) for id in dict.fromkeys(ids)]
+            gone = sum(connection.execute(SQL["namespace_delete"], row).rowcount for row in rows)
+            connection.executemany(SQL["delete_score"], rows)
+            missed.owe(connection, rows)
+            return gone
 
     def forget(self, scope: Scope, ids: Sequence[str]) -> None:
         with self._connections.writing() as connection:
@@ -66,10 +69,14 @@ class SqliteVectors:
             scrub.owe(connection, 0)
         scrub.settle(self._connections)
 
+    def settled(self, namespace: str) -> tuple[int, str | None] | None:
+        with self._connections.reading() as connection:
+            return _settled(connection, namespace)
+
     def namespaces(self, scope: Scope) -> list[Settled]:
         with self._connections.reading() as connection:
-            found = (_settled(connection, name, counted=True) for name in _names(connection, beginning(scope)))
-            return [one for one in found if one is not None]
+            names = _names(connection, beginning(scope))
+            return [Settled(*row) for name in names for row in connection.execute(SQL["namespace_counts"], (name,))]
 
     def held(self, scope: Scope, id: str) -> list[Held]:
         with self._connections.reading() as connection:
@@ -135,11 +142,9 @@ def forget_tenant(connection: sqlite3.Connection, tenant: str) -> None:
     missed.owe_again(connection, connection.execute(SQL["tenant_missed"], whose).fetchall())
 
 
-def _settled(connection: sqlite3.Connection, namespace: str, *, counted: bool = False) -> Settled | None:
-    for dimension, model in connection.execute(SQL["namespace_settled"], (namespace,)):
-        vectors = cell(connection, SQL["namespace_count"], (namespace,)) if counted else 0
-        return Settled(namespace, model, dimension, vectors)
-    return None
+def _settled(connection: sqlite3.Connection, namespace: str) -> tuple[int, str | None] | None:
+    found: tuple[int, str | None] | None = connection.execute(SQL["namespace_settled"], (namespace,)).fetchone()
+    return found
 
 
 def _names(connection: sqlite3.Connection, beginning: str) -> list[str]:

@@ -15,8 +15,8 @@ select id, scale, data, metadata from namespaces where namespace = ? order by id
 select n.model, n.scale, n.data, n.metadata, s.score, s.at from namespaces n
 left join scores s on s.namespace = n.namespace and s.id = n.id where n.namespace = ? and n.id = ?
 
--- name: namespace_count
-select count(*) from namespaces where namespace = ?
+-- name: namespace_counts
+select namespace, min(model), min(length(data)), count(*) from namespaces where namespace = ? group by namespace
 
 -- name: namespace_delete
 delete from namespaces where namespace = ? and id = ?

@@ -62,7 +62,7 @@ class MemoryVectors:
             gone = {id for id in ids if world.namespaces.pop((namespace, id), None) is not None}
             for id in gone:
                 world.scores.pop((namespace, id), None)
-            _miss(world, namespace, gone)
+            _miss(world, namespace, dict.fromkeys(ids))
             return len(gone)
 
     def forget(self, scope: Scope, ids: Sequence[str]) -> None:
@@ -72,6 +72,11 @@ class MemoryVectors:
     def forget_tenant(self, tenant: str) -> None:
         with self._room.writing() as world:
             clear_tenant(world, tenant)
+
+    def settled(self, namespace: str) -> tuple[int, str | None] | None:
+        with self._room.reading() as world:
+            found = (one for (name, _), one in world.namespaces.items() if name == namespace)
+            return next(((len(data), model) for _, data, _, model in found), None)
 
     def namespaces(self, scope: Scope) -> list[Settled]:
         found: dict[str, Settled] = {}
