@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from agent_memory.ledger.quantise import quantised, unit
+from agent_memory.ledger.quantise import directed, unit
 from agent_memory.models.errors import InvalidInput
 from agent_memory.models.kinds.kind import canonical_json
 from agent_memory.ports.vectors import Match, called
@@ -21,7 +21,7 @@ BATCH = 2048  # vectors that are compared at a time
 
 def packed(vector: Sequence[float], metadata: Mapping[str, Any]) -> tuple[float, bytes, str]:
     """What is stored: the scale, a byte for each number, and the metadata."""
-    return *quantised(unit(vector)), canonical_json(dict(metadata), "metadata")
+    return *directed(unit(vector)), canonical_json(dict(metadata), "metadata")
 
 
 def fit(namespace: str, stored: int | None, given: int) -> None:

@@ -5,7 +5,8 @@
 select pg_advisory_xact_lock(hashtextextended(%(namespace)s, %(tenant)s))
 
 -- name: namespace_settled
-select dimension, model from namespaces where tenant = %(tenant)s and namespace = %(namespace)s limit 1
+-- In order, so that the index is used whatever the database has counted.
+select dimension, model from namespaces where tenant = %(tenant)s and namespace = %(namespace)s order by id limit 1
 
 -- name: namespace_upsert
 insert into namespaces (tenant, namespace, id, dimension, embedding, metadata, model)

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from agent_memory.ledger.quantise import quantised, restored, unit
+from agent_memory.ledger.quantise import directed, restored, unit
 from agent_memory.models.errors import InvalidInput
 from agent_memory.models.kinds.kind import canonical_json
 from agent_memory.models.record import Scope
@@ -28,7 +28,7 @@ class MemoryVectors:
     def upsert(
         self, namespace: str, id: str, vector: Sequence[float], metadata: Mapping[str, Any], model: str | None = None
     ) -> None:
-        scale, data = quantised(unit(vector))
+        scale, data = directed(unit(vector))
         text = canonical_json(dict(metadata), "metadata")
         with self._room.writing() as world:
             for (place, _), (_, other, _, known) in world.namespaces.items():
