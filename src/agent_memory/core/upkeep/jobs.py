@@ -34,6 +34,8 @@ def retention(keeping: Keeping, turn: Turn) -> Did:
 def scrub(keeping: Keeping, turn: Turn) -> Did:
     """Take from the disk what was forgotten while somebody read, and from places outside what was forgotten while they
     were away, also where nobody writes any more."""
+    if turn.seconds is None:
+        keeping.mirroring.retry()
     scrubbed = keeping.store.scrub(turn.seconds is None)
     return {"owed": int(not (keeping.writing.debts.pay() and scrubbed))}
 

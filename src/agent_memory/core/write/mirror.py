@@ -117,12 +117,17 @@ class Mirroring:
             finally:
                 self._feed.release(lease)
 
+    def retry(self) -> None:
+        """Somebody waits for it: the vector store is asked again, pause or not."""
+        if self._elsewhere is not None:
+            self._elsewhere.retry()
+
     def catch_up(self, work: Work, seconds: float | None) -> dict[str, int]:
         """For the job: whoever has no end in mind (None) asks also in a pause."""
         if self._elsewhere is None:
             return {"vectors": 0, "behind": 0}
         if seconds is None:
-            self._elsewhere.retry()
+            self.retry()
         return {"vectors": self.tell(work, seconds), "behind": self.left}
 
     def tell(self, work: Work, seconds: float | None) -> int:
