@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -32,6 +33,15 @@ class Outside:
             self._process.kill()
             self._process.communicate()
             self._process = None
+
+    def stop(self) -> None:
+        """It hangs from now on, until it is let to `go_on`."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGSTOP)
+
+    def go_on(self) -> None:
+        assert self._process is not None
+        self._process.send_signal(signal.SIGCONT)
 
     @property
     def environment(self) -> dict[str, str]:

@@ -156,6 +156,9 @@ def furnish(path: Path) -> Mapping[str, Kind]:
             memory.working.push_thought(thought)
         memory.vectors.upsert("mine", "v1", [0.6, 0.8], {"n": 1})
         memory.vectors.upsert("mine", "v2", [0.8, 0.6], {"n": 2})
+        memory.vectors.upsert("theirs", "v1", [0.6, 0.8], model="clip")
+        memory.vectors.query("mine", [0.6, 0.8])
+        memory.vectors.of("v1")  # which waits until the scores are written
         memory.keys.create("laptop")
         memory.keys.revoke(memory.keys.create("phone").id)
         memory.keys.rotate(memory.keys.create("server", for_user="ada", expires_days=30).id)

@@ -25,7 +25,14 @@ from agent_memory.ports.changes import Author, Change
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 RULE = "**never-merge** (deny) Never merge.\n  - command: `git merge`"
 RECORDS = ("contents", "versions", "links", "tombstones")
-READS_MAY_WRITE = {"receipts", "shown", "accesses", "accessed", "sqlite_sequence"}  # and vectors that are pending: none
+READS_MAY_WRITE = {
+    "receipts",
+    "shown",
+    "accesses",
+    "accessed",
+    "scores",
+    "sqlite_sequence",
+}  # and vectors that are pending: none
 
 
 class Scene:
@@ -197,6 +204,10 @@ EXAMPLES: dict[str, Callable[[Scene], dict[str, Any]]] = {
     "vectors.upsert": lambda s: {"namespace": "mine", "id": "two", "vector": [0.0, 1.0]},
     "vectors.query": lambda s: {"namespace": "mine", "vector": [1.0, 0.0]},
     "vectors.delete": lambda s: {"namespace": "mine", "ids": ["one"]},
+    "vectors.embed": lambda s: {"ids": [s.note], "namespaces": ["short_term", "long_term"]},
+    "vectors.recall": lambda s: {"query": "where is the printer?", "namespace": "short_term"},
+    "vectors.of": lambda s: {"id": "one"},
+    "vectors.namespaces": lambda s: {},
     "working.add_turn": lambda s: {"turn": s.said(2)},
     "working.get_recent_turns": lambda s: {},
     "working.set": lambda s: {"key": "other", "value": 1},

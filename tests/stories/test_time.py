@@ -150,6 +150,9 @@ UNTIMED = {
     "records.resolve": "names records, whenever they held",
     "upkeep.stats": "counts what is there",
     "vectors.query": "has no versions",
+    "vectors.recall": "has no versions",
+    "vectors.of": "has no versions",
+    "vectors.namespaces": "has no versions",
 }
 
 

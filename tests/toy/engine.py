@@ -7,14 +7,15 @@ namespaces and debts, in which the ledger has no part, are the reference engine'
 from __future__ import annotations
 
 from tests.toy.beside import ToyAccess, ToyReceipts
-from tests.toy.feed import ToyFeed
+from tests.toy.feed import ToyFeed, ToyJobs
 from tests.toy.records import ToyIndex, ToyRecords
 from tests.toy.shipping import ToyShipping
 from tests.toy.shop import Base, Fails
 from tests.toy.tenants import ToyTenants
 
 from agent_memory.ports.store import Store
-from agent_memory.testing.memory.beside import MemoryDebts, MemoryVectors, MemoryWorking
+from agent_memory.testing.memory.beside import MemoryDebts, MemoryWorking
+from agent_memory.testing.memory.vectors import MemoryVectors
 
 
 def open_toy(fails: Fails = lambda step: None) -> Store:
@@ -25,7 +26,7 @@ def open_toy(fails: Fails = lambda step: None) -> Store:
         index=ToyIndex(base),
         working=MemoryWorking(base),
         receipts=ToyReceipts(base),
-        vectors=MemoryVectors(base),
+        vectors=MemoryVectors(base, lambda shop, work: ToyJobs(shop).go_on(work)),
         access=ToyAccess(base),
         feed=ToyFeed(base),
         tenants=ToyTenants(base),

@@ -188,9 +188,21 @@ class _Showing:
                     yield name, desk.scope.user, desk.scope.agent, desk.conversation, key, place, value, until
 
     def _namespaces(self) -> Iterator[Cells]:
-        for (place, id), (scale, data, metadata) in self.shop.namespaces.items():
+        for (place, id), (scale, data, *rest) in self.shop.namespaces.items():
             if self.tenant is None or belongs(place, self.tenant):
-                yield place, id, unpacked(scale, data).astype("<f4").tobytes(), metadata
+                yield (place, id, unpacked(scale, data).astype("<f4").tobytes(), *rest)
+
+    def _scores(self) -> Iterator[Cells]:
+        for (place, id), told in self.shop.scores.items():
+            if self.tenant is None or belongs(place, self.tenant):
+                yield (place, id, *told)
+
+    def _missed(self) -> Iterator[Cells]:
+        turns: defaultdict[str, int] = defaultdict(int)
+        for place, namespace, id in sorted(self.shop.missed, key=self.shop.missed.__getitem__):
+            if self.tenant is None or belongs(namespace, self.tenant):
+                turns[place] += 1
+                yield place, namespace, id, turns[place], 0
 
     def _cursors(self) -> Iterator[Cells]:
         turns: defaultdict[str, int] = defaultdict(int)
@@ -315,10 +327,16 @@ class _Taking:
         lists = self.shop.of(tenant).lists
         lists[desk, name] = (*lists.get((desk, name), ()), (rest[1], rest[2]))
 
-    def _namespaces(self, namespace: str, id: str, vector: bytes, metadata: str) -> None:
+    def _namespaces(self, namespace: str, id: str, vector: bytes, metadata: str, model: str | None) -> None:
         import numpy as np
 
-        self.shop.namespaces[namespace, id] = (*requantised(np.frombuffer(vector, "<f4")), metadata)
+        self.shop.namespaces[namespace, id] = (*requantised(np.frombuffer(vector, "<f4")), metadata, model)
+
+    def _scores(self, namespace: str, id: str, score: float, at: int) -> None:
+        self.shop.scores[namespace, id] = (score, at)
+
+    def _missed(self, place: str, namespace: str, id: str, turn: int, at: int) -> None:
+        self.shop.missed[place, namespace, id] = max(self.shop.missed.values(), default=0) + 1
 
     def _cursors(self, tenant: str, job: str, seq: int, chain: str, turn: int) -> None:
         self.shop.cursors[job, tenant] = Cursor(tenant, seq, chain)

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, field, fields
-from typing import Any
 
 from tests.toy.reading import Reader
 from tests.toy.tables import Tables, head
@@ -26,6 +25,7 @@ from agent_memory.ports.changes import Vocabulary
 from agent_memory.ports.embedder import Space
 from agent_memory.ports.feed import Cursor
 from agent_memory.ports.records import View
+from agent_memory.testing.memory.world import Picture
 
 Fails = Callable[[str], None]
 SALT = b"toy"
@@ -44,7 +44,9 @@ class Shop:
     spaces: tuple[Space, ...] = ()
     vocabulary: Vocabulary | None = None
     store: list[Line] = field(default_factory=list)
-    namespaces: dict[tuple[str, str], tuple[Any, str]] = field(default_factory=dict)
+    namespaces: dict[tuple[str, str], Picture] = field(default_factory=dict)
+    scores: dict[tuple[str, str], tuple[float, int]] = field(default_factory=dict)
+    missed: dict[tuple[str, str, str], int] = field(default_factory=dict)
     places: dict[str, str | None] = field(default_factory=dict)
     debts: dict[tuple[str, Scope, str | None], tuple[int, int]] = field(default_factory=dict)
     accesses_since: int = 0  # before, only their number is known
@@ -64,7 +66,7 @@ class Shop:
             self.numbered += 1
             salt = f"{tenant} {self.numbered}".encode()  # another one, if it was erased and begins anew
             tables = self.tenants[tenant] = Tables(self.numbered, salt, genesis(salt, tenant))
-        for name in ("spaces", "vocabulary", "store", "namespaces", "places", "debts"):
+        for name in ("spaces", "vocabulary", "store", "namespaces", "scores", "missed", "places", "debts"):
             setattr(tables, name, getattr(self, name))
         return tables
 

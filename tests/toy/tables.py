@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, field, fields
-from typing import Any
 
 from agent_memory.ledger import repeats
 from agent_memory.ledger.journal import GENESIS, Head, Line
@@ -34,6 +33,7 @@ from agent_memory.ports.embedder import Space
 from agent_memory.ports.receipts import ReceiptLine
 from agent_memory.ports.working import Desk
 from agent_memory.testing.memory.erase import clear_desks, clear_namespaces
+from agent_memory.testing.memory.world import Picture
 
 
 def head(lines: Sequence[Line], beginning: bytes) -> Head:
@@ -64,7 +64,9 @@ class Tables:
     spaces: tuple[Space, ...] = ()
     vocabulary: Vocabulary | None = None
     store: list[Line] = field(default_factory=list)  # its own journal
-    namespaces: dict[tuple[str, str], tuple[Any, str]] = field(default_factory=dict)
+    namespaces: dict[tuple[str, str], Picture] = field(default_factory=dict)
+    scores: dict[tuple[str, str], tuple[float, int]] = field(default_factory=dict)
+    missed: dict[tuple[str, str, str], int] = field(default_factory=dict)
     places: dict[str, str | None] = field(default_factory=dict)  # outside, and what went wrong there
     debts: dict[tuple[str, Scope, str | None], tuple[int, int]] = field(default_factory=dict)  # line, since when
 

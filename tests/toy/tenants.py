@@ -9,6 +9,7 @@ from agent_memory.models.record import SHARED, Scope
 from agent_memory.ports.changes import Author
 from agent_memory.ports.tenants import Census, Departed
 from agent_memory.ports.vectors import belongs
+from agent_memory.testing.memory.erase import clear_tenant
 
 
 class ToyTenants(Port):
@@ -33,7 +34,7 @@ class ToyTenants(Port):
             shop.keys = {id: key for id, key in shop.keys.items() if key.tenant != tenant}
             shop.refusals = [one for one in shop.refusals if one.tenant != tenant]
             shop.cursors = {place: one for place, one in shop.cursors.items() if place[1] != tenant}
-            shop.namespaces = {place: one for place, one in shop.namespaces.items() if not belongs(place[0], tenant)}
+            clear_tenant(shop, tenant)
             shop.debts = {place: one for place, one in shop.debts.items() if place[1].tenant != tenant}
             shop.debts |= {(name, Scope(tenant=tenant), None): (lines[-1].seq, now) for name in shop.places}
         return Departed(census)

@@ -13,11 +13,11 @@ from agent_memory.app.namespaces.semantic import Standing
 from agent_memory.app.namespaces.sweeping import Swept
 from agent_memory.app.namespaces.tenants import ErasedTenant, Tenant
 from agent_memory.app.namespaces.upkeep import JobReport, Verification
-from agent_memory.app.namespaces.vectors import VectorMatch
 from agent_memory.models.access import ApiKey, Denial, NewKey, Permission
 from agent_memory.models.answer import Recalled, Replay
 from agent_memory.models.bundle import MemoryBundle
 from agent_memory.models.context import Context, Counting, Format, Tier
+from agent_memory.models.embedding import VectorMatch
 from agent_memory.models.graph import (
     Deleted,
     Edge,

@@ -1,5 +1,5 @@
 """One store out of several engines: records, search, spaces, receipts and access come from one, since they share
-transactions; the working set and vectors may each have a URL of their own."""
+transactions; the working set and a vector store may each have a URL of their own."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 
 from agent_memory.app import plugins, registry
 from agent_memory.app.config import Settings, shown
+from agent_memory.core.write.reach import Reach
 from agent_memory.models.errors import InvalidInput, PartMissing
 from agent_memory.ports.store import Store
 from agent_memory.ports.vectors import VectorStore
@@ -18,6 +19,7 @@ from agent_memory.ports.working import WorkingStore
 
 PORTS = {"working": WorkingStore, "vectors": VectorStore}
 """What may have a URL of its own, by the setting that says it."""
+CONNECT_SECONDS = 2  # for vectors in a database, unless its URL says otherwise
 
 
 def part_settings(settings: Settings) -> tuple[object, ...]:
@@ -69,22 +71,38 @@ def compose(settings: Settings, *, create: bool = True) -> Store:
 
 
 def _with(store: Store, name: str, url: str) -> Store:
-    """A store whose port of this name is the one at the URL."""
+    """A store whose part of this name is the one at the URL; of vectors it keeps a mirror of its own."""
     if store.debts is None:
         raise PartMissing(
             f"{name}: the engine of the store does not keep what another one must forget",
             hint=f"unset {registry.variable(name)}: then the store has its own",
             field=name,
         )
-    part, owner = open_part(name, url)
+    where = place(name, url)
+    part, owner = (reached := _reached(url), reached) if name == "vectors" else open_part(name, url)
     return replace(
         store,
-        **{name: part},
-        outside={**store.outside, place(name, url): part},
+        **({"vector_store": (where, part)} if name == "vectors" else {name: part}),
+        outside={**store.outside, where: part},
         close=_each(_hook(owner, "close"), store.close),
         before_fork=_each(_hook(owner, "before_fork"), store.before_fork),
         after_fork=_each(_hook(owner, "after_fork"), store.after_fork),
     )
+
+
+def _reached(url: str) -> Reach:
+    """A vector store that may be away. What can be known without asking it is an error at once; a database is not
+    connected with before it is needed."""
+    if url.partition("://")[0] in registry.POSTGRES:
+        registry.postgres("vectors").check_address(url, "vectors")
+        return Reach(lambda: open_part("vectors", _brief(url)))
+    opened = open_part("vectors", url)
+    return Reach(lambda: opened)
+
+
+def _brief(url: str) -> str:
+    """Of a database that does not answer at all, nobody waits for long."""
+    return url if "connect_timeout=" in url else f"{url}{'&' if '?' in url else '?'}connect_timeout={CONNECT_SECONDS}"
 
 
 def open_part(name: str, url: str) -> tuple[Any, object]:

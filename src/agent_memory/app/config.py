@@ -64,6 +64,10 @@ class Settings(Model):
     embedding_price: float | None = Field(
         default=None, ge=0, allow_inf_nan=False, description="what a million of its tokens cost, for receipts"
     )
+    embedders: str | None = Field(
+        default=None,
+        description="embedders of namespaces of vectors: `NAMESPACE=PROVIDER:MODEL/DIMENSIONS`, blanks between several",
+    )
     openai_api_key: SecretStr | None = Field(default=None, description="key of the openai provider")
     openai_base_url: str | None = Field(default=None, description="endpoint of the openai provider")
     rerank_url: str | None = Field(default=None, description="URL of a reranker, without the `/rerank` of an HTTP one")

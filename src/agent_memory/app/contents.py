@@ -13,7 +13,7 @@ from agent_memory.app.check import Check, State
 from agent_memory.app.registry import variable
 from agent_memory.core.write.wording import REBUILD, outdated
 from agent_memory.core.write.words import FIRST
-from agent_memory.engines.sqlite import schema, scrub, vocabulary
+from agent_memory.engines.sqlite import missed, schema, scrub, vocabulary
 from agent_memory.engines.sqlite.statements import SQL
 from agent_memory.models.errors import StoreNewer
 from agent_memory.models.moment import from_micros, to_micros
@@ -21,6 +21,7 @@ from agent_memory.models.size import counted, sized
 from agent_memory.ports.changes import Vocabulary
 from agent_memory.ports.debts import Owed
 from agent_memory.ports.embedder import Space
+from agent_memory.ports.vectors import Lag
 
 CLOCK_SLACK = timedelta(minutes=1)
 LAST_MOMENT = to_micros(datetime.max.replace(tzinfo=UTC))
@@ -39,6 +40,7 @@ def contents(path: Path, space: Space | None, told: Collection[str] = ()) -> Ite
                 yield check_clock(connection)
                 yield check_erasures(_owed_since(connection))
                 yield from check_debts(_standing(connection), told)
+                yield from check_lags(_lagging(connection), told)
             if version.state is State.OK:
                 yield check_words(connection)
                 yield from _vectors(connection, space)
@@ -139,12 +141,24 @@ def check_debts(standing: Iterable[Owed], told: Collection[str] | None = None) -
             )
 
 
+def check_lags(behind: Iterable[Lag], told: Collection[str] | None = None) -> Iterator[Check]:
+    """Whether a vector store misses something that the mirror here has. `told` is as in `check_debts`."""
+    for one in behind:
+        since = f"{from_micros(min(one.since, LAST_MOMENT)):%Y-%m-%d %H:%M} UTC"
+        yield Check(
+            "behind",
+            State.WARN,
+            f"{one.place} misses {counted(one.vectors, 'vector')} since {since}; {one.error or 'not told yet'}",
+            f"{_how(one.place, told)}; until then the mirror in the store answers",
+        )
+
+
 def _how(place: str, told: Collection[str] | None) -> str:
     """To let a place be told."""
     part, _, url = place.partition(" ")
     run = "`agent-memory upkeep run-jobs`"
     if told is None or place in told:
-        return f"see that it is in reach; then a server, the next forget or {run} tells it"
+        return f"see that it is in reach; then a server, the next change or {run} tells it"
     return f"it is not set here: run {run} with {variable(part)}={url}, where it is in reach"
 
 
@@ -152,6 +166,12 @@ def _standing(connection: sqlite3.Connection) -> list[Owed]:
     if not connection.execute("select 1 from sqlite_schema where name = 'debts'").fetchone():
         return []  # of a version without
     return [Owed(*row) for row in connection.execute(SQL["debts_standing"])]
+
+
+def _lagging(connection: sqlite3.Connection) -> list[Lag]:
+    if not connection.execute("select 1 from sqlite_schema where name = 'missed'").fetchone():
+        return []  # of a version without
+    return missed.lags(connection)
 
 
 def check_words(connection: sqlite3.Connection) -> Check:

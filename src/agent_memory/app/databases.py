@@ -8,7 +8,7 @@ from typing import Any
 
 from agent_memory.app import registry
 from agent_memory.app.check import Check, State
-from agent_memory.app.contents import CLOCK_SLACK, check_debts
+from agent_memory.app.contents import CLOCK_SLACK, check_debts, check_lags
 from agent_memory.models.errors import AgentMemoryError
 from agent_memory.models.moment import from_micros
 from agent_memory.models.record import Scope
@@ -92,6 +92,7 @@ def _inside(engine: Any, url: str, replica: str | None, shelf_lines: int) -> Ite
         yield _large(store)
         if store.debts is not None:
             yield from check_debts(store.debts.standing())
+        yield from check_lags(store.vectors.lags())
     finally:
         store.close()
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from agent_memory.app import config, plugins, registry, telemetry, trust
 from agent_memory.app.check import Check, State
-from agent_memory.app.contents import check_debts, check_erasures, contents
+from agent_memory.app.contents import check_debts, check_erasures, check_lags, contents
 from agent_memory.app.databases import check_database
 from agent_memory.app.memory import AgentMemory
 from agent_memory.app.mounts import MOUNTS, file_system, nearest, on_network
@@ -30,6 +30,7 @@ from agent_memory.models.record import SHARED, Scope
 from agent_memory.models.size import counted, sized
 from agent_memory.ports.debts import Owed
 from agent_memory.ports.embedder import Embedder, Space
+from agent_memory.ports.vectors import Lag
 
 OLDEST_PYTHON = (3, 11)
 MEGABYTE = 1 << 20
@@ -186,6 +187,9 @@ def check_server(settings: config.Settings, agent: str = SHARED) -> Iterator[Che
     for one in stats.get("debts") or ():
         since = one["since"] and to_micros(datetime.fromisoformat(one["since"]))
         yield from check_debts([Owed(one["place"], one["records"], since, one["error"], one.get("tenants", 0))])
+    for one in stats.get("behind") or ():
+        since = to_micros(datetime.fromisoformat(one["since"]))
+        yield from check_lags([Lag(one["place"], one["vectors"], since, one["error"])])
 
 
 def check_telemetry(settings: config.Settings | None = None) -> Check:

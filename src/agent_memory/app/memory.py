@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, Unpack
@@ -58,6 +59,7 @@ class AgentMemory:
     Works offline and without configuration: a SQLite file in `AGENT_MEMORY_HOME` or the platform's data folder,
     or wherever `store` says: a path, `sqlite:///path`, or a server (`http://host:8005`, `unix:///path/to.sock`, with an
     `api_key` if it wants one). Safe to use from several threads and processes.
+    `embedders` make the vectors of namespaces of `vectors`, by name; the others are made by the `embedder`.
     `user_id="*"` with `shared=True` is the memory that all users of a tenant see; only it can change that.
     """
 
@@ -71,6 +73,7 @@ class AgentMemory:
         agent: str = SHARED,
         shared: bool = False,
         embedder: Embedder | None = None,
+        embedders: Mapping[str, Embedder] | None = None,
         reranker: Reranker | None = None,
         clock: Clock | None = None,
         api_key: str | None = None,
@@ -80,10 +83,10 @@ class AgentMemory:
             scope = Scope(tenant=settings.tenant, user=_user(user_id, shared), agent=agent)
             owner = Caller(scope, conversation(conversation_id))  # checked before there is a store to let go of
             if remote.is_remote(settings.store_url):
-                _refuse_parts(embedder=embedder, reranker=reranker, clock=clock)
+                _refuse_parts(embedder=embedder, embedders=embedders, reranker=reranker, clock=clock)
                 self._attach(remote.RemoteClient(owner, settings).prepare())
                 return
-            runtime = wiring.borrow(settings, embedder, reranker)
+            runtime = wiring.borrow(settings, wiring.Given(embedder, reranker, embedders or {}))
             self._attach(Client(runtime, owner, clock or runtime.clock, settings))
 
     @classmethod

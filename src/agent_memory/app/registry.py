@@ -184,6 +184,28 @@ def open_embedder(settings: Settings) -> Embedder:
     return OpenAIEmbedder(**chosen)  # type: ignore[arg-type]
 
 
+def open_embedders(settings: Settings) -> dict[str, Embedder]:
+    """By the namespace of vectors that each is for: `nomic=ollama:nomic-embed-text large=openai:name/1024`."""
+    made: dict[str, Embedder] = {}
+    for said in (settings.embedders or "").split():
+        found = re.fullmatch(r"(?P<name>[^=]+)=(?P<provider>[^:]+)(?::(?P<model>.+?)(?:/(?P<dimensions>\d+))?)?", said)
+        if found is None or found["name"] in made:
+            raise InvalidInput(
+                f"embedders: {said!r} is not NAMESPACE=PROVIDER:MODEL/DIMENSIONS, or names one again",
+                hint="for example nomic=ollama:nomic-embed-text/768; blanks part several",
+                field="embedders",
+            )
+        model, dimensions = found["model"], found["dimensions"]
+        chosen = {
+            "embedding_provider": found["provider"],
+            "embedding_model": model,
+            "embedding_dimensions": None if dimensions is None else int(dimensions),
+            "local_embedding_model": model or settings.local_embedding_model,
+        }
+        made[found["name"]] = open_embedder(settings.model_copy(update=chosen))
+    return made
+
+
 def token_counter(name: str) -> Counter:
     """`estimate`, or `wordpiece`: the tokenizer that comes with the local embedder."""
     if name == "estimate":

@@ -20,6 +20,7 @@ from agent_memory.core.upkeep.job import Keeping
 from agent_memory.core.write.commit import Writing
 from agent_memory.core.write.debts import Debts
 from agent_memory.core.write.embed import Embedding
+from agent_memory.core.write.mirror import Mirroring
 from agent_memory.core.write.wording import REBUILD, Wording, outdated
 from agent_memory.models.kinds.kind import Kind
 from agent_memory.ports.access import Refusal
@@ -70,11 +71,21 @@ class Guarded:
             return rows, tokens
 
 
+@dataclass(frozen=True)
+class Given:
+    """What a client brings along, instead of what the settings name; `embedders` by their namespaces of vectors."""
+
+    embedder: Embedder | None = None
+    reranker: Reranker | None = None
+    embedders: Mapping[str, Embedder] = field(default_factory=dict)
+
+
 @dataclass(eq=False)
 class Runtime:
     """One open store and what works on it. Counted: the last client to leave closes it.
 
-    `url` says where the store is, `given` which embedder and reranker a client brought along, if one did.
+    `url` says where the store is, `given` what a client brought along, `embedders` which ones namespaces of vectors
+    have for themselves.
     """
 
     settings: Settings
@@ -83,10 +94,12 @@ class Runtime:
     embedder: Guarded
     kinds: Mapping[str, Kind]
     reranker: Reranker | None = None
-    given: tuple[Embedder | None, Reranker | None] = (None, None)
+    given: Given = field(default_factory=Given)
+    embedders: Mapping[str, Guarded] = field(default_factory=dict)
     gate: Gate = field(default_factory=Open)
     clients: int = 0
     embedding: Embedding = field(init=False)
+    mirroring: Mirroring = field(init=False)
     wording: Wording = field(init=False)
     receipts: Book[ReceiptLine] = field(init=False)
     refusals: Book[Refusal] = field(init=False)
@@ -95,10 +108,15 @@ class Runtime:
     def __post_init__(self) -> None:
         price = getattr(self.embedder.embedder, "price", self.settings.embedding_price)
         self.embedding = Embedding(self.embedder, self.store.index, price)
+        self.mirroring = Mirroring(self.store)
         self.wording = Wording(self.store.vocabularies)
         self.receipts = Book(self.store.receipts.keep)
         self.refusals = Book(self.store.access.refuse)
         self.calling = calling(self.kinds)
+
+    def embedder_of(self, namespace: str) -> Guarded:
+        """What makes the vectors of a namespace of `vectors`."""
+        return self.embedders.get(namespace, self.embedder)
 
     @property
     def clock(self) -> Clock:
@@ -119,18 +137,21 @@ class Runtime:
         return Recalling(self.store.index, self.embedding, self.receipts, self.calling, self.reranker)
 
     def keeping(self, clock: Clock) -> Keeping:
-        return Keeping(self.store, self.writing, clock)
+        return Keeping(self.store, self.writing, self.mirroring, clock)
 
     def before_fork(self) -> None:
-        self.embedder.guard.before_fork()
+        for one in (self.embedder, *self.embedders.values()):
+            one.guard.before_fork()
         self.store.before_fork()
 
     def after_fork(self, child: bool) -> None:
-        self.embedder.guard.after_fork(child)
+        for one in (self.embedder, *self.embedders.values()):
+            one.guard.after_fork(child)
         self.store.after_fork(child)
         if child:
             self.receipts.after_fork()
             self.refusals.after_fork()
+            self.mirroring.after_fork()
 
 
 _open: list[Runtime] = []
@@ -138,9 +159,7 @@ _lock = threading.RLock()
 _watching = False
 
 
-def borrow(
-    settings: Settings, embedder: Embedder | None = None, reranker: Reranker | None = None, *, create: bool = True
-) -> Runtime:
+def borrow(settings: Settings, given: Given = Given(), *, create: bool = True) -> Runtime:  # noqa: B008
     """The runtime for these settings: one per store and its parts, embedder and reranker, so that clients share caches
     and connections. What a client brings along serves only those that bring the same. Without `create`, a store that is
     not there yet is an error."""
@@ -151,28 +170,26 @@ def borrow(
     watch_forks()
     with _lock:
         for runtime in _open:
-            if runtime.url == url and _serves(runtime, settings, embedder, reranker):
+            if runtime.url == url and _serves(runtime, settings, given):
                 break
         else:
-            embeds = registry.open_embedder(settings) if embedder is None else embedder
-            reranks = registry.open_reranker(settings) if reranker is None else reranker
-            runtime = build(settings, embeds, reranks, create=create)
-            runtime.given = (embedder, reranker)
+            runtime = build(settings, given, create=create)
             _open.append(runtime)
         runtime.clients += 1
         return runtime
 
 
-def _serves(runtime: Runtime, settings: Settings, embedder: Embedder | None, reranker: Reranker | None) -> bool:
+def _serves(runtime: Runtime, settings: Settings, given: Given) -> bool:
     """Whether it has the parts that were brought along and, for the others, what the settings name."""
-    embeds, reranks = runtime.given
-    had = runtime.settings
+    had, brought = runtime.settings, runtime.given
     return (
-        embeds is embedder
+        brought.embedder is given.embedder
         and part_settings(had) == part_settings(settings)
-        and reranks is reranker
-        and (embedder is not None or registry.embedder_settings(had) == registry.embedder_settings(settings))
-        and (reranker is not None or registry.reranker_settings(had) == registry.reranker_settings(settings))
+        and brought.reranker is given.reranker
+        and brought.embedders == given.embedders
+        and had.embedders == settings.embedders
+        and (given.embedder is not None or registry.embedder_settings(had) == registry.embedder_settings(settings))
+        and (given.reranker is not None or registry.reranker_settings(had) == registry.reranker_settings(settings))
     )
 
 
@@ -191,7 +208,10 @@ def release(runtime: Runtime) -> None:
             _close(runtime)
 
 
-def build(settings: Settings, embedder: Embedder, reranker: Reranker | None = None, *, create: bool = True) -> Runtime:
+def build(settings: Settings, given: Given = Given(), *, create: bool = True) -> Runtime:  # noqa: B008
+    embedder = registry.open_embedder(settings) if given.embedder is None else given.embedder
+    reranker = registry.open_reranker(settings) if given.reranker is None else given.reranker
+    embedders = {**registry.open_embedders(settings), **given.embedders}
     kinds = registry.installed_kinds()
     url = registry.locate(settings.store_url)
     store = compose(settings, create=create)
@@ -203,12 +223,14 @@ def build(settings: Settings, embedder: Embedder, reranker: Reranker | None = No
     except BaseException:
         store.close()
         raise
-    return Runtime(settings, url, store, Guarded(embedder), kinds, reranker)
+    guarded = {name: Guarded(one) for name, one in embedders.items()}
+    return Runtime(settings, url, store, Guarded(embedder), kinds, reranker, given, guarded)
 
 
 def _close(runtime: Runtime) -> None:
     runtime.receipts.close()
     runtime.refusals.close()
+    runtime.mirroring.close()
     runtime.store.close()
 
 

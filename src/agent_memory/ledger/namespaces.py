@@ -1,4 +1,4 @@
-"""Vectors in namespaces of callers: int8, all of one dimension in a namespace, compared one by one. L9."""
+"""Vectors in namespaces: int8, all of one model and dimension in a namespace, compared one by one. L5, L9."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from agent_memory.ledger.quantise import quantised, unit
+from agent_memory.ledger.quantise import directed, unit
 from agent_memory.models.errors import InvalidInput
 from agent_memory.models.kinds.kind import canonical_json
-from agent_memory.ports.vectors import Match
+from agent_memory.ports.vectors import Match, called
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,17 +21,32 @@ BATCH = 2048  # vectors that are compared at a time
 
 def packed(vector: Sequence[float], metadata: Mapping[str, Any]) -> tuple[float, bytes, str]:
     """What is stored: the scale, a byte for each number, and the metadata."""
-    return *quantised(unit(vector)), canonical_json(dict(metadata), "metadata")
+    return *directed(unit(vector)), canonical_json(dict(metadata), "metadata")
 
 
 def fit(namespace: str, stored: int | None, given: int) -> None:
     """`stored`: how many numbers the vectors there have; None: there are none."""
     if stored not in (None, given):
         raise InvalidInput(
-            f"vector: namespace {namespace!r} holds vectors of {stored} numbers, not {given}",
+            f"vector: namespace {called(namespace)!r} holds vectors of {stored} numbers, not {given}",
             hint="use another namespace for another model",
             field="vector",
         )
+
+
+def of_one_model(namespace: str, stored: str | None, given: str | None) -> None:
+    """Where there are vectors already. Those of two models have nothing to do with each other, also where they are
+    equally long."""
+    if stored != given:
+        raise InvalidInput(
+            f"model: namespace {called(namespace)!r} holds vectors of {_named(stored)}, not of {_named(given)}",
+            hint="use another namespace for another model",
+            field="model",
+        )
+
+
+def _named(model: str | None) -> str:
+    return "a model that nobody named" if model is None else repr(model)
 
 
 def nearest(

@@ -37,6 +37,15 @@ def quantised(vector: NDArray[np.float32]) -> tuple[float, bytes]:
     return scale, np.rint(vector * np.float32(1 / scale)).astype(np.int8).tobytes()
 
 
+def directed(vector: NDArray[np.float32]) -> tuple[float, bytes]:
+    """The same, at such a scale that what is restored has length one again: then it is what any store that compares
+    directions makes of it, and to quantise it again changes nothing."""
+    import numpy as np
+
+    scale, data = quantised(vector)
+    return scale / float(np.linalg.norm(restored(scale, data))), data
+
+
 def restored(scale: float, data: bytes) -> NDArray[np.float32]:
     """The numbers that these bytes stand for."""
     import numpy as np

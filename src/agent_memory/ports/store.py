@@ -15,7 +15,7 @@ from agent_memory.ports.receipts import ReceiptStore
 from agent_memory.ports.records import RecordStore
 from agent_memory.ports.shipping import Shipping
 from agent_memory.ports.tenants import TenantStore
-from agent_memory.ports.vectors import VectorStore
+from agent_memory.ports.vectors import Mirror, VectorStore
 from agent_memory.ports.watch import Watch
 from agent_memory.ports.working import WorkingStore
 
@@ -82,6 +82,16 @@ def _as_it_is(now: int) -> int:
 def _nothing_to_watch(watch: Watch) -> None: ...
 
 
+class Elsewhere(VectorStore, Protocol):
+    """A vector store that may be away: then it raises `PartMissing`, and for a while it asks nobody, unless somebody
+    wants it to `retry`. Meanwhile `trouble` says why."""
+
+    @property
+    def trouble(self) -> str | None: ...
+
+    def retry(self) -> None: ...
+
+
 def _nothing_before() -> None: ...
 
 
@@ -99,8 +109,9 @@ class Store:
     is not patient tries once, and waits for nobody. `owes` says whether there is any, `ripe` whether it is time for
     those who are not patient.
 
-    `working` and `vectors` may be somebody else's: then `outside` has them, by place, to be told what to forget, and
-    `debts` keeps what they still have to. An engine without `debts` has to have both itself.
+    `working` may be somebody else's. Vectors may be in a `vector_store` as well, whose mirror `vectors` is then. Those
+    are places `outside`, to be told what to forget, and `debts` keeps what they still have to. An engine without
+    `debts` has to have both itself.
 
     `vocabularies` tells the one in which words are written, then those of which a rebuild has left some; none before
     the first write that tells its own. A write that tells another name is refused: `Changed`. `recode` encodes texts.
@@ -116,7 +127,7 @@ class Store:
     index: Index
     working: WorkingStore
     receipts: ReceiptStore
-    vectors: VectorStore
+    vectors: Mirror
     access: AccessStore
     feed: Feed
     tenants: TenantStore
@@ -129,6 +140,7 @@ class Store:
     ripe: Callable[[], bool] = _at_any_time
     debts: DebtStore | None = None
     outside: Mapping[str, Place] = field(default_factory=dict)
+    vector_store: tuple[str, Elsewhere] | None = None
     vocabularies: Callable[[], tuple[Vocabulary, ...]] = _no_vocabularies
     recode: Recode = _nothing_recoded
     bounded: Callable[[int], int] = _as_it_is

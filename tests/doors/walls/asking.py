@@ -29,6 +29,7 @@ NAMED = {
     "from_conversation_id": (TALK,),
     "user_id": USERS,
     "namespace": (SPACE, "other"),
+    "namespaces": (SPACE, "other"),
     "key": (KEY, "checkout", EVERYWHERE, f"checkout\x1f{KEY}", f"{TALK}\x1f0"),
     "domain": ("checkout",),
     "name": ("checkout", KEY),

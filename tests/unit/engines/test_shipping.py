@@ -22,6 +22,9 @@ LEFT = {
     "leases": "who does a job, and until when: nobody does it in another store; each job runs there when it is due",
     "storage": "what is owed to this database's files",
     "sqlite_sequence": "numbers of the file's own",
+    "large_scopes": "follows from the records: the job `index` makes it",
+    "large_words": "follows from the records: the job `index` makes it",
+    "large_vectors": "follows from the records: the job `index` makes it",
 }
 """Tables that stay behind, and why."""
 

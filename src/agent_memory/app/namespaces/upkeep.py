@@ -27,7 +27,7 @@ from agent_memory.ports.feed import JobState
 from agent_memory.ports.store import Store
 
 SCALE_BYTES = 8
-OF_THE_STORE = ("store", "bytes_on_disk", "resident_bytes", "debts")
+OF_THE_STORE = ("store", "bytes_on_disk", "resident_bytes", "debts", "behind")
 
 
 class Verification(Model):
@@ -72,7 +72,7 @@ class Upkeep(Namespace):
 
         `scrub_owed_since`: something that was forgotten then may still be on the disk; later writes and jobs
         overwrite it. `debts`: places outside that must still forget records or whole tenants, how many, since when, and
-        the last error.
+        the last error. `behind`: vector stores that have not been told everything, in the same way.
         """
         runtime = self._client.runtime
         runtime.receipts.flush()
@@ -83,6 +83,7 @@ class Upkeep(Namespace):
             "store": runtime.store.url,
             **found,
             "debts": _debts(runtime.store),
+            "behind": _behind(runtime.store),
             "resident_bytes": resident_bytes(),
             "compression": _compression(found["vectors"], runtime.embedding.space.dimension),
         }
@@ -151,7 +152,8 @@ class Upkeep(Namespace):
     @operation("upkeep.detach", "POST /places/detach", permission=Permission.OPERATOR)
     def detach(self, place: str) -> int:
         """Give up a place outside that holds nothing any more, or will not come back: from now on erasures do not
-        concern it. Says how much it still had to forget; `stats` names the places that owe something."""
+        concern it. Says how much it still had to forget; `stats` names the places that owe something. A vector store
+        that is used again later is told everything anew."""
         debts = self._client.runtime.store.debts
         left = debts.detach(place) if debts else None
         if left is None:
@@ -194,6 +196,18 @@ def _debts(store: Store) -> list[dict[str, Any]]:
         }
         for one in standing
         if one.left
+    ]
+
+
+def _behind(store: Store) -> list[dict[str, Any]]:
+    return [
+        {
+            "place": one.place,
+            "vectors": one.vectors,
+            "since": from_micros(one.since).isoformat(),
+            "error": one.error,
+        }
+        for one in store.vectors.lags()
     ]
 
 

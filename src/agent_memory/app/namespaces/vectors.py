@@ -1,30 +1,41 @@
-"""`memory.vectors`: a plain vector store beside recall, behind the same wall. L9."""
+"""`memory.vectors`: several embeddings of a record, each in a namespace, behind the same wall. L5, L9."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from agent_memory.app.following import shown_here
 from agent_memory.app.operations import Namespace, Permission, operation
-from agent_memory.models.limits import Hits
-from agent_memory.models.model import Model, Name
-from agent_memory.ports.vectors import inside
-
-
-class VectorMatch(Model):
-    """`score` is the cosine similarity."""
-
-    id: str
-    score: float
-    metadata: dict[str, Any]
+from agent_memory.core.recall.near import near
+from agent_memory.core.write.embed import meaning
+from agent_memory.models.embedding import MemoryIndex, VectorHit, VectorMatch, VectorNamespace, VectorRecalled
+from agent_memory.models.errors import InvalidInput, NotFound
+from agent_memory.models.limits import Hits, Query
+from agent_memory.models.model import Name
+from agent_memory.models.moment import maybe_moment
+from agent_memory.models.record import Record, Status
+from agent_memory.ports.records import CONFINED
+from agent_memory.ports.vectors import Held, called, inside
 
 
 class Vectors(Namespace):
     """Namespaces of vectors, of this user's own: nobody else reads or deletes them."""
 
     @operation("vectors.upsert", "PUT /vectors/{namespace}/{id}", permission=Permission.WRITE)
-    def upsert(self, namespace: Name, id: Name, vector: list[float], metadata: dict[str, Any] | None = None) -> None:
-        """Store a vector under an id; the same id again replaces it."""
-        self._client.runtime.store.vectors.upsert(self._inside(namespace), id, vector, metadata or {})
+    def upsert(
+        self,
+        namespace: Name,
+        id: Name,
+        vector: list[float],
+        metadata: dict[str, Any] | None = None,
+        model: Name | None = None,
+    ) -> None:
+        """Store a vector under an id; the same id again replaces it.
+
+        `model` says which one made it. All vectors of a namespace are of one model and one dimension.
+        """
+        self._client.runtime.mirroring.upsert(self._inside(namespace), id, vector, metadata or {}, model)
 
     @operation("vectors.query", "POST /vectors/{namespace}/near")
     def query(
@@ -35,13 +46,117 @@ class Vectors(Namespace):
         where: dict[str, Any] | None = None,
     ) -> list[VectorMatch]:
         """The nearest, among those whose metadata equals `where` in every field it names."""
-        found = self._client.runtime.store.vectors.query(self._inside(namespace), vector, k, where)
-        return [VectorMatch(id=match.id, score=match.score, metadata=dict(match.metadata)) for match in found]
+        runtime, name = self._client.runtime, self._inside(namespace)
+        found = runtime.mirroring.query(name, vector, k, where)
+        runtime.mirroring.score(name, found.matches, self._client.now())
+        return [
+            VectorMatch(id=one.id, score=one.score, metadata=dict(one.metadata), source=found.source)
+            for one in found.matches
+        ]
 
     @operation("vectors.delete", "POST /vectors/{namespace}/delete", permission=Permission.WRITE)
     def delete(self, namespace: Name, ids: list[Name]) -> int:
         """Delete vectors; says how many there were."""
-        return self._client.runtime.store.vectors.delete(self._inside(namespace), ids)
+        return self._client.runtime.mirroring.delete(self._inside(namespace), ids)
+
+    @operation("vectors.embed", "POST /vectors/embed", permission=Permission.WRITE)
+    def embed(
+        self, ids: list[Name], namespaces: list[Name], metadata: dict[str, Any] | None = None
+    ) -> list[MemoryIndex]:
+        """Put records into namespaces: each gets an embedding there, made from its text by the namespace's embedder
+        (the store's own, where none is set for it). One that it has already is made anew."""
+        runtime = self._client.runtime
+        known = {record.id: record for record in runtime.store.records.get(self._client.view(), ids)}
+        if missing := [id for id in ids if id not in known]:
+            raise NotFound(f"ids: there is no record {missing[0]!r}", field="ids")
+        for name in namespaces:
+            self._check_model(name)
+        for name in namespaces:
+            embedder = runtime.embedder_of(name)
+            for id in ids:
+                vector = meaning(embedder, known[id].text)
+                runtime.mirroring.upsert(self._inside(name), id, vector, metadata or {}, embedder.space.fingerprint)
+        wanted = {self._inside(name) for name in namespaces}
+        return [_index(id, one) for id in ids for one in self._held(id) if one.namespace in wanted]
+
+    @operation("vectors.recall", "POST /vectors/{namespace}/recall")
+    def recall(
+        self, query: Query, namespace: Name, k: Hits = 10, where: dict[str, Any] | None = None
+    ) -> VectorRecalled:
+        """Search the records of one namespace by meaning, in that namespace's model.
+
+        `where` compares the metadata that they were put there with. A vector store that is away changes nothing but
+        `source`: the mirror here has all vectors.
+        """
+        runtime, name = self._client.runtime, self._inside(namespace)
+        embedder = runtime.embedder_of(namespace)
+        self._check_model(namespace)
+        vector = embedder.embed_many([query])[0].tolist()
+        seen, found = near(lambda k: runtime.mirroring.query(name, vector, k, where), self._shown, k)
+        runtime.mirroring.score(name, [match for _, match in seen], self._client.now())
+        return VectorRecalled(
+            query=query,
+            namespace=namespace,
+            hits=[VectorHit(record=one, score=match.score, metadata=dict(match.metadata)) for one, match in seen],
+            source=found.source,
+            trouble=found.trouble,
+            model=embedder.space.fingerprint,
+        )
+
+    @operation("vectors.of", "GET /vectors/of/{id}")
+    def of(self, id: Name, vectors: bool = False) -> list[MemoryIndex]:
+        """The embeddings that a record has, by namespace, with the last score of each; `vectors`: and their numbers."""
+        return [_index(id, one, vectors=vectors) for one in self._held(id)]
+
+    @operation("vectors.namespaces", "GET /vectors")
+    def namespaces(self) -> list[VectorNamespace]:
+        """The namespaces that there are, with their model, dimension and number of vectors."""
+        return [
+            VectorNamespace(name=called(one.namespace), model=one.model, dimension=one.dimension, vectors=one.vectors)
+            for one in self._client.runtime.store.vectors.namespaces(self._client.scope)
+        ]
 
     def _inside(self, namespace: str) -> str:
         return inside(self._client.scope, namespace)
+
+    def _held(self, id: str) -> list[Held]:
+        runtime = self._client.runtime
+        runtime.mirroring.scores.flush()
+        return runtime.store.vectors.held(self._client.scope, id)
+
+    def _shown(self, ids: Sequence[str]) -> list[Record]:
+        """Those that hold now, and are not confined to another place."""
+        kind, place = CONFINED
+        found = self._client.runtime.store.records.get(self._client.view(), ids)
+        pages = shown_here(self._client, None) if any(one.kind == kind for one in found) else ()
+        return [
+            one
+            for one in found
+            if one.status is Status.ACTIVE and (one.kind != kind or one.payload.get(place) in (None, *pages))
+        ]
+
+    def _check_model(self, namespace: str) -> None:
+        """A namespace that another model has filled is not touched, nor asked in this one's numbers."""
+        runtime = self._client.runtime
+        model = runtime.embedder_of(namespace).space.fingerprint
+        settled = runtime.store.vectors.settled(self._inside(namespace))
+        if settled is not None and settled[1] != model:
+            other = settled[1] or "a model that nobody named"
+            raise InvalidInput(
+                f"namespace: {namespace!r} holds vectors of {other}, not of {model}",
+                hint="set its embedder in AGENT_MEMORY_EMBEDDERS, or bring vectors of your own: upsert and query",
+                field="namespace",
+            )
+
+
+def _index(id: str, held: Held, *, vectors: bool = False) -> MemoryIndex:
+    return MemoryIndex(
+        id=id,
+        namespace=called(held.namespace),
+        model=held.model,
+        dimension=len(held.vector),
+        metadata=dict(held.metadata),
+        score=held.score,
+        scored_at=maybe_moment(held.scored_at),
+        vector=[*held.vector] if vectors else None,
+    )

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from agent_memory.core.write.commit import Writing
+from agent_memory.core.write.mirror import Mirroring
 from agent_memory.ports.clock import Clock
 from agent_memory.ports.feed import Lease
 from agent_memory.ports.store import Store
@@ -19,6 +20,7 @@ class Keeping(NamedTuple):
 
     store: Store
     writing: Writing
+    mirroring: Mirroring
     clock: Clock
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from agent_memory.core.upkeep.job import Did, Job, Keeping, Turn
 from agent_memory.core.write.embed import Embedding
+from agent_memory.core.write.mirror import JOB as VECTORS
 from agent_memory.ports.feed import Work
 from agent_memory.ports.records import View
 
@@ -33,6 +34,8 @@ def retention(keeping: Keeping, turn: Turn) -> Did:
 def scrub(keeping: Keeping, turn: Turn) -> Did:
     """Take from the disk what was forgotten while somebody read, and from places outside what was forgotten while they
     were away, also where nobody writes any more."""
+    if turn.seconds is None:
+        keeping.mirroring.retry()
     scrubbed = keeping.store.scrub(turn.seconds is None)
     return {"owed": int(not (keeping.writing.debts.pay() and scrubbed))}
 
@@ -52,6 +55,11 @@ def unindexed(keeping: Keeping) -> int:
     return 0 if keeping.store.indexing is None else keeping.store.indexing.left()
 
 
+def vectors(keeping: Keeping, turn: Turn) -> Did:
+    """Tell the vector store elsewhere what it missed while it was away, or while others were telling it something."""
+    return keeping.mirroring.catch_up(Work(turn.lease), turn.seconds)
+
+
 JOBS = (
     Job(
         "catch_up",
@@ -63,4 +71,11 @@ JOBS = (
     Job("retention", 3600.0, retention),
     Job("scrub", 10.0, scrub, left=owed),
     Job("index", 60.0, index, left=unindexed, more=lambda did: did["contents"] > 0 and did["left"] > 0),
+    Job(
+        VECTORS,
+        10.0,
+        vectors,
+        left=lambda keeping: keeping.mirroring.left,
+        more=lambda did: did["vectors"] > 0 and did["behind"] > 0,
+    ),
 )

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from agent_memory.models.errors import StoreError
+from agent_memory.models.errors import AgentMemoryError, StoreError
 from agent_memory.models.record import Scope
 from agent_memory.ports import spans
 from agent_memory.ports.debts import Debt, DebtStore, Owed, Place
@@ -64,11 +64,17 @@ class Debts(NamedTuple):
             for scope, ids in whose.items():
                 self.outside[place].forget(scope, ids)
         except Exception as error:  # noqa: BLE001 - whatever a plug-in raises, the debt stands and is shown with it
-            return _shown(error)
+            return shown(error)
         return ""
 
 
-def _shown(error: Exception) -> str:
+def shown(error: Exception) -> str:
+    """What it says, in one line, to be kept; that of a stranger with its type."""
+    if isinstance(error, AgentMemoryError):
+        return redacted(error.message)
+    return redacted(f"{type(error).__name__}: {error}")
+
+
+def redacted(text: str) -> str:
     """One line, without the password of an address."""
-    line = " ".join(f"{type(error).__name__}: {error}".split())
-    return re.sub(r"(://)[^/@\s]*@", r"\1", line)[:MOST]
+    return re.sub(r"(://)[^/@\s]*@", r"\1", " ".join(text.split()))[:MOST]

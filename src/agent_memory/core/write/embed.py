@@ -29,6 +29,14 @@ BATCH = 16
 MILLION = 1_000_000
 
 
+def meaning(embedder: Embedder, text: str) -> list[float]:
+    """One vector of a whole text: of a long one, the middle of its first passages."""
+    found = embedder.passages(text)[:AT_ONCE]
+    rows = embedder.embed_many([text[one.start : one.end] for one in found])
+    vector: list[float] = unit(rows.mean(axis=0)).tolist()
+    return vector
+
+
 class Embedding:
     """An embedder together with the space that a store has agreed on. `price` is that of a million tokens, if known."""
 

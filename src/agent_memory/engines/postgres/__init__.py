@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+from agent_memory.models.errors import InvalidInput
 from agent_memory.ports.store import Store
 
 SHELF_LINES = 200_000
 """Lines of the journal that may tell of a scope which is searched in memory."""
+
+
+def check_address(uri: str, field: str) -> None:
+    """`InvalidInput` where what this setting says is not the address of a database; nobody is asked."""
+    from agent_memory.engines.postgres.connection import shown
+
+    try:
+        shown(uri)
+    except InvalidInput as error:
+        said = error.message.partition(": ")[2]
+        raise InvalidInput(f"{field}: {said}", hint=error.hint, field=field) from None
 
 
 def open_store(

@@ -8,6 +8,7 @@ from typing import Any
 from agent_memory.engines.postgres.connection import Database, Session
 from agent_memory.models.record import Scope
 from agent_memory.ports.debts import Debt, Owed
+from agent_memory.ports.vectors import VECTORS
 
 
 def incur(session: Session, gone: Mapping[Scope, Sequence[str]], seq: int, now: int) -> None:
@@ -31,10 +32,12 @@ class PostgresDebts:
             if session.cell("is_attached", {"place": place}):
                 return
         with self._database.writing(None) as session:
-            session.send("attach", {"place": place})
+            if session.changed("attach", {"place": place}) and place.startswith(VECTORS):
+                session.send("miss_all", {"place": place})
 
     def detach(self, place: str) -> int | None:
         with self._database.writing(None) as session:
+            session.send("missed_written_off", {"place": place})
             left = session.changed("debts_written_off", {"place": place})
             return left if session.changed("detach", {"place": place}) else None
 

@@ -62,6 +62,13 @@ select a.key from answers a left join scopes s on s.tenant = a.tenant and s.scop
 -- name: debts of a place that is not there
 select d.id from debts d left join places p on p.name = d.place where p.name is null
 
+-- name: missed vectors of a place that is not there
+select m.id from missed m left join places p on p.name = m.place where p.name is null
+
+-- name: scores of no vector
+select s.id from scores s left join namespaces n on n.tenant = s.tenant and n.namespace = s.namespace and n.id = s.id
+where n.id is null
+
 -- name: rows of a tenant that is not there
 select r.tenant from (
     select tenant from journal
@@ -80,5 +87,6 @@ select r.tenant from (
     union select tenant from working
     union select tenant from lists
     union select tenant from namespaces
+    union select tenant from scores
     union select tenant from cursors
 ) r left join tenants w on w.tenant = r.tenant where w.tenant is null

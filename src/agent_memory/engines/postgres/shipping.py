@@ -183,9 +183,21 @@ def _namespaces(session: Session, rows: Sequence[Row]) -> None:
     import numpy as np
 
     numbers = _numbers(session, {name for place, *_ in rows if (name := owner(place)) is not None})
-    for namespace, id, vector, metadata in rows:
-        whose = numbers.get(owner(namespace) or "", STORES)
-        put(session, {"tenant": whose, "namespace": namespace}, id, np.frombuffer(vector, "<f4"), metadata)
+    for namespace, id, vector, metadata, model in rows:
+        whose = {"tenant": numbers.get(owner(namespace) or "", STORES), "namespace": namespace}
+        put(session, whose | {"id": id, "metadata": metadata, "model": model}, np.frombuffer(vector, "<f4"))
+
+
+def _owned(section: str) -> Callable[[Session, Sequence[Row]], None]:
+    """Rows that name a namespace: its owner is their tenant."""
+    place = SECTIONS[section].columns.index("namespace")
+
+    def take(session: Session, rows: Sequence[Row]) -> None:
+        numbers = _numbers(session, {name for row in rows if (name := owner(row[place])) is not None})
+        made = ((numbers.get(owner(row[place]) or "", STORES), *row) for row in rows)
+        _many(session, section, ("tenant", *SECTIONS[section].columns), made)
+
+    return take
 
 
 def _keys(session: Session, rows: Sequence[Row]) -> None:
@@ -204,6 +216,8 @@ _TAKEN: dict[str, Callable[[Session, Sequence[Row]], None]] = {
     "values": _values,
     "lists": _lists,
     "namespaces": _namespaces,
+    "scores": _owned("scores"),
+    "missed": _owned("missed"),
     "keys": _keys,
 }
 """What is not stored as it is told; a tenant that comes first is its number already."""
@@ -217,8 +231,8 @@ def _field(row: Any) -> Cells:
 def _namespace(row: Any) -> Cells:
     import numpy as np
 
-    namespace, id, embedding, metadata = row
-    return namespace, id, np.array(embedding, "<f4").tobytes(), metadata
+    namespace, id, embedding, *rest = row
+    return namespace, id, np.array(embedding, "<f4").tobytes(), *rest
 
 
 _SHOWN: dict[str, Callable[[Any], Cells]] = {"fields": _field, "namespaces": _namespace}

@@ -101,8 +101,17 @@ from lists x join tenants t on t.tenant = x.tenant where x.conversation is not n
 order by x.tenant, x.desk, x.slot, x.item
 
 -- name: show_namespaces
-select x.namespace, x.id, x.embedding::real[], x.metadata
+select x.namespace, x.id, x.embedding::real[], x.metadata, x.model
 from namespaces x join tenants t on t.tenant = x.tenant where {{own}} order by x.tenant, x.namespace, x.id
+
+-- name: show_scores
+select x.namespace, x.id, x.score, x.at
+from scores x join tenants t on t.tenant = x.tenant where {{own}} order by x.tenant, x.namespace, x.id
+
+-- name: show_missed
+-- Also of a tenant that is gone: what is elsewhere still has to go.
+select x.place, x.namespace, x.id, row_number() over (partition by x.place order by x.number), x.at
+from missed x where %(tenant)s::text is null or starts_with(x.namespace, %(tenant)s || chr(31)) order by x.place, x.number
 
 -- name: show_cursors
 select t.name, x.job, x.seq, x.chain, row_number() over (partition by x.job order by x.turn, t.name)
@@ -248,6 +257,17 @@ select u.tenant, u.desk, u.slot, u."user", u.agent, u.conversation, u.name, u.va
 from unnest(%(tenant)s::integer[], %(desk)s::bytea[], %(slot)s::bytea[], %(user)s::text[], %(agent)s::text[],
     %(conversation)s::text[], %(name)s::text[], %(value)s::text[], %(expires_at)s::bigint[]) with ordinality
     as u (tenant, desk, slot, "user", agent, conversation, name, value, expires_at, place) order by u.place
+
+-- name: take_scores
+insert into scores (tenant, namespace, id, score, at)
+select * from unnest(%(tenant)s::integer[], %(namespace)s::text[], %(id)s::text[], %(score)s::double precision[],
+    %(at)s::bigint[])
+
+-- name: take_missed
+insert into missed (tenant, place, namespace, id, at)
+select u.tenant, u.place, u.namespace, u.id, u.at
+from unnest(%(tenant)s::integer[], %(place)s::text[], %(namespace)s::text[], %(id)s::text[], %(turn)s::bigint[],
+    %(at)s::bigint[]) as u (tenant, place, namespace, id, turn, at) order by u.place, u.turn
 
 -- name: take_cursors
 insert into cursors (tenant, job, seq, chain, turn)

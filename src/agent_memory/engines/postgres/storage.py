@@ -15,7 +15,7 @@ from agent_memory.ports.spans import log
 
 TABLES = (
     "contents versions links fields vectors large_words large_vectors pending receipts accesses accessed answers "
-    "working lists namespaces debts"
+    "working lists namespaces scores missed debts"
 ).split()
 OF_TENANTS = "tenants scopes journal tombstones cursors keys refusals leases places".split()
 """What a tenant that was erased whole has been in as well."""

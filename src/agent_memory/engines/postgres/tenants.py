@@ -14,7 +14,7 @@ from agent_memory.ports.tenants import Census, Departed
 
 TABLES = (
     "receipts accesses accessed working lists answers large_scopes large_words large_vectors vectors pending fields "
-    "contents links versions tombstones namespaces cursors debts journal scopes tenants"
+    "contents links versions tombstones namespaces scores cursors debts journal scopes tenants"
 ).split()
 NAMED = ("keys", "refusals")  # these have its name, and not its number
 
@@ -73,6 +73,7 @@ def _erase(session: Session, tenant: str, found: Leaving) -> None:
         session.send("rows_of_tenant", {"tenant": found.number}, table=table)
     for table in NAMED:
         session.send("named_by_tenant", {"name": tenant}, table=table)
+    session.send("miss_tenant_again", {"tenant": found.number})
     if found.old is not None:  # lines of it are missing from now on; values beside them would help to guess these
         session.send("close_old")
     session.send("hush_jobs", {"tenant": tenant})

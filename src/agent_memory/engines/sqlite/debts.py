@@ -5,11 +5,13 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Mapping, Sequence
 
+from agent_memory.engines.sqlite import missed
 from agent_memory.engines.sqlite.connection import Connections
 from agent_memory.engines.sqlite.statements import SQL, cell
 from agent_memory.ledger.seals import checksum, sealed
 from agent_memory.models.record import Scope
 from agent_memory.ports.debts import Debt, Owed
+from agent_memory.ports.vectors import VECTORS
 
 WHOLE = ""  # instead of the id of a record: everything of the tenant
 
@@ -31,7 +33,7 @@ def incur_tenant(connection: sqlite3.Connection, tenant: str, seq: int, now: int
 def hush(connection: sqlite3.Connection, text: str) -> None:
     """Keep no error in which this stands."""
     for (place,) in connection.execute(SQL["places_saying"], (text,)).fetchall():
-        _note(connection, place, None)
+        note(connection, place, None)
 
 
 class SqliteDebts:
@@ -45,9 +47,12 @@ class SqliteDebts:
         with self._connections.writing() as connection:
             for (number,) in connection.execute(SQL["attach"], (place,)).fetchall():
                 connection.execute(SQL["seal_place"], (checksum(number, place, None), number))
+                if place.startswith(VECTORS):
+                    missed.owe_all(connection, number)
 
     def detach(self, place: str) -> int | None:
         with self._connections.writing() as connection:
+            connection.execute(SQL["missed_written_off"], (place,))
             left = connection.execute(SQL["debts_written_off"], (place,)).rowcount
             return left if connection.execute(SQL["detach"], (place,)).rowcount else None
 
@@ -67,14 +72,15 @@ class SqliteDebts:
         with self._connections.writing() as connection:
             connection.executemany(SQL["debt_paid"], rows)
             for place in {one.place for one in debts}:
-                _note(connection, place, None)
+                note(connection, place, None)
 
     def failed(self, place: str, error: str) -> None:
         with self._connections.writing() as connection:
-            _note(connection, place, error)
+            note(connection, place, error)
 
 
-def _note(connection: sqlite3.Connection, place: str, error: str | None) -> None:
+def note(connection: sqlite3.Connection, place: str, error: str | None) -> None:
+    """What went wrong when a place was last asked; None: nothing."""
     for (number,) in connection.execute(SQL["other_error"], (place, error)).fetchall():
         connection.execute(SQL["place_error"], (error, checksum(number, place, error), number))
 

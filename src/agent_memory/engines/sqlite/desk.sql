@@ -43,25 +43,3 @@ delete from working where expires_at <= ?
 delete from lists where item in (select l.item from lists l where (
     select n.expires_at from lists n where n.scope = l.scope and n.conversation = l.conversation and n.name = l.name
     order by n.item desc limit 1) <= :now)
-
--- name: namespace_dimension
-select length(data) from namespaces where namespace = ? limit 1
-
--- name: namespace_upsert
-insert into namespaces (namespace, id, scale, data, metadata, seal) values (?, ?, ?, ?, ?, ?)
-on conflict do update set scale = excluded.scale, data = excluded.data, metadata = excluded.metadata,
-    seal = excluded.seal
-
--- name: namespace_vectors
-select id, scale, data, metadata from namespaces where namespace = ? order by id
-
--- name: namespace_delete
-delete from namespaces where namespace = ? and id = ?
-
--- name: namespace_names
--- A tenant's, one by one through the index: there are few names, and many vectors under each.
-with recursive names(name) as (
-    select min(namespace) from namespaces where namespace >= :tenant || char(31)
-    union all select (select min(namespace) from namespaces where namespace > name) from names
-    where substr(name, 1, length(:tenant) + 1) = :tenant || char(31))
-select name from names where substr(name, 1, length(:tenant) + 1) = :tenant || char(31)

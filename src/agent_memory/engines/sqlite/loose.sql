@@ -95,3 +95,9 @@ select content from contents where exists (select space from spaces where active
 
 -- name: debts of a place that is not there
 select id from debts where place not in (select place from places)
+
+-- name: missed vectors of a place that is not there
+select id from missed where place not in (select place from places)
+
+-- name: scores of no vector
+select s.id from scores s left join namespaces n on n.namespace = s.namespace and n.id = s.id where n.id is null

@@ -47,7 +47,9 @@ SEALED = {
     "working": ("scope", "conversation", "key", "value", "expires_at"),
     "lists": ("item", "scope", "conversation", "name", "value", "expires_at"),
     "repeats": ("scope", "key", "request", "at", "answer"),
-    "namespaces": ("namespace", "id", "scale", "data", "metadata"),
+    "namespaces": ("namespace", "id", "scale", "data", "metadata", "model"),
+    "scores": ("namespace", "id", "score", "at"),
+    "missed": ("place", "namespace", "id", "number", "at"),
     "leases": ("name", "token", "holder", "since", "until", "ran_at", "seconds", "did", "failed_at", "error"),
     "cursors": ("job", "tenant", "seq", "chain", "turn"),
     "places": ("place", "name", "error"),
@@ -55,7 +57,7 @@ SEALED = {
     "refusals": ("number", "at", "tenant", "user", "operation", "reason", "key"),
 }
 """Rows that no journal line seals, and the columns that their checksum is over. That of a receipt is also over the
-records that it showed; that of a scope without a last line is over the rest."""
+records that it showed; that of a scope without a last line, or a vector without a model, is over the rest."""
 
 _TOLD = ("vectors", "receipts")  # whose numbers are told by name; the others are counted together
 _META = {"accessed", "scrub"}
@@ -165,7 +167,7 @@ class _Evidence(_Journals):
             rows = self._connection.execute(SQL["rows_of"].format(table=table, columns=names))
             if table == "receipts":
                 rows = self._with_shown(rows)
-            elif table == "scopes":
+            elif table in ("scopes", "namespaces"):
                 rows = ((*row, seal) if last is None else (*row, last, seal) for *row, last, seal in rows)
             rows = counted(rows, table, lambda table=table: count(self._connection, table))  # type: ignore[misc]
             yield Sealed(table, columns, rows, table in _TOLD)

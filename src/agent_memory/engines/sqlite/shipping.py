@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
+from agent_memory.engines.sqlite import namespaces
 from agent_memory.engines.sqlite.connection import Connections
 from agent_memory.engines.sqlite.interning import Interning, Naming, label, scope_number
 from agent_memory.engines.sqlite.journal import STORE
@@ -247,10 +248,18 @@ class _Taking:
     def _desk(self, tenant: str, user: str, agent: str) -> int:
         return scope_number(self.connection, Scope.trusted(tenant=tenant, user=user, agent=agent))
 
-    def _namespaces(self, namespace: str, id: str, vector: bytes, metadata: str) -> None:
+    def _namespaces(self, namespace: str, id: str, vector: bytes, metadata: str, model: str | None) -> None:
         import numpy as np
 
-        self._put("namespace_upsert", *sealed(namespace, id, *requantised(np.frombuffer(vector, "<f4")), metadata))
+        row = (namespace, id, *requantised(np.frombuffer(vector, "<f4")), metadata)
+        self._put("namespace_upsert", *row, model, namespaces.seal(row, model))
+
+    def _scores(self, *row: Any) -> None:
+        self._put("take_score", *sealed(*row))
+
+    def _missed(self, place: str, namespace: str, id: str, turn: int, at: int) -> None:
+        number = self._cell("place_of", place)
+        self._put("put_missed", *sealed(number, namespace, id, self._cell("next_missed", number), at))
 
     def _cursors(self, tenant: str, job: str, *rest: Any) -> None:
         self._put("put_cursor", *sealed(job, tenant, *rest))
@@ -281,8 +290,8 @@ def _receipt(row: Any) -> Cells:
 
 
 def _namespace(row: Any) -> Cells:
-    namespace, id, scale, data, metadata = row
-    return namespace, id, restored(scale, data).astype("<f4").tobytes(), metadata
+    namespace, id, scale, data, *rest = row
+    return namespace, id, restored(scale, data).astype("<f4").tobytes(), *rest
 
 
 _SHOWN: dict[str, Callable[[Any], Cells]] = {

@@ -119,8 +119,17 @@ from lists x join scopes s on s.scope = x.scope join tenants t on t.name = s.ten
 where {{own}} order by x.scope, x.conversation, x.name, x.item
 
 -- name: show_namespaces
-select namespace, id, scale, data, metadata from namespaces
+select namespace, id, scale, data, metadata, model from namespaces
 where :tenant is null or namespace >= :tenant || char(31) and namespace < :tenant || char(32)
+
+-- name: show_scores
+select namespace, id, score, at from scores
+where :tenant is null or namespace >= :tenant || char(31) and namespace < :tenant || char(32)
+
+-- name: show_missed
+select p.name, x.namespace, x.id, row_number() over (partition by x.place order by x.number), x.at
+from missed x join places p on p.place = x.place
+where :tenant is null or x.namespace >= :tenant || char(31) and x.namespace < :tenant || char(32) order by x.place, x.number
 
 -- name: show_cursors
 select x.tenant, x.job, x.seq, x.chain, row_number() over (partition by x.job order by x.turn, x.tenant)
@@ -199,3 +208,6 @@ select value from meta where name = ?
 
 -- name: drop_meta
 delete from meta where name = ?
+
+-- name: take_score
+insert into scores (namespace, id, score, at, seal) values (?, ?, ?, ?, ?)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 PACKAGE = "agent_memory.engines.sqlite"
 SQL = load(
     PACKAGE,
-    *"names present write erase read stock words spaces receipts access feed desk debts proof file".split(),
+    *"names present write erase read stock words spaces receipts access feed desk namespaces debts proof file".split(),
     *"chains owning tenants shipping".split(),
 )
 VECTORS_PER_LINE = 65536

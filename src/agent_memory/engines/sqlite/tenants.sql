@@ -102,6 +102,12 @@ delete from actors where tenant = :tenant
 -- name: tenant_namespaces
 delete from namespaces where {{vectors_inside}}
 
+-- name: tenant_scores
+delete from scores where {{vectors_inside}}
+
+-- name: tenant_missed
+select namespace, id from missed where {{vectors_inside}}
+
 -- name: tenant_cursors
 delete from cursors where tenant = :name
 

@@ -23,6 +23,7 @@ from agent_memory.interfaces.cli.rules import findings, prompts, proposals, trus
 from agent_memory.models.answer import FromPage, Hit, Recalled, Replay
 from agent_memory.models.bundle import MemoryBundle
 from agent_memory.models.context import Context
+from agent_memory.models.embedding import VectorRecalled
 from agent_memory.models.record import JournalLine, Record, Status
 from agent_memory.models.rules import (
     AppliedRules,
@@ -368,6 +369,7 @@ PRESENTERS: Mapping[type, Callable[[Any], list[Block]]] = {
     Swept: erasures.swept,
     ErasedTenant: erasures.tenant,
     Verification: verification,
+    VectorRecalled: vectors.recalled,
     MemoryBundle: bundle,
     Context: context,
     Replay: replayed,

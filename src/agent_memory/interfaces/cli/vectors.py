@@ -1,4 +1,5 @@
-"""Vectors that bulk writes leave for later: made at once where that can be watched, or else told about."""
+"""Vectors that bulk writes leave for later: made at once where that can be watched, or else told about. And what a
+recall in a namespace of vectors found."""
 
 from __future__ import annotations
 
@@ -6,11 +7,14 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from agent_memory.interfaces.cli import PROGRAM
+from agent_memory.interfaces.cli.blocks import Block, Column, Note, Table, Under
+from agent_memory.models.embedding import VectorRecalled
 from agent_memory.models.size import counted
 
 if TYPE_CHECKING:
     from agent_memory.app.memory import AgentMemory
 
+LONGEST = 300  # characters of a text
 HOW = f"`{PROGRAM} upkeep catch-up` makes them"
 
 
@@ -40,3 +44,17 @@ def finished(memory: AgentMemory, *, later: bool) -> tuple[int, str]:
 def searched_without(pending: int) -> str:
     """What a recall says of memories that it could not compare by meaning."""
     return f"{counted(pending, 'memory', 'memories')} had no vector yet, searched by words alone; {HOW}"
+
+
+def recalled(found: VectorRecalled) -> list[Block]:
+    """Hits by one embedding; where the vector store was not the one to answer, it says so."""
+    columns = (
+        Column("score", right=True, style="green", label=True, order=2),
+        Column("id", Under.NARROW, "cyan", whole=True, order=0, short=True),
+        Column("text"),
+    )
+    rows: list[tuple[object, ...]] = [(f"{hit.score:.2f}", hit.id, hit.text) for hit in found.hits]
+    said = f"{counted(len(rows), 'memory', 'memories')} of {found.namespace}, compared in {found.model}"
+    if found.trouble is not None:
+        said += f"; answered by the mirror: {found.trouble}"
+    return [*([Table(columns, rows, LONGEST)] if rows else []), Note(said)]

@@ -186,11 +186,13 @@ class _Sizes(Collector):
         try:
             pending = runtime.store.index.pending(runtime.embedding.space)
             size = runtime.store.records.stats(self._view())["bytes_on_disk"]
+            behind = sum(one.vectors for one in runtime.store.vectors.lags())
         except AgentMemoryError:
             up = 0
         else:
             up = 1
             yield GaugeMetricFamily("agent_memory_pending_vectors", "Texts whose vectors are still to be made", pending)
+            yield GaugeMetricFamily("agent_memory_vectors_behind", "Vectors that a vector store misses", behind)
             yield GaugeMetricFamily("agent_memory_store_bytes", "Size of the store", size)
         yield _up(up)
         board = self._service.board

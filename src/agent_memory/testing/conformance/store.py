@@ -20,7 +20,7 @@ from agent_memory.testing.conformance.receipts import ReceiptConformance
 from agent_memory.testing.conformance.search import SimilarityConformance, WordsConformance
 from agent_memory.testing.conformance.spaces import SpaceConformance
 from agent_memory.testing.conformance.tenants import JournalsConformance
-from agent_memory.testing.conformance.vectors import VectorConformance
+from agent_memory.testing.conformance.vectors import MirrorConformance, VectorConformance
 from agent_memory.testing.conformance.versions import AmendConformance, VersionConformance
 from agent_memory.testing.conformance.walls import WallConformance
 from agent_memory.testing.conformance.working import WorkingConformance
@@ -70,7 +70,7 @@ class StoreConformance(
     IndexConformance,
     WorkingConformance,
     ReceiptConformance,
-    VectorConformance,
+    MirrorConformance,
     AccessConformance,
     DebtConformance,
     FeedConformance,
@@ -85,6 +85,7 @@ __all__ = [
     "FeedConformance",
     "IndexConformance",
     "LinkConformance",
+    "MirrorConformance",
     "ReceiptConformance",
     "RecordStoreConformance",
     "SearchConformance",

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from agent_memory.ports.store import Store
 from agent_memory.testing.memory.access import MemoryAccess
-from agent_memory.testing.memory.beside import MemoryDebts, MemoryReceipts, MemoryVectors, MemoryWorking
+from agent_memory.testing.memory.beside import MemoryDebts, MemoryReceipts, MemoryWorking
 from agent_memory.testing.memory.feed import MemoryFeed
 from agent_memory.testing.memory.index import MemoryIndex
 from agent_memory.testing.memory.records import MemoryRecords
 from agent_memory.testing.memory.tenants import MemoryTenants
+from agent_memory.testing.memory.vectors import MemoryVectors
 from agent_memory.testing.memory.world import Room
 
 

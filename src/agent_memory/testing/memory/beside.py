@@ -1,21 +1,16 @@
-"""What lies beside the records: the working set, receipts and plain vectors in namespaces."""
+"""What lies beside the records: the working set, receipts, and what places outside must still forget."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from typing import Any
 
-from agent_memory.ledger.quantise import quantised, unit
-from agent_memory.models.errors import InvalidInput
-from agent_memory.models.kinds.kind import canonical_json
 from agent_memory.models.record import Scope
 from agent_memory.ports.debts import Debt, Owed
 from agent_memory.ports.receipts import JUST_NOW, RETENTION, Accesses, Kept, ReceiptLine
 from agent_memory.ports.records import View
-from agent_memory.ports.vectors import Match, belongs
 from agent_memory.ports.working import Desk
-from agent_memory.testing.memory.erase import clear_desks, clear_namespaces
+from agent_memory.testing.memory.erase import clear_desks
+from agent_memory.testing.memory.vectors import miss_all
 from agent_memory.testing.memory.world import ERASE, Room, Slip
 from agent_memory.testing.memory.write import asked
 
@@ -147,62 +142,21 @@ def _accesses(times: tuple[int, ...], until: int | None, since: int) -> Accesses
     )
 
 
-class MemoryVectors:
-    def __init__(self, room: Room) -> None:
-        self._room = room
-
-    def upsert(self, namespace: str, id: str, vector: Sequence[float], metadata: Mapping[str, Any]) -> None:
-        scale, data = quantised(unit(vector))
-        text = canonical_json(dict(metadata), "metadata")
-        with self._room.writing() as world:
-            for (place, _), (_, other, _) in world.namespaces.items():
-                if place == namespace:
-                    _check(namespace, other, len(data))
-            world.namespaces[namespace, id] = (scale, data, text)
-
-    def query(
-        self, namespace: str, vector: Sequence[float], k: int = 10, where: Mapping[str, Any] | None = None
-    ) -> list[Match]:
-        import numpy as np
-
-        query = unit(vector)
-        found = []
-        with self._room.reading() as world:
-            for (place, id), (scale, data, text) in world.namespaces.items():
-                if place != namespace:
-                    continue
-                _check(namespace, data, len(query))
-                metadata = json.loads(text)
-                if all(metadata.get(name) == value for name, value in (where or {}).items()):
-                    score = float(np.frombuffer(data, np.int8).astype(np.float32) @ query) * scale
-                    found.append(Match(id, score, metadata))
-        return sorted(found, key=lambda match: (-match.score, match.id))[:k]
-
-    def delete(self, namespace: str, ids: Sequence[str]) -> int:
-        with self._room.writing() as world:
-            return sum(world.namespaces.pop((namespace, id), None) is not None for id in ids)
-
-    def forget(self, scope: Scope, ids: Sequence[str]) -> None:
-        with self._room.writing() as world:
-            clear_namespaces(world.of(scope.tenant), scope, ids)
-
-    def forget_tenant(self, tenant: str) -> None:
-        with self._room.writing() as world:
-            world.namespaces = {place: one for place, one in world.namespaces.items() if not belongs(place[0], tenant)}
-
-
 class MemoryDebts:
     def __init__(self, room: Room) -> None:
         self._room = room
 
     def attach(self, place: str) -> None:
         with self._room.writing() as world:
-            world.places.setdefault(place, None)
+            if place not in world.places:
+                world.places[place] = None
+                miss_all(world, place)
 
     def detach(self, place: str) -> int | None:
         with self._room.writing() as world:
             left = [one for one in world.debts if one[0] == place]
             world.debts = {one: rest for one, rest in world.debts.items() if one[0] != place}
+            world.missed = {one: number for one, number in world.missed.items() if one[0] != place}
             known = place in world.places
             world.places.pop(place, None)
             return len(left) if known else None
@@ -234,12 +188,3 @@ class MemoryDebts:
         with self._room.writing() as world:
             if place in world.places:
                 world.places[place] = error
-
-
-def _check(namespace: str, stored: bytes, given: int) -> None:
-    if len(stored) != given:
-        raise InvalidInput(
-            f"vector: namespace {namespace!r} holds vectors of {len(stored)} numbers, not {given}",
-            hint="use another namespace for another model",
-            field="vector",
-        )

@@ -8,9 +8,9 @@ from collections.abc import Collection
 
 from agent_memory.models.record import Scope
 from agent_memory.ports.changes import DERIVED_FROM
-from agent_memory.ports.vectors import sees
+from agent_memory.ports.vectors import belongs, sees
 from agent_memory.ports.working import Desk
-from agent_memory.testing.memory.world import ERASE, Entry, Signature, Slip, World
+from agent_memory.testing.memory.world import ERASE, Entry, Signature, Slip, World, Worlds
 
 
 def erase(world: World, by: Signature, entry: Entry) -> None:
@@ -56,6 +56,21 @@ def clear_namespaces(world: World, scope: Scope, ids: Collection[str]) -> None:
     """In place: they are the store's."""
     for place in [place for place in world.namespaces if place[1] in ids and sees(place[0], scope)]:
         del world.namespaces[place]
+        world.scores.pop(place, None)
+    miss_again(world, [one for one in world.missed if one[2] in ids and sees(one[1], scope)])
+
+
+def clear_tenant(worlds: Worlds, tenant: str) -> None:
+    """All its vectors."""
+    worlds.namespaces = {place: one for place, one in worlds.namespaces.items() if not belongs(place[0], tenant)}
+    worlds.scores = {place: one for place, one in worlds.scores.items() if place in worlds.namespaces}
+    miss_again(worlds, [one for one in worlds.missed if belongs(one[1], tenant)])
+
+
+def miss_again(world: World | Worlds, rows: Collection[tuple[str, str, str]]) -> None:
+    """What has changed again since somebody may have begun to tell it."""
+    for row in rows:
+        world.missed[row] = max(world.missed.values(), default=0) + 1
 
 
 def derived(world: World, entry: Entry, scopes: Collection[Scope]) -> list[Entry]:

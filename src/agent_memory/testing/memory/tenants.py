@@ -7,6 +7,7 @@ from agent_memory.models.record import SHARED, Scope
 from agent_memory.ports.changes import Author
 from agent_memory.ports.tenants import Census, Departed
 from agent_memory.ports.vectors import belongs
+from agent_memory.testing.memory.erase import clear_tenant
 from agent_memory.testing.memory.world import DEPARTED, KEY, OURSELVES, Room, Signature, Worlds, named
 
 
@@ -33,9 +34,7 @@ class MemoryTenants:
             worlds.tenants.pop(tenant, None)
             worlds.refusals = [one for one in worlds.refusals if one.tenant != tenant]
             worlds.cursors = {place: one for place, one in worlds.cursors.items() if place[1] != tenant}
-            worlds.namespaces = {
-                place: one for place, one in worlds.namespaces.items() if not belongs(place[0], tenant)
-            }
+            clear_tenant(worlds, tenant)
             worlds.debts = {place: one for place, one in worlds.debts.items() if place[1].tenant != tenant}
             worlds.debts |= {(name, Scope(tenant=tenant), None): (seq, now) for name in worlds.places}
         return Departed(census)

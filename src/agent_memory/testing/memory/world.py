@@ -177,6 +177,10 @@ class Journal:
         return line.seq
 
 
+Picture = tuple[float, bytes, str, str | None]
+"""A vector in a namespace: scale, numbers, metadata, model."""
+
+
 @dataclass
 class World(Journal):
     """What one tenant has. Keys are numbers given by its journal, except where the type says otherwise."""
@@ -185,8 +189,10 @@ class World(Journal):
     bodies: dict[int, Body] = field(default_factory=dict)
     versions: dict[int, Version] = field(default_factory=dict)
     edges: dict[int, Edge] = field(default_factory=dict)
-    spaces: list[Space] = field(default_factory=list)  # the store's, as are the next three
-    namespaces: dict[tuple[str, str], tuple[float, bytes, str]] = field(default_factory=dict)
+    spaces: list[Space] = field(default_factory=list)  # the store's, as are the next five
+    namespaces: dict[tuple[str, str], Picture] = field(default_factory=dict)
+    scores: dict[tuple[str, str], tuple[float, int]] = field(default_factory=dict)
+    missed: dict[tuple[str, str, str], int] = field(default_factory=dict)
     places: dict[str, str | None] = field(default_factory=dict)
     debts: dict[tuple[str, Scope, str | None], tuple[int, int]] = field(default_factory=dict)
     vocabulary: Vocabulary | None = None  # the store's, or the one that this tenant is the first to write in
@@ -213,7 +219,9 @@ class Worlds(Journal):
     spaces: list[Space] = field(default_factory=list)  # the first is active
     vocabulary: Vocabulary | None = None  # all words are in it: a rebuild is done at once
     accessed_since: int = 0  # earlier accesses only count
-    namespaces: dict[tuple[str, str], tuple[float, bytes, str]] = field(default_factory=dict)
+    namespaces: dict[tuple[str, str], Picture] = field(default_factory=dict)
+    scores: dict[tuple[str, str], tuple[float, int]] = field(default_factory=dict)  # and when
+    missed: dict[tuple[str, str, str], int] = field(default_factory=dict)  # by place: the number of the last change
     places: dict[str, str | None] = field(default_factory=dict)  # with their last errors
     debts: dict[tuple[str, Scope, str | None], tuple[int, int]] = field(default_factory=dict)  # line, since when
     keys: dict[str, KeyRow] = field(default_factory=dict)
@@ -229,10 +237,8 @@ class Worlds(Journal):
     def of(self, tenant: str) -> World:
         """An empty one where the tenant has never written."""
         world = self.tenants.setdefault(tenant, World())
-        world.spaces, world.namespaces, world.places, world.debts = (
-            *(self.spaces, self.namespaces),
-            *(self.places, self.debts),
-        )
+        for name in ("spaces", "namespaces", "scores", "missed", "places", "debts"):
+            setattr(world, name, getattr(self, name))
         world.vocabulary = self.vocabulary or world.vocabulary
         return world
 

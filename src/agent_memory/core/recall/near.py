@@ -1,0 +1,25 @@
+"""Records by one of their embeddings: the nearest vectors of a namespace whose records this reader may see."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from agent_memory.core.write.mirror import Found
+from agent_memory.models.record import Record
+from agent_memory.ports.vectors import Match
+
+MORE = 4  # times as many are asked for, where some are of nothing that may be seen
+
+
+def near(
+    find: Callable[[int], Found], read: Callable[[Sequence[str]], Sequence[Record]], k: int
+) -> tuple[list[tuple[Record, Match]], Found]:
+    """The nearest `k` that can be read, however many nearer ones cannot: archived ones, say, or other people's ids."""
+    wanted = k
+    while True:
+        found = find(wanted)
+        known = {record.id: record for record in read([match.id for match in found.matches])}
+        seen = [(known[match.id], match) for match in found.matches if match.id in known]
+        if len(seen) >= k or len(found.matches) < wanted:
+            return seen[:k], found
+        wanted *= MORE
