@@ -31,6 +31,7 @@ LEFT = {
 LEFT_COLUMNS = {
     "seal": "a checksum over numbers of the file's own: made anew",
     "last": "follows from the journal",
+    "lines": "follows from the journal",
     "founded": "follows from the journal",
     "key_hash": "PostgreSQL makes it",
     "conversation_hash": "PostgreSQL makes it",

@@ -306,5 +306,6 @@ from (select record, max(seq) as seq from journal where tenant = 0 and operation
 where f.record = t.tenant
 
 -- name: finish_scopes
-update scopes s set last = j.seq from (select tenant, scope, max(seq) as seq from journal group by tenant, scope) j
+update scopes s set last = j.seq, lines = j.lines
+from (select tenant, scope, max(seq) as seq, count(*) as lines from journal group by tenant, scope) j
 where j.tenant = s.tenant and j.scope = s.scope
