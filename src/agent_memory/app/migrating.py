@@ -84,10 +84,10 @@ def migrate(
     with ExitStack() as open:
         origin = None if _is_stream(source) else open.enter_context(_sound(source, tenant))
         resumed = compared = 0
-        with _file(Path(source)) if origin is None else _shown(origin, tenant) as (cargo, heads):
+        with _file(Path(source).expanduser()) if origin is None else _shown(origin, tenant) as (cargo, heads):
             store = None if _is_stream(target) else open.enter_context(_opened(target, "target"))
             if store is None:
-                _save(Path(target), cargo, tenant, told)
+                _save(Path(target).expanduser(), cargo, tenant, told)
             else:
                 resumed = _fill(_shipping(store), cargo, told)
         if store is not None:
@@ -120,7 +120,7 @@ def _check_ends(source: str, target: str, tenant: str | None) -> None:
             raise InvalidInput(
                 "tenant: a stream is taken in whole", hint="say --tenant when you write it", field="tenant"
             )
-        if not Path(source).is_file():
+        if not Path(source).expanduser().is_file():
             raise InvalidInput(f"source: there is no file {source}", hint="check the path", field="source")
         return
     ends = [registry.locate(one) for one in (source, target) if not _is_stream(one)]
@@ -213,7 +213,7 @@ def _heads(show: Show) -> Heads:
 def _save(path: Path, cargo: _Cargo, tenant: str | None, told: Told) -> None:
     """Only its owner can read it, and it is there when it is whole."""
     try:
-        with private(path.expanduser()) as file:
+        with private(path) as file:
             file.write(heading(tenant))
             for batch in _batches(cargo, told):
                 file.writelines(item.line for item in batch)

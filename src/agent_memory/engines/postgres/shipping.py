@@ -70,6 +70,8 @@ class PostgresShipping:
             session.send("take_your_time")
             for statement in _FINISHING:
                 session.send(statement)
+            for (table,) in session.rows("our_tables"):  # before the first question is planned
+                session.send("count_table", table=table)
 
     def open(self) -> None:
         with self._database.writing(None) as session:

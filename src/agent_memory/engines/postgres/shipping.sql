@@ -276,6 +276,9 @@ select setval(pg_get_serial_sequence('refusals', 'number'), max(number)) from re
 -- name: used_turns
 select setval('cursor_turns', max(turn)) from cursors having max(turn) is not null
 
+-- name: count_table
+analyze {table}
+
 -- name: finish_heads
 update tenants t set seq = j.seq, at = j.at, chain = j.chain
 from (select distinct on (tenant) tenant, seq, at, chain from journal order by tenant, seq desc) j where j.tenant = t.tenant
