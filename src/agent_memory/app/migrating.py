@@ -227,19 +227,21 @@ def _fill(target: Shipping, cargo: _Cargo, told: Told) -> int:
     """How many rows were there from a run before."""
     mark = target.mark()
     if mark is None:
-        target.begin(cargo.mark())
+        mark = cargo.mark()
+        target.begin(mark)
     resumed = _passed(cargo, mark)
     for batch in _batches(cargo, told):
         sections = groupby(batch, lambda item: item.section.name)
-        target.take([(name, [item.cells for item in rows]) for name, rows in sections], cargo.mark())
+        after, mark = mark, cargo.mark()
+        target.take([(name, [item.cells for item in rows]) for name, rows in sections], mark, after=after)
     target.finish()
     tell("rows", cargo.done, cargo.done)
     return resumed
 
 
-def _passed(cargo: _Cargo, mark: str | None) -> int:
+def _passed(cargo: _Cargo, mark: str) -> int:
     """Read past what the target has, and make sure that it is that."""
-    rows: int = json.loads(mark)["rows"] if mark else 0
+    rows: int = json.loads(mark)["rows"]
     if rows:
         for _ in cargo:
             if cargo.done == rows:

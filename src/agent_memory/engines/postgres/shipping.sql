@@ -133,6 +133,9 @@ delete from {table}
 -- name: get_meta
 select value from meta where name = %(name)s
 
+-- name: hold_meta
+{{get_meta}} for update
+
 -- name: put_meta
 insert into meta (name, value) values (%(name)s, %(value)s) on conflict (name) do update set value = excluded.value
 
