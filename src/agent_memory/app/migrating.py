@@ -22,7 +22,7 @@ from agent_memory.app.config import shown
 from agent_memory.app.files import private
 from agent_memory.ledger.shipment import SECTIONS, Item, Tally, ending, heading, items, read, unlike
 from agent_memory.models.errors import Conflict, Corrupt, InvalidInput, PartMissing, StoreError
-from agent_memory.ports.progress import counted, tell
+from agent_memory.ports.progress import counted, tell, told_as
 from agent_memory.ports.shipping import Shipping, Show
 from agent_memory.ports.store import Store
 
@@ -182,7 +182,8 @@ def _shipping(store: Store) -> Shipping:
 def _sound(source: str, tenant: str | None) -> Iterator[Store]:
     """A source whose journals prove what it holds. What is damaged would be damaged over there as well."""
     with _opened(source, "source") as store:
-        found = store.records.verify(tenant, alone=tenant is not None)
+        with told_as("verifying the source", "journal"):
+            found = store.records.verify(tenant, alone=tenant is not None)
         if found.problems:
             more = f", and {len(found.problems) - 1} more" if len(found.problems) > 1 else ""
             raise Corrupt(
@@ -276,11 +277,12 @@ def _batches(cargo: _Cargo, told: Told) -> Iterator[list[Item]]:
 def _prove(origin: Store | None, store: Store, tally: Tally, tenant: str | None, heads: Heads) -> tuple[int, Heads]:
     """That the target holds what the source does, proves the same and answers the same: how many reads were compared,
     and the heads of the target."""
-    found = store.records.verify(None)
+    with told_as("verifying the target", "journal"):
+        found = store.records.verify(None)
     again = Tally()
     with _shipping(store).showing() as show:
         there = _heads(show)
-        for item in counted(items(show), "rows of the target", lambda: sum(tally.rows.values())):
+        for item in counted(items(show), "comparing rows", lambda: sum(tally.rows.values())):
             again.add(item)
     wrong = [*found.problems, *unlike(tally.told(), again.told())]
     wrong += [
