@@ -60,7 +60,7 @@ def test_long_work_shows_a_bar_at_a_terminal_and_takes_it_away(
         (["import", str(lines)], "vectors"),
         (["verify"], "contents"),
         (["import-mcp", str(graph), "--later"], "writing"),
-        (["migrate", str(home / "memory.db"), "moved.db"], "rows"),
+        (["migrate", str(home / "memory.db"), "moved.db"], "comparing rows"),
     ):
         ran = terminal(*words)
         assert ran.code == 0 and what in ran.out and "%" in ran.out and "\x1b[2K" in ran.out, words

@@ -15,7 +15,7 @@ from agent_memory.ledger.keys import cells, restored
 from agent_memory.ledger.quantise import quantised, requantised
 from agent_memory.ledger.quantise import restored as unpacked
 from agent_memory.ledger.rows import Answer, AnswerRow, ContentRow, Gone, Lack, LinkRow, Place, VectorRow, VersionRow
-from agent_memory.ledger.shipment import occupied, whole
+from agent_memory.ledger.shipment import another_fills, occupied, whole
 from agent_memory.models.record import Scope, Status
 from agent_memory.ports.access import Refusal
 from agent_memory.ports.changes import Content, State, Terms, Vector, Vocabulary
@@ -44,8 +44,10 @@ class ToyShipping(Port):
             raise occupied("toy://")
         self.base.shop = Shop(mark=mark)
 
-    def take(self, rows: Sequence[tuple[str, Sequence[Cells]]], mark: str) -> None:
+    def take(self, rows: Sequence[tuple[str, Sequence[Cells]]], mark: str, *, after: str) -> None:
         with self.base.writing(filling=True) as shop:
+            if shop.mark != after:
+                raise another_fills("toy://")
             taking = _Taking(shop)
             for section, several in rows:
                 for row in several:

@@ -54,7 +54,7 @@ def compare(one: Store, other: Store, tenant: str | None = None) -> tuple[int, l
     """How many reads there were, and the first that differed, in words."""
     chosen, now, done = _chosen(one, tenant), time.time_ns() // 1000, 0
     sides = [(store, _recalling(store)) for store in (one, other)]
-    for scope, id in counted(chosen, "reads", lambda: len(chosen)):
+    for scope, id in counted(chosen, "comparing answers", lambda: len(chosen)):
         view, seed = View(scope, now), random.getrandbits(64)
         told = [list(_told(store, recalling, view, id, seed)) for store, recalling in sides]
         for (what, here), (_, there) in zip(*told, strict=True):

@@ -22,7 +22,7 @@ from agent_memory.app.config import shown
 from agent_memory.app.files import private
 from agent_memory.ledger.shipment import SECTIONS, Item, Tally, ending, heading, items, read, unlike
 from agent_memory.models.errors import Conflict, Corrupt, InvalidInput, PartMissing, StoreError
-from agent_memory.ports.progress import counted, tell
+from agent_memory.ports.progress import counted, tell, told_as
 from agent_memory.ports.shipping import Shipping, Show
 from agent_memory.ports.store import Store
 
@@ -84,10 +84,10 @@ def migrate(
     with ExitStack() as open:
         origin = None if _is_stream(source) else open.enter_context(_sound(source, tenant))
         resumed = compared = 0
-        with _file(Path(source)) if origin is None else _shown(origin, tenant) as (cargo, heads):
+        with _file(Path(source).expanduser()) if origin is None else _shown(origin, tenant) as (cargo, heads):
             store = None if _is_stream(target) else open.enter_context(_opened(target, "target"))
             if store is None:
-                _save(Path(target), cargo, tenant, told)
+                _save(Path(target).expanduser(), cargo, tenant, told)
             else:
                 resumed = _fill(_shipping(store), cargo, told)
         if store is not None:
@@ -120,7 +120,7 @@ def _check_ends(source: str, target: str, tenant: str | None) -> None:
             raise InvalidInput(
                 "tenant: a stream is taken in whole", hint="say --tenant when you write it", field="tenant"
             )
-        if not Path(source).is_file():
+        if not Path(source).expanduser().is_file():
             raise InvalidInput(f"source: there is no file {source}", hint="check the path", field="source")
         return
     ends = [registry.locate(one) for one in (source, target) if not _is_stream(one)]
@@ -182,7 +182,8 @@ def _shipping(store: Store) -> Shipping:
 def _sound(source: str, tenant: str | None) -> Iterator[Store]:
     """A source whose journals prove what it holds. What is damaged would be damaged over there as well."""
     with _opened(source, "source") as store:
-        found = store.records.verify(tenant, alone=tenant is not None)
+        with told_as("verifying the source", "journal"):
+            found = store.records.verify(tenant, alone=tenant is not None)
         if found.problems:
             more = f", and {len(found.problems) - 1} more" if len(found.problems) > 1 else ""
             raise Corrupt(
@@ -213,7 +214,7 @@ def _heads(show: Show) -> Heads:
 def _save(path: Path, cargo: _Cargo, tenant: str | None, told: Told) -> None:
     """Only its owner can read it, and it is there when it is whole."""
     try:
-        with private(path.expanduser()) as file:
+        with private(path) as file:
             file.write(heading(tenant))
             for batch in _batches(cargo, told):
                 file.writelines(item.line for item in batch)
@@ -227,19 +228,21 @@ def _fill(target: Shipping, cargo: _Cargo, told: Told) -> int:
     """How many rows were there from a run before."""
     mark = target.mark()
     if mark is None:
-        target.begin(cargo.mark())
+        mark = cargo.mark()
+        target.begin(mark)
     resumed = _passed(cargo, mark)
     for batch in _batches(cargo, told):
         sections = groupby(batch, lambda item: item.section.name)
-        target.take([(name, [item.cells for item in rows]) for name, rows in sections], cargo.mark())
+        after, mark = mark, cargo.mark()
+        target.take([(name, [item.cells for item in rows]) for name, rows in sections], mark, after=after)
     target.finish()
     tell("rows", cargo.done, cargo.done)
     return resumed
 
 
-def _passed(cargo: _Cargo, mark: str | None) -> int:
+def _passed(cargo: _Cargo, mark: str) -> int:
     """Read past what the target has, and make sure that it is that."""
-    rows: int = json.loads(mark)["rows"] if mark else 0
+    rows: int = json.loads(mark)["rows"]
     if rows:
         for _ in cargo:
             if cargo.done == rows:
@@ -274,11 +277,12 @@ def _batches(cargo: _Cargo, told: Told) -> Iterator[list[Item]]:
 def _prove(origin: Store | None, store: Store, tally: Tally, tenant: str | None, heads: Heads) -> tuple[int, Heads]:
     """That the target holds what the source does, proves the same and answers the same: how many reads were compared,
     and the heads of the target."""
-    found = store.records.verify(None)
+    with told_as("verifying the target", "journal"):
+        found = store.records.verify(None)
     again = Tally()
     with _shipping(store).showing() as show:
         there = _heads(show)
-        for item in counted(items(show), "rows of the target", lambda: sum(tally.rows.values())):
+        for item in counted(items(show), "comparing rows", lambda: sum(tally.rows.values())):
             again.add(item)
     wrong = [*found.problems, *unlike(tally.told(), again.told())]
     wrong += [

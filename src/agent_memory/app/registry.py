@@ -22,8 +22,8 @@ from agent_memory.ports.reranker import Reranker
 from agent_memory.ports.store import Store
 
 POSTGRES = ("postgresql", "postgres")
-PARTS = ("working", "vectors")
-"""Settings that name an engine beside that of the store."""
+WHOLE = ("store", "source", "target")
+"""What asks for a store itself, and not for a part of one, which has a variable of its own."""
 _EMBEDDER = (
     "embedding_provider",
     "local_embedding_model",
@@ -95,7 +95,7 @@ def open_store(
     if scheme == "sqlite":
         from agent_memory.engines.sqlite import open_store as open_sqlite
 
-        return open_sqlite(sqlite_path(url), variable(field) if field in PARTS else None, filling=filling)
+        return open_sqlite(sqlite_path(url), None if field in WHOLE else variable(field), filling=filling)
     if scheme.partition("+")[0] in POSTGRES and "+" in scheme:
         raise InvalidInput(
             f"{field}: {scheme}:// names a driver", hint="write postgresql:// alone: we have our own", field=field

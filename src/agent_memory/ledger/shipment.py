@@ -224,6 +224,13 @@ def occupied(place: str) -> Conflict:
     )
 
 
+def another_fills(place: str) -> Conflict:
+    return Conflict(
+        f"another `agent-memory migrate` is filling the target at the same time: {place}",
+        hint="let that one finish; if it was stopped since, run this one again",
+    )
+
+
 def _alone(show: Show, tenant: str) -> Show:
     """One tenant, in a store of its own. The journal of that store begins with what it has to tell: nothing of the
     store that it came from, whose journal says what others did."""

@@ -26,6 +26,17 @@ def watched(watch: Watch) -> Iterator[None]:
         _watch.reset(token)
 
 
+@contextmanager
+def told_as(name: str, part: str) -> Iterator[None]:
+    """While this is open, whoever watches hears of this part of the work alone, by another name."""
+    outer = _watch.get()
+    if outer is None:
+        yield
+        return
+    with watched(lambda what, done, total: outer(name, done, total) if what == part else None):
+        yield
+
+
 def tell(what: str, done: int, total: int) -> None:
     watch = _watch.get()
     if watch is not None:

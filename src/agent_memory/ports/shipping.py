@@ -32,8 +32,9 @@ class Shipping(Protocol):
         place."""
         ...
 
-    def take(self, rows: Sequence[tuple[str, Sequence[Cells]]], mark: str) -> None:
-        """Rows by their section, after those of all sections before it, and the mark: in one transaction."""
+    def take(self, rows: Sequence[tuple[str, Sequence[Cells]]], mark: str, *, after: str) -> None:
+        """Rows by their section, after those of all sections before it, and the mark: in one transaction. `Conflict`
+        where the mark is not `after`: somebody else fills it, too."""
         ...
 
     def finish(self) -> None:

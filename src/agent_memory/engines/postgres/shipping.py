@@ -16,7 +16,7 @@ from agent_memory.engines.postgres.schema import newest
 from agent_memory.ledger.journal import genesis
 from agent_memory.ledger.request import SALT_BYTES
 from agent_memory.ledger.seals import checksum, sealed
-from agent_memory.ledger.shipment import FILLING, SECTIONS, occupied, whole
+from agent_memory.ledger.shipment import FILLING, SECTIONS, another_fills, occupied, whole
 from agent_memory.models.record import Scope
 from agent_memory.ports.shipping import Cells, Show
 from agent_memory.ports.vectors import owner
@@ -56,9 +56,11 @@ class PostgresShipping:
             _note(session, MARK, mark)
             session.send("put_version", {"version": str(FILLING + newest())})
 
-    def take(self, rows: Sequence[tuple[str, Sequence[Cells]]], mark: str) -> None:
+    def take(self, rows: Sequence[tuple[str, Sequence[Cells]]], mark: str, *, after: str) -> None:
         with self._database.writing(None) as session:
             session.send("take_your_time")
+            if session.cell("hold_meta", {"name": MARK}) != after:
+                raise another_fills(self._database.name)
             for section, several in rows:
                 _take(session, section, several)
                 if section == "store":  # it tells of tenants that are gone; those that come get other numbers
@@ -70,6 +72,8 @@ class PostgresShipping:
             session.send("take_your_time")
             for statement in _FINISHING:
                 session.send(statement)
+            for (table,) in session.rows("our_tables"):  # before the first question is planned
+                session.send("count_table", table=table)
 
     def open(self) -> None:
         with self._database.writing(None) as session:

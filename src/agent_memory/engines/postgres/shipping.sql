@@ -142,6 +142,9 @@ delete from {table}
 -- name: get_meta
 select value from meta where name = %(name)s
 
+-- name: hold_meta
+{{get_meta}} for update
+
 -- name: put_meta
 insert into meta (name, value) values (%(name)s, %(value)s) on conflict (name) do update set value = excluded.value
 
@@ -295,6 +298,9 @@ select setval(pg_get_serial_sequence('refusals', 'number'), max(number)) from re
 
 -- name: used_turns
 select setval('cursor_turns', max(turn)) from cursors having max(turn) is not null
+
+-- name: count_table
+analyze {table}
 
 -- name: finish_heads
 update tenants t set seq = j.seq, at = j.at, chain = j.chain

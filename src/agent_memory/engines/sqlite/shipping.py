@@ -21,7 +21,7 @@ from agent_memory.ledger.journal import NAMES, NOBODYS, genesis
 from agent_memory.ledger.quantise import requantised, restored
 from agent_memory.ledger.request import SALT_BYTES
 from agent_memory.ledger.seals import checksum, sealed
-from agent_memory.ledger.shipment import FILLING, occupied, whole
+from agent_memory.ledger.shipment import FILLING, another_fills, occupied, whole
 from agent_memory.ledger.tenants import Told, unaccounted
 from agent_memory.models.record import Scope
 from agent_memory.ports.shipping import Cells, Show
@@ -56,8 +56,10 @@ class SqliteShipping:
             _note(connection, MARK, mark)
             connection.execute(f"pragma user_version = {FILLING + newest()}")
 
-    def take(self, rows: Sequence[tuple[str, Sequence[Cells]]], mark: str) -> None:
+    def take(self, rows: Sequence[tuple[str, Sequence[Cells]]], mark: str, *, after: str) -> None:
         with self._connections.writing() as connection:
+            if cell(connection, SQL["get_meta"], (MARK,)) != after:
+                raise another_fills(self._connections.name)
             taking = _Taking(connection)
             for section, several in rows:
                 taking.take(section, several)

@@ -93,15 +93,15 @@ def told(cargo: list[Item]) -> dict[str, list[Any]]:
     return tally.told()
 
 
-def take(store: Store, cargo: list[Item], mark: str) -> None:
+def take(store: Store, cargo: list[Item], mark: str, after: str) -> None:
     rows = groupby(cargo, lambda item: item.section.name)
-    port(store).take([(name, [item.cells for item in several]) for name, several in rows], mark)
+    port(store).take([(name, [item.cells for item in several]) for name, several in rows], mark, after=after)
 
 
 def carry(cargo: list[Item], store: Store) -> None:
     port(store).begin("0")
     for start in range(0, len(cargo), 7):
-        take(store, cargo[start : start + 7], str(start))
+        take(store, cargo[start : start + 7], str(start + 7), str(start))
     port(store).finish()
     port(store).open()
 
@@ -156,11 +156,13 @@ class ShippingConformance:
         cargo = stream(filled(other))
         assert port(store).mark() is None
         port(store).begin("begun")
-        take(store, cargo[:20], "twenty")
+        take(store, cargo[:20], "twenty", "begun")
         assert port(store).mark() == "twenty"
+        with pytest.raises(Conflict, match="at the same time"):
+            take(store, cargo[:20], "twenty", "begun")
         with pytest.raises(StoreError, match="being filled"):
             write(store, put("in between", id="new"))
-        take(store, cargo[20:], "all")
+        take(store, cargo[20:], "all", "twenty")
         port(store).finish()
         port(store).finish()  # who was killed in between does it again
         port(store).open()
@@ -170,7 +172,7 @@ class ShippingConformance:
     def test_what_was_begun_can_be_abandoned(self, store: Store, other: Store) -> None:
         cargo = stream(filled(other))
         port(store).begin("begun")
-        take(store, cargo[: len(cargo) // 2], "half")
+        take(store, cargo[: len(cargo) // 2], "half", "begun")
         port(store).abandon()
         assert {item.section.name for item in stream(store)} <= {"tenants"}
         carry(cargo, store)
