@@ -23,7 +23,11 @@ def open_store(uri: str, *, maybe_others: bool = False, replica: str | None = No
     from agent_memory.engines.postgres.tenants import PostgresTenants
 
     database = open_database(uri, maybe_others=maybe_others)
-    reads = Reads(database, None if replica is None else Replica(replica, database))
+    try:
+        reads = Reads(database, None if replica is None else Replica(replica, database))
+    except BaseException:
+        database.close()
+        raise
     index, records = PostgresIndex(reads), PostgresRecords(reads)
 
     def close() -> None:

@@ -142,9 +142,10 @@ class Session:
     """One transaction. `rows`, `row` and `cell` wait for the answer; `send` does not."""
 
     def __init__(
-        self, connection: psycopg.Connection[Row], pipeline: psycopg.Pipeline, tenant: str | None = None
+        self, connection: psycopg.Connection[Row], pipeline: psycopg.Pipeline, tenant: str | None, marks: Marks
     ) -> None:
         self.tenant = tenant
+        self.held = marks.held(tenant), marks.held(None)  # before it begins, so that it sees at least these lines
         self.connection = connection
         self.pipeline = pipeline
         self.unread = False  # whether something was asked whose answer nobody has looked at
@@ -268,7 +269,7 @@ class Database:
             if stop:
                 open.enter_context(stoppable(connection.cancel_safe))
             pipeline = open.enter_context(connection.pipeline())
-            session = Session(connection, pipeline, tenant)
+            session = Session(connection, pipeline, tenant, self.marks)
             session.send("begin", mode=mode)
             session.send("settings", _LIMITS | {"lock": str(round(seconds * 1000))})
             session.send("operate") if tenant is None else session.send("enter", {"tenant": tenant})
