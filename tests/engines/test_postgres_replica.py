@@ -11,6 +11,8 @@ from tests.patience import until
 from agent_memory import AgentMemory
 from agent_memory.app.config import load
 from agent_memory.app.doctor import examine
+from agent_memory.engines.postgres import open_store
+from agent_memory.models.errors import InvalidInput
 
 
 @pytest.fixture(scope="module")
@@ -139,3 +141,9 @@ def test_another_store_is_not_a_copy(primary: Server, monkeypatch: pytest.Monkey
         assert memory.recall("where is the heron?").hits == [] and memory.records.find() == []
     (check,) = [one for one in examine(uri) if one.name == "replica"]
     assert check.state == "warn" and "not a copy" in check.detail
+
+
+def test_an_address_that_is_none(primary: Server) -> None:
+    with pytest.raises(InvalidInput, match="postgres_replica_uri") as told:
+        open_store(primary.fresh(), replica="postgresql://ada:s3cret@host:port/x")
+    assert "s3cret" not in str(told.value)

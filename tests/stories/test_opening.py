@@ -78,7 +78,7 @@ def test_an_interrupted_search_leaves_no_rows_twice(memory: AgentMemory) -> None
         memory.records.add(f"note number {after}")
         with index._connections.reading() as connection:  # type: ignore[attr-defined]
             try:
-                stock = SqliteStock(connection, index._interning, "default")  # type: ignore[attr-defined]
+                stock = SqliteStock(connection, index._interning, "default", shelf.era)  # type: ignore[attr-defined]
                 stock._connection = Interrupted(connection, after)  # type: ignore[assignment]
                 shelf.follow(stock, lambda _: (), {})
             except KeyboardInterrupt:

@@ -72,7 +72,9 @@ class Upkeep(Namespace):
 
         `scrub_owed_since`: something that was forgotten then may still be on the disk; later writes and jobs
         overwrite it. `debts`: places outside that must still forget records or whole tenants, how many, since when, and
-        the last error. `behind`: vector stores that have not been told everything, in the same way.
+        the last error. `behind`: vector stores that have not been told everything, in the same way. `replica`, where
+        there is one: how many seconds at most and how many lines of this tenant it is behind; null where it is out of
+        reach.
         """
         runtime = self._client.runtime
         runtime.receipts.flush()

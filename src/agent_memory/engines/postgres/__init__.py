@@ -51,7 +51,11 @@ def open_store(
     from agent_memory.engines.postgres.tenants import PostgresTenants
 
     database = open_database(uri, Opening(maybe_others, create, filling))
-    reads = Reads(database, None if replica is None else Replica(replica, database))
+    try:
+        reads = Reads(database, None if replica is None else Replica(replica, database))
+    except BaseException:
+        database.close()
+        raise
     index, records = PostgresIndex(reads, shelf_lines), PostgresRecords(reads)
 
     def close() -> None:

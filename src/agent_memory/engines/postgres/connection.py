@@ -151,9 +151,11 @@ class Session:
         connection: psycopg.Connection[Row],
         pipeline: psycopg.Pipeline,
         watch: Watch,
-        tenant: str | None = None,
+        tenant: str | None,
+        marks: Marks,
     ) -> None:
         self.tenant = tenant
+        self.held = marks.held(tenant), marks.held(None)  # before it begins, so that it sees at least these lines
         self.connection = connection
         self.pipeline = pipeline
         self.watch = watch
@@ -293,7 +295,7 @@ class Database:
             if stop:
                 open.enter_context(stoppable(connection.cancel_safe))
             pipeline = open.enter_context(connection.pipeline())
-            session, sent = Session(connection, pipeline, self._watch, tenant), ticks()
+            session, sent = Session(connection, pipeline, self._watch, tenant, self.marks), ticks()
             session.begin(mode, _LIMITS | {"lock": str(round(seconds * 1000))})
             session.send("operate") if tenant is None else session.send("enter", {"tenant": tenant})
             try:

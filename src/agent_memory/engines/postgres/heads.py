@@ -26,7 +26,7 @@ class Glance:
         self._tenant = tenant
         self._marks = marks
         self._genesis = genesis
-        self._held, self._store_held = marks.held(tenant), marks.held(None)
+        self._held, self._store_held = session.held
         self._heads = session.send("heads", {"held": self._held.seq, "store_held": self._store_held.seq})
         self._replica = None if genesis is None else session.send("replica")
         self._row: tuple[Any, ...] | None = None

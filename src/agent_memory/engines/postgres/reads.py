@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple, TypeVar
 
+from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from agent_memory.engines.postgres.connection import Database, Session
 from agent_memory.engines.postgres.heads import Glance, Heads
-from agent_memory.models.errors import Changed, StoreError
+from agent_memory.models.errors import Changed, InvalidInput, StoreError
 from agent_memory.ports.lagging import may_lag
 
 LONGEST_LAG = 30.0  # seconds; whoever is further behind is not asked
@@ -34,8 +35,15 @@ class Replica:
     """Of the database with this `genesis`."""
 
     def __init__(self, uri: str, primary: Database) -> None:
-        patience = conninfo_to_dict(uri).get("connect_timeout", CONNECT_SECONDS)
-        self.database = Database(make_conninfo(uri, connect_timeout=patience))
+        try:
+            patience = conninfo_to_dict(uri).get("connect_timeout", CONNECT_SECONDS)
+            self.database = Database(make_conninfo(uri, connect_timeout=patience))
+        except (ProgrammingError, InvalidInput):  # its text may hold the password
+            raise InvalidInput(
+                "postgres_replica_uri: this is not the address of a PostgreSQL database",
+                hint="for example postgresql://user@host:5432/memory",
+                field="postgres_replica_uri",
+            ) from None
         self.database.marks = primary.marks
         with primary.reading(None) as session:
             self.genesis: bytes = session.cell("store_genesis")
