@@ -17,6 +17,7 @@ RUN /opt/build/bin/uv build --quiet --wheel --no-build-isolation --python /opt/b
 
 FROM python:${PYTHON}-slim
 COPY --from=build /opt/agent-memory /opt/agent-memory
+COPY deploy/healthy.py /opt/agent-memory/
 # A number, so that whoever starts it can see that it is not root; /data belongs to it before it becomes a volume.
 RUN install --directory --owner=10001 --group=10001 --mode=0700 /data
 ENV PATH=/opt/agent-memory/bin:$PATH \
@@ -31,7 +32,7 @@ WORKDIR /data
 VOLUME /data
 EXPOSE 8005 8006
 HEALTHCHECK --interval=30s --timeout=5s --start-period=60s --retries=3 \
-    CMD ["python", "-c", "import http.client as web, sys; asked = web.HTTPConnection('127.0.0.1', 8005, timeout=4); asked.request('GET', '/readyz'); sys.exit(asked.getresponse().status != 200)"]
+    CMD ["python", "/opt/agent-memory/healthy.py"]
 ENTRYPOINT ["agent-memory"]
 # Inside a container everybody is elsewhere, so it listens on all addresses. It does so only once there is an API key:
 # `docker run --rm -v memory:/data agent-memory keys create NAME` makes the first one.

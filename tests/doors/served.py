@@ -25,7 +25,7 @@ class Server:
     def __init__(self, process: subprocess.Popen[str], said: str) -> None:
         self.process = process
         self.said = said
-        self.at = urlsplit(next(word for word in said.split() if word.startswith("http://"))).netloc
+        self.at = urlsplit(next(word for word in said.split() if word.startswith(("http://", "https://")))).netloc
         self.host, _, port = self.at.rpartition(":")
         self.port = int(port)
 

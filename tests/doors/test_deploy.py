@@ -1,7 +1,7 @@
 """The Dockerfile and the Compose file: the rules that they keep, and that every command in them is one of ours.
 
-No image can be built or pulled here. What can be run is: the commands are parsed by our own command line, the health
-check asks a real server, and what PostgreSQL is told at its start is read as a shell reads it.
+No image is built or pulled here. What can be run is: the commands are parsed by our own command line, the health check
+asks a real server, and what PostgreSQL is told at its start is told to a real one.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -18,15 +19,20 @@ import click
 import pytest
 import yaml
 from served import serving
+from test_tls import written
+from tests.parts.postgres import started
 
+from agent_memory import AgentMemory
+from agent_memory.app.doctor import examine
 from agent_memory.interfaces.cli.root import root
 from agent_memory.interfaces.cli.session import Session
 
 ROOT = Path(__file__).parents[2]
+SCRIPT = ROOT / "deploy" / "postgres" / "10-memory.sh"
 LINES = re.sub(r"\\\n", " ", (ROOT / "Dockerfile").read_text("utf-8")).splitlines()
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "deploy" / "compose.yaml").read_text("utf-8"))
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
-OURS = ("server", "worker")
+OURS = ("tables", "server", "worker")
 
 
 def said(instruction: str) -> list[str]:
@@ -104,13 +110,19 @@ def test_each_service_keeps_the_rules(service: str) -> None:
     assert one["read_only"] and one["tmpfs"] and one["security_opt"] == ["no-new-privileges:true"]
     limits = one["deploy"]["resources"]["limits"]
     assert {"cpus", "memory", "pids"} <= set(limits)
-    assert one["healthcheck"]["test"] and one["restart"] == "unless-stopped"
+    if service == "tables":
+        assert one["healthcheck"] == {"disable": True} and one["restart"] == "no", "it ends by itself"
+    else:
+        assert one["healthcheck"]["test"] and one["restart"] == "unless-stopped"
     if service in OURS:
         assert one["user"] == "10001:10001" and one["cap_drop"] == ["ALL"]
         needed = one["depends_on"]
         assert needed["postgres"] == {"condition": "service_healthy"}
-        assert {how["condition"] for how in needed.values()} == {"service_healthy"}
-        assert one["environment"] == {"AGENT_MEMORY_POSTGRES_URI": "postgresql://memory@postgres:5432/memory"}
+        role = "memory_owner" if service == "tables" else "memory"
+        if service != "tables":
+            assert needed["tables"] == {"condition": "service_completed_successfully"}
+        assert one["environment"] == {"AGENT_MEMORY_POSTGRES_URI": f"postgresql://{role}@postgres:5432/memory"}
+        assert one["secrets"] == [role.replace("memory_", "") + "_password"]
     else:
         assert one["image"] == "pgvector/pgvector:pg18"
 
@@ -126,28 +138,71 @@ def test_no_password_stands_in_it() -> None:
             assert not re.search(r"://[^/@]*:[^/@]*@", str(value)), "no password in an address"
 
 
+def psql(line: str, text: str, folder: Path) -> None:
+    """The script with this `psql`, and secrets in a folder of ours."""
+    for name in ("owner_password", "memory_password"):
+        (folder / name).write_text("it's $HOME\n")
+    (folder / "psql").write_text(f"#!/bin/sh\n{line}\n")
+    (folder / "psql").chmod(0o755)
+    around = {"PATH": f"{folder}:/usr/bin:/bin", "POSTGRES_USER": "postgres"}
+    subprocess.run(["sh", "-c", text.replace("/run/secrets", str(folder))], env=around, check=True)
+
+
 def test_the_database_is_made_as_the_shell_reads_it(tmp_path: Path) -> None:
     """`psql` is one of ours here, which writes down what it was given."""
-    script = ROOT / "deploy" / "postgres" / "10-memory.sh"
-    assert script.stat().st_mode & 0o111
-    secret, told = tmp_path / "memory_password", tmp_path / "told"
-    secret.write_text("it's $HOME\n")
-    (tmp_path / "psql").write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" > {told}\ncat >> {told}\n')
-    (tmp_path / "psql").chmod(0o755)
-    text = script.read_text().replace("/run/secrets/memory_password", str(secret))
-    around = {"PATH": f"{tmp_path}:/usr/bin:/bin", "POSTGRES_USER": "postgres"}
-    subprocess.run(["sh", "-c", text], env=around, check=True)
+    assert SCRIPT.stat().st_mode & 0o111
+    told = tmp_path / "told"
+    psql(f'printf "%s\\n" "$@" > {told}\ncat >> {told}', SCRIPT.read_text(), tmp_path)
     lines = told.read_text().splitlines()
-    assert f"\\set password `cat {secret}`" in lines and "create role memory login password :'password';" in lines
+    assert f"\\set password `cat {tmp_path}/memory_password`" in lines
+    assert "create role memory login password :'password';" in lines
     assert "$HOME" not in told.read_text(), "a command line is for everybody to see"
     assert "create extension vector;" in lines and "superuser" not in told.read_text()
 
 
-@pytest.mark.parametrize("where", ["image", "compose"])
-def test_the_health_check_asks_a_real_server(home: Path, where: str) -> None:
-    command = health() if where == "image" else SERVICES["server"]["healthcheck"]["test"][1:]
-    assert command[:2] == ["python", "-c"] and command == health()
-    with serving("--no-grpc", "--no-jobs") as server:
-        asked = [sys.executable, "-c", command[2].replace("8005", str(server.port))]
-        assert subprocess.run(asked, capture_output=True).returncode == 0
-    assert subprocess.run(asked, capture_output=True).returncode == 1, "nobody is there any more"
+@pytest.mark.requirement("C15")
+def test_the_roles_of_compose_are_the_ones_that_the_guide_asks_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same script, by the real `psql`, into a real PostgreSQL; then what `tables` runs, and what the others do."""
+    with started(18) as postgres:
+        psql(f'exec {postgres.program("psql")} -h 127.0.0.1 -p {postgres.port} "$@"', SCRIPT.read_text(), tmp_path)
+        monkeypatch.setenv("AGENT_MEMORY_POSTGRES_URI", postgres.uri("memory", "memory_owner"))
+        command = [sys.executable, "-m", "agent_memory.interfaces.cli", *SERVICES["tables"]["command"]]
+        assert subprocess.run(command, capture_output=True).returncode == 0
+        monkeypatch.setenv("AGENT_MEMORY_POSTGRES_URI", uri := postgres.uri("memory", "memory"))
+        checks = {one.name: one for one in examine(uri)}
+        assert checks["role"].state == "ok" and "row-level security" in checks["role"].detail
+        with AgentMemory("ada") as memory:
+            memory.keys.create("me")
+            memory.records.forget([memory.records.add("Staging deploys on Tuesdays.").id])
+            memory.upkeep.run_jobs()
+            assert memory.upkeep.stats()["scrub_owed_since"] is None and memory.upkeep.verify().ok
+
+
+def free_port() -> str:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return str(one.getsockname()[1])
+
+
+@pytest.mark.parametrize("encrypted", [False, True], ids=["plain", "tls"])
+def test_the_health_check_asks_a_real_server(home: Path, tmp_path: Path, encrypted: bool) -> None:
+    assert health() == SERVICES["server"]["healthcheck"]["test"][1:] == ["python", "/opt/agent-memory/healthy.py"]
+    check = [sys.executable, ROOT / "deploy" / "healthy.py"]
+    files = written(tmp_path, "ours") if encrypted else None
+    shown = ["--tls-cert", str(files.certificate), "--tls-key", str(files.key)] if files else []
+    with serving("--no-grpc", "--no-jobs", "--port", free_port(), *shown) as server:
+        command = Path(f"/proc/{server.process.pid}/cmdline").read_bytes()
+        assert subprocess.run([*check, str(server.process.pid)], capture_output=True).returncode == 0
+    gone = subprocess.Popen(["python3", "-c", "input()", *command.decode().split("\0")[3:-1]], stdin=subprocess.PIPE)
+    assert subprocess.run([*check, str(gone.pid)], capture_output=True).returncode == 1, "nobody is there any more"
+    gone.communicate(b"\n")
+
+
+def test_the_health_check_lets_a_worker_be(home: Path) -> None:
+    """It has no port; and the one of Compose asks the store."""
+    worker = subprocess.Popen(["python3", "-c", "input()", "worker"], stdin=subprocess.PIPE)
+    asked = [sys.executable, ROOT / "deploy" / "healthy.py", str(worker.pid)]
+    assert subprocess.run(asked, capture_output=True).returncode == 0
+    worker.communicate(b"\n")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import signal
 import threading
+import time
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import pytest
 from tests.parts.postgres import Server, started
@@ -12,7 +14,7 @@ from tests.parts.proxy import Fault, Proxy, at_commit, between, never
 
 from agent_memory import AgentMemory
 from agent_memory.engines.postgres import open_store
-from agent_memory.models.errors import StoreError
+from agent_memory.models.errors import Changed, StoreError
 from agent_memory.models.record import Scope
 from agent_memory.ports.changes import Author
 from agent_memory.ports.receipts import ReceiptLine
@@ -88,6 +90,7 @@ def test_a_commit_that_never_arrived_is_told(postgres: Server, wire: Proxy) -> N
 FAULTS: dict[str, Fault] = {
     "cut at a commit": at_commit("cut", 0.3),
     "an answer to a commit lost": at_commit("lost", 0.3),
+    "reset at a commit": at_commit("reset", 0.3),
 }
 
 
@@ -127,6 +130,78 @@ def test_writers_of_one_tenant_agree_with_what_they_were_told(postgres: Server, 
     for number in range(4):
         mine = [order[f"writer {number} turn {turn}"] for turn in range(8) if f"writer {number} turn {turn}" in order]
         assert mine == sorted(set(mine))
+
+
+class Done(NamedTuple):
+    """Something that a client did, when, and which version of the record it was told: None, where nobody knows."""
+
+    begun: float
+    ended: float
+    version: int | None
+    text: str
+
+
+def edited(memory: AgentMemory, id: str, name: str) -> tuple[list[Done], list[Done], list[str]]:
+    """Edits and reads of one record, and the texts that were refused."""
+    edits, reads, refused = list[Done](), list[Done](), list[str]()
+    for turn in range(10):
+        text = f"{name} turn {turn}"
+        begun = time.monotonic()
+        try:
+            seen = memory.records.get(id)
+            reads.append(Done(begun, time.monotonic(), seen.version, seen.text))
+            begun = time.monotonic()
+            made = memory.records.edit(id, text=text, if_version=seen.version)
+            edits.append(Done(begun, time.monotonic(), made.version, text))
+        except Changed:
+            refused.append(text)
+        except StoreError as error:
+            known = "nothing was written" in error.message or "nobody knows" not in error.message
+            refused.append(text) if known else edits.append(Done(begun, time.monotonic(), None, text))
+    return edits, reads, refused
+
+
+@pytest.mark.requirement("C13")
+@pytest.mark.parametrize("name", ["delay", "cut", "lost", "reset"])
+def test_edits_of_one_record_are_linearizable(postgres: Server, wire: Proxy, name: str) -> None:
+    """Versions are the order in which edits took effect: it must hold what each client was told, and no edit or read
+    may come before one that had ended when it began."""
+    uri = postgres.fresh()
+    with AgentMemory("ada", store=uri) as memory:
+        id = memory.records.add("the first").id
+    if name == "delay":
+        wire.delay = 0.005
+    else:
+        wire.fault = at_commit(name, 0.2)
+    told: list[tuple[list[Done], list[Done], list[str]]] = []
+
+    def write(number: int) -> None:
+        with AgentMemory("ada", store=through(wire, postgres, uri)) as memory:
+            told.append(edited(memory, id, f"writer {number}"))
+
+    writers = [threading.Thread(target=write, args=(number,)) for number in range(3)]
+    for one in writers:
+        one.start()
+    for one in writers:
+        one.join()
+    with AgentMemory("ada", store=uri) as memory:
+        order = {one.version: one.text for one in memory.records.history(id)}
+        assert memory.upkeep.verify().ok
+    edits, reads = [one for each in told for one in each[0]], [one for each in told for one in each[1]]
+    assert edits and (wire.faults or name == "delay") and list(order) == sorted(order)
+    assert not {text for each in told for text in each[2]} & set(order.values()), "what was refused is not there"
+    assert len(set(order.values())) == len(order), "nothing is there twice"
+    known = [one for one in (*edits, *reads) if one.version is not None]
+    for one in known:
+        assert order[one.version or 0] == one.text
+    for before in edits:
+        for after in known:
+            if before.version is not None and after.version is not None and before.ended < after.begun:
+                assert before.version <= after.version, (before, after)
+                assert before.version < after.version or after in reads
+    for read in reads:
+        writer = next((one for one in edits if one.version == read.version), None)
+        assert writer is None or writer.begun < read.ended, "nobody reads what nobody has begun to write"
 
 
 def test_a_server_that_restarts_is_found_again(postgres: Server) -> None:

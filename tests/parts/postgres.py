@@ -58,6 +58,9 @@ class Server:
     def uri(self, database: str = "postgres", user: str = "postgres") -> str:
         return f"postgresql://{user}@127.0.0.1:{self.port}/{database}"
 
+    def program(self, name: str) -> Path:
+        return self._bin / name
+
     def start(self) -> None:
         options = [f"-c{name}={value}" for name, value in self._settings.items()]
         with (self.folder / "log").open("ab") as log:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import socket
+import struct
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -11,7 +12,8 @@ from contextlib import contextmanager, suppress
 
 Fault = Callable[[bytes], str]
 """What becomes of something a client sends: `pass`, `cut` (it never arrives), `lost` (it arrives, and its answer does
-not), or `silent` (both stay open, and nothing comes any more)."""
+not), `reset` (neither arrives, and the connection is not even ended), or `silent` (both stay open, and nothing comes
+any more)."""
 
 
 def never(data: bytes) -> str:
@@ -72,6 +74,14 @@ class Proxy:
                     self.faults += 1
                 if what in ("lost", "silent"):
                     muted.set()
+                if what == "reset":
+                    muted.set()
+                    server.shutdown(socket.SHUT_RD)  # whoever reads from it lets go of it
+                    time.sleep(0.02)
+                    for one in (client, server):
+                        one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                        one.close()
+                    return
                 if what == "cut":
                     break
                 server.sendall(data)
