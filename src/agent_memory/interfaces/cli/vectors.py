@@ -53,7 +53,7 @@ def recalled(found: VectorRecalled) -> list[Block]:
         Column("id", Under.NARROW, "cyan", whole=True, order=0, short=True),
         Column("text"),
     )
-    rows = [(f"{hit.score:.2f}", hit.id, hit.text) for hit in found.hits]
+    rows: list[tuple[object, ...]] = [(f"{hit.score:.2f}", hit.id, hit.text) for hit in found.hits]
     said = f"{counted(len(rows), 'memory', 'memories')} of {found.namespace}, compared in {found.model}"
     if found.trouble is not None:
         said += f"; answered by the mirror: {found.trouble}"
