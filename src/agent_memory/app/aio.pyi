@@ -17,7 +17,7 @@ from agent_memory.models.access import ApiKey, Denial, NewKey, Permission
 from agent_memory.models.answer import Recalled, Replay
 from agent_memory.models.bundle import MemoryBundle
 from agent_memory.models.context import Context, Counting, Format, Tier
-from agent_memory.models.embedding import VectorMatch
+from agent_memory.models.embedding import MemoryIndex, VectorMatch, VectorNamespace, VectorRecalled
 from agent_memory.models.graph import (
     Deleted,
     Edge,
@@ -342,11 +342,24 @@ class AsyncUser:
 
 class AsyncVectors:
     async def delete(self, namespace: Name, ids: list[Name]) -> int: ...
+    async def embed(
+        self, ids: list[Name], namespaces: list[Name], metadata: dict[str, Any] | None = ...
+    ) -> list[MemoryIndex]: ...
+    async def namespaces(self) -> list[VectorNamespace]: ...
+    async def of(self, id: Name, vectors: bool = ...) -> list[MemoryIndex]: ...
     async def query(
         self, namespace: Name, vector: list[float], k: Hits = ..., where: dict[str, Any] | None = ...
     ) -> list[VectorMatch]: ...
+    async def recall(
+        self, query: Query, namespace: Name, k: Hits = ..., where: dict[str, Any] | None = ...
+    ) -> VectorRecalled: ...
     async def upsert(
-        self, namespace: Name, id: Name, vector: list[float], metadata: dict[str, Any] | None = ...
+        self,
+        namespace: Name,
+        id: Name,
+        vector: list[float],
+        metadata: dict[str, Any] | None = ...,
+        model: Name | None = ...,
     ) -> None: ...
 
 class AsyncWorking:
@@ -392,6 +405,7 @@ class AsyncAgentMemory:
         agent: str = ...,
         shared: bool = ...,
         embedder: Embedder | None = ...,
+        embedders: dict[str, Embedder] | None = ...,
         reranker: Reranker | None = ...,
         clock: Clock | None = ...,
         api_key: str | None = ...,

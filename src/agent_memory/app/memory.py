@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, Unpack
@@ -73,7 +72,7 @@ class AgentMemory:
         agent: str = SHARED,
         shared: bool = False,
         embedder: Embedder | None = None,
-        embedders: Mapping[str, Embedder] | None = None,
+        embedders: dict[str, Embedder] | None = None,
         reranker: Reranker | None = None,
         clock: Clock | None = None,
         api_key: str | None = None,

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from agent_memory.models.context import Chunk as Chunk
     from agent_memory.models.context import Context as Context
     from agent_memory.models.draft import Draft as Draft
+    from agent_memory.models.embedding import MemoryIndex as MemoryIndex
     from agent_memory.models.kinds.conversation import Turn as Turn
     from agent_memory.models.kinds.experience import Strategy as Strategy
     from agent_memory.models.kinds.experience import ToolCall as ToolCall
@@ -43,6 +44,7 @@ _HOMES = {
     "Kind": "kinds.kind",
     "Link": "record",
     "MemoryBundle": "bundle",
+    "MemoryIndex": "embedding",
     "Preference": "kinds.person",
     "Record": "record",
     "RetrievalWeights": "bundle",
@@ -66,6 +68,7 @@ __all__ = [
     "Kind",
     "Link",
     "MemoryBundle",
+    "MemoryIndex",
     "Preference",
     "Record",
     "RetrievalWeights",

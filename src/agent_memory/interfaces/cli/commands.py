@@ -217,8 +217,8 @@ def _run(operation: Operation, **given: Any) -> int:
     else:
         output.write(_looked(said), stderr=not sys.stdout.isatty())
         output.write(present(operation, result, why=given.get("_why", False), nothing=nothing))
-        if isinstance(result, Recalled) and result.pending and not sys.stdout.isatty():  # where no remark tells it
-            output.write_error("note:", vectors.searched_without(result.pending), "dim")
+        if (noted := vectors.noted(result)) and not sys.stdout.isatty():  # where no remark tells it
+            output.write_error("note:", noted, "dim")
     return exits.PROBLEMS if getattr(result, "ok", True) is False else exits.OK
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from agent_memory.interfaces.cli import PROGRAM
 from agent_memory.interfaces.cli.blocks import Block, Column, Note, Table, Under
+from agent_memory.models.answer import Recalled
 from agent_memory.models.embedding import VectorRecalled
 from agent_memory.models.size import counted
 
@@ -46,6 +47,15 @@ def searched_without(pending: int) -> str:
     return f"{counted(pending, 'memory', 'memories')} had no vector yet, searched by words alone; {HOW}"
 
 
+def noted(result: object) -> str:
+    """What has to be said of an answer, also where only its hits are printed."""
+    if isinstance(result, Recalled) and result.pending:
+        return searched_without(result.pending)
+    if isinstance(result, VectorRecalled) and result.trouble is not None:
+        return _mirrored(result.trouble)
+    return ""
+
+
 def recalled(found: VectorRecalled) -> list[Block]:
     """Hits by one embedding; where the vector store was not the one to answer, it says so."""
     columns = (
@@ -56,5 +66,9 @@ def recalled(found: VectorRecalled) -> list[Block]:
     rows: list[tuple[object, ...]] = [(f"{hit.score:.2f}", hit.id, hit.text) for hit in found.hits]
     said = f"{counted(len(rows), 'memory', 'memories')} of {found.namespace}, compared in {found.model}"
     if found.trouble is not None:
-        said += f"; answered by the mirror: {found.trouble}"
+        said += f"; {_mirrored(found.trouble)}"
     return [*([Table(columns, rows, LONGEST)] if rows else []), Note(said)]
+
+
+def _mirrored(trouble: str) -> str:
+    return f"answered by the mirror in the store: {trouble}"
