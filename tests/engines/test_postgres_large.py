@@ -113,7 +113,8 @@ def test_the_database_uses_the_index_of_the_scope(postgres: Server, opened: Open
     uri = postgres.fresh()
     memory = opened(uri)
     memory.records.add_many([{"text": story(number)} for number in range(30)])
-    memory.upkeep.run_jobs()
+    assert memory.upkeep.run_jobs()["index"] == {"contents": 30, "left": 0}
+    assert memory.upkeep.run_jobs()["index"] == {"contents": 0, "left": 0}
     assert memory.recall("Where is the violin?").approximate
     memory.close()
     until(

@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from agent_memory.core.recall.dates import Period
+from agent_memory.core.recall.frequency import having
 from agent_memory.core.recall.past import preferred, shares
 from agent_memory.core.recall.question import Asked
 from agent_memory.core.recall.relevance import relevance, usual
@@ -238,21 +239,9 @@ class Evidence:
             own = self.pool.counts[:, term]
             if own.any() and word not in when:  # what held then seldom says when
                 counts = windowed(own.astype(np.float32))
-                idf = float(inverse_frequencies(*self._having(term, own, counts)))
+                idf = float(inverse_frequencies(*having(self.pool, term, own, counts)))
                 scores += saturated(counts, norm).astype(np.float64) * idf
         return shared(scores)
-
-    def _having(self, term: int, own: NDArray[np.uint8], windowed: NDArray[np.float32]) -> tuple[int, int]:
-        """How many texts there are, and how many have a word in their window. Where candidates are only some of them,
-        that is told by how many have it themselves."""
-        import numpy as np
-
-        having = int(np.count_nonzero(windowed > 0))
-        if not self.pool.approximate:
-            return len(windowed), having
-        texts = max(self.pool.documents, len(windowed))
-        about = int(self.pool.frequencies[term]) * having / int(np.count_nonzero(own))
-        return texts, min(texts, max(having, round(about)))
 
     def speaker(self) -> Numbers:
         """Said by whom the question names, the first of them above all: "What did Ann tell Bob?" is about Ann's

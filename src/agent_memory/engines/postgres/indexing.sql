@@ -74,7 +74,7 @@ update large_scopes set ready = true where tenant = (select me()) and scope = %(
 -- name: large_indexes
 -- Those whose scope is not there any more, or whose making was ended half-way, are of no use.
 select c.relname, i.indisvalid and exists (select 1 from large_scopes l
-    where c.relname = format('large_hnsw_%%s_%%s_%%s', l.tenant, l.scope, l.space)) as used
+    where c.relname = 'large_hnsw_' || l.tenant || '_' || l.scope || '_' || l.space) as used
 from pg_index i join pg_class c on c.oid = i.indexrelid
 where i.indrelid = 'large_vectors'::regclass and starts_with(c.relname, 'large_hnsw_')
 

@@ -18,20 +18,23 @@ with posted as materialized (
         select w.content, w.record from large_words w
         where w.tenant = (select me()) and w.scope = %(scope)s and w.term = a.term and w.content <= %(until)s::bigint
         order by w.content desc limit %(depth)s) p
-), known as (
-    select term, case when count(*) < %(depth)s then count(*)
-        else round(count(*)::numeric * (%(until)s::bigint - %(first)s::bigint + 1) / (%(until)s::bigint - min(content) + 1))
-        end as documents
+), counted as (
+    select term, case when count(*) < %(depth)s then count(*) else round(count(*)::double precision
+        * (%(until)s::bigint - %(first)s::bigint + 1) / (%(until)s::bigint - min(content) + 1))::bigint end as documents
     from posted group by term
+), known as materialized (
+    select term, documents,
+        ln(1 + greatest(%(documents)s::bigint - documents, 0)::double precision / (documents + 0.5)) as telling
+    from counted
 ), weighed as (
-    select p.content, p.record, sum(ln(1 + greatest(%(documents)s::bigint - k.documents, 0) / (k.documents + 0.5))) as weight
-    from posted p join known k on k.term = p.term group by p.content, p.record
+    select p.content, p.record, sum(k.telling) as weight from posted p join known k on k.term = p.term
+    group by p.content, p.record
 ), best as (
     select w.record, w.weight from (select * from weighed order by weight desc, content desc) w cross join lateral (
         select 1 from versions v where v.record = w.record and v.content = w.content and {{large_shown}} limit 1) s
     order by w.weight desc limit %(most)s
 )
-select null as record, term, documents::bigint from known
+select null as record, term, documents from known
 union all select record, null, null from best
 
 -- name: large_scan
