@@ -359,8 +359,7 @@ def inverse_frequencies(documents: int, frequencies: NDArray[np.int64] | int) ->
     """How telling each term is among everything that this reader may see."""
     import numpy as np
 
-    weights: Numbers = np.log1p((documents - frequencies + 0.5) / (frequencies + 0.5))
-    return weights
+    return np.log1p((documents - frequencies + 0.5) / (frequencies + 0.5))
 
 
 def length_norm(lengths: NDArray[np.float32]) -> NDArray[np.float32]:
