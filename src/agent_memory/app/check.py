@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple
 
 
 class State(StrEnum):
@@ -12,7 +12,8 @@ class State(StrEnum):
     FAIL = "fail"
 
 
-class Check(NamedTuple):
+@dataclass(frozen=True)
+class Check:
     """One answer. `fix` says what to do when it is not ok."""
 
     name: str

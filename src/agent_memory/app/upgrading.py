@@ -3,14 +3,15 @@ the journal of an old file is broken, which opening it never does, and it makes 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from agent_memory.app import config, registry
 from agent_memory.engines.sqlite import schema
 from agent_memory.models.errors import InvalidInput
 
 
-class Upgraded(NamedTuple):
+@dataclass(frozen=True)
+class Upgraded:
     """The version of the schema before and after."""
 
     store: str
