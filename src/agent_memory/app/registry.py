@@ -101,9 +101,13 @@ def open_store(
             f"{field}: {scheme}:// names a driver", hint="write postgresql:// alone: we have our own", field=field
         )
     if scheme in POSTGRES:
-        how = {"maybe_others": "maybe_others", "replica": "postgres_replica_uri", "shelf_lines": "shelf_lines"}
-        said = {} if settings is None else {name: getattr(settings, setting) for name, setting in how.items()}
-        made: Store = postgres(field).open_store(url, create=create, filling=filling, **said)
+        engine = postgres(field)
+        if settings is None:
+            made: Store = engine.open_store(url, engine.Opening(create=create, filling=filling))
+        else:
+            how = engine.Opening(settings.maybe_others, create, filling)
+            parts = {"replica": settings.postgres_replica_uri, "shelf_lines": settings.shelf_lines}
+            made = engine.open_store(url, how, **parts)
         return made
     if scheme == "memory":
         from agent_memory.testing.memory import open_store as open_memory

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, NamedTuple
+
 from agent_memory.models.errors import InvalidInput
 from agent_memory.ports.store import Store
+
+if TYPE_CHECKING:
+    from agent_memory.engines.postgres.reads import Reads
 
 SHELF_LINES = 200_000
 """Lines of the journal that may tell of a scope which is searched in memory."""
@@ -20,20 +25,38 @@ def check_address(uri: str, field: str) -> None:
         raise InvalidInput(f"{field}: {said}", hint=error.hint, field=field) from None
 
 
+class Opening(NamedTuple):
+    """`maybe_others`: a database is taken only if it is empty or ours. Without `create`, one without our tables is an
+    error. `filling`: also one that a `migrate` has begun to fill, in this version of the schema; and none of another
+    version is upgraded for that."""
+
+    maybe_others: bool = False
+    create: bool = True
+    filling: bool = False
+
+
 def open_store(
     uri: str,
+    how: Opening = Opening(),  # noqa: B008
     *,
-    maybe_others: bool = False,
-    create: bool = True,
-    filling: bool = False,
     replica: str | None = None,
     shelf_lines: int = SHELF_LINES,
 ) -> Store:
-    """Create or open the tables in a database. `uri` may hold a password; `Store.url` does not. `maybe_others`: only
-    where it is empty or ours. Without `create`, tables that are not there yet are an error. `filling`: also one that a
-    `migrate` has begun to fill. `replica`: the address of a copy that answers what may lag a little. `shelf_lines`: a
-    scope that more lines of the journal tell of is not kept in memory, but looked up in the database, once its indexes
-    are made."""
+    """Create or open the tables in a database. `uri` may hold a password; `Store.url` does not. `replica`: the address
+    of a copy that answers what may lag a little. `shelf_lines`: a scope that more lines of the journal tell of is not
+    kept in memory, but looked up in the database, once its indexes are made."""
+    from agent_memory.engines.postgres.reads import Reads, Replica
+    from agent_memory.engines.postgres.schema import open_database
+
+    database = open_database(uri, how)
+    try:
+        return _store(Reads(database, None if replica is None else Replica(replica, database)), shelf_lines)
+    except BaseException:
+        database.close()
+        raise
+
+
+def _store(reads: Reads, shelf_lines: int) -> Store:
     from agent_memory.engines.postgres import storage, vocabulary
     from agent_memory.engines.postgres.access import PostgresAccess
     from agent_memory.engines.postgres.debts import PostgresDebts
@@ -42,20 +65,13 @@ def open_store(
     from agent_memory.engines.postgres.index import PostgresIndex
     from agent_memory.engines.postgres.indexing import PostgresIndexing
     from agent_memory.engines.postgres.namespaces import PostgresVectors
-    from agent_memory.engines.postgres.reads import Reads, Replica
     from agent_memory.engines.postgres.receipts import PostgresReceipts
     from agent_memory.engines.postgres.recode import Recoding
     from agent_memory.engines.postgres.records import PostgresRecords
-    from agent_memory.engines.postgres.schema import Opening, open_database
     from agent_memory.engines.postgres.shipping import PostgresShipping
     from agent_memory.engines.postgres.tenants import PostgresTenants
 
-    database = open_database(uri, Opening(maybe_others, create, filling))
-    try:
-        reads = Reads(database, None if replica is None else Replica(replica, database))
-    except BaseException:
-        database.close()
-        raise
+    database = reads.primary
     index, records = PostgresIndex(reads, shelf_lines), PostgresRecords(reads)
 
     def close() -> None:

@@ -9,6 +9,7 @@ from functools import cache
 from importlib import resources
 from typing import NamedTuple
 
+from agent_memory.engines.postgres import Opening
 from agent_memory.engines.postgres.connection import Database, Row, Session
 from agent_memory.ledger.journal import genesis
 from agent_memory.ledger.request import SALT_BYTES
@@ -37,16 +38,6 @@ def check_version(found: Row | None) -> None:
         if found is not None and found[0] > FILLING:
             raise being_filled("this database")
         raise StoreError("the store was upgraded by another process", hint="restart this one with the same version")
-
-
-class Opening(NamedTuple):
-    """`maybe_others`: it is taken only if it is empty or ours. Without `create`, a database without our tables is an
-    error. `filling`: also one that is being filled, in this version of the schema; and none of another version is
-    upgraded for that."""
-
-    maybe_others: bool = False
-    create: bool = True
-    filling: bool = False
 
 
 def open_database(uri: str, how: Opening = Opening()) -> Database:  # noqa: B008
