@@ -123,6 +123,10 @@ def _check_ends(source: str, target: str, tenant: str | None) -> None:
         if not Path(source).expanduser().is_file():
             raise InvalidInput(f"source: there is no file {source}", hint="check the path", field="source")
         return
+    if _is_stream(target) and Path(target).expanduser().exists():
+        raise InvalidInput(
+            f"target: {target} is there already", hint="name a file that is not there yet", field="target"
+        )
     ends = [registry.locate(one) for one in (source, target) if not _is_stream(one)]
     paths = [registry.sqlite_path(one).resolve() for one in ends if one.startswith("sqlite://")]
     if len(ends) == 2 and (ends[0] == ends[1] or (len(paths) == 2 and paths[0] == paths[1])):
@@ -202,7 +206,11 @@ def _shown(store: Store, tenant: str | None) -> Iterator[tuple[_Cargo, Heads]]:
 
 @contextmanager
 def _file(path: Path) -> Iterator[tuple[_Cargo, Heads]]:
-    """From a file, whose heads only show when all is there."""
+    """From a file, whose heads only show when all is there. It is read to its end before anything is filled: one that
+    was cut or changed leaves no target half full."""
+    with path.open("rb") as lines:
+        for _ in read(lines, str(path)):
+            pass
     with path.open("rb") as lines:
         yield _Cargo(read(lines, str(path)), path.stat().st_size // 400), {}
 

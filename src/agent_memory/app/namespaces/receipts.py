@@ -142,6 +142,10 @@ class Receipts(Namespace):
         self._client.runtime.receipts.flush()
         text = self._client.runtime.store.receipts.receipt(self._client.view(), receipt_id)
         if text is None:
-            raise NotFound(f"no receipt {receipt_id!r}", hint="receipts are kept for 90 days", field="receipt_id")
+            raise NotFound(
+                f"no receipt {receipt_id!r}",
+                hint="receipts are kept for 90 days, and go when what they told of is forgotten",
+                field="receipt_id",
+            )
         body: dict[str, Any] = json.loads(text)
         return body

@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 def command(session: Session, file: str, restore_forgotten: bool, later: bool, _json: bool) -> int:
     """Take in records, one JSON object a line: what `agent-memory export` wrote, or what `add` takes.
 
-    The same lines again change nothing. At the first line that is refused it ends; those before it are in the store.
-    What was forgotten is passed over, unless you ask to restore it. `-` reads the standard input. Vectors are made at
-    the end; stopping there (Ctrl-C) loses nothing.
+    Lines that have an id change nothing when they come again. At the first line that is refused it ends; those before
+    it are in the store. What was forgotten is passed over, unless you ask to restore it. `-` reads the standard input.
+    Vectors are made at the end; stopping there (Ctrl-C) loses nothing.
     """
     from agent_memory.interfaces.cli import exits, output, progress, vectors
     from agent_memory.interfaces.cli.blocks import Line

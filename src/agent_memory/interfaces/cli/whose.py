@@ -21,7 +21,7 @@ WHOSE = MappingProxyType(
         "--agent": ("TEXT", "Only this agent's memory, and what all agents share."),
         "--store": (
             "URL",
-            "Where the memory is: the path of a file, http://server, or unix:///socket.  "
+            "Where the memory is: the path of a file, postgresql://…, http://server, or unix:///socket.  "
             "[default: AGENT_MEMORY_STORE, or your own]",
         ),
     }
