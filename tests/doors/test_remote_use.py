@@ -197,7 +197,7 @@ def test_the_command_line_speaks_to_a_server(serving: Serving, here: Any, monkey
         remembered = here("--user", "ada", "remember", "--query", "deploy", "--weights", '{"episodic": 0}', "--json")
         assert remembered.code == 0 and remembered.json["relevant_turns"] == []
         told = here("doctor")
-        assert told.code == 0 and "answers in" in told.out and "embedder" not in told.out
+        assert told.code == 0 and "answers in" in told.out and "\nok    embedder" not in told.out
     monkeypatch.setenv("AGENT_MEMORY_STORE", f"http://127.0.0.1:{free_port()}")
     assert here("list").code == 6
     told = here("doctor")

@@ -45,6 +45,8 @@ HELP: Mapping[str, str] = MappingProxyType(
         "links": "an edge to another record (repeatable)",
         "max_tokens": "never more than this",
         "metadata": "structured data beside the vector",
+        "model": "which model made the vector",
+        "namespaces": "into which of them (repeatable)",
         "min_confidence": "leave out what is less certain",
         "min_relevance": "leave out what fits less, 0 to 1; 0.4 is a good start, 0.2 a careful one",
         "now": "ask again as of now, and show what changed since",

@@ -109,11 +109,11 @@ class Runner:
         try:
             if (job.left is None or job.left(self._keeping)) and (lease := self._leased(job, every)):
                 did = self._run(job, lease, SLICE_SECONDS)
+                if self._trouble.pop(job.name, None):
+                    _log.warning("the job %s works again", job.name)
                 if job.more(did):
                     self._unfinished.add(job.name)
                     return time.monotonic() - begun  # as long as it worked, so that whoever asks has the other half
-            if self._trouble.pop(job.name, None):
-                _log.warning("the job %s works again", job.name)
         except Abandoned:
             pass
         except Exception as error:  # noqa: BLE001 - the worker goes on, whatever a job or the store does
