@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from decimal import Decimal
 from typing import Any
 
+from agent_memory.engines.postgres import storage
 from agent_memory.engines.postgres.connection import Database, Row, Session
 from agent_memory.engines.postgres.desk import place
 from agent_memory.engines.postgres.namespaces import STORES, put
@@ -17,7 +18,9 @@ from agent_memory.ledger.journal import genesis
 from agent_memory.ledger.request import SALT_BYTES
 from agent_memory.ledger.seals import checksum, sealed
 from agent_memory.ledger.shipment import FILLING, SECTIONS, check_mark, occupied, unfilled, whole
+from agent_memory.models.moment import to_micros
 from agent_memory.models.record import Scope
+from agent_memory.ports.clock import SystemClock
 from agent_memory.ports.shipping import Cells, Show
 from agent_memory.ports.vectors import owner
 from agent_memory.ports.working import Desk
@@ -90,14 +93,17 @@ class PostgresShipping:
             salt = secrets.token_bytes(SALT_BYTES)
             session.send("insert_store", {"salt": salt, "genesis": genesis(salt, None)})
             session.send("put_version", {"version": str(newest())})
+            storage.owe(session, to_micros(SystemClock().now()), tenant=True)
 
     def _check(self, session: Session, after: str) -> None:
         check_mark(session.cell("hold_meta", {"name": MARK}), after, self._database.name)
 
 
 def _empty(session: Session) -> None:
+    """Of everything but what is owed to the files: what goes from the tables is still in those."""
     for (table,) in session.rows("our_tables"):
-        session.send("empty", table=table)
+        if table != "storage":
+            session.send("empty", table=table)
     session.send("empty_meta")
 
 
