@@ -99,6 +99,39 @@ def test_a_record_has_an_embedding_in_each_of_several_namespaces(home: Path) -> 
         assert counts["short_term"] == ("hashed@1/32", 32, 2) and counts["wide"] == ("hashed@1/64", 64, 1)
 
 
+def test_a_model_is_asked_once_for_all_namespaces(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with opened() as memory:
+        ids = [memory.records.add(f"{text}, {number}").id for text in TEXTS for number in range(7)]
+        asked: list[int] = []
+        embed = Hashed.embed_many
+        monkeypatch.setattr(Hashed, "embed_many", lambda self, texts: asked.append(len(texts)) or embed(self, texts))
+        made = memory.vectors.embed([*ids, ids[0]], ["short_term", "long_term", "short_term"])
+        assert asked == [16, 5] and len(made) == 2 * len(ids) + 2
+
+
+@pytest.mark.requirement("L5", "L9")
+@pytest.mark.parametrize("when", ["asked", "put"])
+def test_what_is_forgotten_while_it_is_embedded_stays_forgotten(
+    outside: Outside, monkeypatch: pytest.MonkeyPatch, when: str
+) -> None:
+    with opened() as memory, opened() as other:
+        ids = [memory.records.add(text).id for text in TEXTS]
+        store = memory._client.runtime.store.vectors
+        whose, name = (Hashed, "embed_many") if when == "asked" else (type(store), "upsert")
+        call = getattr(whose, name)
+
+        def late(*said: Any) -> Any:
+            monkeypatch.setattr(whose, name, call)
+            other.records.forget(ids[:1])
+            return call(*said)
+
+        monkeypatch.setattr(whose, name, late)
+        made = memory.vectors.embed(ids, ["short_term", "long_term"])
+        assert {one.id for one in made} == set(ids[1:]) and memory.vectors.of(ids[0]) == []
+        assert memory.upkeep.run_jobs()["vectors"]["behind"] == 0
+        assert told(outside, "short_term") == told(outside, "long_term") == set(ids[1:])
+
+
 def test_another_model_or_dimension_is_refused_by_name(home: Path) -> None:
     with opened() as memory:
         id = memory.records.add(TEXTS[0]).id
