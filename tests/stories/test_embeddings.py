@@ -162,6 +162,12 @@ def test_embedders_of_namespaces_by_setting(home: Path, monkeypatch: pytest.Monk
         id = memory.records.add(TEXTS[0]).id
         models = [one.model for one in memory.vectors.embed([id], ["toy", "plain", "rest"])]
         assert sorted(map(str, models)) == ["hashed@1/32", "other-words@1/8", "toy-words@1/16"]
+    own = Hashed()
+    with AgentMemory(user_id="ada", embedder=own) as one, AgentMemory(user_id="ada", embedder=own) as same:
+        monkeypatch.setenv("OPENAI_API_KEY", "another")
+        with AgentMemory(user_id="ada", embedder=own) as other:
+            assert one._client.runtime is same._client.runtime
+            assert one._client.runtime is not other._client.runtime, "its namespaces are embedded with its own key"
     for wrong in ("toy", "toy=", "a=toy a=toy", "=toy"):
         monkeypatch.setenv("AGENT_MEMORY_EMBEDDERS", wrong)
         with pytest.raises(InvalidInput, match="embedders"):
@@ -336,8 +342,12 @@ def test_the_doctor_tells_what_is_behind(outside: Outside) -> None:
     outside.kill()
     assert ran("memory.vectors.upsert('n', 'b', [1.0, 0.0])", outside).returncode == 0
     command = [sys.executable, "-m", "agent_memory.interfaces.cli", "doctor"]
-    said = subprocess.run(command, env={**os.environ, **outside.environment}, capture_output=True, text=True).stdout
-    assert f"vectors {outside.url} misses 1 vector since" in said and "the mirror in the store answers" in said
+    environment = {**os.environ, **outside.environment}
+    del environment["AGENT_MEMORY_WORKING"]
+    found = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert f"vectors {outside.url} misses 1 vector since" in found.stdout
+    assert found.stdout.count("until then the mirror in the store answers") == 2
+    assert found.returncode == 0, "nothing breaks"
 
 
 @pytest.mark.file
