@@ -90,6 +90,18 @@ def test_a_change_of_the_old_chain_is_noticed(tmp_path: Path) -> None:
         assert any("in the journal that all tenants had" in one for one in memory.upkeep.verify().problems)
 
 
+def test_what_was_abandoned_is_owed_to_the_files(source: str) -> None:
+    """It is out of the tables, and still in their files; also when somebody fills them again."""
+    target = server().fresh()
+    killed_at(source, target, "versions")
+    abandon(target)
+    owed = "select tenants from agent_memory.storage"
+    with psycopg.connect(target, autocommit=True) as connection:
+        assert connection.execute(owed).fetchall() == [(True,)]
+        migrate(source, target)
+        assert connection.execute(owed).fetchall() == [(True,)]
+
+
 def test_bad_input(source: str, tmp_path: Path) -> None:
     postgres, new = server(), f"sqlite:///{tmp_path / 'new.db'}"
     empty, used, older = postgres.fresh(), postgres.fresh(), postgres.fresh()

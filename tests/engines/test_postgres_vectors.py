@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import psycopg
@@ -15,7 +16,7 @@ from agent_memory import AgentMemory
 from agent_memory.engines.postgres import open_store
 from agent_memory.engines.postgres.statements import SQL
 from agent_memory.models.errors import InvalidInput
-from agent_memory.ports.vectors import inside
+from agent_memory.ports.vectors import Scored, inside
 from agent_memory.testing.builders import ALICE
 
 pytestmark = pytest.mark.engines
@@ -108,4 +109,35 @@ def test_a_look_up_by_namespace_uses_an_index() -> None:
             plan = connection.execute(sql.SQL("explain " + SQL[name]), asked).fetchall()  # type: ignore[arg-type]
             said = "\n".join(line for (line,) in plan)
             assert "namespaces_pkey" in said and "Seq Scan" not in said, said
+    store.close()
+
+
+@pytest.mark.requirement("L5")
+@pytest.mark.parametrize("late", ["scored", "delete", "upsert"])
+def test_whoever_comes_while_a_record_is_erased_waits_for_the_end(late: str) -> None:
+    """And leaves nothing of it, nor do two wait for each other."""
+    uri, name = emptied(18), inside(ALICE, "n")
+    store = open_store(uri)
+    store.vectors.upsert(name, "a", [1.0, 0.0], {})
+    store.vectors.scored([Scored(name, "a", 0.5, 1)])
+    calls = {
+        "scored": lambda: store.vectors.scored([Scored(name, "a", 0.7, 2)]),
+        "delete": lambda: store.vectors.delete(name, ["a"]),
+        "upsert": lambda: store.vectors.upsert(inside(ALICE, "new"), "a", [1.0, 0.0], {}),
+    }
+    waits = "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
+    watched = psycopg.connect(uri, autocommit=True)
+    with ThreadPoolExecutor(1) as pool, watched, psycopg.connect(uri) as connection:
+        connection.execute("set search_path = agent_memory, public")
+        (tenant,) = connection.execute("select max(tenant) from namespaces").fetchone() or (0,)
+        erased = {"tenant": tenant, "namespace": name, "ids": ["a"]}
+        for statement in ("namespaces_hold", "namespace_delete"):
+            connection.execute(sql.SQL(SQL[statement]), erased)  # type: ignore[arg-type]
+        begun = pool.submit(calls[late])
+        while not watched.execute(waits).fetchone():
+            assert not begun.done()
+        connection.execute(sql.SQL(SQL["delete_scores"]), erased)  # type: ignore[arg-type]
+        connection.commit()
+        begun.result()
+        assert connection.execute("select * from scores").fetchall() == []
     store.close()

@@ -57,7 +57,7 @@ def laden(url: str) -> str:
         store.working.set(desk, "k" * 500, '"value"', expires_at=FAR, now=NOW)
         for number in range(5):
             store.working.push(desk, "list", str(number), keep=9, expires_at=FAR, now=NOW)
-        store.debts.attach("vectors somewhere://else")
+        store.debts.attach("vectors somewhere://else")  # which misses what follows
         store.vectors.upsert("nobody's", "v", [0.1, -0.7, 0.3], {"a": 1})
         store.vectors.upsert("\x1f".join(("only-vectors", "ada", "*", "ns")), "v", [0.5, 0.25], {})
     finally:

@@ -99,6 +99,39 @@ def test_a_record_has_an_embedding_in_each_of_several_namespaces(home: Path) -> 
         assert counts["short_term"] == ("hashed@1/32", 32, 2) and counts["wide"] == ("hashed@1/64", 64, 1)
 
 
+def test_a_model_is_asked_once_for_all_namespaces(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with opened() as memory:
+        ids = [memory.records.add(f"{text}, {number}").id for text in TEXTS for number in range(7)]
+        asked: list[int] = []
+        embed = Hashed.embed_many
+        monkeypatch.setattr(Hashed, "embed_many", lambda self, texts: asked.append(len(texts)) or embed(self, texts))
+        made = memory.vectors.embed([*ids, ids[0]], ["short_term", "long_term", "short_term"])
+        assert asked == [16, 5] and len(made) == 2 * len(ids) + 2
+
+
+@pytest.mark.requirement("L5", "L9")
+@pytest.mark.parametrize("when", ["asked", "put"])
+def test_what_is_forgotten_while_it_is_embedded_stays_forgotten(
+    outside: Outside, monkeypatch: pytest.MonkeyPatch, when: str
+) -> None:
+    with opened() as memory, opened() as other:
+        ids = [memory.records.add(text).id for text in TEXTS]
+        store = memory._client.runtime.store.vectors
+        whose, name = (Hashed, "embed_many") if when == "asked" else (type(store), "upsert")
+        call = getattr(whose, name)
+
+        def late(*said: Any) -> Any:
+            monkeypatch.setattr(whose, name, call)
+            other.records.forget(ids[:1])
+            return call(*said)
+
+        monkeypatch.setattr(whose, name, late)
+        made = memory.vectors.embed(ids, ["short_term", "long_term"])
+        assert {one.id for one in made} == set(ids[1:]) and memory.vectors.of(ids[0]) == []
+        assert memory.upkeep.run_jobs()["vectors"]["behind"] == 0
+        assert told(outside, "short_term") == told(outside, "long_term") == set(ids[1:])
+
+
 def test_another_model_or_dimension_is_refused_by_name(home: Path) -> None:
     with opened() as memory:
         id = memory.records.add(TEXTS[0]).id
@@ -129,6 +162,12 @@ def test_embedders_of_namespaces_by_setting(home: Path, monkeypatch: pytest.Monk
         id = memory.records.add(TEXTS[0]).id
         models = [one.model for one in memory.vectors.embed([id], ["toy", "plain", "rest"])]
         assert sorted(map(str, models)) == ["hashed@1/32", "other-words@1/8", "toy-words@1/16"]
+    own = Hashed()
+    with AgentMemory(user_id="ada", embedder=own) as one, AgentMemory(user_id="ada", embedder=own) as same:
+        monkeypatch.setenv("OPENAI_API_KEY", "another")
+        with AgentMemory(user_id="ada", embedder=own) as other:
+            assert one._client.runtime is same._client.runtime
+            assert one._client.runtime is not other._client.runtime, "its namespaces are embedded with its own key"
     for wrong in ("toy", "toy=", "a=toy a=toy", "=toy"):
         monkeypatch.setenv("AGENT_MEMORY_EMBEDDERS", wrong)
         with pytest.raises(InvalidInput, match="embedders"):
@@ -303,8 +342,12 @@ def test_the_doctor_tells_what_is_behind(outside: Outside) -> None:
     outside.kill()
     assert ran("memory.vectors.upsert('n', 'b', [1.0, 0.0])", outside).returncode == 0
     command = [sys.executable, "-m", "agent_memory.interfaces.cli", "doctor"]
-    said = subprocess.run(command, env={**os.environ, **outside.environment}, capture_output=True, text=True).stdout
-    assert f"vectors {outside.url} misses 1 vector since" in said and "the mirror in the store answers" in said
+    environment = {**os.environ, **outside.environment}
+    del environment["AGENT_MEMORY_WORKING"]
+    found = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert f"vectors {outside.url} misses 1 vector since" in found.stdout
+    assert found.stdout.count("until then the mirror in the store answers") == 2
+    assert found.returncode == 0, "nothing breaks"
 
 
 @pytest.mark.file

@@ -19,7 +19,7 @@ from tests.stories.test_chains import Hashed
 from tests.stories.test_chains import Store as Old
 
 from agent_memory import AgentMemory
-from agent_memory.app import registry
+from agent_memory.app import comparing, registry
 from agent_memory.app.comparing import _alike
 from agent_memory.app.migrating import Migrated, abandon, migrate
 from agent_memory.ledger.shipment import SECTIONS, Tally, items
@@ -188,6 +188,21 @@ def test_a_source_that_moves_is_noticed(source: str, target: str, tmp_path: Path
         migrate(moving, target)
     abandon(target)
     same(moving, target, migrate(moving, target))
+
+
+def test_abandoned_while_it_is_proved_it_is_no_success(
+    source: str, target: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compare = comparing.compare
+
+    def abandoned(*ends: Any) -> Any:
+        answer = compare(*ends)
+        abandon(target)
+        return answer
+
+    monkeypatch.setattr(comparing, "compare", abandoned)
+    with pytest.raises(Conflict, match="not being filled any more"):
+        migrate(source, target)
 
 
 def test_a_damaged_source_is_named(source: str, target: str, tmp_path: Path) -> None:

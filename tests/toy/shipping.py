@@ -15,7 +15,7 @@ from agent_memory.ledger.keys import cells, restored
 from agent_memory.ledger.quantise import quantised, requantised
 from agent_memory.ledger.quantise import restored as unpacked
 from agent_memory.ledger.rows import Answer, AnswerRow, ContentRow, Gone, Lack, LinkRow, Place, VectorRow, VersionRow
-from agent_memory.ledger.shipment import another_fills, occupied, whole
+from agent_memory.ledger.shipment import check_mark, occupied, unfilled, whole
 from agent_memory.models.record import Scope, Status
 from agent_memory.ports.access import Refusal
 from agent_memory.ports.changes import Content, State, Terms, Vector, Vocabulary
@@ -46,21 +46,24 @@ class ToyShipping(Port):
 
     def take(self, rows: Sequence[tuple[str, Sequence[Cells]]], mark: str, *, after: str) -> None:
         with self.base.writing(filling=True) as shop:
-            if shop.mark != after:
-                raise another_fills("toy://")
+            check_mark(shop.mark, after, "toy://")
             taking = _Taking(shop)
             for section, several in rows:
                 for row in several:
                     getattr(taking, f"_{section}")(*row)
             shop.mark = mark
 
-    def finish(self) -> None:
+    def finish(self, *, after: str) -> None:
         """Everything follows from the rows as they are."""
+        check_mark(self.shop.mark, after, "toy://")
 
-    def open(self) -> None:
+    def open(self, *, after: str) -> None:
+        check_mark(self.shop.mark, after, "toy://")
         self.shop.mark = None
 
     def abandon(self) -> None:
+        if self.shop.mark is None:
+            raise unfilled("toy://")
         self.base.shop = Shop()
 
 

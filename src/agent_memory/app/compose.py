@@ -79,7 +79,7 @@ def _with(store: Store, name: str, url: str) -> Store:
             field=name,
         )
     where = place(name, url)
-    part, owner = (reached := _reached(url), reached) if name == "vectors" else open_part(name, url)
+    part, owner = opened(name, url)
     return replace(
         store,
         **({"vector_store": (where, part)} if name == "vectors" else {name: part}),
@@ -88,6 +88,11 @@ def _with(store: Store, name: str, url: str) -> Store:
         before_fork=_each(_hook(owner, "before_fork"), store.before_fork),
         after_fork=_each(_hook(owner, "after_fork"), store.after_fork),
     )
+
+
+def opened(name: str, url: str) -> tuple[Any, object]:
+    """As `open_part`; vectors may be away, and are not asked before they are needed."""
+    return (reached := _reached(url), reached) if name == "vectors" else open_part(name, url)
 
 
 def _reached(url: str) -> Reach:

@@ -92,7 +92,7 @@ def migrate(
                 resumed = _fill(_shipping(store), cargo, told)
         if store is not None:
             compared, heads = _prove(origin, store, cargo.tally, tenant, heads)
-            _shipping(store).open()
+            _shipping(store).open(after=cargo.mark())
     seconds = round(time.monotonic() - begun, 3)
     return Migrated(here, there, tenant, dict(cargo.tally.rows), heads, resumed, compared, seconds)
 
@@ -101,10 +101,6 @@ def abandon(target: str) -> None:
     """Empty a store that a `migrate` has begun to fill, and did not finish."""
     registry.check_there(registry.locate(target))
     with _opened(target, "target") as store:
-        if _shipping(store).mark() is None:
-            raise Conflict(
-                f"no `migrate` is filling this store: {store.url}", hint="nothing was changed; it can be used as it is"
-            )
         _shipping(store).abandon()
 
 
@@ -243,7 +239,7 @@ def _fill(target: Shipping, cargo: _Cargo, told: Told) -> int:
         sections = groupby(batch, lambda item: item.section.name)
         after, mark = mark, cargo.mark()
         target.take([(name, [item.cells for item in rows]) for name, rows in sections], mark, after=after)
-    target.finish()
+    target.finish(after=mark)
     tell("rows", cargo.done, cargo.done)
     return resumed
 

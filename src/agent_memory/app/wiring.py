@@ -182,13 +182,14 @@ def borrow(settings: Settings, given: Given = Given(), *, create: bool = True) -
 def _serves(runtime: Runtime, settings: Settings, given: Given) -> bool:
     """Whether it has the parts that were brought along and, for the others, what the settings name."""
     had, brought = runtime.settings, runtime.given
+    brings_all = given.embedder is not None and not settings.embedders  # these are opened with the same keys
     return (
         brought.embedder is given.embedder
         and part_settings(had) == part_settings(settings)
         and brought.reranker is given.reranker
         and brought.embedders == given.embedders
         and had.embedders == settings.embedders
-        and (given.embedder is not None or registry.embedder_settings(had) == registry.embedder_settings(settings))
+        and (brings_all or registry.embedder_settings(had) == registry.embedder_settings(settings))
         and (given.reranker is not None or registry.reranker_settings(had) == registry.reranker_settings(settings))
     )
 

@@ -224,11 +224,22 @@ def occupied(place: str) -> Conflict:
     )
 
 
-def another_fills(place: str) -> Conflict:
-    return Conflict(
-        f"another `agent-memory migrate` is filling the target at the same time: {place}",
-        hint="let that one finish; if it was stopped since, run this one again",
-    )
+def check_mark(found: str | None, expected: str, place: str) -> None:
+    """For whoever fills a store, in each transaction: it is still theirs."""
+    if found is None:
+        raise Conflict(
+            f"the target is not being filled any more: another `migrate` finished or abandoned it: {place}",
+            hint="look at what it holds; if that is nothing, run this one again",
+        )
+    if found != expected:
+        raise Conflict(
+            f"another `agent-memory migrate` is filling the target at the same time: {place}",
+            hint="let that one finish; if it was stopped since, run this one again",
+        )
+
+
+def unfilled(place: str) -> Conflict:
+    return Conflict(f"no `migrate` is filling this store: {place}", hint="nothing was changed; it can be used as it is")
 
 
 def _alone(show: Show, tenant: str) -> Show:

@@ -34,17 +34,19 @@ class Shipping(Protocol):
 
     def take(self, rows: Sequence[tuple[str, Sequence[Cells]]], mark: str, *, after: str) -> None:
         """Rows by their section, after those of all sections before it, and the mark: in one transaction. `Conflict`
-        where the mark is not `after`: somebody else fills it, too."""
+        where the mark is not `after`, in that transaction: somebody else fills it, too, or gave it up."""
         ...
 
-    def finish(self) -> None:
-        """Make what follows from the rows: heads, what was last written where. It still refuses others."""
+    def finish(self, *, after: str) -> None:
+        """Make what follows from the rows: heads, what was last written where. It still refuses others. `Conflict` as
+        `take` says."""
         ...
 
-    def open(self) -> None:
-        """Nobody fills it any more: others may use it."""
+    def open(self, *, after: str) -> None:
+        """Nobody fills it any more: others may use it. `Conflict` as `take` says."""
         ...
 
     def abandon(self) -> None:
-        """Take everything out that was taken in, and let others use it."""
+        """Take everything out that was taken in, and let others use it. `Conflict` where nobody is filling it, looked
+        up in the same transaction: what is in use is never emptied."""
         ...

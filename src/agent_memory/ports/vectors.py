@@ -60,7 +60,11 @@ class Match:
 
 
 class VectorStore(Protocol):
-    """Namespaces are independent; within one, all vectors have one dimension and ids are unique."""
+    """Namespaces are independent; within one, all vectors have one dimension and ids are unique.
+
+    A vector or a question that it will never take raises `InvalidInput`, of `agent_memory.models.errors`: that alone is
+    a refusal, and the next one is told. Anything else that is raised means that the store is away: it is left alone for
+    a while, the mirror answers, and the same vector is told again before any later one."""
 
     def upsert(self, namespace: str, id: str, vector: Sequence[float], metadata: Mapping[str, Any]) -> None: ...
 

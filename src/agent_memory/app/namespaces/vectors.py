@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from agent_memory.app.following import shown_here
 from agent_memory.app.operations import Namespace, Permission, operation
 from agent_memory.core.recall.near import near
-from agent_memory.core.write.embed import meaning
+from agent_memory.core.write.embed import BATCH, meanings
 from agent_memory.models.embedding import MemoryIndex, VectorHit, VectorMatch, VectorNamespace, VectorRecalled
 from agent_memory.models.errors import InvalidInput, NotFound
 from agent_memory.models.limits import Hits, Query
@@ -66,18 +68,39 @@ class Vectors(Namespace):
         """Put records into namespaces: each gets an embedding there, made from its text by the namespace's embedder
         (the store's own, where none is set for it). One that it has already is made anew."""
         runtime = self._client.runtime
-        known = {record.id: record for record in runtime.store.records.get(self._client.view(), ids)}
+        known = self._texts(ids)
         if missing := [id for id in ids if id not in known]:
             raise NotFound(f"ids: there is no record {missing[0]!r}", field="ids")
-        for name in namespaces:
-            self._check_model(name)
-        for name in namespaces:
-            embedder = runtime.embedder_of(name)
-            for id in ids:
-                vector = meaning(embedder, known[id].text)
-                runtime.mirroring.upsert(self._inside(name), id, vector, metadata or {}, embedder.space.fingerprint)
+        models: defaultdict[str, list[str]] = defaultdict(list)
+        for name in dict.fromkeys(namespaces):
+            models[self._check_model(name)].append(name)
+        try:
+            for names in models.values():
+                rest = iter(known.items())
+                while some := dict(islice(rest, BATCH)):
+                    self._put(some, names, metadata or {})
+        finally:
+            runtime.mirroring.tell_soon()
         wanted = {self._inside(name) for name in namespaces}
         return [_index(id, one) for id in ids for one in self._held(id) if one.namespace in wanted]
+
+    def _put(self, texts: Mapping[str, str], namespaces: Sequence[str], metadata: Mapping[str, Any]) -> None:
+        """Into namespaces of one model. What is forgotten while the model thinks is not put there; what is forgotten
+        since goes again."""
+        mirror, embedder = self._client.runtime.store.vectors, self._client.runtime.embedder_of(namespaces[0])
+        made = dict(zip(texts, meanings(embedder, [*texts.values()]), strict=True))
+        there = [*self._texts([*made])]
+        for name in map(self._inside, namespaces):
+            for id in there:
+                mirror.upsert(name, id, made[id], metadata, embedder.space.fingerprint)
+        left = self._texts(there)
+        if gone := [id for id in there if id not in left]:
+            for name in map(self._inside, namespaces):
+                mirror.delete(name, gone)
+
+    def _texts(self, ids: Sequence[str]) -> dict[str, str]:
+        """Of those that there are right now."""
+        return {one.id: one.text for one in self._client.runtime.store.records.get(self._client.view(), ids)}
 
     @operation("vectors.recall", "POST /vectors/{namespace}/recall")
     def recall(
@@ -135,8 +158,8 @@ class Vectors(Namespace):
             if one.status is Status.ACTIVE and (one.kind != kind or one.payload.get(place) in (None, *pages))
         ]
 
-    def _check_model(self, namespace: str) -> None:
-        """A namespace that another model has filled is not touched, nor asked in this one's numbers."""
+    def _check_model(self, namespace: str) -> str:
+        """The model of a namespace. One that another has filled is not touched, nor asked in this one's numbers."""
         runtime = self._client.runtime
         model = runtime.embedder_of(namespace).space.fingerprint
         settled = runtime.store.vectors.settled(self._inside(namespace))
@@ -147,6 +170,7 @@ class Vectors(Namespace):
                 hint="set its embedder in AGENT_MEMORY_EMBEDDERS, or bring vectors of your own: upsert and query",
                 field="namespace",
             )
+        return model
 
 
 def _index(id: str, held: Held, *, vectors: bool = False) -> MemoryIndex:

@@ -9,17 +9,19 @@ from agent_memory.models.record import Record
 from agent_memory.ports.vectors import Match
 
 MORE = 4  # times as many are asked for, where some are of nothing that may be seen
+MOST = 50  # times as many as are wanted; who has more that are hidden gets fewer
 
 
 def near(
     find: Callable[[int], Found], read: Callable[[Sequence[str]], Sequence[Record]], k: int
 ) -> tuple[list[tuple[Record, Match]], Found]:
-    """The nearest `k` that can be read, however many nearer ones cannot: archived ones, say, or other people's ids."""
+    """The nearest `k` that can be read, though nearer ones cannot: archived ones, say, or ids of no record. Fewer where
+    there are not `k` among the nearest `MOST * k`: a namespace is not read whole for one question."""
     wanted = k
     while True:
         found = find(wanted)
         known = {record.id: record for record in read([match.id for match in found.matches])}
         seen = [(known[match.id], match) for match in found.matches if match.id in known]
-        if len(seen) >= k or len(found.matches) < wanted:
+        if len(seen) >= k or len(found.matches) < wanted or wanted == MOST * k:
             return seen[:k], found
-        wanted *= MORE
+        wanted = min(MORE * wanted, MOST * k)

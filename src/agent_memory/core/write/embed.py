@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from itertools import accumulate, chain
 from typing import TYPE_CHECKING
 
 from agent_memory.ledger.quantise import unit
@@ -29,12 +30,12 @@ BATCH = 16
 MILLION = 1_000_000
 
 
-def meaning(embedder: Embedder, text: str) -> list[float]:
-    """One vector of a whole text: of a long one, the middle of its first passages."""
-    found = embedder.passages(text)[:AT_ONCE]
-    rows = embedder.embed_many([text[one.start : one.end] for one in found])
-    vector: list[float] = unit(rows.mean(axis=0)).tolist()
-    return vector
+def meanings(embedder: Embedder, texts: Sequence[str]) -> list[list[float]]:
+    """One vector of each whole text: of a long one, the middle of its first passages."""
+    parts = [[text[one.start : one.end] for one in embedder.passages(text)[:AT_ONCE]] for text in texts]
+    rows = embedder.embed_many([*chain.from_iterable(parts)])
+    ends = accumulate(map(len, parts))
+    return [unit(rows[end - len(own) : end].mean(axis=0)).tolist() for own, end in zip(parts, ends, strict=True)]
 
 
 class Embedding:

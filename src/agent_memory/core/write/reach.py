@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 class Reach:
     """The `VectorStore` that `open` gives, opened when it is first needed. Whatever it raises, unless it refuses what
-    it was given, is `PartMissing`; so is every call in the pause after it, which asks nobody.
+    it was given (`InvalidInput`), is `PartMissing`; so is every call in the pause after it, which asks nobody.
 
     Only a query is given up after a while: a change that went on unwatched could arrive after a later one."""
 

@@ -38,7 +38,8 @@ class PostgresVectors:
             if tenant is not None:
                 session.settle(tenant)
             place = _place(session, namespace)
-            session.send("namespace_lock", place)
+            for statement in ("namespaces_share", "namespace_lock"):
+                session.send(statement, place)
             if (stored := session.row("namespace_settled", place)) is not None:
                 dimension, known = stored
                 fit(namespace, dimension, len(data))
@@ -63,9 +64,10 @@ class PostgresVectors:
     def delete(self, namespace: str, ids: Sequence[str]) -> int:
         with self._database.writing(owner(namespace)) as session:
             rows = _place(session, namespace) | {"ids": [*dict.fromkeys(ids)]}
+            gone = session.changed("namespace_delete", rows)  # first, as everybody does: nobody waits for each other
             session.send("delete_scores", rows)
             session.send("miss", rows | {"place": None})
-            return session.changed("namespace_delete", rows)
+            return gone
 
     def forget(self, scope: Scope, ids: Sequence[str]) -> None:
         with self._database.writing(scope.tenant) as session:
@@ -142,6 +144,7 @@ def put(session: Session, row: Mapping[str, Any], vector: NDArray[np.float32]) -
 
 def forget(session: Session, scope: Scope, ids: Collection[str]) -> None:
     """Delete what bears the id of one of these records, in the namespaces of whoever sees their scope."""
+    session.send("namespaces_hold", _place(session, ""))
     for name in _names(session, f"{scope.tenant}\x1f"):
         if sees(name, scope):
             gone = _place(session, name) | {"ids": list(ids)}

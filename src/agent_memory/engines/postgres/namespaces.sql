@@ -4,6 +4,14 @@
 -- One model in a namespace: whoever writes there waits for whoever writes there.
 select pg_advisory_xact_lock(hashtextextended(%(namespace)s, %(tenant)s))
 
+-- name: namespaces_share
+-- Whoever adds a vector waits for whoever forgets a record: then it is seen that the record is gone.
+select pg_advisory_xact_lock_shared(hashtextextended(chr(31), %(tenant)s))
+
+-- name: namespaces_hold
+-- Whoever forgets waits for whoever adds one, and finds it, also in a namespace that is new.
+select pg_advisory_xact_lock(hashtextextended(chr(31), %(tenant)s))
+
 -- name: namespace_settled
 -- In order, so that the index is used whatever the database has counted.
 select dimension, model from namespaces where tenant = %(tenant)s and namespace = %(namespace)s order by id limit 1
@@ -46,11 +54,13 @@ delete from namespaces where tenant = (select me())
 delete from scores where tenant = (select me())
 
 -- name: put_scores
+-- Of vectors that stay until this is committed; in order, so that two do not wait for each other.
 insert into scores (tenant, namespace, id, score, at)
 select n.tenant, n.namespace, n.id, g.score, g.at
 from unnest(%(namespaces)s::text[], %(ids)s::text[], %(scores)s::double precision[], %(ats)s::bigint[])
     as g (namespace, id, score, at)
 join namespaces n on n.tenant = (select me()) and n.namespace = g.namespace and n.id = g.id
+order by n.namespace, n.id for key share of n
 on conflict (tenant, namespace, id) do update set score = excluded.score, at = excluded.at
 
 -- name: delete_scores

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from decimal import Decimal
 from typing import Any
 
+from agent_memory.engines.postgres import storage
 from agent_memory.engines.postgres.connection import Database, Row, Session
 from agent_memory.engines.postgres.desk import place
 from agent_memory.engines.postgres.namespaces import STORES, put
@@ -16,8 +17,10 @@ from agent_memory.engines.postgres.schema import newest
 from agent_memory.ledger.journal import genesis
 from agent_memory.ledger.request import SALT_BYTES
 from agent_memory.ledger.seals import checksum, sealed
-from agent_memory.ledger.shipment import FILLING, SECTIONS, another_fills, occupied, whole
+from agent_memory.ledger.shipment import FILLING, SECTIONS, check_mark, occupied, unfilled, whole
+from agent_memory.models.moment import to_micros
 from agent_memory.models.record import Scope
+from agent_memory.ports.clock import SystemClock
 from agent_memory.ports.shipping import Cells, Show
 from agent_memory.ports.vectors import owner
 from agent_memory.ports.working import Desk
@@ -59,39 +62,48 @@ class PostgresShipping:
     def take(self, rows: Sequence[tuple[str, Sequence[Cells]]], mark: str, *, after: str) -> None:
         with self._database.writing(None) as session:
             session.send("take_your_time")
-            if session.cell("hold_meta", {"name": MARK}) != after:
-                raise another_fills(self._database.name)
+            self._check(session, after)
             for section, several in rows:
                 _take(session, section, several)
                 if section == "store":  # it tells of tenants that are gone; those that come get other numbers
                     session.send("used_tenants")
             _note(session, MARK, mark)
 
-    def finish(self) -> None:
+    def finish(self, *, after: str) -> None:
         with self._database.writing(None) as session:
             session.send("take_your_time")
+            self._check(session, after)
             for statement in _FINISHING:
                 session.send(statement)
             for (table,) in session.rows("our_tables"):  # before the first question is planned
                 session.send("count_table", table=table)
 
-    def open(self) -> None:
+    def open(self, *, after: str) -> None:
         with self._database.writing(None) as session:
+            self._check(session, after)
             session.send("drop_meta", {"name": MARK})
             session.send("put_version", {"version": str(newest())})
 
     def abandon(self) -> None:
         with self._database.writing(None) as session:
             session.send("take_your_time")
+            if session.cell("hold_meta", {"name": MARK}) is None:
+                raise unfilled(self._database.name)
             _empty(session)
             salt = secrets.token_bytes(SALT_BYTES)
             session.send("insert_store", {"salt": salt, "genesis": genesis(salt, None)})
             session.send("put_version", {"version": str(newest())})
+            storage.owe(session, to_micros(SystemClock().now()), tenant=True)
+
+    def _check(self, session: Session, after: str) -> None:
+        check_mark(session.cell("hold_meta", {"name": MARK}), after, self._database.name)
 
 
 def _empty(session: Session) -> None:
+    """Of everything but what is owed to the files: what goes from the tables is still in those."""
     for (table,) in session.rows("our_tables"):
-        session.send("empty", table=table)
+        if table != "storage":
+            session.send("empty", table=table)
     session.send("empty_meta")
 
 

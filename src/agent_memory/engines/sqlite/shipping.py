@@ -21,7 +21,7 @@ from agent_memory.ledger.journal import NAMES, NOBODYS, genesis
 from agent_memory.ledger.quantise import requantised, restored
 from agent_memory.ledger.request import SALT_BYTES
 from agent_memory.ledger.seals import checksum, sealed
-from agent_memory.ledger.shipment import FILLING, another_fills, occupied, whole
+from agent_memory.ledger.shipment import FILLING, check_mark, occupied, unfilled, whole
 from agent_memory.ledger.tenants import Told, unaccounted
 from agent_memory.models.record import Scope
 from agent_memory.ports.shipping import Cells, Show
@@ -45,8 +45,7 @@ class SqliteShipping:
 
     def mark(self) -> str | None:
         with self._connections.reading() as connection:
-            found: str | None = cell(connection, SQL["get_meta"], (MARK,))
-        return found
+            return _mark(connection)
 
     def begin(self, mark: str) -> None:
         with self._connections.writing() as connection:
@@ -58,8 +57,7 @@ class SqliteShipping:
 
     def take(self, rows: Sequence[tuple[str, Sequence[Cells]]], mark: str, *, after: str) -> None:
         with self._connections.writing() as connection:
-            if cell(connection, SQL["get_meta"], (MARK,)) != after:
-                raise another_fills(self._connections.name)
+            self._check(connection, after)
             taking = _Taking(connection)
             for section, several in rows:
                 taking.take(section, several)
@@ -67,25 +65,37 @@ class SqliteShipping:
                     connection.execute(SQL["used_tenants"])
             _note(connection, MARK, mark)
 
-    def finish(self) -> None:
+    def finish(self, *, after: str) -> None:
         with self._connections.writing() as connection:
+            self._check(connection, after)
             for scope, last in connection.execute(SQL["lasts"]).fetchall():
                 *row, _, _ = connection.execute(SQL["scope_row"], (scope,)).fetchone()
                 connection.execute(SQL["touch_scope"], (last, checksum(*row, last), scope))
             _leave_room(connection)
             connection.execute(SQL["drop_meta"], (COMMON,))
 
-    def open(self) -> None:
+    def open(self, *, after: str) -> None:
         with self._connections.writing() as connection:
+            self._check(connection, after)
             connection.execute(SQL["drop_meta"], (MARK,))
             connection.execute(f"pragma user_version = {newest()}")
 
     def abandon(self) -> None:
         with self._connections.writing() as connection:
+            if _mark(connection) is None:
+                raise unfilled(self._connections.name)
             _empty(connection)
             salt = secrets.token_bytes(SALT_BYTES)
             connection.execute(SQL["insert_store"], (0, salt, genesis(salt, None)))
             connection.execute(f"pragma user_version = {newest()}")
+
+    def _check(self, connection: sqlite3.Connection, after: str) -> None:
+        check_mark(_mark(connection), after, self._connections.name)
+
+
+def _mark(connection: sqlite3.Connection) -> str | None:
+    found: str | None = cell(connection, SQL["get_meta"], (MARK,))
+    return found
 
 
 def _empty(connection: sqlite3.Connection) -> None:

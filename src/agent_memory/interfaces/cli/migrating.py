@@ -28,8 +28,11 @@ def command(session: Session, source: str | None, target: str | None, abandon: s
     journals with their chains, vectors, receipts, keys, working sets and the rest. Leases of jobs stay behind.
 
     FROM and TO are each the path of a SQLite file, a URL (postgresql://…), or a file that ends in .jsonl, which holds
-    all of it as JSON Lines. With --tenant, that tenant alone, into a store of its own. Nothing else should write to
-    FROM meanwhile; if something did, it is noticed.
+    all of it as JSON Lines. With --tenant, that tenant alone, into a store of its own.
+
+    Stop what writes to FROM first. A record that is written or forgotten meanwhile is noticed; a change to what no
+    journal tells of is not, and stays behind: working sets, vectors in namespaces and their scores, receipts, access
+    counts, refused calls.
 
     If it is stopped or killed, run the same command again: it continues where it was. Until it is done, nobody else can
     use TO. At the end both are compared, row by row and by random reads, and TO is verified.

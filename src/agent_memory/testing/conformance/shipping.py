@@ -102,8 +102,10 @@ def carry(cargo: list[Item], store: Store) -> None:
     port(store).begin("0")
     for start in range(0, len(cargo), 7):
         take(store, cargo[start : start + 7], str(start + 7), str(start))
-    port(store).finish()
-    port(store).open()
+    last = port(store).mark()
+    assert last is not None
+    port(store).finish(after=last)
+    port(store).open(after=last)
 
 
 def sound(store: Store) -> dict[str | None, Any]:
@@ -163,9 +165,11 @@ class ShippingConformance:
         with pytest.raises(StoreError, match="being filled"):
             write(store, put("in between", id="new"))
         take(store, cargo[20:], "all", "twenty")
-        port(store).finish()
-        port(store).finish()  # who was killed in between does it again
-        port(store).open()
+        port(store).finish(after="all")
+        port(store).finish(after="all")  # who was killed in between does it again
+        with pytest.raises(Conflict, match="at the same time"):
+            port(store).open(after="twenty")
+        port(store).open(after="all")
         assert port(store).mark() is None
         assert not unlike(told(cargo), told(stream(store)))
 
@@ -177,6 +181,25 @@ class ShippingConformance:
         assert {item.section.name for item in stream(store)} <= {"tenants"}
         carry(cargo, store)
         assert not unlike(told(cargo), told(stream(store)))
+
+    def test_what_is_in_use_is_not_abandoned(self, store: Store, other: Store) -> None:
+        """Whoever gives up looks for the mark where they empty: it may have been opened a moment before."""
+        cargo = stream(filled(other))
+        carry(cargo, store)
+        with pytest.raises(Conflict, match="no `migrate` is filling"):
+            port(store).abandon()
+        assert not unlike(told(cargo), told(stream(store)))
+
+    def test_what_was_abandoned_is_not_opened(self, store: Store, other: Store) -> None:
+        port(store).begin("begun")
+        take(store, stream(filled(other)), "all", "begun")
+        port(store).abandon()
+        for late in (port(store).finish, port(store).open):
+            with pytest.raises(Conflict, match="not being filled any more"):
+                late(after="all")
+        with pytest.raises(Conflict, match="not being filled any more"):
+            take(store, [], "more", "all")
+        write(store, put("it is used as any other", id="one"))
 
     def test_only_an_empty_store_is_filled(self, store: Store) -> None:
         write(store, put("here already", id="one"))
