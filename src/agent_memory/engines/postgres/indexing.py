@@ -11,7 +11,7 @@ import time
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from agent_memory.engines.postgres.connection import LOCK_SECONDS, Database
+from agent_memory.engines.postgres.connection import LOCK_SECONDS, Database, Session
 
 RECENT = 2000  # contents of a large scope that stay in memory, the newest: what is told of all is estimated by them
 BATCH = 500  # journal lines in one transaction, for which erasures wait
@@ -89,11 +89,10 @@ class PostgresIndexing:
         return added
 
     def _begin(self, one: Wanted) -> None:
+        """After whoever erases something now, who does not know yet that words and vectors may be added."""
         with self._database.writing(one.tenant) as session:
-            session.send("take_your_time")
-            session.send("begin_large", {"scope": one.scope})
-            session.send("empty_large_words", {"scope": one.scope})
-            session.send("empty_large_vectors", {"scope": one.scope})
+            if session.row("lock_mine") is not None:
+                session.send("begin_large", {"scope": one.scope})
 
     def _batch(self, one: Wanted) -> tuple[int, bool]:
         """How many contents were added, and whether there may be more."""
@@ -102,6 +101,9 @@ class PostgresIndexing:
             if held is None:
                 return 0, False  # the tenant was erased
             space, line = held
+            if line < 0:
+                _empty(session, one.scope, -line)
+                return 0, True
             asked = {
                 "scope": one.scope,
                 "space": space,
@@ -132,3 +134,10 @@ class PostgresIndexing:
                     return  # somebody else left half of it meanwhile
         with self._database.writing(one.tenant) as session:
             session.send("ready_large", {"scope": one.scope})
+
+
+def _empty(session: Session, scope: int, lines: int) -> None:
+    """A batch of what was prepared before, of so many lines: forgetting waits for one of them, not for all."""
+    asked = {"scope": scope, "from": lines, "to": max(0, lines - BATCH)}
+    for statement in ("empty_large_words", "empty_large_vectors", "large_emptied"):
+        session.send(statement, asked)
