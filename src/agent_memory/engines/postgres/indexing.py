@@ -121,14 +121,14 @@ class PostgresIndexing:
 
     def _finish(self, one: Wanted) -> None:
         with self._database.reading(one.tenant) as session:
-            held = session.row("large_place", {"scope": one.scope})
-        if held is None:
+            held, extension = session.row("large_place", {"scope": one.scope}), session.row("extension")
+        if held is None or extension is None:
             return
         tenant, space, dimension = held
         if dimension:
             numbers = {"tenant": tenant, "scope": one.scope, "space": space, "dimension": dimension}
             filled = {name: str(number) for name, number in numbers.items()}
-            self._database.alone("make_large_index", seconds=LOCK_SECONDS, **filled)
+            self._database.alone("make_large_index", seconds=LOCK_SECONDS, schema=extension[1], **filled)
             with self._database.reading(None) as session:
                 if (f"large_hnsw_{tenant}_{one.scope}_{space}", True) not in session.rows("large_indexes"):
                     return  # somebody else left half of it meanwhile

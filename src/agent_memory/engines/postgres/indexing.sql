@@ -88,8 +88,9 @@ where i.indrelid = 'large_vectors'::regclass and starts_with(c.relname, 'large_h
 select exists (select 1 from pg_stat_progress_create_index where datname = current_database() and relid = 'large_vectors'::regclass)
 
 -- name: make_large_index
-create index concurrently if not exists large_hnsw_{tenant}_{scope}_{space} on large_vectors
-    using hnsw ((embedding::halfvec({dimension})) halfvec_ip_ops) where tenant = {tenant} and scope = {scope} and space = {space}
+-- With the schemas of all names, since no transaction tells where to look for them; `schema` is that of pgvector.
+create index concurrently if not exists large_hnsw_{tenant}_{scope}_{space} on agent_memory.large_vectors
+    using hnsw ((embedding::{schema}.halfvec({dimension})) {schema}.halfvec_ip_ops) where tenant = {tenant} and scope = {scope} and space = {space}
 
 -- name: drop_large_index
-drop index concurrently if exists {index}
+drop index concurrently if exists agent_memory.{index}
