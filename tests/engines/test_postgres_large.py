@@ -18,7 +18,7 @@ from tests.parts.postgres import Server, server
 
 from agent_memory import AgentMemory
 from agent_memory.app.doctor import examine
-from agent_memory.engines.postgres import indexing
+from agent_memory.engines.postgres import indexing, open_store
 from agent_memory.models import Entity, Turn
 from agent_memory.models.errors import InvalidInput
 from patience import PATIENCE
@@ -210,6 +210,26 @@ def test_what_is_forgotten_leaves_words_and_vectors(postgres: Server, opened: Op
     with AgentMemory("ada", store=uri, tenant="other") as other:
         other.upkeep.run_jobs()
     assert rows(uri, "select relname from pg_class where relname like 'large_hnsw_%'") == []
+
+
+def test_a_rewrite_leaves_the_indexes_to_the_job(postgres: Server, opened: Open) -> None:
+    """Made in the rewrite, they would shut everybody out."""
+    uri = postgres.fresh()
+    memory = opened(uri)
+    memory.records.add_many([{"text": story(number), "id": f"s{number}"} for number in range(30)])
+    memory.upkeep.run_jobs()
+    memory.records.forget(["s3"])
+    memory.close()
+    store, indexes = open_store(uri), "select relname from pg_class where relname like 'large_hnsw_%'"
+    assert len(rows(uri, indexes)) == 1
+    until(lambda: store.scrub(True))
+    store.close()
+    assert rows(uri, indexes) == [] and rows(uri, "select ready from large_scopes") == [(False,)]
+    memory = opened(uri)
+    found = memory.recall("violin number 12")
+    assert found[0].id == "s12" and not found.approximate
+    assert memory.upkeep.run_jobs()["index"] == {"contents": 0, "left": 0}
+    assert len(rows(uri, indexes)) == 1 and memory.recall("violin number 12").approximate
 
 
 def test_neither_as_of_nor_replay(postgres: Server, opened: Open) -> None:

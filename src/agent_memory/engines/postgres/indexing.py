@@ -129,11 +129,11 @@ class PostgresIndexing:
             numbers = {"tenant": tenant, "scope": one.scope, "space": space, "dimension": dimension}
             filled = {name: str(number) for name, number in numbers.items()}
             self._database.alone("make_large_index", seconds=LOCK_SECONDS, schema=extension[1], **filled)
-            with self._database.reading(None) as session:
-                if (f"large_hnsw_{tenant}_{one.scope}_{space}", True) not in session.rows("large_indexes"):
-                    return  # somebody else left half of it meanwhile
         with self._database.writing(one.tenant) as session:
-            session.send("ready_large", {"scope": one.scope})
+            session.row("hold_large_scope", {"scope": one.scope})
+            made = f"large_hnsw_{tenant}_{one.scope}_{space}", True
+            if not dimension or made in session.rows("large_indexes"):  # else somebody left half of it, or dropped it
+                session.send("ready_large", {"scope": one.scope})
 
 
 def _empty(session: Session, scope: int, lines: int) -> None:
