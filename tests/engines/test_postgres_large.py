@@ -6,8 +6,10 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import psycopg
@@ -16,6 +18,7 @@ from tests.parts.postgres import Server, server
 
 from agent_memory import AgentMemory
 from agent_memory.app.doctor import examine
+from agent_memory.engines.postgres import indexing, open_store
 from agent_memory.models import Entity, Turn
 from agent_memory.models.errors import InvalidInput
 from patience import PATIENCE
@@ -209,6 +212,26 @@ def test_what_is_forgotten_leaves_words_and_vectors(postgres: Server, opened: Op
     assert rows(uri, "select relname from pg_class where relname like 'large_hnsw_%'") == []
 
 
+def test_a_rewrite_leaves_the_indexes_to_the_job(postgres: Server, opened: Open) -> None:
+    """Made in the rewrite, they would shut everybody out."""
+    uri = postgres.fresh()
+    memory = opened(uri)
+    memory.records.add_many([{"text": story(number), "id": f"s{number}"} for number in range(30)])
+    memory.upkeep.run_jobs()
+    memory.records.forget(["s3"])
+    memory.close()
+    store, indexes = open_store(uri), "select relname from pg_class where relname like 'large_hnsw_%'"
+    assert len(rows(uri, indexes)) == 1
+    until(lambda: store.scrub(True))
+    store.close()
+    assert rows(uri, indexes) == [] and rows(uri, "select ready from large_scopes") == [(False,)]
+    memory = opened(uri)
+    found = memory.recall("violin number 12")
+    assert found[0].id == "s12" and not found.approximate
+    assert memory.upkeep.run_jobs()["index"] == {"contents": 0, "left": 0}
+    assert len(rows(uri, indexes)) == 1 and memory.recall("violin number 12").approximate
+
+
 def test_neither_as_of_nor_replay(postgres: Server, opened: Open) -> None:
     uri = postgres.fresh()
     memory = opened(uri, ALL)
@@ -228,6 +251,63 @@ def test_neither_as_of_nor_replay(postgres: Server, opened: Open) -> None:
     receipt = memory.recall("violin").receipt_id
     assert memory.receipts.get(receipt)["approximate"] is True
     assert memory.receipts.replay(receipt, now=True).identical
+
+
+def test_an_erasure_that_is_under_way_is_waited_for(postgres: Server, opened: Open) -> None:
+    """It did not know of words and vectors that it had to erase as well."""
+    uri = postgres.fresh()
+    memory = opened(uri)
+    memory.records.add_many([{"text": story(number)} for number in range(20)])
+    job = threading.Thread(target=memory.upkeep.run_jobs)
+    with psycopg.connect(uri) as erasing:
+        erasing.execute("select 1 from agent_memory.tenants for no key update")
+        job.start()
+        until(lambda: rows(uri, "select 1 from pg_locks where not granted"))
+        assert rows(uri, "select count(*) from large_scopes") == [(0,)]
+    job.join(PATIENCE)
+    assert rows(uri, "select ready from large_scopes") == [(True,)]
+
+
+def test_what_was_prepared_before_goes_in_batches(
+    postgres: Server, opened: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that is stopped goes on there, and forgetting does not wait for all of it."""
+    monkeypatch.setattr(indexing, "BATCH", 7)
+    uri = postgres.fresh()
+    memory = opened(uri)
+    memory.records.add_many([{"text": story(number), "id": f"s{number}"} for number in range(40)])
+    memory.upkeep.run_jobs()
+    memory.upkeep.rebuild()
+    with suppress(Stopped), monkeypatch.context() as patched:
+        patched.setattr(indexing, "_empty", stopping(indexing._empty, after=2))
+        memory.upkeep.run_jobs()
+    ((line, ready),) = rows(uri, "select line, ready from large_scopes")
+    assert line < 0 and not ready
+    assert rows(uri, "select count(*) from large_vectors") == [(-line,)], "of as many lines, a record each"
+    found = memory.recall("violin number 12")
+    assert found[0].id == "s12" and not found.approximate
+    memory.records.forget(["s12"])
+    memory.upkeep.run_jobs()
+    posted = "select count(*) = count(distinct (term, content)), count(distinct content) from large_words"
+    assert rows(uri, posted) == [(True, 39)] and rows(uri, "select count(*) from large_vectors") == [(39,)]
+    assert memory.recall("violin number 22").approximate
+
+
+class Stopped(Exception):
+    pass
+
+
+def stopping(work: Callable[..., None], after: int) -> Callable[..., None]:
+    """Does it so many times."""
+    left = [None] * after
+
+    def one(*asked: object) -> None:
+        if not left:
+            raise Stopped
+        left.pop()
+        work(*asked)
+
+    return one
 
 
 WORKER = """

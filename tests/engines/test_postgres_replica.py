@@ -12,7 +12,10 @@ from agent_memory import AgentMemory
 from agent_memory.app.config import load
 from agent_memory.app.doctor import examine
 from agent_memory.engines.postgres import open_store
+from agent_memory.engines.postgres.connection import Database
+from agent_memory.engines.postgres.reads import Reads, Replica
 from agent_memory.models.errors import InvalidInput
+from agent_memory.ports.lagging import reading_only
 
 
 @pytest.fixture(scope="module")
@@ -112,6 +115,24 @@ def test_what_was_forgotten_is_not_asked_for(pair: Pair) -> None:
         until(lambda: len(other.recall("where is the heron?").hits) == 1, "the copy still tells it")
 
 
+def test_a_large_reader_that_is_prepared_anew(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The copy does not know yet, and the tables are the primary's."""
+    monkeypatch.setenv("AGENT_MEMORY_SHELF_LINES", "0")
+    with AgentMemory("ada", store=pair.uri) as memory:
+        memory.records.add("The heron stands in the reeds.")
+        memory.upkeep.run_jobs()
+    pair.caught_up()
+    with AgentMemory("ada", store=pair.uri) as memory:
+        found = memory.recall("where is the heron?")
+        assert found.hits and found.approximate and found.lag is not None
+        pair.replica.execute("select pg_wal_replay_pause()")
+        name = pair.uri.rpartition("/")[2]
+        begun = "update agent_memory.large_scopes set ready = false", "delete from agent_memory.large_words"
+        pair.primary.execute(*begun, database=name)
+        found = memory.recall("where is the heron?")
+        assert found.hits and not found.approximate and found.lag is None
+
+
 def test_one_that_is_out_of_reach(primary: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     with started(18, primary) as own:
         pair = Pair(primary, own)
@@ -141,6 +162,13 @@ def test_another_store_is_not_a_copy(primary: Server, monkeypatch: pytest.Monkey
         assert memory.recall("where is the heron?").hits == [] and memory.records.find() == []
     (check,) = [one for one in examine(uri) if one.name == "replica"]
     assert check.state == "warn" and "not a copy" in check.detail
+    database = Database(uri)
+    copy = Replica(strange, database)
+    with reading_only():
+        Reads(database, copy).only("default", lambda session: session.send("my_seq"))
+    assert not copy.there, "it is not asked at every call"
+    for one in (database, copy.database):
+        one.close()
 
 
 def test_an_address_that_is_none(primary: Server) -> None:

@@ -65,7 +65,8 @@ class Marks:
                 return held.era
             if held.era:
                 _log.info("a journal is not the one that was read before, and is read anew")
-            self._keep(whose, Held(seq, chain, next(self._eras)))
+            least = 0 if held.era else now.least  # nobody looked before: what was written meanwhile is of this era
+            self._keep(whose, Held(seq, chain, next(self._eras), least))
             return self._held[whose].era
 
     def at_least(self, whose: str | None, seq: int) -> None:

@@ -68,6 +68,14 @@ def test_what_one_wrote_moves_no_mark() -> None:
     assert marks.held("acme").least == 0, "what was written in another era is gone"
 
 
+def test_what_one_wrote_while_the_first_look_was_under_way() -> None:
+    marks = Marks()
+    held = marks.held("acme")
+    marks.at_least("acme", 50)
+    marks.seen("acme", held, None, 40, b"x")
+    assert marks.held("acme").least == 50, "whoever has only 40 lines lacks what was written"
+
+
 def test_one_that_is_not_remembered_is_read_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST", 2)
     marks, chain = Marks(), Chain(b"a")

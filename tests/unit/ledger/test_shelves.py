@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+import threading
+from collections.abc import Collection, Mapping
 from contextlib import nullcontext
 
 import pytest
+from tests.patience import until
 from tests.toy.stock import TableStock
 from tests.toy.tables import Tables
 
 from agent_memory.ledger.journal import AMEND, Head, Journal, Signature, Subject
+from agent_memory.ledger.marks import Held
 from agent_memory.ledger.request import Request
+from agent_memory.ledger.shelves import following
 from agent_memory.ledger.shelves.following import Following, Since
-from agent_memory.ledger.shelves.shelf import posted
+from agent_memory.ledger.shelves.shelf import Shelf, posted
 from agent_memory.ledger.shelves.shelves import Shelves
 from agent_memory.ledger.spaces import adopting
-from agent_memory.models.errors import SpaceMismatch
+from agent_memory.models.errors import SpaceMismatch, StoreError
 from agent_memory.models.record import Scope, Status
 from agent_memory.ports.changes import Amend, Author, Change, Disconnect, Erase
 from agent_memory.ports.index import Pool, Probe, Snapshot
@@ -82,6 +86,24 @@ class Library:
         """Since it was last looked at."""
         asked, self.stock.asked = self.stock.asked, []
         return asked
+
+
+class Watched:
+    """Shelves of two tenants. The next to be read on meet these failures."""
+
+    def __init__(self) -> None:
+        self.fails: list[BaseException] = []
+        self.refreshed = 0
+
+    def filled(self) -> dict[str, int]:
+        return {"acme": 3, "rival": 3}
+
+    def drop(self, tenant: str) -> None: ...
+
+    def refresh(self, scopes: Collection[Scope]) -> None:
+        if self.fails:
+            raise self.fails.pop()
+        self.refreshed += 1
 
 
 @pytest.fixture
@@ -214,22 +236,38 @@ class TestErasing:
             looks.append(dict(since))
             return {name: Since(library.stock.seq, b"x", chain[0], erased) for name in since}
 
-        following = Following(library.shelves, watch)
+        looking = Following(library.shelves, watch)
         assert library.found("red") == ["a", "b", "c"]
         library.asked()
         library.write(Erase("a"))
-        following.look()
+        looking.look()
         assert library.asked() == [("follow", ALICE, last)]
         (shelf,) = library.shelves._shelves.values()
         assert len(shelf.words.find(term("red"))[0]) == 2
         erased.clear()
-        following.look()
+        looking.look()
         assert library.asked() == [] and looks == [{ALICE.tenant: last}, {ALICE.tenant: last + 1}]
         chain[0] = b"another"
-        following.look()
+        looking.look()
         assert not library.shelves.filled()
-        following.look()
+        looking.look()
         assert len(looks) == 3, "there is nothing to ask for"
+
+    def test_one_that_fails_keeps_nobody_else_waiting(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """And what was not its own failure ends the thread, not those that come after it."""
+        monkeypatch.setattr(following, "EVERY_SECONDS", 0.001)
+        watched = Watched()
+        one = Following(watched, lambda since: {name: Since(7, b"x", b"x", [ALICE]) for name in since})
+        watched.fails = [StoreError("away")]
+        one.look()
+        assert watched.refreshed == 1 and one._seen == {"acme": Held(3), "rival": Held(7, b"x")}
+        watched.fails = [MemoryError()]
+        monkeypatch.setattr(threading, "excepthook", lambda _: None)
+        one.begin()
+        until(lambda: one._thread is None, "it is still there")
+        one.begin()
+        assert one._thread is not None
+        one.stop()
 
     def test_what_is_mostly_gone_is_read_again(self, library: Library) -> None:
         last = some(library)
@@ -313,6 +351,16 @@ class TestHops:
             assert step.there == there
         (back,) = library.shelves.steps(library.snapshot(), view(), [amended, first + 1], most=9)
         assert (back.here, back.there) == (amended, first), "and what no longer holds leads nowhere"
+
+
+def test_of_what_is_recent_the_rest_is_not_asked_for(library: Library) -> None:
+    """Fields of what is on no such shelf may be very many."""
+    since = library.write(put("red", id="a", payload={"n": 1}))
+    library.write(put("red", id="b", payload={"n": 1}))
+    shelf = Shelf(ALICE, since)
+    shelf.follow(library.stock, lambda _: [("field", "n")], {})
+    assert library.asked() == [("follow", ALICE, since), ("fields", ALICE, since, "n")]
+    assert len(shelf.fields.find(posted(("n", 1)))[0]) == 1
 
 
 def test_a_conversation_has_one_number_on_all_shelves(library: Library) -> None:

@@ -79,7 +79,7 @@ _MEANING: tuple[tuple[type[psycopg.Error], _Meaning], ...] = (
 )
 
 
-_LIMITS = {
+LIMITS = {
     "lock": str(round(LOCK_SECONDS * 1000)),
     "statement": str(round(STATEMENT_SECONDS * 1000)),
     "idle": str(round(IDLE_SECONDS * 1000)),
@@ -237,6 +237,7 @@ class Database:
         self.closed = False
         self.read_only = False
         self.marks = Marks()
+        self.limits = LIMITS
         self._most = most
         self._idle: list[psycopg.Connection[Row]] = []
         self._room = threading.BoundedSemaphore(most)
@@ -275,7 +276,6 @@ class Database:
             with suppress(errors.InvalidParameterValue):  # on some systems it cannot
                 connection.execute("set client_connection_check_interval = '5s'")
             try:
-                connection.execute("set search_path = agent_memory, public")
                 connection.execute(SQL[name].format(**filled).encode())
             finally:
                 connection.close()  # with what was set
@@ -296,7 +296,7 @@ class Database:
                 open.enter_context(stoppable(connection.cancel_safe))
             pipeline = open.enter_context(connection.pipeline())
             session, sent = Session(connection, pipeline, self._watch, tenant, self.marks), ticks()
-            session.begin(mode, _LIMITS | {"lock": str(round(seconds * 1000))})
+            session.begin(mode, self.limits | {"lock": str(round(seconds * 1000))})
             session.send("operate") if tenant is None else session.send("enter", {"tenant": tenant})
             try:
                 yield session

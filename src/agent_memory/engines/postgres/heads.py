@@ -37,15 +37,16 @@ class Glance:
         self._row = self._row or self._heads.fetchone() or (0, b"", 0, b"", 0, None, None)
         return self._row
 
-    def fresh(self, longest: float) -> bool:
-        """Whether a replica has all that this process has seen and written, and is not too many seconds behind."""
-        seq, _, store, _, _, there, store_there = self._found()
+    def near(self, longest: float) -> bool:
+        """Whether a replica is a copy of the store, and not too many seconds behind."""
         genesis, self._lag = (self._replica and self._replica.fetchone()) or (None, None)
+        return genesis == self._genesis and self._lag is not None and self._lag <= longest
+
+    def fresh(self) -> bool:
+        """Whether a replica has all that this process has seen and written."""
+        seq, _, store, _, _, there, store_there = self._found()
         return (
-            genesis == self._genesis
-            and self._lag is not None
-            and self._lag <= longest
-            and self._held.stands(there)
+            self._held.stands(there)
             and seq >= self._held.least
             and self._store_held.stands(store_there)
             and store >= self._store_held.least

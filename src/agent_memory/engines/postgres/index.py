@@ -36,7 +36,7 @@ class PostgresIndex:
         self._reads, self._most = reads, most
         self._database = database = reads.primary
         watch = partial(erased_since, database)
-        self.shelves = Shelves(self._stock, watch, PostgresLarge(database), min(RECENT, most))
+        self.shelves = Shelves(self._stock, watch, PostgresLarge(reads), min(RECENT, most))
         self.gather = self.shelves.gather
         self.occurring = self.shelves.occurring
         self.called = self.shelves.called

@@ -11,7 +11,7 @@ import time
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from agent_memory.engines.postgres.connection import LOCK_SECONDS, Database
+from agent_memory.engines.postgres.connection import LOCK_SECONDS, Database, Session
 
 RECENT = 2000  # contents of a large scope that stay in memory, the newest: what is told of all is estimated by them
 BATCH = 500  # journal lines in one transaction, for which erasures wait
@@ -89,11 +89,10 @@ class PostgresIndexing:
         return added
 
     def _begin(self, one: Wanted) -> None:
+        """After whoever erases something now, who does not know yet that words and vectors may be added."""
         with self._database.writing(one.tenant) as session:
-            session.send("take_your_time")
-            session.send("begin_large", {"scope": one.scope})
-            session.send("empty_large_words", {"scope": one.scope})
-            session.send("empty_large_vectors", {"scope": one.scope})
+            if session.row("lock_mine") is not None:
+                session.send("begin_large", {"scope": one.scope})
 
     def _batch(self, one: Wanted) -> tuple[int, bool]:
         """How many contents were added, and whether there may be more."""
@@ -102,6 +101,9 @@ class PostgresIndexing:
             if held is None:
                 return 0, False  # the tenant was erased
             space, line = held
+            if line < 0:
+                _empty(session, one.scope, -line)
+                return 0, True
             asked = {
                 "scope": one.scope,
                 "space": space,
@@ -119,16 +121,23 @@ class PostgresIndexing:
 
     def _finish(self, one: Wanted) -> None:
         with self._database.reading(one.tenant) as session:
-            held = session.row("large_place", {"scope": one.scope})
-        if held is None:
+            held, extension = session.row("large_place", {"scope": one.scope}), session.row("extension")
+        if held is None or extension is None:
             return
         tenant, space, dimension = held
         if dimension:
             numbers = {"tenant": tenant, "scope": one.scope, "space": space, "dimension": dimension}
             filled = {name: str(number) for name, number in numbers.items()}
-            self._database.alone("make_large_index", seconds=LOCK_SECONDS, **filled)
-            with self._database.reading(None) as session:
-                if (f"large_hnsw_{tenant}_{one.scope}_{space}", True) not in session.rows("large_indexes"):
-                    return  # somebody else left half of it meanwhile
+            self._database.alone("make_large_index", seconds=LOCK_SECONDS, schema=extension[1], **filled)
         with self._database.writing(one.tenant) as session:
-            session.send("ready_large", {"scope": one.scope})
+            session.row("hold_large_scope", {"scope": one.scope})
+            made = f"large_hnsw_{tenant}_{one.scope}_{space}", True
+            if not dimension or made in session.rows("large_indexes"):  # else somebody left half of it, or dropped it
+                session.send("ready_large", {"scope": one.scope})
+
+
+def _empty(session: Session, scope: int, lines: int) -> None:
+    """A batch of what was prepared before, of so many lines: forgetting waits for one of them, not for all."""
+    asked = {"scope": scope, "from": lines, "to": max(0, lines - BATCH)}
+    for statement in ("empty_large_words", "empty_large_vectors", "large_emptied"):
+        session.send(statement, asked)

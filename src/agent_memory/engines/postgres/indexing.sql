@@ -20,19 +20,24 @@ left join large_scopes l on l.tenant = s.tenant and l.scope = s.scope
 where s.lines > %(most)s and a.dimension <= %(dimensions)s order by coalesce(l.ready, false), s.tenant, s.scope
 
 -- name: begin_large
+-- Where something was prepared before, `line` is below 0 until that is gone: as many lines are still to be emptied.
 insert into large_scopes (tenant, scope, space, dimension, adopted)
 select me(), %(scope)s, coalesce((select space from spaces where active), 0),
     coalesce((select dimension from spaces where active), 0),
     (select greatest(max(founded), (select coalesce(max(seq), 0) from journal where tenant = 0 and operation = 7))
         from tenants where tenant in ((select me()), 0))
 on conflict (tenant, scope) do update set space = excluded.space, dimension = excluded.dimension,
-    adopted = excluded.adopted, line = 0, recent = 0, first = 0, documents = 0, ready = false
+    adopted = excluded.adopted, recent = 0, first = 0, documents = 0, ready = false,
+    line = -(select last from scopes where tenant = (select me()) and scope = excluded.scope)
 
 -- name: empty_large_words
-delete from large_words where tenant = (select me()) and scope = %(scope)s
+delete from large_words where tenant = (select me()) and scope = %(scope)s and record > %(to)s and record <= %(from)s
 
 -- name: empty_large_vectors
-delete from large_vectors where tenant = (select me()) and scope = %(scope)s
+delete from large_vectors where tenant = (select me()) and scope = %(scope)s and record > %(to)s and record <= %(from)s
+
+-- name: large_emptied
+update large_scopes set line = -%(to)s::bigint where tenant = (select me()) and scope = %(scope)s
 
 -- name: hold_large_scope
 -- Whoever erases something waits meanwhile, and finds what was added.
@@ -83,8 +88,9 @@ where i.indrelid = 'large_vectors'::regclass and starts_with(c.relname, 'large_h
 select exists (select 1 from pg_stat_progress_create_index where datname = current_database() and relid = 'large_vectors'::regclass)
 
 -- name: make_large_index
-create index concurrently if not exists large_hnsw_{tenant}_{scope}_{space} on large_vectors
-    using hnsw ((embedding::halfvec({dimension})) halfvec_ip_ops) where tenant = {tenant} and scope = {scope} and space = {space}
+-- With the schemas of all names, since no transaction tells where to look for them; `schema` is that of pgvector.
+create index concurrently if not exists large_hnsw_{tenant}_{scope}_{space} on agent_memory.large_vectors
+    using hnsw ((embedding::{schema}.halfvec({dimension})) {schema}.halfvec_ip_ops) where tenant = {tenant} and scope = {scope} and space = {space}
 
 -- name: drop_large_index
-drop index concurrently if exists {index}
+drop index concurrently if exists agent_memory.{index}

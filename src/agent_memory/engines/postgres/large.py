@@ -10,13 +10,15 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from agent_memory.engines.postgres.connection import Database, Session
+from agent_memory.engines.postgres.connection import Session
 from agent_memory.engines.postgres.heads import Glance
 from agent_memory.engines.postgres.read import conditions, moment, reader
+from agent_memory.engines.postgres.reads import Reads
 from agent_memory.engines.postgres.statements import SQL
 from agent_memory.engines.postgres.stock import PostgresStock, unread
 from agent_memory.ledger.shelves.large import Found, Linked
 from agent_memory.ledger.shelves.stock import Links, News, Row, Vectors, Versions
+from agent_memory.models.errors import Changed
 from agent_memory.models.record import Scope
 from agent_memory.ports.index import Indexed, Probe, Snapshot
 
@@ -34,20 +36,32 @@ MOST_LINKS = 20_000  # of a record in one direction that are read
 
 
 class PostgresLarge:
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    """Asks the primary alone, whoever told the snapshot."""
+
+    def __init__(self, reads: Reads) -> None:
+        self._reads, self._database = reads, reads.primary
 
     def found(self, snapshot: Snapshot, scope: Scope, probe: Probe, until: int) -> Found:
-        indexed = snapshot.large[scope]
-        with self._database.reading(scope.tenant) as session:
-            return _Looking(session, indexed, probe, until).found()
+        with self._standing(snapshot, scope) as session:
+            return _Looking(session, snapshot.large[scope], probe, until).found()
 
     def occurring(self, snapshot: Snapshot, scope: Scope, terms: Sequence[int], until: int) -> frozenset[int]:
         _, number, *_ = snapshot.large[scope].place
         known = {signed(term): term for term in terms}
-        with self._database.reading(scope.tenant) as session:
+        with self._standing(snapshot, scope) as session:
             rows = session.rows("large_occurring", {"scope": number, "until": until, "terms": [*known]})
         return frozenset(known[term] for (term,) in rows)
+
+    @contextmanager
+    def _standing(self, snapshot: Snapshot, scope: Scope) -> Iterator[Session]:
+        """`Changed` where the tables are not those any more that the snapshot tells of."""
+        _, number, *_ = snapshot.large[scope].place
+        with self._database.reading(scope.tenant) as session:
+            stands = session.send("large_stands", {"scope": number, "adopted": snapshot.adopted})
+            yield session
+            if stands.fetchone() is None:
+                self._reads.leave()
+                raise Changed("a large reader was prepared anew while it was read", hint="ask again")
 
     @contextmanager
     def named(self, tenant: str, kinds: Sequence[str]) -> Iterator[PostgresStock]:

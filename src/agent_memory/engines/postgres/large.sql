@@ -5,6 +5,10 @@
 v.scope + 0 = %(scope)s and v.content <= %(until)s::bigint
 and (%(kinds)s::text[] is null or v.kind || '' = any(%(kinds)s::text[])) and {conditions} and {shown}
 
+-- name: large_stands
+-- Whether what a snapshot tells of is still there: a copy of the store that is behind may not know that it was begun anew.
+select 1 from large_scopes where tenant = (select me()) and scope = %(scope)s and ready and adopted = %(adopted)s
+
 -- name: large_few
 -- All that there is, where a filter leaves little.
 select v.record from versions v where v.scope = %(scope)s and (%(kinds)s::text[] is null or v.kind = any(%(kinds)s::text[]))

@@ -6,18 +6,26 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from agent_memory.engines.postgres.connection import Database, Session
+from agent_memory.engines.postgres.connection import LIMITS, Database, Session
 from agent_memory.engines.postgres.heads import Glance, Heads
 from agent_memory.models.errors import Changed, InvalidInput, StoreError
 from agent_memory.ports.lagging import may_lag
 
 LONGEST_LAG = 30.0  # seconds; whoever is further behind is not asked
-CONNECT_SECONDS = 2
+STATEMENT_SECONDS = 30.0  # the primary may be faster
+PATIENCE: dict[str, Any] = {
+    "connect_timeout": 2,  # seconds
+    "keepalives_idle": 5,
+    "keepalives_interval": 2,
+    "keepalives_count": 2,
+    "tcp_user_timeout": 5000,  # milliseconds
+}
+"""Unless the URL says otherwise: there is somebody else to ask."""
 CHECK = "check AGENT_MEMORY_POSTGRES_REPLICA_URI"
 AWAY_SECONDS = 10.0  # before one that could not answer is asked again
 
@@ -36,14 +44,14 @@ class Replica:
 
     def __init__(self, uri: str, primary: Database) -> None:
         try:
-            patience = conninfo_to_dict(uri).get("connect_timeout", CONNECT_SECONDS)
-            self.database = Database(make_conninfo(uri, connect_timeout=patience))
+            self.database = Database(make_conninfo(uri, **PATIENCE | conninfo_to_dict(uri)))
         except (ProgrammingError, InvalidInput):  # its text may hold the password
             raise InvalidInput(
                 "postgres_replica_uri: this is not the address of a PostgreSQL database",
                 hint="for example postgresql://user@host:5432/memory",
                 field="postgres_replica_uri",
             ) from None
+        self.database.limits = LIMITS | {"statement": str(round(STATEMENT_SECONDS * 1000))}
         self.database.marks = primary.marks
         with primary.reading(None) as session:
             self.genesis: bytes = session.cell("store_genesis")
@@ -62,6 +70,12 @@ class Replica:
     def there(self) -> bool:
         return time.monotonic() >= self._away
 
+    def serves(self, glance: Glance) -> bool:
+        """Who is too far behind, or not a copy, is not so only for this call."""
+        if not (near := glance.near(LONGEST_LAG)):
+            self.leave()
+        return near and glance.fresh()
+
     def leave(self) -> None:
         """Ask the primary for a while."""
         self._away = time.monotonic() + AWAY_SECONDS
@@ -79,7 +93,7 @@ class Reads:
                 with replica.database.reading(tenant) as session:
                     glance = Glance(session, tenant, self.primary.marks, replica.genesis)
                     sent = send(session)
-                if glance.fresh(LONGEST_LAG):
+                if replica.serves(glance):
                     return glance.heads(), sent
             except StoreError:
                 replica.leave()
@@ -103,7 +117,7 @@ class Reads:
             try:
                 with replica.database.reading(tenant) as session:
                     glance = Glance(session, tenant, self.primary.marks, replica.genesis)
-                    if begun := glance.fresh(LONGEST_LAG):
+                    if begun := replica.serves(glance):
                         yield session, glance
             except StoreError as error:
                 replica.leave()
@@ -113,6 +127,11 @@ class Reads:
                 return
         with self.primary.reading(tenant) as session:
             yield session, Glance(session, tenant, self.primary.marks)
+
+    def leave(self) -> None:
+        """A replica that told what is not so any more."""
+        if self.replica is not None:
+            self.replica.leave()
 
     def _usable(self) -> Replica | None:
         return self.replica if self.replica is not None and self.replica.there and may_lag() else None

@@ -99,5 +99,17 @@ def _rewrite(database: Database, tables: list[str], seconds: float) -> None:
     for table in tables:
         with database.writing(None, seconds=seconds) as session:
             session.send("take_your_time")
+            if table == "large_vectors":
+                _shed(session)
             session.send("rewrite", table=table, index=orders[table])
             session.send("count_rows", table=table)
+
+
+def _shed(session: Session) -> None:
+    """The indexes of large readers, where this role may: made anew in here, they would shut everybody out of the table
+    for as long as that takes. The job `index` makes them beside whoever reads, and memory answers meanwhile."""
+    indexes = session.rows("large_indexes")
+    if indexes and session.cell("owns"):
+        session.send("unready_large")
+        for name, _ in indexes:
+            session.send("shed_index", index=name)

@@ -28,6 +28,13 @@ where t.relnamespace = 'agent_memory'::regnamespace and t.relname = any(%(tables
     and a.amname = 'btree' and x.indpred is null and x.indisvalid
 order by t.relname, x.indisprimary desc
 
+-- name: unready_large
+-- Also those that are not ready yet: whoever wants to say so waits, and then looks again.
+update large_scopes set ready = false where dimension > 0
+
+-- name: shed_index
+drop index agent_memory.{index}
+
 -- name: rewrite
 -- Unlike `vacuum full` it can be in a transaction, with a limit of its own for locks, also behind a pooler.
 cluster {table} using {index}

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from typing import NamedTuple, Protocol
 
 from agent_memory.ledger.marks import Held
@@ -64,8 +65,9 @@ class Following:
     def begin(self) -> None:
         with self._guard:
             if self._thread is None and not self._stopping.is_set():
-                self._thread = threading.Thread(target=self._work, name="agent-memory-erasures", daemon=True)
-                self._thread.start()
+                thread = threading.Thread(target=self._work, name="agent-memory-erasures", daemon=True)
+                thread.start()
+                self._thread = thread
 
     def stop(self, seconds: float = 1.0) -> None:
         """For good."""
@@ -76,16 +78,19 @@ class Following:
             thread.join(seconds)
 
     def _work(self) -> None:
-        stopping = self._stopping
-        while not stopping.wait(EVERY_SECONDS):
-            with self._guard:
-                if not self._shelves.filled():
+        stopping, guard = self._stopping, self._guard
+        try:
+            while not stopping.wait(EVERY_SECONDS):
+                with guard:
+                    if not self._shelves.filled():
+                        self._thread = None
+                        return
+                with suppress(AgentMemoryError):  # whoever asks something meets it, too, and tells
+                    self.look()
+        finally:
+            with guard:
+                if self._thread is threading.current_thread():  # not another that was begun since
                     self._thread = None
-                    return
-            try:
-                self.look()
-            except AgentMemoryError:  # whoever asks something meets it, too, and tells
-                continue
 
     def look(self) -> None:
         filled = self._shelves.filled()
@@ -97,6 +102,7 @@ class Following:
                 self._shelves.drop(tenant)
                 del self._seen[tenant]
                 continue
-            if now.erased:
-                self._shelves.refresh(now.erased)
-            self._seen[tenant] = Held(now.seq, now.chain)
+            with suppress(AgentMemoryError):  # the others are not to wait for this one
+                if now.erased:
+                    self._shelves.refresh(now.erased)
+                self._seen[tenant] = Held(now.seq, now.chain)

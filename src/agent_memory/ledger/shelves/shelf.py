@@ -134,9 +134,9 @@ class Shelf:
                     self._read(stock)
                     self.seq = stock.seq
                 for need in {*self.until, *needs(self.numbering)}:
-                    if (before := self.until.get(need, 0)) < stock.seq:
+                    if (before := self.until.get(need, self.since)) < stock.seq:
                         self._read_more(stock, need, before, calling)
-                        self.until[need] = stock.seq
+                    self.until[need] = max(before, stock.seq)
                 self.adopted, self.era = max(self.adopted, stock.adopted), stock.era
             except BaseException:
                 self._empty()  # some rows are in, and would come in again
