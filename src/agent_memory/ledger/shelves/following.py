@@ -98,7 +98,7 @@ class Following:
         found = self._watch({tenant: held.seq for tenant, held in self._seen.items()}) if self._seen else {}
         for tenant, held in [*self._seen.items()]:
             now = found.get(tenant)
-            if now is None or (held.chain and not held.stands(now.there)):
+            if now is None or now.seq < held.seq or (held.chain and not held.stands(now.there)):
                 self._shelves.drop(tenant)
                 del self._seen[tenant]
                 continue
