@@ -48,12 +48,17 @@ candidates = st.builds(
         kind=st.sampled_from((None, "turn", "fact")),
         at=st.one_of(st.none(), st.integers(0, 10**6).map(lambda minutes: START + timedelta(minutes=minutes))),
         by=st.one_of(st.none(), st.text(min_size=1, max_size=10)),
+        until=st.none(),
     ),
     value=st.floats(0, 1),
     relevance=st.floats(0, 1),
     conversation=st.sampled_from((None, "c1", "c2")),
     must=st.booleans(),
     floor=st.booleans(),
+    version=st.none(),
+    handle=st.none(),
+    covers=st.just(frozenset()),
+    repeats=st.just(()),
 )
 
 
