@@ -131,7 +131,9 @@ def test_doctor_shows_where_settings_come_from(here: Any, clone: Path, tmp_path:
     assert f"AGENT_MEMORY_OPENAI_API_KEY = not shown ({tmp_path}/config/.env)" in said
     assert f"DEFAULT_TOP_K = 3 ({clone}/.env)" in said
     assert "AGENT_MEMORY_TENANT = acme (environment)" in said
-    assert said[-1].startswith("store, postgres_uri, working, vectors, api_key, ") and said[-1].endswith(" (default)")
+    assert said[-1].startswith("store, postgres_uri, postgres_replica_uri, working, vectors, api_key, ") and said[
+        -1
+    ].endswith(" (default)")
     variables = {check["detail"]: check["state"] for check in ran.json["checks"] if check["name"] == "variable"}
     assert [state for detail, state in variables.items() if "AGENT_MEMORY_STORE ignored" in detail] == ["warn"]
     assert [state for detail, state in variables.items() if ": OPENAI_API_KEY ignored" in detail] == ["ok"]

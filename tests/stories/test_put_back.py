@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,8 +23,11 @@ with AgentMemory("ada", store=store) as memory:
     for text in texts:
         memory.records.add(text)
     found = memory.recall("which deploy failed on Tuesday?", k=20).hits
-    print(json.dumps([[hit.record.id, hit.record.text, round(hit.score, 6)] for hit in found]))
+    print(json.dumps([[hit.record.id, hit.record.text, hit.score] for hit in found]))
 """
+
+
+Answer = list[tuple[str, str, Any]]
 
 
 def copied(source: Path, target: Path) -> None:
@@ -30,17 +36,20 @@ def copied(source: Path, target: Path) -> None:
         old.backup(new)
 
 
-def cold(store: Path, *texts: str) -> str:
+def cold(store: Path, *texts: str) -> Answer:
     """Written and answered by another process."""
     run = [sys.executable, "-c", COLD, str(store), *texts]
-    return subprocess.run(run, check=True, capture_output=True, text=True).stdout.strip()
+    return told(json.loads(subprocess.run(run, check=True, capture_output=True, text=True).stdout))
 
 
-def warm(memory: AgentMemory) -> str:
-    import json
-
+def warm(memory: AgentMemory) -> Answer:
     found = memory.recall("which deploy failed on Tuesday?", k=20).hits
-    return json.dumps([[hit.record.id, hit.record.text, round(hit.score, 6)] for hit in found])
+    return told([hit.record.id, hit.record.text, hit.score] for hit in found)
+
+
+def told(hits: Iterable[Sequence[Any]]) -> Answer:
+    """What is recent counts a little less with every moment that goes by between two questions."""
+    return [(id, text, pytest.approx(score, abs=1e-3)) for id, text, score in hits]
 
 
 @pytest.mark.parametrize("others", [0, 3, 4, 9])

@@ -130,7 +130,7 @@ memory.records.add("now the model is needed")
 shelves = memory._client.runtime.store.index.shelves._shelves
 assert not shelves, "and no vectors before the first search"
 memory.recall("model")
-assert [scope.user for scope in shelves] == ["ada"], "then only those of this scope"
+assert [place.scope.user for place in shelves] == ["ada"], "then only those of this scope"
 """
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert ran.returncode == 0, ran.stderr

@@ -7,7 +7,7 @@ import sqlite3
 import pytest
 
 from agent_memory.engines.sqlite.connection import translated
-from agent_memory.models.errors import Corrupt, InvalidInput, StoreError, StoreFull
+from agent_memory.models.errors import Busy, Corrupt, InvalidInput, StoreError, StoreFull
 
 
 @pytest.mark.parametrize(
@@ -18,7 +18,7 @@ from agent_memory.models.errors import Corrupt, InvalidInput, StoreError, StoreF
         (sqlite3.SQLITE_IOERR_FSYNC, StoreError),
         (sqlite3.SQLITE_IOERR_SHMSIZE, StoreFull),
         (sqlite3.SQLITE_FULL, StoreFull),
-        (sqlite3.SQLITE_BUSY_SNAPSHOT, StoreError),
+        (sqlite3.SQLITE_BUSY_SNAPSHOT, Busy),
         (sqlite3.SQLITE_CORRUPT_INDEX, Corrupt),
         (sqlite3.SQLITE_TOOBIG, InvalidInput),
     ],
