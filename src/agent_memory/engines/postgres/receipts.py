@@ -29,11 +29,8 @@ class PostgresReceipts:
             tenants[line.view.scope.tenant].append(line)
         for tenant, theirs in tenants.items():
             with self._database.writing(tenant, durable=False, seconds=BRIEF_SECONDS) as session:
-                if session.row("hold_mine") is None:  # what saw something of a tenant that is gone goes, too
-                    theirs = [line for line in theirs if not line.seq]
-                if theirs:
-                    session.settle(tenant)
-                    _keep(session, theirs)
+                session.settle(tenant)
+                _keep(session, theirs)
         if lines:
             self.expire(max(line.view.now for line in lines))
 
