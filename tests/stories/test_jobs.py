@@ -132,6 +132,35 @@ def test_a_job_that_fails_is_nobody_elses_trouble(stored: AgentMemory, caplog: p
     assert "breaks failed" in line.getMessage() and "ZeroDivisionError" in line.getMessage()
 
 
+@pytest.mark.parametrize("looking", [True, False], ids=["when it looks", "when it runs"])
+def test_a_job_that_works_again_says_so_once(
+    stored: AgentMemory, caplog: pytest.LogCaptureFixture, looking: bool
+) -> None:
+    tries: list[str] = []
+
+    def left(keeping: Keeping) -> int:
+        if looking and len(tries) < 3:
+            tries.append("looks")
+            raise StoreError("out of reach")
+        return 0 if looking else 1
+
+    def run(keeping: Keeping, turn: Turn) -> dict[str, int]:
+        tries.append("runs")
+        if len(tries) < 3:
+            raise StoreError("out of reach")
+        return {}
+
+    running = worker(stored, [Job("shaky", 0.01, run, left=left)])
+    with caplog.at_level(logging.WARNING):
+        running.start()
+        until(lambda: len(caplog.records) >= 2)
+        assert running.stop()
+    assert [line.getMessage() for line in caplog.records] == [
+        "the job shaky failed, and will be tried again: out of reach",
+        "the job shaky works again",
+    ]
+
+
 def test_jobs_run_one_at_a_time_and_one_that_has_more_to_do_does_not_starve_the_rest(stored: AgentMemory) -> None:
     inside = threading.Semaphore(1)
     ran: list[str] = []

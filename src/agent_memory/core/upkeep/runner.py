@@ -107,13 +107,15 @@ class Runner:
         begun, every = time.monotonic(), 0.0 if job.name in self._unfinished else job.seconds * DUE
         self._unfinished.discard(job.name)
         try:
-            if (job.left is None or job.left(self._keeping)) and (lease := self._leased(job, every)):
-                did = self._run(job, lease, SLICE_SECONDS)
-                if self._trouble.pop(job.name, None):
-                    _log.warning("the job %s works again", job.name)
-                if job.more(did):
-                    self._unfinished.add(job.name)
-                    return time.monotonic() - begun  # as long as it worked, so that whoever asks has the other half
+            wanted = job.left is None or job.left(self._keeping) > 0
+            lease = self._leased(job, every) if wanted else None
+            did: Did = self._run(job, lease, SLICE_SECONDS) if lease is not None else {}
+            looked = lease is not None or not wanted  # else somebody else does it, or it is not due
+            if looked and self._trouble.pop(job.name, ""):
+                _log.warning("the job %s works again", job.name)
+            if lease is not None and job.more(did):
+                self._unfinished.add(job.name)
+                return time.monotonic() - begun  # as long as it worked, so that whoever asks has the other half
         except Abandoned:
             pass
         except Exception as error:  # noqa: BLE001 - the worker goes on, whatever a job or the store does
