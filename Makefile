@@ -41,8 +41,8 @@ engines: compiled
 	$(BIN)/python -m pytest -n 2 -m engines tests/engines
 	STORIES_ON=postgres $(BIN)/python -m pytest -n 2 -m "not soak and not foreign and not local and not file" $(STORIES:%=tests/stories/test_%.py)
 
-STORIES := abstention async bad_input bundle context costs embeddings first_steps forget jobs links past ranking recipes replay selecting \
-	time trace transfer walls
+STORIES := abstention async bad_input bundle context costs decisions embeddings first_steps forget jobs links operational past ranking recipes replay \
+	selecting time tools_and_strategies trace transfer walls
 
 # With the oldest versions that pyproject.toml allows, in an environment of their own. What they warn of is no error.
 lowest: .venv/ready

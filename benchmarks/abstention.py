@@ -63,7 +63,7 @@ class Watch:
     def __init__(self) -> None:
         self.rows: dict[int, np.ndarray] = {}
 
-    def __call__(self, evidence: score.Evidence) -> np.ndarray:
+    def __call__(self, evidence: score.PoolEvidence) -> np.ndarray:
         found = weights.reasons(evidence)
         table = np.stack([found[name] / weight for name, weight in LEARNED.items()], axis=1)
         self.rows = dict(zip(evidence.pool.handles.tolist(), table, strict=True))

@@ -55,12 +55,12 @@ def main() -> None:
     import grpc
 
     from agent_memory.app.operations import TABLE
-    from agent_memory.app.service import Claim, Service
+    from agent_memory.app.service import CallerClaim, Service
     from agent_memory.interfaces.grpc import descriptor
     from agent_memory.interfaces.grpc.schema import schema
 
     service = Service()
-    ada = service.identify(Claim(user="ada"))
+    ada = service.identify(CallerClaim(user="ada"))
     for start in range(0, asked.n, 1000):
         records = [{"text": text(number)} for number in range(start, min(start + 1000, asked.n))]
         written = service.call(TABLE["records.add_many"], ada, {"records": records, "embed": True})

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from agent_memory.app import namespaces
 from agent_memory.app.memory import AgentMemory
+from agent_memory.app.operations import NAMESPACES
 from agent_memory.models import model
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -50,12 +51,14 @@ class Writer:
                 self.imports.add(f"from {home} import {name}")
 
     def mirrored(self, name: str, sync: type) -> str:
-        methods = [
-            self.method(each, function)
-            for each, function in inspect.getmembers(sync, inspect.isfunction)
-            if not each.startswith("_")
+        """A method called `list` comes last: after it, `list[…]` would mean the method."""
+        found = sorted(inspect.getmembers(sync, inspect.isfunction), key=lambda one: one[0] == "list")
+        methods = [self.method(each, function) for each, function in found if not each.startswith("_")]
+        attributes = [
+            f"    {each}: {text}"
+            for each, text in vars(sync).get("__annotations__", {}).items()
+            if each not in NAMESPACES  # these have a class of their own here
         ]
-        attributes = [f"    {each}: {text}" for each, text in vars(sync).get("__annotations__", {}).items()]
         return "\n".join([f"class {name}:", *attributes, *methods])
 
 

@@ -29,7 +29,11 @@ settings.register_profile("searching", deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 
 BOTH = {
-    f"test_{name}" for name in "bad_input context first_steps forget links replay selecting time trace walls".split()
+    f"test_{name}"
+    for name in (
+        "bad_input context decisions first_steps forget links operational replay selecting time "
+        "tools_and_strategies trace walls"
+    ).split()
 }
 
 
@@ -205,7 +209,7 @@ class Repo:
         """As `agent-memory rules trust` does in it."""
         from agent_memory.app import trust
 
-        trust.trust(trust.Repository(self.root))
+        trust.trust(trust.TrustTarget(self.root))
 
     def commit(self, message: str = "change", **files: str | bytes) -> str:
         """Commit everything; `files` are pages of `.memory` by their names."""

@@ -14,7 +14,7 @@ from agent_memory.ports.changes import Amend, Applied, Author, Change, Disconnec
 from agent_memory.ports.store import Store
 from agent_memory.testing.agreement.looking import seen
 from agent_memory.testing.builders import ALICE, BOB, EVERYTHING, NOW, SPACE, link, put, view
-from agent_memory.testing.conformance.groups import ME, PATIENCE, Held
+from agent_memory.testing.conformance.groups import ME, PATIENCE, HeldChanges
 
 WRITES: list[Sequence[Change]] = [
     [put("one", id="a"), put("two", id="b", key="k")],
@@ -98,7 +98,7 @@ def test_a_group_that_fails_anywhere_and_is_tried_again_is_there_once() -> None:
                 except StoreError as error:
                     told[number] = error
 
-        held = Held()
+        held = HeldChanges()
         threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
         leader = threading.Thread(target=lambda held=held, store=store: store.records.apply(held, author=ME, now=NOW))
         leader.start()

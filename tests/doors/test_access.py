@@ -65,12 +65,12 @@ def test_from_elsewhere_a_key_is_always_needed(service: Service) -> None:
     "token", ["", "am_", "am_000000000000_" + "a" * 43, "x" * 10_000, "am_zzzzzzzzzzzz_" + "a" * 43, "ü"]
 )
 def test_what_is_no_key_opens_nothing(service: Service, timed: AgentMemory, token: str) -> None:
-    from agent_memory.app.service import Claim
+    from agent_memory.app.service import CallerClaim
     from agent_memory.models.errors import Unauthenticated
 
     made(timed)
     with pytest.raises(Unauthenticated):
-        service.identify(Claim(token=token))
+        service.identify(CallerClaim(token=token))
 
 
 def test_the_right_id_with_another_secret(web: TestClient, timed: AgentMemory) -> None:

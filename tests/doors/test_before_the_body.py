@@ -25,7 +25,7 @@ from agent_memory.interfaces.mcp.http import MOST_BYTES as MOST_OF_MCP
 from agent_memory.interfaces.mcp.http import mount
 from agent_memory.interfaces.rest import answers
 from agent_memory.interfaces.rest.app import create_app
-from agent_memory.interfaces.rest.heads import Heads
+from agent_memory.interfaces.rest.heads import TimedConnection
 from agent_memory.interfaces.rest.limits import SMALL_BYTES
 from agent_memory.models.model import Model
 from patience import FOREVER, PATIENCE, until
@@ -51,12 +51,12 @@ def head(path: str, *more: str, length: int = 100) -> bytes:
 HERE = "Host: localhost"
 
 
-class Patient(Heads):
+class Patient(TimedConnection):
     seconds = FOREVER  # what is slow here is the machine
 
 
 @contextlib.contextmanager
-def serving(service: Service, heads: type[Heads] = Patient, **limits: float) -> Iterator[Wire]:
+def serving(service: Service, heads: type[TimedConnection] = Patient, **limits: float) -> Iterator[Wire]:
     with answering(app_of(service, **limits), heads) as wire:
         yield wire
 

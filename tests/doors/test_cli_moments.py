@@ -259,12 +259,12 @@ def test_the_moment_taken_is_a_field_of_every_answer_in_json(here: Any, process:
 def test_the_command_line_and_mcp_take_the_same_words(here: Any, text: str, name: str) -> None:
     pytest.importorskip("mcp")
     from agent_memory.interfaces.cli import options
-    from agent_memory.interfaces.mcp.arguments import Heard, understood
+    from agent_memory.interfaces.mcp.arguments import ReadCall, understood
 
     listing = TABLE["records.find"]
     (option,) = (one for one in options.parameters(listing.signature, listing.name) if one.name == name)
     typed = option.type.convert(text, option, None)
-    said = datetime.fromisoformat(understood(listing, {name: text}, Heard(datetime.now().astimezone()))[name])
+    said = datetime.fromisoformat(understood(listing, {name: text}, ReadCall(datetime.now().astimezone()))[name])
     assert abs(typed - said) < timedelta(minutes=1) and typed <= datetime.now().astimezone()
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from agent_memory import AgentMemory
-from agent_memory.app.doctor import State, check_file_system, check_free_space, examine, has_reset_bug
+from agent_memory.app.doctor import CheckState, check_file_system, check_free_space, examine, has_reset_bug
 from agent_memory.app.mounts import file_system
 from agent_memory.engines.sqlite import scrub
 from agent_memory.testing.wire import FakeReranker
@@ -205,7 +205,7 @@ def test_settings_that_cannot_be_read(here: Any, monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.parametrize("url", ["~nosuch/x.db", "sqlite://", "sqlite:///"])
 def test_a_store_that_is_no_url(url: str) -> None:
-    assert State.FAIL in [check.state for check in examine(url) if check.name == "store"]
+    assert CheckState.FAIL in [check.state for check in examine(url) if check.name == "store"]
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from foreign import PACKAGE, Foreign
 
 from agent_memory import AgentMemory
 from agent_memory.app import news
-from agent_memory.app.news import News
+from agent_memory.app.news import JournalNews
 from agent_memory.app.service import Service
 from agent_memory.interfaces.grpc.server import start
 from agent_memory.interfaces.rest.app import create_app
@@ -59,7 +59,7 @@ class Looks:
 def service(home: object, monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
     monkeypatch.setattr(news, "LONGEST_WAIT", FOREVER)
     made = Service()
-    made.news = News(Looks(made.news._newest))
+    made.news = JournalNews(Looks(made.news._newest))
     yield made
     made.close()
 

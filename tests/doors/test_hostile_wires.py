@@ -23,7 +23,7 @@ from agent_memory.app.service import Service
 from agent_memory.interfaces.grpc.server import start
 from agent_memory.interfaces.mcp.http import mount
 from agent_memory.interfaces.rest.app import create_app
-from agent_memory.interfaces.rest.heads import Heads
+from agent_memory.interfaces.rest.heads import TimedConnection
 from patience import FOREVER
 
 LARGE = 100 * 2**20
@@ -42,7 +42,7 @@ BODIES = {
 def serving(folder: Path, seconds: float) -> Iterator[Wire]:
     """REST and MCP as `agent-memory serve` has them, with so much patience for what is slow."""
 
-    class Patient(Heads):
+    class Patient(TimedConnection):
         pass
 
     Patient.seconds = seconds

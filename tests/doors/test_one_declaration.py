@@ -18,12 +18,12 @@ from agent_memory import AgentMemory, AsyncAgentMemory
 from agent_memory.app import aio
 from agent_memory.app.namespaces import Records
 from agent_memory.app.operations import TABLE, operation
-from agent_memory.app.service import Claim, Service
+from agent_memory.app.service import CallerClaim, Service
 from agent_memory.interfaces.cli import commands, reference
 from agent_memory.interfaces.grpc.schema import schema
 from agent_memory.interfaces.grpc.server import start
 from agent_memory.interfaces.grpc.text import text as proto
-from agent_memory.interfaces.mcp.server import Door
+from agent_memory.interfaces.mcp.server import McpDoor
 from agent_memory.interfaces.rest.app import create_app
 from agent_memory.models.errors import InvalidInput
 
@@ -111,10 +111,10 @@ def grpc(_: Any) -> Any:
 
 def mcp(_: Any) -> Any:
     service = Service()
-    caller = service.identify(Claim(user="ada"))
+    caller = service.identify(CallerClaim(user="ada"))
 
     async def ask() -> Any:
-        async with Client(Door(service, lambda _: caller).server()) as client:
+        async with Client(McpDoor(service, lambda _: caller).server()) as client:
             tools = {one.name: one for one in (await client.list_tools()).tools}
             assert tools["records_shout"].description == "Say the name of a toy loudly."
             return (await client.call_tool("records_shout", {"key": "ball", "limit": 2})).structured_content

@@ -128,11 +128,8 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[threading.Event, lis
         """Wait, and write."""
         began.append("note")
         go.wait(FOREVER)
-        return (
-            AgentMemory.within(self._client.runtime, self._client.settings, self._client.caller, self._client.clock)
-            .records.add(text)
-            .id
-        )
+        id: str = self._client.ask("records.add", text=text).id
+        return id
 
     monkeypatch.setattr(Upkeep, "look", operation("upkeep.look", "GET /look")(look), raising=False)
     wrote = operation("upkeep.note", "POST /note", permission=Permission.WRITE)(note)
@@ -150,8 +147,9 @@ def test_cancelled_reads_are_given_up_and_writes_finish(
     async def story(url: str) -> None:
         memory = AsyncAgentMemory("ada", store=url)
         sync, threads = memory._sync, memory._threads
-        reading = [asyncio.create_task(threads.run(sync.upkeep.look)) for _ in range(sync._client.threads + 2)]  # type: ignore[attr-defined]
-        await until_then(lambda: began.count("look") == sync._client.threads)
+        most = sync._client.transport.threads
+        reading = [asyncio.create_task(threads.run(sync.upkeep.look)) for _ in range(most + 2)]  # type: ignore[attr-defined]
+        await until_then(lambda: began.count("look") == most)
         for task in reading:
             task.cancel()
         assert all(

@@ -13,7 +13,7 @@ from agent_memory.app.service import Service
 from agent_memory.interfaces.loopback import is_local
 from agent_memory.interfaces.rest.answers import Answers
 from agent_memory.interfaces.rest.app import create_app
-from agent_memory.interfaces.rest.limits import Limits
+from agent_memory.interfaces.rest.limits import RequestLimits
 
 BODY = b'{"text": "planted"}'
 PATHS = ("/v1/records", "/v1/call/records.add", "/memory/store", "/v1/import", "/nowhere")
@@ -117,7 +117,9 @@ def test_what_counts_as_this_machine(host: str) -> None:
 # -- limits
 
 
-def answered(limits: Limits, *messages: dict[str, Any], path: str = "/x", wait: float = 0.0) -> list[dict[str, Any]]:
+def answered(
+    limits: RequestLimits, *messages: dict[str, Any], path: str = "/x", wait: float = 0.0
+) -> list[dict[str, Any]]:
     """What the middleware sends back when these messages come, and then nothing more."""
     coming = list(messages)
     sent: list[dict[str, Any]] = []
@@ -158,7 +160,7 @@ def part(size: int, more: bool = True) -> dict[str, Any]:
     ],
 )
 def test_a_body_is_bounded_in_size_and_time(parts: list[Any], path: str, status: int) -> None:
-    limits = Limits(reads_all, most_bytes=100, body_seconds=0.05)
+    limits = RequestLimits(reads_all, most_bytes=100, body_seconds=0.05)
     first = answered(limits, *parts, path=path)[0]
     assert first["status"] == status
 
@@ -169,4 +171,4 @@ def test_an_answer_that_has_begun_goes_on() -> None:
         await asyncio.sleep(0.1)
         await send({"type": "http.response.body", "body": b"done"})
 
-    assert answered(Limits(slowly, answer_seconds=0.01), part(1, False))[-1]["body"] == b"done"
+    assert answered(RequestLimits(slowly, answer_seconds=0.01), part(1, False))[-1]["body"] == b"done"

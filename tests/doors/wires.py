@@ -13,7 +13,7 @@ from typing import Any
 
 import uvicorn
 
-from agent_memory.interfaces.rest.heads import Heads
+from agent_memory.interfaces.rest.heads import TimedConnection
 from patience import PATIENCE, until
 
 SECONDS = 0.5  # of what may be slow; the server's own patience is longer
@@ -53,12 +53,12 @@ def status(answer: bytes) -> int:
     return int(answer.split(b" ")[1]) if answer.startswith(b"HTTP/1.1 ") else 0
 
 
-class Hasty(Heads):
+class Hasty(TimedConnection):
     seconds = SECONDS
 
 
 @contextlib.contextmanager
-def answering(app: Any, heads: type[Heads] = Hasty) -> Iterator[Wire]:
+def answering(app: Any, heads: type[TimedConnection] = Hasty) -> Iterator[Wire]:
     """Serve an application as `agent-memory serve` does, with less patience."""
     free = socket.create_server(("127.0.0.1", 0))
     patience = uvicorn.Config(app, http=heads, log_config=None, timeout_graceful_shutdown=5, timeout_keep_alive=1)

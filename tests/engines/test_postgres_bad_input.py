@@ -100,7 +100,9 @@ def test_pgvector_that_is_too_old(postgres: Server, monkeypatch: pytest.MonkeyPa
 def test_a_schema_that_is_newer_than_we_are(postgres: Server) -> None:
     uri = postgres.fresh()
     open_database(uri).close()
-    postgres.execute("update agent_memory.meta set value = '99' where name = 'schema'", database=uri.rpartition("/")[2])
+    postgres.execute(
+        "update agent_memory.meta set value = '99' where name in ('schema', 'floor')", database=uri.rpartition("/")[2]
+    )
     error = refused(uri)
     assert isinstance(error, StoreNewer) and "99" in error.message
 

@@ -13,7 +13,8 @@ from tests.parts.postgres import Server, started
 from tests.parts.proxy import Fault, Proxy, at_commit, between, never
 
 from agent_memory import AgentMemory
-from agent_memory.engines.postgres import open_store
+from agent_memory.engines.postgres import connection, open_store
+from agent_memory.engines.postgres import wire as wires
 from agent_memory.models.errors import Changed, StoreError
 from agent_memory.models.record import Scope
 from agent_memory.ports.changes import Author
@@ -202,6 +203,58 @@ def test_edits_of_one_record_are_linearizable(postgres: Server, wire: Proxy, nam
     for read in reads:
         writer = next((one for one in edits if one.version == read.version), None)
         assert writer is None or writer.begun < read.ended, "nobody reads what nobody has begun to write"
+
+
+SILENCE = 5.0  # seconds; what comes back comes sooner
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A statement may take as long as ever over there; nobody hears of it for so long."""
+    monkeypatch.setattr(connection, "GRACE_SECONDS", SILENCE - connection.STATEMENT_SECONDS)
+    monkeypatch.setattr(wires, "PROBE_SECONDS", SILENCE)
+
+
+def silent_once(wanted: bytes = b"") -> Fault:
+    """Whatever is sent next that has these bytes is swallowed, or its answer is, with all that follows on that
+    connection."""
+    left = ["silent"]
+    return lambda data: left.pop() if left and wanted in data.lower() else "pass"
+
+
+@pytest.mark.requirement("C13")
+@pytest.mark.usefixtures("impatient")
+def test_a_call_that_nobody_answers_ends_and_the_next_one_works(postgres: Server, wire: Proxy) -> None:
+    uri = postgres.fresh()
+    with AgentMemory("ada", store=through(wire, postgres, uri)) as memory:
+        memory.records.add("before")
+        wire.fault = silent_once(b"begin isolation level repeatable read")
+        with pytest.raises(StoreError, match="has not answered for") as caught:
+            memory.records.find()
+        assert "out of reach" in caught.value.message
+        assert [one.text for one in memory.records.find()] == ["before"]
+        wire.fault = silent_once(b"read committed read write")
+        with pytest.raises(StoreError, match="has not answered for"):
+            memory.records.add("it did not happen")
+        wire.fault = silent_once(b"commit\0")
+        memory.records.add("it happened")  # which is found out over another connection
+    assert wire.faults == 3
+    assert sorted(texts(uri)) == ["before", "it happened"]
+
+
+@pytest.mark.requirement("C13")
+@pytest.mark.usefixtures("impatient")
+def test_a_connection_that_was_not_used_for_a_while_is_tried_first(
+    postgres: Server, wire: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    uri = postgres.fresh()
+    with AgentMemory("ada", store=through(wire, postgres, uri)) as memory:
+        memory.records.add("before")
+        monkeypatch.setattr(wires, "UNUSED_SECONDS", 0.0)
+        wire.fault = silent_once(b"select 1\0")
+        memory.records.add("over another connection")
+        assert wire.faults == 1
+    assert sorted(texts(uri)) == ["before", "over another connection"]
 
 
 def test_a_server_that_restarts_is_found_again(postgres: Server) -> None:

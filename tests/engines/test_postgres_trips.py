@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
+from typing import Any
 
+import psycopg
 import pytest
 from tests.parts.postgres import server
 from tests.parts.proxy import Proxy, between
@@ -12,6 +15,7 @@ from agent_memory import AgentMemory
 
 WRITE = 2  # what it has to know, in one; what it writes, and the commit
 RECALL = 3
+ASKED = 12  # statements of a warm recall, `begin` and `commit` among them: each costs both sides about as much as a row
 
 
 @pytest.fixture
@@ -50,3 +54,17 @@ def test_a_write(memory: AgentMemory, wire: Proxy) -> None:
 def test_a_warm_recall(memory: AgentMemory, wire: Proxy) -> None:
     counted = trips(wire, lambda: memory.recall("which deploy failed?"))
     assert counted[len(counted) // 2] <= RECALL, counted
+
+
+@pytest.mark.requirement("C13")
+def test_statements_of_a_warm_recall(memory: AgentMemory, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: dict[int, int] = {}
+    execute = psycopg.Connection.execute
+
+    def counted(connection: psycopg.Connection, *args: Any, **kwargs: Any) -> psycopg.Cursor:
+        asked[threading.get_ident()] = asked.get(threading.get_ident(), 0) + 1
+        return execute(connection, *args, **kwargs)
+
+    monkeypatch.setattr(psycopg.Connection, "execute", counted)
+    memory.recall("which deploy failed?")
+    assert asked[threading.get_ident()] <= ASKED

@@ -81,6 +81,17 @@ def test_a_module_says_why_it_exists(path: Path) -> None:
     assert not text.strip() or ast.get_docstring(ast.parse(text))
 
 
+def test_a_public_class_has_a_name_of_its_own() -> None:
+    """So that a name means one thing wherever it is read. A namespace is called what its client calls it."""
+    homes: dict[str, list[str]] = {}
+    for path in SOURCES:
+        for node in ast.parse(path.read_text("utf-8")).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes.setdefault(node.name, []).append(path.relative_to(ROOT / "src").as_posix())
+    several = {name: found for name, found in homes.items() if len(found) > 1}
+    assert set(several) == {"Embedder"}, several
+
+
 def test_records_are_changed_in_one_place() -> None:
     """Engines and the suites that prove them apart, only `core/write` hands changes to a store."""
     ours = [path for path in SOURCES if not {"engines", "testing"} & set(path.parts)]

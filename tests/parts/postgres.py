@@ -157,7 +157,7 @@ begin
         if filled then execute format('truncate %I', one); end if;
     end loop;
     if to_regclass('tenants') is not null then
-        delete from meta where name <> 'schema';
+        delete from meta where name not in ('schema', 'floor');
         delete from tenants where tenant <> 0;
         update tenants set seq = 0, at = 0, chain = genesis;
     end if;

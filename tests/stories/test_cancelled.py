@@ -19,7 +19,7 @@ from agent_memory import AsyncAgentMemory
 from agent_memory.engines.sqlite.connection import Connections
 from agent_memory.engines.sqlite.schema import open_file
 from agent_memory.models.errors import NotFound
-from agent_memory.ports.abandon import Abandoned, Call, finishing
+from agent_memory.ports.abandon import AbandonableCall, Abandoned, finishing
 from agent_memory.ports.embedder import Passage, Space
 from patience import PATIENCE, until_then
 
@@ -142,7 +142,7 @@ def abandoned(
     work: Callable[[sqlite3.Connection], Any], opened: Callable[[], AbstractContextManager[sqlite3.Connection]]
 ) -> BaseException | None:
     """Run in a thread, and give it up once a statement has begun: it comes back, and with what."""
-    call, raised, began = Call(), list[BaseException](), threading.Event()
+    call, raised, began = AbandonableCall(), list[BaseException](), threading.Event()
 
     def first() -> int:
         began.set()

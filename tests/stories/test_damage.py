@@ -17,14 +17,14 @@ from agent_memory import AgentMemory, Turn
 from agent_memory.core.write.wording import checker
 from agent_memory.engines.sqlite import proof
 from agent_memory.engines.sqlite.proof import SEALED
-from agent_memory.ledger.proof import Asked
+from agent_memory.ledger.proof import ProofRequest
 from agent_memory.ledger.seals import checksum
 from agent_memory.models import Entity, Goal
 from agent_memory.models.errors import InvalidInput
 from agent_memory.models.kinds.kind import Kind
 from agent_memory.models.record import Link
 from agent_memory.ports.changes import Verified
-from agent_memory.ports.feed import Cursor, Run, Work
+from agent_memory.ports.feed import Cursor, JobOutcome, Work
 
 TABLES = "select name from sqlite_schema where type = 'table' and name not like 'sqlite%' order by name"
 
@@ -84,7 +84,7 @@ class Damaged:
         self.checker = checker(kinds)
 
     def check(self) -> Verified:
-        return proof.verify(self.connection, Asked("default"), self.checker)
+        return proof.verify(self.connection, ProofRequest("default"), self.checker)
 
     def cells(self) -> Iterator[Cell]:
         for (table,) in self.connection.execute(TABLES).fetchall():
@@ -190,8 +190,8 @@ def follow(memory: AgentMemory) -> None:
     failing = feed.lease("fail", "one", 60.0)
     assert reading is not None and failing is not None
     feed.advance(Work(reading, Cursor("default"), feed.lines(Cursor("default"), limit=3)[-1].cursor))
-    feed.release(reading, Run(0.5, {"made": 1}))
-    feed.release(failing, Run(0.25, error="nobody answers"))
+    feed.release(reading, JobOutcome(0.5, {"made": 1}))
+    feed.release(failing, JobOutcome(0.25, error="nobody answers"))
     feed.lease("fail", "two", 60.0)
 
 

@@ -168,7 +168,7 @@ def test_the_user_model_and_its_markdown(memory: AgentMemory) -> None:
     memory.user.set_expertise("Kubernetes", "expert")
     memory.user.add_interest("observability")
     context = memory.get_user_context()
-    assert set(context) == {"user", "preferences", "expertise", "interests"}
+    assert set(context) == {"user", "preferences", "expertise", "interests", "communication_style"}
     assert {(one["domain"], one["name"], str(one["value"])) for one in context["preferences"]} == {
         ("Git", "Merge Style", "rebase"),
         ("python", "versions", "['3.12', '3.13']"),

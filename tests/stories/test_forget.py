@@ -91,7 +91,7 @@ def test_others_forget_nothing_of_mine(memory: AgentMemory) -> None:
 @contextmanager
 def second_process(memory: AgentMemory) -> Iterator[tuple[Runtime, Retriever]]:
     """Two runtimes on one file stand for two processes: each has caches and buffers of its own."""
-    other = wiring.build(config.load(), wiring.Given(memory._client.runtime.embedding.embedder))
+    other = wiring.build(config.load(), wiring.OwnParts(memory._client.runtime.embedding.embedder))
     yield other, Retriever(Client(other, memory._client.caller, memory._client.clock))
     other.receipts.flush()
     other.store.close()

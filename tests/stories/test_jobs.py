@@ -14,13 +14,13 @@ import pytest
 from numpy.typing import NDArray
 
 from agent_memory import AgentMemory, CPUMemoryEngine, MemoryConsolidationService
-from agent_memory.core.upkeep.job import Job, Keeping, Turn
+from agent_memory.core.upkeep.job import Job, JobTurn, Keeping
 from agent_memory.core.upkeep.jobs import JOBS
 from agent_memory.core.upkeep.runner import Runner
 from agent_memory.models.errors import InvalidInput, NotFound, PartMissing, StoreError
 from agent_memory.ports.clock import SystemClock
 from agent_memory.ports.embedder import Passage, Space
-from agent_memory.ports.feed import Run
+from agent_memory.ports.feed import JobOutcome
 from patience import PATIENCE, until, until_then
 
 
@@ -113,11 +113,11 @@ def test_a_job_that_fails_is_nobody_elses_trouble(stored: AgentMemory, caplog: p
     ran: list[str] = []
     told: list[tuple[str, str | None]] = []
 
-    def works(keeping: Keeping, turn: Turn) -> dict[str, int]:
+    def works(keeping: Keeping, turn: JobTurn) -> dict[str, int]:
         ran.append("works")
         return {}
 
-    def breaks(keeping: Keeping, turn: Turn) -> dict[str, int]:
+    def breaks(keeping: Keeping, turn: JobTurn) -> dict[str, int]:
         ran.append("breaks")
         raise ZeroDivisionError
 
@@ -144,7 +144,7 @@ def test_a_job_that_works_again_says_so_once(
             raise StoreError("out of reach")
         return 0 if looking else 1
 
-    def run(keeping: Keeping, turn: Turn) -> dict[str, int]:
+    def run(keeping: Keeping, turn: JobTurn) -> dict[str, int]:
         tries.append("runs")
         if len(tries) < 3:
             raise StoreError("out of reach")
@@ -166,7 +166,7 @@ def test_jobs_run_one_at_a_time_and_one_that_has_more_to_do_does_not_starve_the_
     ran: list[str] = []
 
     def job(name: str) -> Callable[..., dict[str, int]]:
-        def run(keeping: Keeping, turn: Turn) -> dict[str, int]:
+        def run(keeping: Keeping, turn: JobTurn) -> dict[str, int]:
             assert inside.acquire(blocking=False)
             ran.append(name)
             time.sleep(0.01)
@@ -183,7 +183,7 @@ def test_jobs_run_one_at_a_time_and_one_that_has_more_to_do_does_not_starve_the_
 
 def test_an_embedder_out_of_reach_is_waited_for(stored: AgentMemory, embedder: Counting) -> None:
     embedder.away = True
-    told: list[Run] = []
+    told: list[JobOutcome] = []
     running = worker(stored, every(0.01), observe=lambda name, run: told.append(run))
     running.start()
     until(lambda: len(told) > 10)

@@ -15,7 +15,7 @@ import pytest
 
 from agent_memory import AgentMemory
 from agent_memory.app.operations import TABLE, Permission
-from agent_memory.models import Entity, Fact, Goal, Turn
+from agent_memory.models import ConfigChange, Decision, Entity, Event, Fact, Goal, Incident, Pattern, Task, Turn
 from agent_memory.models.errors import Denied, InvalidInput
 from agent_memory.models.graph import Edge, Node, Observing, Unobserving
 from agent_memory.models.record import Link
@@ -52,11 +52,26 @@ class Scene:
         self.strategy = memory.procedural.learn_strategy("look first", "any", ["psql"]).id
         memory.user.set_preference("git", "merge style", "rebase")
         self.proposal = memory.rules.propose(RULE).id
+        self.token = memory.tasks.add("pack", priority=5) and memory.tasks.claim("w").token
+        self.task, self.cancelled = memory.tasks.add("unpack").id, memory.tasks.add("rest").id
+        memory.tasks.cancel(self.cancelled)
+        self.agent, self.busy, other = (memory.agents.create(name, "Be kind.").id for name in ("a", "b", "c"))
+        self.open, self.proposed = memory.agents.begin(self.busy), memory.agents.begin(other)
+        memory.agents.propose(self.proposed.id, self.proposed.token, {"tool": "x"})
+        self.run = memory.runs.start("packing", "pack").id
+        memory._client.run_id = None
         self.key = memory.keys.create("a key").id
         memory.vectors.upsert("mine", "one", [1.0, 0.0])
         memory.working.set("key", "value")
         self.receipt = memory.recall("printer").receipt_id
         self.vector = memory.embedder.embed_single("tea")
+        self.decision = memory.state.log_decision(Decision(decision="use a queue", decided_at=NOW)).id
+        self.pattern = memory.state.store_pattern(Pattern(trigger="build fails", action="clean")).id
+        self.incident = memory.longterm.store_incident(Incident(title="down", severity="low", started_at=NOW)).id
+        memory.longterm.store_config_change(ConfigChange(key="pool", new=1, changed_at=NOW))
+        memory.procedural.register_tool("psql", "asks the database")
+        memory.operational.push_event(Event(category="net"))
+        memory.operational.start_task("import")
         memory.rules.init(folder=self.repository)
         with open(f"{self.repository}/.memory/procedural.md", "a", encoding="utf-8") as page:
             page.write("\n## Rules\n\n- **no-force** (deny) Never force.\n  - command: `git push --force`\n")
@@ -70,8 +85,14 @@ class Scene:
     def said(self, index: int) -> Turn:
         return Turn(conversation_id="talk", index=index, role="user", content=f"turn {index}", timestamp=NOW)
 
+    def noted(self) -> str:
+        """The repository, with a note that nobody has remembered yet."""
+        with open(f"{self.repository}/.memory/working.md", "w", encoding="utf-8") as page:
+            page.write("# Now\n\nMoving the printer.\n")
+        return self.repository
+
     def call(self, name: str) -> Any:
-        return self.memory._run(TABLE[name], TABLE[name].bind((), EXAMPLES[name](self)))
+        return self.memory._client.ask(name, EXAMPLES[name](self))
 
     def rows(self, tables: Sequence[str] | None = None) -> dict[str, list[Any]]:
         """What the file holds, in these tables or in all that a read must leave alone."""
@@ -92,6 +113,18 @@ def scene(home: Path, repo: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sc
 
 
 EXAMPLES: dict[str, Callable[[Scene], dict[str, Any]]] = {
+    "agents.create": lambda s: {"name": "d", "directives": "Be quick."},
+    "agents.get": lambda s: {"name": "a"},
+    "agents.list": lambda s: {},
+    "agents.begin": lambda s: {"agent_id": s.agent},
+    "agents.propose": lambda s: {"cycle_id": s.open.id, "token": s.open.token, "proposal": {"tool": "x"}},
+    "agents.result": lambda s: {"cycle_id": s.proposed.id, "token": s.proposed.token, "result": {"output": 1}},
+    "agents.resume": lambda s: {"agent_id": s.busy},
+    "agents.cycle": lambda s: {"agent_id": s.busy, "index": 1},
+    "agents.cycles": lambda s: {"agent_id": s.busy},
+    "agents.note": lambda s: {"agent_id": s.busy, "type": "reflection", "content": "hm", "cycle_id": s.open.id},
+    "agents.notes": lambda s: {"agent_id": s.busy, "type": "plan"},
+    "agents.recall": lambda s: {"agent_id": s.busy, "query": "printer"},
     "contexts.assemble": lambda s: {"task_description": "ship it"},
     "embedder.embed": lambda s: {"texts": ["tea"]},
     "embedder.embed_single": lambda s: {"text": "tea"},
@@ -155,6 +188,40 @@ EXAMPLES: dict[str, Callable[[Scene], dict[str, Any]]] = {
     "records.unlink": lambda s: {"source_id": s.ada, "target_id": s.acme, "type": "WORKS_FOR"},
     "records.links": lambda s: {"id": s.ada},
     "records.journal": lambda s: {},
+    "procedural.register_tool": lambda s: {"name": "curl", "description": "asks servers"},
+    "procedural.get_tool": lambda s: {"name": "psql"},
+    "procedural.list_tools": lambda s: {},
+    "operational.push_event": lambda s: {"event": Event(category="disk", critical=True, time=NOW)},
+    "operational.get_recent": lambda s: {},
+    "operational.update_metric": lambda s: {"key": "load", "value": 0.5},
+    "operational.get_metrics": lambda s: {},
+    "operational.start_task": lambda s: {"name": "backup"},
+    "operational.finish_task": lambda s: {"name": "import"},
+    "operational.get_active_tasks": lambda s: {},
+    "operational.get_system_snapshot": lambda s: {},
+    "longterm.semantic_search": lambda s: {"query": "what went down?"},
+    "longterm.store_procedure": lambda s: {"name": "deploy", "description": "ship it", "steps": ["build"]},
+    "longterm.store_incident": lambda s: {"incident": Incident(title="slow", severity="low", started_at=NOW)},
+    "longterm.get_incident": lambda s: {"id": s.incident},
+    "longterm.store_config_change": lambda s: {"change": ConfigChange(key="pool", new=2)},
+    "longterm.get_config": lambda s: {"key": "pool"},
+    "longterm.get_config_history": lambda s: {"key": "pool"},
+    "state.log_decision": lambda s: {"decision": Decision(decision="rest", decided_at=NOW)},
+    "state.record_outcome": lambda s: {"id": s.decision, "outcome": "fine"},
+    "state.find_similar_decisions": lambda s: {"context": "orders are lost"},
+    "state.store_pattern": lambda s: {"pattern": Pattern(trigger="tests fail", action="read them")},
+    "state.find_pattern": lambda s: {"trigger": "the build fails"},
+    "state.update_pattern_stats": lambda s: {"id": s.pattern, "success": True},
+    "state.find_relevant": lambda s: {"task_description": "build"},
+    "state.store_agent_state": lambda s: {"name": "planner", "state": {"step": 1}},
+    "state.get_agent_state": lambda s: {"name": "planner"},
+    "state.migrate_old_entries": lambda s: {"cutoff": "2099-01-01T00:00:00Z"},
+    "state.vacuum": lambda s: {},
+    "state.store_goal": lambda s: {"goal": Goal(description="rest", created_at=NOW)},
+    "state.update_goal": lambda s: {"id": s.goal, "status": "completed"},
+    "state.get_active_goals": lambda s: {},
+    "state.store_task": lambda s: {"task": Task(description="pack")},
+    "state.get_tasks_for_goal": lambda s: {"goal_id": s.goal},
     "user.set_preference": lambda s: {"domain": "git", "name": "editor", "value": "vi"},
     "user.get_preference": lambda s: {"domain": "git", "name": "merge style"},
     "user.preferences": lambda s: {},
@@ -184,6 +251,7 @@ EXAMPLES: dict[str, Callable[[Scene], dict[str, Any]]] = {
     "rules.lint": lambda s: {},
     "rules.fix": lambda s: {},
     "rules.init": lambda s: {},
+    "user.sync": lambda s: {"folder": s.noted()},
     "semantic.upsert_entity": lambda s: {"entity": Entity(name="Ed", type="Person", first_seen=NOW)},
     "semantic.learn_fact": lambda s: {"claim": "Ada works from Lisbon", "entity_ids": [s.ada]},
     "semantic.store_fact": lambda s: {"fact": Fact(claim="tea is green", source="extraction", created_at=NOW)},
@@ -208,6 +276,21 @@ EXAMPLES: dict[str, Callable[[Scene], dict[str, Any]]] = {
     "vectors.recall": lambda s: {"query": "where is the printer?", "namespace": "short_term"},
     "vectors.of": lambda s: {"id": "one"},
     "vectors.namespaces": lambda s: {},
+    "runs.start": lambda s: {"task_type": "packing", "title": "pack again"},
+    "runs.step": lambda s: {"id": s.run, "title": "fold", "tokens": 3},
+    "runs.end": lambda s: {"id": s.run, "outcome": "packed", "success": True},
+    "runs.get": lambda s: {"id": s.run},
+    "runs.list": lambda s: {"success": True},
+    "tasks.add": lambda s: {"task": "send", "depends_on": [s.task]},
+    "tasks.get": lambda s: {"id": s.task},
+    "tasks.list": lambda s: {"status": "ready"},
+    "tasks.ready": lambda s: {},
+    "tasks.claim": lambda s: {"worker": "w"},
+    "tasks.heartbeat": lambda s: {"token": s.token, "progress": 0.5},
+    "tasks.finish": lambda s: {"token": s.token, "outcome": "packed"},
+    "tasks.fail": lambda s: {"token": s.token, "reason": "too heavy"},
+    "tasks.cancel": lambda s: {"id": s.task},
+    "tasks.retry": lambda s: {"id": s.cancelled},
     "working.add_turn": lambda s: {"turn": s.said(2)},
     "working.get_recent_turns": lambda s: {},
     "working.set": lambda s: {"key": "other", "value": 1},
@@ -222,6 +305,7 @@ EXAMPLES: dict[str, Callable[[Scene], dict[str, Any]]] = {
 }
 KEEPS_RECORDS = {"receipts", "keys", "working", "vectors", "upkeep"}  # what of the table is about something else
 KEEPS_RECORDS |= {"tenants.list", "rules.apply", "rules.trust", "rules.untrust", "rules.fix", "rules.init"}
+KEEPS_RECORDS |= {"state.vacuum", *(f"operational.{name}" for name in ("start_task", "finish_task", "update_metric"))}
 READING = sorted(name for name, one in TABLE.items() if one.permission is Permission.READ)
 WRITING = sorted(name for name, one in TABLE.items() if one.permission is not Permission.READ)
 

@@ -59,8 +59,8 @@ def trips(monkeypatch: pytest.MonkeyPatch) -> Trips:
         return stepping
 
     monkeypatch.setattr(Connections, "reading", counting)
-    monkeypatch.setattr(writing.Look, "present", step("read step", writing.Look.present))
-    monkeypatch.setattr(writing.Writer, "write", step("write step", writing.Writer.write))
+    monkeypatch.setattr(writing.SqliteLook, "present", step("read step", writing.SqliteLook.present))
+    monkeypatch.setattr(writing.SqliteWriter, "write", step("write step", writing.SqliteWriter.write))
     return counted
 
 

@@ -23,7 +23,7 @@ from agent_memory.core.upkeep.runner import Runner
 from agent_memory.engines.sqlite import scrub, slack
 from agent_memory.engines.sqlite.connection import connect
 from agent_memory.ports.clock import SystemClock
-from agent_memory.ports.feed import Run
+from agent_memory.ports.feed import JobOutcome
 from patience import until
 
 SECRET = "zanzibar-9931-passphrase"
@@ -167,7 +167,7 @@ def test_jobs_pay_a_debt(memory: AgentMemory, owing: sqlite3.Connection, home: P
 def test_a_server_that_nobody_writes_to_pays_a_debt(
     memory: AgentMemory, owing: sqlite3.Connection, home: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    tried: list[Run] = []
+    tried: list[JobOutcome] = []
     quick = [one._replace(seconds=0.01) for one in JOBS if one.name == "scrub"]
     worker = Runner(memory._client.runtime.keeping(SystemClock()), quick, lambda name, run: tried.append(run))
     caplog.clear()

@@ -52,11 +52,11 @@ def fill(memory: AgentMemory) -> None:
     lease = runtime.store.feed.lease("job", "me", 60.0)
     assert lease is not None
     from agent_memory.ports.access import Refusal
-    from agent_memory.ports.feed import Cursor, Run, Work
+    from agent_memory.ports.feed import Cursor, JobOutcome, Work
 
     last = runtime.store.feed.lines(Cursor(memory._client.scope.tenant), limit=2)[-1].cursor
     runtime.store.feed.advance(Work(lease, Cursor(memory._client.scope.tenant), last))
-    runtime.store.feed.release(lease, Run(0.1, error=f"the lines of {memory._client.scope.tenant!r} are odd"))
+    runtime.store.feed.release(lease, JobOutcome(0.1, error=f"the lines of {memory._client.scope.tenant!r} are odd"))
     runtime.store.access.refuse([Refusal(1, memory._client.scope.tenant, CANARY, "recall", CANARY, None)])
 
 

@@ -15,7 +15,7 @@ from pydantic_core import to_json
 
 from agent_memory import AgentMemory
 from agent_memory.app import config
-from agent_memory.app.service import Claim, Service
+from agent_memory.app.service import CallerClaim, Service
 from agent_memory.app.transfer import Import, exported
 from agent_memory.models import Entity, Goal, Link, Turn
 from agent_memory.models.graph import Edge, Node
@@ -149,7 +149,7 @@ def test_what_leads_out_of_an_export_stays_behind(home: Path) -> None:
         memory.records.add("mine", links=[Link(source_id="*self*", target_id=everybodys, type="ABOUT")])
         memory.records.add("yours", kind="plan")
     service = Service(config.load())
-    call = service.named(service.identify(Claim(user="ada")))
+    call = service.named(service.identify(CallerClaim(user="ada")))
     (page,) = [page for page in exported(call, "ada", {"kind": "observation"}) if page]
     assert [(one.text, one.links) for one in page] == [("mine", [])]
     service.close()

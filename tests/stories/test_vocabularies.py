@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from agent_memory import AgentMemory
-from agent_memory.app.check import State
+from agent_memory.app.check import CheckState
 from agent_memory.app.contents import contents
 from agent_memory.core.write import words
 from agent_memory.core.write.words import STOP_WORDS, Analyser
@@ -85,7 +85,7 @@ def rows(path: Path) -> dict[str, int]:
         connection.close()
 
 
-def doctor(path: Path) -> tuple[State, str]:
+def doctor(path: Path) -> tuple[CheckState, str]:
     found = next(one for one in contents(path, None) if one.name == "words")
     return found.state, f"{found.detail} {found.fix}"
 
@@ -95,7 +95,7 @@ def test_a_new_analyser_changes_nothing_before_the_rebuild_that_it_offers(
     path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     fill(path)
-    assert doctor(path)[0] is State.OK
+    assert doctor(path)[0] is CheckState.OK
     monkeypatch.setattr(words, "ANALYSERS", (NEW, OLD))
     with opened(path) as memory:
         assert "`agent-memory rebuild`" in caplog.text and "words-1" in caplog.text
@@ -105,14 +105,14 @@ def test_a_new_analyser_changes_nothing_before_the_rebuild_that_it_offers(
         assert memory.upkeep.verify().ok
     assert rows(path) == {"words-1": 13}, "what is written is found by whoever else has the store open"
     state, said = doctor(path)
-    assert state is State.WARN and "`agent-memory rebuild`" in said
+    assert state is CheckState.WARN and "`agent-memory rebuild`" in said
     with opened(path) as memory:
         assert memory.upkeep.rebuild()["contents"] == 13
         assert by_words(memory, "Did anything die?") == set()
         assert by_words(memory, "What is generic?") == {*TEXTS, "valve 1 was dying, it generally leaks"}
         assert memory.upkeep.verify().ok
     assert rows(path) == {"words-2": 13}
-    assert doctor(path) == (State.OK, f"{NEW.vocabulary.fingerprint} ")
+    assert doctor(path) == (CheckState.OK, f"{NEW.vocabulary.fingerprint} ")
 
 
 @pytest.mark.local
@@ -140,7 +140,7 @@ def test_a_rebuild_that_was_killed_half_way_goes_on_and_until_then_both_kinds_of
         assert memory.receipts.get(half)["vocabularies"] == [NEW.vocabulary.fingerprint, OLD.vocabulary.fingerprint]
         assert memory.upkeep.verify().ok
     assert rows(path) == {"words-1": 6, "words-2": 7}
-    assert doctor(path)[0] is State.WARN
+    assert doctor(path)[0] is CheckState.WARN
     with opened(path) as memory:
         assert memory.upkeep.rebuild()["contents"] == 6, "what was made is not made again"
         assert by_words(memory, "Did anything die?") == set()
@@ -168,7 +168,7 @@ def test_an_older_program_refuses_words_that_it_cannot_make(path: Path, monkeypa
                 act()
     with pytest.raises(StoreNewer, match="upgrade agent-memory"):
         opened(path)
-    assert doctor(path)[0] is State.FAIL
+    assert doctor(path)[0] is CheckState.FAIL
     assert rows(path) == {"words-2": 12}
 
 

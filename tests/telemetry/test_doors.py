@@ -24,7 +24,7 @@ from agent_memory.app import telemetry
 from agent_memory.interfaces.grpc import descriptor
 from agent_memory.interfaces.grpc.schema import schema
 from agent_memory.models.errors import NotFound
-from agent_memory.testing.otlp import Collector, Span
+from agent_memory.testing.otlp import Collector, OtlpSpan
 from patience import PATIENCE
 
 CLI = [sys.executable, "-m", "agent_memory.interfaces.cli"]
@@ -75,7 +75,7 @@ def server(home: Path, collector: Collector) -> Iterator[Server]:
         running.end()
 
 
-def child(found: list[Span], parent: Span | str, name: str) -> Span:
+def child(found: list[OtlpSpan], parent: OtlpSpan | str, name: str) -> OtlpSpan:
     id = parent if isinstance(parent, str) else parent.span_id
     (span,) = [span for span in found if span.name == name and span.parent_id == id]
     return span

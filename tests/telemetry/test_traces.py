@@ -14,12 +14,12 @@ from opentelemetry import trace
 from agent_memory import AgentMemory, AsyncAgentMemory
 from agent_memory.app import telemetry
 from agent_memory.app.operations import TABLE
-from agent_memory.app.service import Claim, Service
+from agent_memory.app.service import CallerClaim, Service
 from agent_memory.models import Entity
 from agent_memory.models.errors import AgentMemoryError, InvalidInput
 from agent_memory.models.recipe import Recipe
 from agent_memory.ports import spans
-from agent_memory.testing.otlp import Collector, Span
+from agent_memory.testing.otlp import Collector, OtlpSpan
 
 CANARY = "xyzzy-plover"
 STAGES = {"recall.read", "recall.entities", "recall.gather", "recall.fuse", "recall.select", "recall.explain"}
@@ -29,7 +29,7 @@ CHANNELS = {
 }
 
 
-def tree(found: list[Span]) -> dict[str, set[str]]:
+def tree(found: list[OtlpSpan]) -> dict[str, set[str]]:
     """Name -> the names of its parts."""
     names = {span.span_id: span.name for span in found}
     parts: dict[str, set[str]] = {}
@@ -180,7 +180,7 @@ def test_errors_and_log_lines_tell_the_trace(
     from agent_memory.interfaces.mcp import places, tools
 
     service = Service()
-    caller = service.identify(Claim(user="ada"))
+    caller = service.identify(CallerClaim(user="ada"))
     with pytest.raises(AgentMemoryError) as error:
         service.call(TABLE["records.get"], caller, {"id": "nothing"})
     assert error.value.to_dict()["trace_id"] == error.value.trace_id
@@ -263,7 +263,7 @@ def test_parts_have_histograms_without_any_tracing(home: object) -> None:
 
     service = Service()
     metrics = Metrics(service)
-    caller = service.identify(Claim(user="ada"))
+    caller = service.identify(CallerClaim(user="ada"))
     service.call(TABLE["records.add"], caller, {"text": "one"})
     service.call(TABLE["recall"], caller, {"query": "one more"})
     service.call(TABLE["contexts.assemble"], caller, {"task_description": "one"})

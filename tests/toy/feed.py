@@ -29,6 +29,9 @@ class ToyJobs(Jobs):
     def put(self, row: JobRow) -> None:
         self.shop.jobs[row.name] = row
 
+    def drop(self, name: str) -> None:
+        self.shop.jobs.pop(name)
+
     def stored(self, name: str, tenant: str) -> Cursor:
         return self.shop.cursors.get((name, tenant), Cursor(tenant))
 

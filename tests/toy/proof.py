@@ -10,25 +10,25 @@ from tests.toy.shop import Shop
 from tests.toy.tables import Tables
 
 from agent_memory.ledger.evidence import (
-    Begun,
-    Body,
     ContentAt,
     EndedAt,
     FieldAt,
     GoneAt,
+    JournalStart,
     LineRow,
     LinkAt,
+    StoredBody,
     VersionAt,
 )
 from agent_memory.ledger.journal import OF_TENANTS
 from agent_memory.ledger.keys import cells
-from agent_memory.ledger.proof import Asked
+from agent_memory.ledger.proof import ProofRequest
 
 
 class ToyEvidence:
     """A `row` is a tenant's number and the seq. Rows in memory have no checksums and no damage of their own."""
 
-    def __init__(self, shop: Shop, asked: Asked) -> None:
+    def __init__(self, shop: Shop, asked: ProofRequest) -> None:
         self.shop = shop
         mine = [name for name in shop.tenants if not asked.alone or name == asked.tenant]
         self._tenants = {name: shop.of(name) for name in sorted(mine, key=lambda name: shop.tenants[name].number)}
@@ -36,11 +36,11 @@ class ToyEvidence:
         self.common = self.vectors = self.beside = lambda: ()
         self.own, self.unreadable = dict, lambda error: False
 
-    def journals(self) -> Iterator[Begun]:
+    def journals(self) -> Iterator[JournalStart]:
         if self.whole:
-            yield Begun(0, None, 0, self.shop.salt, self.shop.beginning)
+            yield JournalStart(0, None, 0, self.shop.salt, self.shop.beginning)
         for name, one in self._tenants.items():
-            yield Begun(one.number, name, 0, one.salt, one.beginning)
+            yield JournalStart(one.number, name, 0, one.salt, one.beginning)
 
     def tenants(self) -> Iterator[Sequence[Any]]:
         told = (line for line in self.shop.store if line.operation in OF_TENANTS)
@@ -57,7 +57,7 @@ class ToyEvidence:
 
     def versions(self) -> Iterator[VersionAt]:
         for one, row in self._rows("versions"):
-            body = Body(one.contents[row.content].body.text, None, *_rest(one.contents[row.content].body))
+            body = StoredBody(one.contents[row.content].body.text, None, *_rest(one.contents[row.content].body))
             yield VersionAt((one.number, row.version), row.place, row.kind, row.number, row.state, body)
 
     def ended_versions(self) -> Iterator[EndedAt]:

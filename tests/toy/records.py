@@ -19,7 +19,7 @@ from agent_memory.ledger import rebuild as rebuilding
 from agent_memory.ledger.groups import Answer, Groups
 from agent_memory.ledger.journal import ADOPT, OPERATIONS
 from agent_memory.ledger.plan import plan
-from agent_memory.ledger.proof import Asked
+from agent_memory.ledger.proof import ProofRequest
 from agent_memory.ledger.request import Request, wanted
 from agent_memory.ledger.rows import Lack
 from agent_memory.ledger.shelves.shelves import Shelves
@@ -78,7 +78,7 @@ class ToyRecords(Port):
     def verify(
         self, tenant: str | None, derive: Checker | None = None, expect: Mark | None = None, *, alone: bool = False
     ) -> Verified:
-        asked = Asked(tenant, expect, alone)
+        asked = ProofRequest(tenant, expect, alone)
         return proof.verify(ToyEvidence(self.shop, asked), asked, derive)
 
     def rebuild(self, analysis: Analysis) -> Mapping[str, int]:

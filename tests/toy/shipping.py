@@ -14,11 +14,21 @@ from agent_memory.ledger.journal import NOBODYS, OPERATIONS, TENANT, Line
 from agent_memory.ledger.keys import cells, restored
 from agent_memory.ledger.quantise import quantised, requantised
 from agent_memory.ledger.quantise import restored as unpacked
-from agent_memory.ledger.rows import Answer, AnswerRow, ContentRow, Gone, Lack, LinkRow, Place, VectorRow, VersionRow
+from agent_memory.ledger.rows import (
+    AnswerRow,
+    ContentRow,
+    Gone,
+    KeptAnswer,
+    Lack,
+    LinkRow,
+    RecordPlace,
+    VectorRow,
+    VersionRow,
+)
 from agent_memory.ledger.shipment import check_mark, occupied, unfilled, whole
 from agent_memory.models.record import Scope, Status
 from agent_memory.ports.access import Refusal
-from agent_memory.ports.changes import Content, State, Terms, Vector, Vocabulary
+from agent_memory.ports.changes import Content, Terms, Vector, VersionState, Vocabulary
 from agent_memory.ports.embedder import Space
 from agent_memory.ports.feed import Cursor
 from agent_memory.ports.receipts import ReceiptLine
@@ -285,15 +295,15 @@ class _Taking:
         scope, kind, key, conversation, position, repository, status, *said = rest
         importance, confidence, source, begin, end, ended = said
         told = (key, conversation, position, repository, Status(status), importance, confidence, source)
-        place = Place(record, id, self._scope(tenant, scope))
-        row = VersionRow(version, place, kind, number, content, State(begin, end, *told), ended)
+        place = RecordPlace(record, id, self._scope(tenant, scope))
+        row = VersionRow(version, place, kind, number, content, VersionState(begin, end, *told), ended)
         self.shop.of(tenant).versions[version] = row
 
     def _links(self, tenant: str, link: int, source: int, target: int, type: str, scope: int, *rest: Any) -> None:
         self.shop.of(tenant).links[link] = LinkRow(link, source, target, type, self._scope(tenant, scope), *rest)
 
     def _tombstones(self, tenant: str, record: int, id: str, scope: int, line: int) -> None:
-        self.shop.of(tenant).tombstones.append(Gone(Place(record, id, self._scope(tenant, scope)), line))
+        self.shop.of(tenant).tombstones.append(Gone(RecordPlace(record, id, self._scope(tenant, scope)), line))
 
     def _vectors(self, tenant: str, line: int, place: int, space: str, scope: int, content: int, *rest: Any) -> None:
         part, start, end, *packed = rest
@@ -308,7 +318,7 @@ class _Taking:
 
     def _answers(self, tenant: str, scope: int, key: str, request: bytes, at: int, answer: str) -> None:
         whose = self._scope(tenant, scope)
-        self.shop.of(tenant).answers[whose, key] = AnswerRow(whose, key, at, Answer(request, answer))
+        self.shop.of(tenant).answers[whose, key] = AnswerRow(whose, key, at, KeptAnswer(request, answer))
 
     def _receipts(self, tenant: str, id: str, user: str, agent: str, at: int, seq: int, *rest: Any) -> None:
         terms, body, told = rest

@@ -11,7 +11,7 @@ from tests.toy.tables import Tables
 from agent_memory.ledger.journal import ADOPT, NAMES
 from agent_memory.ledger.quantise import quantised
 from agent_memory.ledger.rows import Ended, VectorRow, VersionRow
-from agent_memory.ledger.shelves.stock import Links, News, Row, Vectors, Versions, heard
+from agent_memory.ledger.shelves.stock import Links, Row, ShelfNews, Vectors, Versions, heard
 from agent_memory.models.record import Scope
 from agent_memory.ports.embedder import Space
 from agent_memory.ports.index import NEVER, Snapshot
@@ -51,7 +51,7 @@ class TableStock:
     def _last(self, scope: Scope) -> int:
         return max((line.seq for line in self.tables.lines if line.scope == scope), default=0)
 
-    def follow(self, scope: Scope, after: int) -> News:
+    def follow(self, scope: Scope, after: int) -> ShelfNews:
         self.asked.append(("follow", scope, after))
         lines = [line for line in self.tables.lines if line.seq > after and line.scope == scope]
         told = heard((line.operation, line.record) for line in lines if after)
@@ -61,7 +61,7 @@ class TableStock:
         vectors = [
             row for row in self.tables.vectors if row.line > after and row.scope == scope and row.space == self.space
         ]
-        return News(
+        return ShelfNews(
             Versions(*zip(*map(self._cells, new), strict=True)) if new else Versions(),
             [(one.content, one.terms.length, one.terms.hashes + one.terms.counts) for one in contents],
             [_vectors(one) for one in vectors],

@@ -12,16 +12,16 @@ from agent_memory.ledger.plan import Planned, plan
 from agent_memory.ledger.request import Request, wanted
 from agent_memory.ledger.rows import (
     AnswerRow,
+    BelievedRecord,
     ContentRow,
     Descent,
     Gone,
-    Held,
     Lack,
     LinkRow,
-    Place,
     Present,
+    RecordPlace,
     Rows,
-    Stored,
+    StoredVersion,
     VectorRow,
     VersionRow,
     Wanted,
@@ -130,15 +130,15 @@ class Tables:
             vocabulary=self.vocabulary,
         )
 
-    def _held(self, place: Place) -> Held:
+    def _held(self, place: RecordPlace) -> BelievedRecord:
         rows = [row for row in self.versions.values() if row.place == place and row.ended is None]
         rows.sort(key=lambda row: (row.state.valid_from, row.version))
-        stored = (Stored(r.version, r.number, r.content, self.contents[r.content].body, r.state) for r in rows)
-        return Held(place, rows[0].kind, tuple(stored))
+        stored = (StoredVersion(r.version, r.number, r.content, self.contents[r.content].body, r.state) for r in rows)
+        return BelievedRecord(place, rows[0].kind, tuple(stored))
 
-    def _descended(self, roots: set[int], scopes: set[Scope]) -> dict[int, Place]:
+    def _descended(self, roots: set[int], scopes: set[Scope]) -> dict[int, RecordPlace]:
         """What was ever derived from these, through any number of steps, and may be changed."""
-        found: dict[int, Place] = {}
+        found: dict[int, RecordPlace] = {}
         frontier = set(roots)
         while frontier:
             links = (link for link in self.links.values() if link.type == DERIVED_FROM and link.target in frontier)

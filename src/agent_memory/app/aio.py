@@ -18,7 +18,8 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any, Self
 
 from agent_memory.app.memory import AgentMemory
-from agent_memory.ports.abandon import Call
+from agent_memory.app.operations import NAMESPACES, namespace
+from agent_memory.ports.abandon import AbandonableCall
 
 
 def mirrored(sync: type) -> dict[str, Callable[..., Awaitable[Any]]]:
@@ -33,6 +34,11 @@ def _awaited(function: Callable[..., Any]) -> Callable[..., Awaitable[Any]]:
         return await self._threads.run(functools.partial(function, self._sync, *args, **kwargs))
 
     return call
+
+
+def _awaited_part(name: str) -> property:
+    """A namespace, mirrored when it is asked for: it keeps nothing of its own."""
+    return property(lambda self: mirror(namespace(name))(getattr(self._sync, name), self._threads))
 
 
 @functools.cache
@@ -54,7 +60,7 @@ class Threads:
         if self._pool is None or self._owner != os.getpid():
             self._pool = ThreadPoolExecutor(self._count, thread_name_prefix="agent-memory")
             self._owner, self._running = os.getpid(), set()
-        call = Call()
+        call = AbandonableCall()
         within = contextvars.copy_context()  # of which span it is a part
         begun = self._pool.submit(within.run, call.run, work)
         self._running.add(begun)
@@ -96,10 +102,7 @@ class AsyncAgentMemory:
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         self._sync = AgentMemory(*args, **kwargs)
-        self._threads = Threads(self._sync._client.threads)
-        for name, part in vars(self._sync).items():
-            if not name.startswith("_"):
-                setattr(self, name, mirror(type(part))(part, self._threads))
+        self._threads = Threads(self._sync._client.transport.threads)
 
     @property
     def user_id(self) -> str:
@@ -127,6 +130,8 @@ class AsyncAgentMemory:
         await self.close()
 
 
+for _name in NAMESPACES:
+    setattr(AsyncAgentMemory, _name, _awaited_part(_name))
 for _name, _method in mirrored(AgentMemory).items():
     if _name not in vars(AsyncAgentMemory):
         setattr(AsyncAgentMemory, _name, _method)

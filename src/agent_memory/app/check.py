@@ -6,17 +6,17 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class State(StrEnum):
+class CheckState(StrEnum):
     OK = "ok"
     WARN = "warn"
     FAIL = "fail"
 
 
 @dataclass(frozen=True)
-class Check:
+class Diagnosis:
     """One answer. `fix` says what to do when it is not ok."""
 
     name: str
-    state: State
+    state: CheckState
     detail: str
     fix: str = ""

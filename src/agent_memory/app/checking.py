@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from agent_memory.core.rules.clone import Clone
+from agent_memory.core.rules.clone import CloneState
 from agent_memory.core.rules.conventional import cleaned
 from agent_memory.core.rules.judge import concerns, judge, judge_file, of_paths, wants_text
 from agent_memory.engines.git.settings import Situation, Situations
@@ -99,9 +99,9 @@ def home(action: Action, folder: Path) -> Path:
     return next((one for one in above if any(os.path.lexists(one / name) for name in PLACES)), found.root)
 
 
-def clone(where: Situation) -> Clone:
+def clone(where: Situation) -> CloneState:
     """What decides what a command of git means where somebody is."""
-    return Clone(None if where.problem else where.settings, where.branch, where.merging)
+    return CloneState(None if where.problem else where.settings, where.branch, where.merging)
 
 
 def message(folder: Path, text: str, *, edited: bool) -> str:

@@ -1,18 +1,21 @@
-"""What a client is to its namespaces: a scope, a moment, and the runtime behind them."""
+"""What a client is to its namespaces: a scope, a moment, and the way to where their operations run."""
 
 from __future__ import annotations
 
-import functools
 import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import datetime
-from typing import Any
+from functools import cached_property, partial
+from typing import Any, Protocol
 
-from agent_memory.app import telemetry, wiring
+from agent_memory.app import wiring
 from agent_memory.app.caller import Caller
 from agent_memory.app.config import Settings
 from agent_memory.app.operations import TABLE, Namespace, Operation, Permission
 from agent_memory.app.wiring import Runtime
 from agent_memory.app.workplace import Workplace
+from agent_memory.core.work.ground import Ground
 from agent_memory.core.working.desk import WorkingSet, beside
 from agent_memory.core.write.commit import heads
 from agent_memory.models.errors import InvalidInput, StoreError
@@ -22,6 +25,7 @@ from agent_memory.models.record import Record
 from agent_memory.ports.abandon import finishing
 from agent_memory.ports.changes import Author
 from agent_memory.ports.clock import Clock, StoreClock
+from agent_memory.ports.forks import CALLS
 from agent_memory.ports.lagging import reading_only
 from agent_memory.ports.records import View
 from agent_memory.ports.spans import Side, span
@@ -30,66 +34,111 @@ from agent_memory.ports.working import Desk
 GLOBAL = "global"
 
 
-class Client:
-    """Local: operations run in this process. `settings` are those of this client; a runtime is shared."""
+class Transport(Protocol):
+    """How a call gets to where it is answered: in this process (`Here`), or at a server (`remote.Away`)."""
+
+    side: Side
+    threads: int  # that work for coroutines
+
+    def call(self, operation: Operation, namespace: Namespace, arguments: dict[str, Any]) -> Any: ...
+
+    @property
+    def runtime(self) -> Runtime:
+        """What is open in this process; an error where the store is elsewhere."""
+
+    def end(self, client: Client, *, clear: bool) -> None:
+        """Let go of what is behind it; `clear` the desk of its client before."""
+
+
+class Here:
+    """In this process, on a store that the first thing that needs it opens."""
 
     side = Side.INSIDE
-    threads = 4  # that work for coroutines: as many as can compute at once
+    threads = 4  # as many as can compute at once
+
+    def __init__(self, opens: Callable[[], Runtime]) -> None:
+        self._opens = opens
+        self._opening = threading.Lock()
+        self._opened: Runtime | None = None
+
+    @property
+    def runtime(self) -> Runtime:
+        if self._opened is None:
+            with self._opening:
+                if self._opened is None:
+                    self._opened = self._opens()
+        return self._opened
+
+    def call(self, operation: Operation, namespace: Namespace, arguments: dict[str, Any]) -> Any:
+        return answer(operation, namespace, arguments)
+
+    def end(self, client: Client, *, clear: bool) -> None:
+        if self._opened is None:
+            return
+        try:
+            if clear and not self._opened.store.read_only:
+                with beside():
+                    client.working.clear()
+        finally:
+            wiring.release(self._opened)
+
+
+def answer(operation: Operation, namespace: Namespace, arguments: dict[str, Any]) -> Any:
+    """Run it in this process."""
+    with reading_only() if operation.permission is Permission.READ else finishing():
+        return operation.function(namespace, **arguments)
+
+
+class Client:
+    """In whose name, and by which way. `settings` are those of this client; a runtime is shared."""
+
+    run_id: str | None = None
+    """The run that is under way: what it asks and does carries this id."""
 
     def __init__(
         self,
-        runtime: Runtime,
         caller: Caller,
-        clock: Clock,
-        settings: Settings | None = None,
+        settings: Settings,
+        transport: Transport,
+        clock: Clock | None = None,
         workplace: Workplace | None = None,
     ) -> None:
-        self.runtime = runtime
-        self.settings = settings or runtime.settings
         self.caller = caller
+        self.settings = settings
+        self.transport = transport
         self.scope = caller.scope
-        self.clock = clock
+        self.clock = clock or StoreClock(lambda now: transport.runtime.store.bounded(now))
         self.conversation_id = caller.conversation_id
         self.workplace = workplace or Workplace()
         self._left = threading.Lock()  # taken once, and never let go
 
     @property
-    def open(self) -> bool:
-        return not self._left.locked()
+    def runtime(self) -> Runtime:
+        return self.transport.runtime
 
-    def leave(self) -> bool:
-        """Closed from now on. Of several threads that try, one is told that it was the one."""
-        return self._left.acquire(blocking=False)
-
-    def dispatch(self, operation: Operation, namespace: Namespace, arguments: dict[str, Any]) -> Any:
-        """Run it, if this caller may. Nowhere else is that asked: no operation calls another."""
+    def dispatch(self, operation: Operation, arguments: dict[str, Any], namespace: Namespace | None = None) -> Any:
+        """Run it with arguments that were checked, if this caller may. Nowhere else is that asked: no operation calls
+        another."""
         self.check_open()
         self.caller.admit(operation.name, operation.permission)
-        return self._run(operation, namespace, arguments)
+        return self.transport.call(operation, namespace or operation.owner(self), arguments)
 
-    def ask(self, name: str, **arguments: Any) -> Any:
-        """What an operation that runs `here` wants of the store, wherever that is. A server asks for the permission of
-        each; in this process, whoever runs was admitted."""
+    def ask(self, name: str, said: Mapping[str, Any] = {}, /, **arguments: Any) -> Any:
+        """An operation by its name, wherever the store is. Nobody is asked for a permission here: whoever runs in this
+        process may, or was admitted to what asks; a server asks for that of each."""
+        self.check_open()
         operation = TABLE[name]
-        with span(name, self.side):
-            return self._run(operation, operation.owner(self), operation.bind((), arguments))
-
-    def _run(self, operation: Operation, namespace: Namespace, arguments: dict[str, Any]) -> Any:
-        with reading_only() if operation.permission is Permission.READ else finishing():
-            return operation.function(namespace, **arguments)
+        with CALLS, span(name, self.transport.side):
+            return self.transport.call(operation, operation.owner(self), operation.bind((), {**said, **arguments}))
 
     def check_open(self) -> None:
-        if not self.open:
+        if self._left.locked():
             raise StoreError("this AgentMemory is closed", hint="make a new one")
 
     def end(self, *, clear: bool) -> None:
-        """Let go of what is behind this client, once it has left; `clear` its desk before."""
-        try:
-            if clear and not self.runtime.store.read_only:
-                with beside():
-                    self.working.clear()
-        finally:
-            wiring.release(self.runtime)
+        """Closed from now on; what is behind this client is let go of, once."""
+        if self._left.acquire(blocking=False):
+            self.transport.end(self, clear=clear)
 
     def now(self) -> int:
         return to_micros(self.clock.now())
@@ -110,41 +159,30 @@ class Client:
         """The record of this user's own that is to be changed, and in whose name to write the next version of it."""
         return heads(self.runtime.store.records, self.author(), kind, id)
 
+    def ground(self) -> Ground:
+        """For what changes by reading first."""
+        runtime = self.runtime
+        return Ground(runtime.writing, runtime.store.feed, self.author(), self.now, runtime.idle)
+
     def desk(self) -> Desk:
         return Desk(self.scope, self.conversation_id or GLOBAL)
 
-    @functools.cached_property
+    @cached_property
     def working(self) -> WorkingSet:
         """What is on the desk; it follows the conversation."""
         return WorkingSet(self.runtime.store.working, self.clock, self.desk, self.settings.max_working_memory_items)
 
 
-class LateClient(Client):
-    """Its store is opened by the first thing that is asked of it; without `create`, only if it is there."""
-
-    def __init__(self, caller: Caller, settings: Settings, *, create: bool = True) -> None:
-        self.settings = settings
-        self.caller = caller
-        self.scope = caller.scope
-        self.clock = StoreClock(lambda now: self.runtime.store.bounded(now))
-        self.conversation_id = caller.conversation_id
-        self.workplace = Workplace()
-        self._left = threading.Lock()
-        self._opening = threading.Lock()
-        self._opened: Runtime | None = None
-        self._create = create
-        telemetry.begin(settings)  # what is asked of it is told, also that there is no store
-
-    @property
-    def runtime(self) -> Runtime:  # type: ignore[override]
-        with self._opening:
-            if self._opened is None:
-                self._opened = wiring.borrow(self.settings, create=self._create)
-            return self._opened
-
-    def end(self, *, clear: bool) -> None:
-        if self._opened is not None:
-            super().end(clear=clear)
+@contextmanager
+def within(
+    runtime: Runtime, settings: Settings, caller: Caller, clock: Clock, workplace: Workplace
+) -> Iterator[Client]:
+    """A client of a store that is open already, in a caller's name: for one call. Its desk is left as it is."""
+    client = Client(caller, settings, Here(partial(wiring.share, runtime)), clock, workplace)
+    try:
+        yield client
+    finally:
+        client.end(clear=False)
 
 
 def conversation(id: object) -> str | None:

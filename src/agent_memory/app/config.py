@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 from pydantic import ConfigDict, Field, PrivateAttr, SecretStr, field_validator
 
 from agent_memory.app import variables
-from agent_memory.app.variables import PREFIX, Heard, Notice
+from agent_memory.app.variables import PREFIX, Notice, SettingsHeard
 from agent_memory.models.errors import InvalidInput
 from agent_memory.models.model import Model
 
@@ -78,6 +78,8 @@ class Settings(Model):
     )
     recipes: Path | None = Field(default=None, description="file of named recipes; default: `recipes.toml` in `home`")
     max_working_memory_items: int = Field(default=50, ge=1, description="turns that a working set keeps")
+    operational_events: int = Field(default=10_000, ge=1, le=100_000, description="events that a ring holds")
+    operational_hours: float = Field(default=24.0, gt=0, le=8760, description="how long it holds them")
     shelf_lines: int = Field(
         default=200_000,
         ge=0,
@@ -133,7 +135,7 @@ def load(environment: Mapping[str, str] | None = None, **overrides: object) -> S
     return settings
 
 
-def heard(environment: Mapping[str, str] | None = None, **overrides: object) -> Heard:
+def heard(environment: Mapping[str, str] | None = None, **overrides: object) -> SettingsHeard:
     """What is said about the settings, and where."""
     environment = os.environ if environment is None else environment
     given = {name: value for name, value in overrides.items() if value is not None}
@@ -141,7 +143,7 @@ def heard(environment: Mapping[str, str] | None = None, **overrides: object) -> 
     return variables.heard(Settings.model_fields, given, environment, files, lambda path: own(path, environment))
 
 
-def settled(found: Heard, environment: Mapping[str, str] | None = None) -> Settings:
+def settled(found: SettingsHeard, environment: Mapping[str, str] | None = None) -> Settings:
     """The settings that follow; an error names the variable, and the file that has it."""
     values = {name: one.value for name, one in found.said.items()}
     try:
@@ -186,9 +188,9 @@ def shown(name: str, value: object) -> str:
 def own(path: Path, environment: Mapping[str, str] | None = None) -> bool:
     """Whether a `.env` is the user's own: it lies in their configuration folder, or in a folder that they trust. In any
     other folder it may be a stranger's, who gave it away in a repository or an archive."""
-    from agent_memory.app.trust import Repository  # it asks git, and that only where a file wants something
+    from agent_memory.app.trust import TrustTarget  # it asks git, and that only where a file wants something
 
-    return _is_same(path.parent, config_folder(environment)) or Repository(path.parent).trusted
+    return _is_same(path.parent, config_folder(environment)) or TrustTarget(path.parent).trusted
 
 
 def _dotenvs(environment: Mapping[str, str]) -> list[Path]:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from urllib.parse import quote
 
-from agent_memory.app.check import Check, State
+from agent_memory.app.check import CheckState, Diagnosis
 from agent_memory.app.registry import variable
 from agent_memory.core.write.wording import REBUILD, outdated
 from agent_memory.core.write.words import FIRST
@@ -28,7 +28,7 @@ LAST_MOMENT = to_micros(datetime.max.replace(tzinfo=UTC))
 LONG_LOG = 256 << 20  # bytes
 
 
-def contents(path: Path, space: Space | None, told: Collection[str] = ()) -> Iterator[Check]:
+def contents(path: Path, space: Space | None, told: Collection[str] = ()) -> Iterator[Diagnosis]:
     """What is inside, read without writing a byte. `told` are the places outside that this process has."""
     try:
         with _looking(path) as connection:
@@ -41,11 +41,13 @@ def contents(path: Path, space: Space | None, told: Collection[str] = ()) -> Ite
                 yield check_erasures(_owed_since(connection))
                 yield from check_debts(_standing(connection), told)
                 yield from check_lags(_lagging(connection), told)
-            if version.state is State.OK:
+            if version.state is CheckState.OK:
                 yield check_words(connection)
                 yield from _vectors(connection, space)
     except (sqlite3.Error, OSError) as error:
-        yield Check("database", State.FAIL, str(error), "is it a SQLite file? choose another path, or restore a backup")
+        yield Diagnosis(
+            "database", CheckState.FAIL, str(error), "is it a SQLite file? choose another path, or restore a backup"
+        )
 
 
 @contextmanager
@@ -59,73 +61,75 @@ def _looking(path: Path) -> Iterator[sqlite3.Connection]:
         connection.close()
 
 
-def check_schema(connection: sqlite3.Connection) -> Check:
+def check_schema(connection: sqlite3.Connection) -> Diagnosis:
     newest = max(schema.migrations())
     version, application = (_pragma(connection, name) for name in ("user_version", "application_id"))
     empty = connection.execute("select count(*) from sqlite_schema").fetchone()[0] == 0
     if application != schema.APPLICATION_ID and not empty:
-        return Check("database", State.FAIL, "the file belongs to another program", "choose another path")
+        return Diagnosis("database", CheckState.FAIL, "the file belongs to another program", "choose another path")
     if version > newest:
         detail = f"version {version}, this agent-memory knows {newest}"
-        return Check("schema", State.FAIL, detail, "upgrade agent-memory")
+        return Diagnosis("schema", CheckState.FAIL, detail, "upgrade agent-memory")
     if empty:
-        return Check("schema", State.WARN, "an empty file", "the first `agent-memory add` fills it")
+        return Diagnosis("schema", CheckState.WARN, "an empty file", "the first `agent-memory add` fills it")
     if version < newest:
-        return Check("schema", State.OK, f"version {version}: the next command upgrades it to {newest}")
-    return Check("schema", State.OK, f"version {version}")
+        return Diagnosis("schema", CheckState.OK, f"version {version}: the next command upgrades it to {newest}")
+    return Diagnosis("schema", CheckState.OK, f"version {version}")
 
 
-def check_integrity(connection: sqlite3.Connection) -> Check:
+def check_integrity(connection: sqlite3.Connection) -> Diagnosis:
     said = "\n".join(str(row[0]) for row in connection.execute("pragma quick_check(3)"))
     found = [line for line in said.splitlines() if line and not line.startswith("***")]
     if found == ["ok"]:
-        return Check("integrity", State.OK, "SQLite's quick check; `agent-memory verify` proves the rest")
-    return Check("integrity", State.FAIL, "; ".join(found), "restore a backup")
+        return Diagnosis("integrity", CheckState.OK, "SQLite's quick check; `agent-memory verify` proves the rest")
+    return Diagnosis("integrity", CheckState.FAIL, "; ".join(found), "restore a backup")
 
 
-def check_log(path: Path) -> Check:
+def check_log(path: Path) -> Diagnosis:
     """Whether the file is written through a log, as its header says, and how much waits in it."""
     with path.open("rb") as file:
         header = file.read(20)
     log = Path(f"{path}-wal")
     size = log.stat().st_size if log.exists() else 0
     if header[18:] != b"\2\2":
-        return Check("log", State.WARN, "no write-ahead log", "the next command turns it on")
+        return Diagnosis("log", CheckState.WARN, "no write-ahead log", "the next command turns it on")
     if size > LONG_LOG:
-        return Check("log", State.WARN, f"{sized(size)} wait in it", "close readers that stay open for a long time")
-    return Check("log", State.OK, f"write-ahead, {sized(size)}")
+        return Diagnosis(
+            "log", CheckState.WARN, f"{sized(size)} wait in it", "close readers that stay open for a long time"
+        )
+    return Diagnosis("log", CheckState.OK, f"write-ahead, {sized(size)}")
 
 
-def check_clock(connection: sqlite3.Connection) -> Check:
+def check_clock(connection: sqlite3.Connection) -> Diagnosis:
     """Recorded time never goes backwards: one line from a clock that was ahead dates all that follow."""
     found = connection.execute(
         "select at from journal where typeof(at) = 'integer' order by rowid desc limit 1"
     ).fetchone()
     now = datetime.now(UTC)
     if found is None or found[0] <= to_micros(now + CLOCK_SLACK):
-        return Check("clock", State.OK, "the journal's last line is not in the future")
+        return Diagnosis("clock", CheckState.OK, "the journal's last line is not in the future")
     last = from_micros(min(found[0], LAST_MOMENT))
-    return Check(
+    return Diagnosis(
         "clock",
-        State.WARN,
+        CheckState.WARN,
         f"the last line of the journal is dated {last:%Y-%m-%d %H:%M} UTC, and it is {now:%Y-%m-%d %H:%M} UTC",
         "set this machine's clock; if it is right, it was ahead once, and what is written until then carries that date",
     )
 
 
-def check_erasures(since: datetime | None) -> Check:
+def check_erasures(since: datetime | None) -> Diagnosis:
     """Whether the disk still holds something that was forgotten `since` then."""
     if since is None:
-        return Check("erasures", State.OK, "nothing that was forgotten is left on the disk")
-    return Check(
+        return Diagnosis("erasures", CheckState.OK, "nothing that was forgotten is left on the disk")
+    return Diagnosis(
         "erasures",
-        State.WARN,
+        CheckState.WARN,
         f"what was forgotten on {since:%Y-%m-%d %H:%M} UTC or later may still be in the file or its log",
         "stop the long-running reader; then a server, the next write or `agent-memory upkeep run-jobs` overwrites it",
     )
 
 
-def check_debts(standing: Iterable[Owed], told: Collection[str] | None = None) -> Iterator[Check]:
+def check_debts(standing: Iterable[Owed], told: Collection[str] | None = None) -> Iterator[Diagnosis]:
     """Whether places outside still hold something that was forgotten. `told` are those that can be told from here;
     None: nobody knows."""
     for one in standing:
@@ -133,21 +137,21 @@ def check_debts(standing: Iterable[Owed], told: Collection[str] | None = None) -
             owed = [(one.tenants, "whole tenant"), (one.records, "record")]
             what = " and ".join(counted(number, word) for number, word in owed if number)
             since = "" if one.since is None else f" since {from_micros(min(one.since, LAST_MOMENT)):%Y-%m-%d %H:%M} UTC"
-            yield Check(
+            yield Diagnosis(
                 "debt",
-                State.WARN,
+                CheckState.WARN,
                 f"{one.place} has to forget {what}{since}; {one.error or 'not asked yet'}",
                 f"{_how(one.place, told)}; if it is gone for good: `agent-memory upkeep detach '{one.place}'`",
             )
 
 
-def check_lags(behind: Iterable[Lag], told: Collection[str] | None = None) -> Iterator[Check]:
+def check_lags(behind: Iterable[Lag], told: Collection[str] | None = None) -> Iterator[Diagnosis]:
     """Whether a vector store misses something that the mirror here has. `told` is as in `check_debts`."""
     for one in behind:
         since = f"{from_micros(min(one.since, LAST_MOMENT)):%Y-%m-%d %H:%M} UTC"
-        yield Check(
+        yield Diagnosis(
             "behind",
-            State.WARN,
+            CheckState.WARN,
             f"{one.place} misses {counted(one.vectors, 'vector')} since {since}; {one.error or 'not told yet'}",
             f"{_how(one.place, told)}; until then the mirror in the store answers",
         )
@@ -174,42 +178,45 @@ def _lagging(connection: sqlite3.Connection) -> list[Lag]:
     return missed.lags(connection)
 
 
-def check_words(connection: sqlite3.Connection) -> Check:
+def check_words(connection: sqlite3.Connection) -> Diagnosis:
     """Whether they are made as this program makes them."""
     told = connection.execute("select 1 from sqlite_schema where name = 'vocabularies'").fetchone()
     stored = vocabulary.known(connection) if told else (Vocabulary(FIRST),)
     try:
         why = outdated(stored)
     except StoreNewer as error:
-        return Check("words", State.FAIL, error.message, error.hint)
+        return Diagnosis("words", CheckState.FAIL, error.message, error.hint)
     if why is not None:
-        return Check("words", State.WARN, why, REBUILD)
-    return Check("words", State.OK, stored[0].fingerprint if stored else "none yet")
+        return Diagnosis("words", CheckState.WARN, why, REBUILD)
+    return Diagnosis("words", CheckState.OK, stored[0].fingerprint if stored else "none yet")
 
 
-def _vectors(connection: sqlite3.Connection, space: Space | None) -> Iterator[Check]:
+def _vectors(connection: sqlite3.Connection, space: Space | None) -> Iterator[Diagnosis]:
     row = connection.execute("select space, model, version, dimension from spaces where active").fetchone()
     if row is None:
-        yield Check("space", State.OK, "no vectors yet")
+        yield Diagnosis("space", CheckState.OK, "no vectors yet")
         return
     number, *described = row
     stored = Space(*described)
     if space is not None and stored != space:
-        yield Check(
+        yield Diagnosis(
             "space",
-            State.FAIL,
+            CheckState.FAIL,
             f"the store holds {stored.fingerprint}, the embedder makes {space.fingerprint}",
             "configure the embedder that the store was built with, or run `agent-memory rebuild --vectors`",
         )
     else:
-        yield Check("space", State.OK, stored.fingerprint)
+        yield Diagnosis("space", CheckState.OK, stored.fingerprint)
     pending: int = connection.execute("select count(*) from pending where space = ?", (number,)).fetchone()[0]
     if pending:
-        yield Check(
-            "vectors", State.WARN, f"{counted(pending, 'text')} still without one", "`agent-memory rebuild` makes them"
+        yield Diagnosis(
+            "vectors",
+            CheckState.WARN,
+            f"{counted(pending, 'text')} still without one",
+            "`agent-memory rebuild` makes them",
         )
     else:
-        yield Check("vectors", State.OK, "none pending")
+        yield Diagnosis("vectors", CheckState.OK, "none pending")
 
 
 def _owed_since(connection: sqlite3.Connection) -> datetime | None:

@@ -15,14 +15,14 @@ from datetime import datetime
 from pathlib import Path
 
 from agent_memory.app import config, plugins, registry, telemetry, trust
-from agent_memory.app.check import Check, State
+from agent_memory.app.check import CheckState, Diagnosis
 from agent_memory.app.contents import check_debts, check_erasures, check_lags, contents
 from agent_memory.app.databases import check_database
 from agent_memory.app.memory import AgentMemory
 from agent_memory.app.mounts import MOUNTS, file_system, nearest, on_network
 from agent_memory.app.parts import check_parts, places
 from agent_memory.app.remote import is_remote
-from agent_memory.app.variables import Heard
+from agent_memory.app.variables import SettingsHeard
 from agent_memory.engines.sqlite.connection import OLDEST_SQLITE
 from agent_memory.models.errors import AgentMemoryError
 from agent_memory.models.moment import to_micros
@@ -43,7 +43,7 @@ RESET_FIX = "use a Python with SQLite 3.51.3 or newer (3.50.7 and 3.44.6 are fix
 
 def examine(
     store: str | None = None, user: str | None = None, tenant: str | None = None, agent: str | None = None
-) -> list[Check]:
+) -> list[Diagnosis]:
     """Every check that makes sense here, in the order in which to repair things. What is None comes from the
     settings."""
     heard = config.heard(store=store, user=user, tenant=tenant)
@@ -53,46 +53,50 @@ def examine(
     except AgentMemoryError as error:
         return [
             *checks,
-            Check("settings", State.FAIL, error.message, error.hint or "correct the variable"),
+            Diagnosis("settings", CheckState.FAIL, error.message, error.hint or "correct the variable"),
             check_telemetry(),
         ]
     if settings.store_url.partition("://")[0] in registry.POSTGRES:
         checks = [one for one in checks if one.name != "sqlite"]
     if settings.maybe_others and settings.store_url != settings.postgres_uri:
         ignored = f"POSTGRES_URI ignored: there is a store at {settings.home / 'memory.db'}"
-        checks.append(Check("variable", State.WARN, ignored, "to use the database, set AGENT_MEMORY_POSTGRES_URI"))
+        checks.append(
+            Diagnosis("variable", CheckState.WARN, ignored, "to use the database, set AGENT_MEMORY_POSTGRES_URI")
+        )
     whose = f"user {settings.user}" + (f", agent {agent}" if agent else "")
     if is_remote(settings.store_url):
-        checks.append(Check("settings", State.OK, f"server {settings.store_url}, {whose}"))
+        checks.append(Diagnosis("settings", CheckState.OK, f"server {settings.store_url}, {whose}"))
         return [*checks, *check_server(settings, agent or SHARED), check_telemetry(settings)]
-    checks.append(Check("settings", State.OK, f"embedder {settings.embedding_provider}, {whose}"))
+    checks.append(Diagnosis("settings", CheckState.OK, f"embedder {settings.embedding_provider}, {whose}"))
     space: Space | None = None
     try:
         embedder = registry.open_embedder(settings)
         space = embedder.space
         checks.append(check_embedder(embedder))
     except AgentMemoryError as error:
-        checks.append(Check("embedder", State.FAIL, error.message, error.hint))
+        checks.append(Diagnosis("embedder", CheckState.FAIL, error.message, error.hint))
     if settings.rerank_url is not None:
         checks.append(check_reranker(settings))
     checks += check_parts(settings)
     return [*checks, *_store(settings, space), check_telemetry(settings)]
 
 
-def check_python() -> Check:
+def check_python() -> Diagnosis:
     version = sys.version.split()[0]
     if sys.version_info < OLDEST_PYTHON:
-        return Check("python", State.FAIL, version, f"use Python {'.'.join(map(str, OLDEST_PYTHON))} or newer")
-    return Check("python", State.OK, version)
+        return Diagnosis("python", CheckState.FAIL, version, f"use Python {'.'.join(map(str, OLDEST_PYTHON))} or newer")
+    return Diagnosis("python", CheckState.OK, version)
 
 
-def check_sqlite() -> Check:
+def check_sqlite() -> Diagnosis:
     if sqlite3.sqlite_version_info < OLDEST_SQLITE:
         wanted = ".".join(map(str, OLDEST_SQLITE))
-        return Check("sqlite", State.FAIL, sqlite3.sqlite_version, f"use a Python with SQLite {wanted} or newer")
+        return Diagnosis(
+            "sqlite", CheckState.FAIL, sqlite3.sqlite_version, f"use a Python with SQLite {wanted} or newer"
+        )
     if has_reset_bug(sqlite3.sqlite_version_info):
-        return Check("sqlite", State.WARN, f"{sqlite3.sqlite_version}: {RESET_BUG}", RESET_FIX)
-    return Check("sqlite", State.OK, sqlite3.sqlite_version)
+        return Diagnosis("sqlite", CheckState.WARN, f"{sqlite3.sqlite_version}: {RESET_BUG}", RESET_FIX)
+    return Diagnosis("sqlite", CheckState.OK, sqlite3.sqlite_version)
 
 
 def has_reset_bug(version: tuple[int, ...]) -> bool:
@@ -100,45 +104,47 @@ def has_reset_bug(version: tuple[int, ...]) -> bool:
     return (3, 7, 0) <= version < (3, 51, 3) and not any(first <= version < end for first, end in RESET_FIXED)
 
 
-def check_git() -> Check:
+def check_git() -> Diagnosis:
     """Rules are read without it; their versions and the hooks are git's."""
     found = shutil.which("git")
     if found is None:
         fix = "install it, or mend PATH: without it rules have no versions, and no hooks stop what they deny"
-        return Check("git", State.WARN, "not found", fix)
-    return Check("git", State.OK, found)
+        return Diagnosis("git", CheckState.WARN, "not found", fix)
+    return Diagnosis("git", CheckState.OK, found)
 
 
-def check_variables(heard: Heard) -> Iterator[Check]:
+def check_variables(heard: SettingsHeard) -> Iterator[Diagnosis]:
     """Every setting that somebody set, and where; then what was said and does not count."""
     for name, one in heard.said.items():
-        yield Check("setting", State.OK, f"{one.variable} = {config.shown(name, one.value)} ({one.origin})")
+        yield Diagnosis("setting", CheckState.OK, f"{one.variable} = {config.shown(name, one.value)} ({one.origin})")
     left = [name for name in config.Settings.model_fields if name not in heard.said]
-    yield Check("setting", State.OK, f"{', '.join(left)} (default)")
+    yield Diagnosis("setting", CheckState.OK, f"{', '.join(left)} (default)")
     for notice in heard.notices:
-        yield Check("variable", State.OK if notice.aside else State.WARN, notice.message, notice.fix)
+        yield Diagnosis("variable", CheckState.OK if notice.aside else CheckState.WARN, notice.message, notice.fix)
 
 
-def check_pages() -> Iterator[Check]:
+def check_pages() -> Iterator[Diagnosis]:
     """Whether the pages of the repository here are rules, or only what somebody wrote."""
     here = trust.here()
     if here is not None and here.trusted:
-        yield Check("pages", State.OK, f"{here.name} is trusted: its pages are rules")
+        yield Diagnosis("pages", CheckState.OK, f"{here.name} is trusted: its pages are rules")
     elif here is not None:
-        yield Check("pages", State.WARN, f"{here.name} is not trusted: its pages are only quoted", trust.HOW)
+        yield Diagnosis("pages", CheckState.WARN, f"{here.name} is not trusted: its pages are only quoted", trust.HOW)
 
 
-def check_plugins() -> Iterator[Check]:
+def check_plugins() -> Iterator[Diagnosis]:
     """What other packages bring, and what of it is not used: nobody replaces ours."""
     for group, ours in plugins.OURS.items():
         for one in plugins.installed(group):
             if one.entry.name in ours:
-                yield Check("plug-in", State.WARN, f"{one} is not used: that name is ours", "give it another name")
+                yield Diagnosis(
+                    "plug-in", CheckState.WARN, f"{one} is not used: that name is ours", "give it another name"
+                )
             else:
-                yield Check("plug-in", State.OK, str(one))
+                yield Diagnosis("plug-in", CheckState.OK, str(one))
 
 
-def check_embedder(embedder: Embedder) -> Check:
+def check_embedder(embedder: Embedder) -> Diagnosis:
     """Load it, and time one text."""
     name = embedder.space.fingerprint
     try:
@@ -149,12 +155,14 @@ def check_embedder(embedder: Embedder) -> Check:
         done = time.perf_counter()
     except AgentMemoryError as error:
         fix = error.hint or "check the embedder's settings"
-        return Check("embedder", State.FAIL, f"{name}: {error.message}", f"{fix}; until then texts are found by words")
+        return Diagnosis(
+            "embedder", CheckState.FAIL, f"{name}: {error.message}", f"{fix}; until then texts are found by words"
+        )
     spent = f"ready in {(loaded - started) * 1000:.0f} ms, {(done - loaded) * 1000:.1f} ms a text"
-    return Check("embedder", State.OK, f"{name}: {spent}")
+    return Diagnosis("embedder", CheckState.OK, f"{name}: {spent}")
 
 
-def check_reranker(settings: config.Settings) -> Check:
+def check_reranker(settings: config.Settings) -> Diagnosis:
     """Ask it, and time the answer."""
     try:
         reranker = registry.open_reranker(settings)
@@ -163,11 +171,11 @@ def check_reranker(settings: config.Settings) -> Check:
         reranker.score("is this machine fit to remember?", ["it is", "lunch is at one"], RERANK_SECONDS)
     except AgentMemoryError as error:
         fix = error.hint or "check the reranker's settings"
-        return Check("reranker", State.WARN, error.message, f"{fix}; until then hits keep their fused order")
-    return Check("reranker", State.OK, f"{reranker.name}: {(time.perf_counter() - started) * 1000:.0f} ms")
+        return Diagnosis("reranker", CheckState.WARN, error.message, f"{fix}; until then hits keep their fused order")
+    return Diagnosis("reranker", CheckState.OK, f"{reranker.name}: {(time.perf_counter() - started) * 1000:.0f} ms")
 
 
-def check_server(settings: config.Settings, agent: str = SHARED) -> Iterator[Check]:
+def check_server(settings: config.Settings, agent: str = SHARED) -> Iterator[Diagnosis]:
     """Ask it something, and time the answer; its store and its embedder are for a doctor over there."""
     try:
         memory = AgentMemory.unopened(settings, Scope(tenant=settings.tenant, user=settings.user, agent=agent))
@@ -177,10 +185,12 @@ def check_server(settings: config.Settings, agent: str = SHARED) -> Iterator[Che
         spent = (time.perf_counter() - started) * 1000
         memory.close(clear=False)
     except AgentMemoryError as error:
-        yield Check("server", State.FAIL, error.message, error.hint or "check --store and AGENT_MEMORY_API_KEY")
+        yield Diagnosis(
+            "server", CheckState.FAIL, error.message, error.hint or "check --store and AGENT_MEMORY_API_KEY"
+        )
         return
-    yield Check(
-        "server", State.OK, f"answers in {spent:.0f} ms; {counted(stats['records'], 'record')} of {settings.user}"
+    yield Diagnosis(
+        "server", CheckState.OK, f"answers in {spent:.0f} ms; {counted(stats['records'], 'record')} of {settings.user}"
     )
     owed = stats.get("scrub_owed_since")
     yield check_erasures(owed and datetime.fromisoformat(owed))
@@ -192,38 +202,40 @@ def check_server(settings: config.Settings, agent: str = SHARED) -> Iterator[Che
         yield from check_lags([Lag(one["place"], one["vectors"], since, one["error"])])
 
 
-def check_telemetry(settings: config.Settings | None = None) -> Check:
+def check_telemetry(settings: config.Settings | None = None) -> Diagnosis:
     """We have none, unless told to. onnxruntime does, and is told to be silent before it is loaded."""
     if "onnxruntime" in sys.modules and os.environ.get("ORT_DISABLE_TELEMETRY") != "1":
-        return Check("telemetry", State.WARN, "onnxruntime was loaded before it was told to be silent", "report this")
+        return Diagnosis(
+            "telemetry", CheckState.WARN, "onnxruntime was loaded before it was told to be silent", "report this"
+        )
     if settings is None or settings.telemetry == telemetry.OFF:
-        return Check("telemetry", State.OK, "off")
+        return Diagnosis("telemetry", CheckState.OK, "off")
     try:
         telemetry.begin(settings)
     except AgentMemoryError as error:
-        return Check("telemetry", State.FAIL, error.message, error.hint)
-    return Check("telemetry", State.OK, f"traces are sent over {settings.telemetry}")
+        return Diagnosis("telemetry", CheckState.FAIL, error.message, error.hint)
+    return Diagnosis("telemetry", CheckState.OK, f"traces are sent over {settings.telemetry}")
 
 
-def _store(settings: config.Settings, space: Space | None) -> Iterator[Check]:
+def _store(settings: config.Settings, space: Space | None) -> Iterator[Diagnosis]:
     url, told = settings.store_url, places(settings)
     scheme, separator, _ = url.partition("://")
     if scheme in registry.POSTGRES:
         yield from check_database(url, settings.postgres_replica_uri, settings.shelf_lines)
         return
     if separator and scheme != "sqlite":
-        yield Check("store", State.WARN, f"{scheme}:// is not examined", "use its own tools")
+        yield Diagnosis("store", CheckState.WARN, f"{scheme}:// is not examined", "use its own tools")
         return
     try:
         path = registry.sqlite_path(url).absolute()
         found = check_file(path)
     except (AgentMemoryError, OSError) as error:
-        yield Check("store", State.FAIL, str(error), "use --store /path/to/memory.db")
+        yield Diagnosis("store", CheckState.FAIL, str(error), "use --store /path/to/memory.db")
         return
     yield found
     yield check_free_space(path)
     yield check_file_system(path)
-    if found.state is State.OK:
+    if found.state is CheckState.OK:
         inside = list(contents(path, space, told))
         yield from inside
         if inside[0].name != "database":  # it is ours
@@ -231,65 +243,70 @@ def _store(settings: config.Settings, space: Space | None) -> Iterator[Check]:
             yield check_writable(path)
 
 
-def check_file(path: Path) -> Check:
+def check_file(path: Path) -> Diagnosis:
     """There is a file, or there could be one."""
     if path.is_dir():
-        return Check("store", State.FAIL, f"{path} is a directory", "name a file inside it with --store")
+        return Diagnosis("store", CheckState.FAIL, f"{path} is a directory", "name a file inside it with --store")
     if path.exists():
         if not path.is_file():
-            return Check("store", State.FAIL, f"{path} is not a regular file", "choose another path")
+            return Diagnosis("store", CheckState.FAIL, f"{path} is not a regular file", "choose another path")
         if not os.access(path, os.R_OK):
-            return Check("store", State.FAIL, f"{path} cannot be read", "run as its owner, or change its permissions")
-        return Check("store", State.OK, f"{path}, {sized(path.stat().st_size)}")
+            return Diagnosis(
+                "store", CheckState.FAIL, f"{path} cannot be read", "run as its owner, or change its permissions"
+            )
+        return Diagnosis("store", CheckState.OK, f"{path}, {sized(path.stat().st_size)}")
     folder = nearest(path.parent)
     if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
-        return Check("store", State.FAIL, f"{path} cannot be created in {folder}", "choose another path")
-    return Check(
+        return Diagnosis("store", CheckState.FAIL, f"{path} cannot be created in {folder}", "choose another path")
+    return Diagnosis(
         "store",
-        State.WARN,
+        CheckState.WARN,
         f"there is none yet at {path}",
         "the first `agent-memory add` creates it; if you expected one, check --store and AGENT_MEMORY_HOME",
     )
 
 
-def check_writable(path: Path) -> Check:
+def check_writable(path: Path) -> Diagnosis:
     """SQLite writes the file, and its log beside it."""
     for place in (path, path.parent):
         if not os.access(place, os.W_OK):
-            return Check(
-                "writable", State.FAIL, f"{place} cannot be written", "change its permissions, or how it is mounted"
+            return Diagnosis(
+                "writable",
+                CheckState.FAIL,
+                f"{place} cannot be written",
+                "change its permissions, or how it is mounted",
             )
-    return Check("writable", State.OK, "the file and its folder")
+    return Diagnosis("writable", CheckState.OK, "the file and its folder")
 
 
-def check_permissions(path: Path) -> Check:
+def check_permissions(path: Path) -> Diagnosis:
     """Memories are private; only the group may be let in on purpose."""
     if os.name != "posix":
-        return Check("permissions", State.OK, "left to the system")
+        return Diagnosis("permissions", CheckState.OK, "left to the system")
     mode = stat.S_IMODE(path.stat().st_mode)
     if mode & stat.S_IRWXO:
-        return Check(
-            "permissions", State.WARN, f"{mode:04o}: every user of this machine can read it", f"chmod 600 {path}"
+        return Diagnosis(
+            "permissions", CheckState.WARN, f"{mode:04o}: every user of this machine can read it", f"chmod 600 {path}"
         )
-    return Check("permissions", State.OK, f"{mode:04o}")
+    return Diagnosis("permissions", CheckState.OK, f"{mode:04o}")
 
 
-def check_free_space(path: Path) -> Check:
+def check_free_space(path: Path) -> Diagnosis:
     free = shutil.disk_usage(nearest(path)).free
-    state = State.FAIL if free < NO_SPACE else State.WARN if free < LITTLE_SPACE else State.OK
-    return Check("disk", state, f"{sized(free)} free", "" if state is State.OK else "free some space")
+    state = CheckState.FAIL if free < NO_SPACE else CheckState.WARN if free < LITTLE_SPACE else CheckState.OK
+    return Diagnosis("disk", state, f"{sized(free)} free", "" if state is CheckState.OK else "free some space")
 
 
-def check_file_system(path: Path, mounts: Path = MOUNTS) -> Check:
+def check_file_system(path: Path, mounts: Path = MOUNTS) -> Diagnosis:
     """SQLite's locks are not reliable over a network."""
     kind = file_system(path, mounts)
     if kind is None:
-        return Check("file system", State.OK, "unknown on this system")
+        return Diagnosis("file system", CheckState.OK, "unknown on this system")
     if on_network(kind):
-        return Check(
+        return Diagnosis(
             "file system",
-            State.WARN,
+            CheckState.WARN,
             f"{kind}: SQLite's locks are unreliable on a network",
             "keep the store on a local disk, or let one process at a time use it",
         )
-    return Check("file system", State.OK, kind)
+    return Diagnosis("file system", CheckState.OK, kind)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
-from operator import attrgetter
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -18,7 +17,7 @@ from agent_memory.core.upkeep.runner import Runner
 from agent_memory.models.errors import InvalidInput
 from agent_memory.models.moment import to_micros
 from agent_memory.models.recipe import DECAY
-from agent_memory.ports.feed import Run
+from agent_memory.ports.feed import JobOutcome
 
 Call = Callable[[str, dict[str, Any]], Any]
 
@@ -98,7 +97,7 @@ class CPUMemoryEngine:
         self.memory.close()
 
     def _call(self, name: str, arguments: dict[str, Any]) -> Any:
-        return attrgetter(name)(self.memory)(**arguments)
+        return self.memory._client.ask(name, arguments)
 
     def __enter__(self) -> Self:
         return self
@@ -125,7 +124,7 @@ class MemoryConsolidationService:
         client = self.memory_engine.memory._client
         jobs = [job._replace(seconds=min(job.seconds, self.consolidation_interval)) for job in JOBS]
 
-        def observe(name: str, run: Run) -> None:
+        def observe(name: str, run: JobOutcome) -> None:
             if run.error is None:
                 self.last_consolidation = client.clock.now()
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agent_memory.app.procedures import procedures
-from agent_memory.app.trust import Repository
+from agent_memory.app.trust import TrustTarget, may_be_trusted
 from agent_memory.models.errors import InvalidInput
 from agent_memory.models.kinds.procedure import USER
 from agent_memory.models.record import SHARED, Status
@@ -42,40 +42,40 @@ def shown_here(client: Client, repository: str | None) -> tuple[str, ...]:
     if repository is not None:
         return (USER, repository)
     folder = folder_here(client)
-    if folder is None:
+    if folder is None or not may_be_trusted(folder):  # each recall asks; mostly, that is all
         return (USER,)
-    here = Repository(folder)
+    here = TrustTarget(folder)
     return (USER, here.name) if here.trusted else (USER,)
 
 
-def untrusted(client: Client, folder: Path) -> Repository | None:
+def untrusted(client: Client, folder: Path) -> TrustTarget | None:
     """The repository of a folder, where it has pages that nobody here has trusted: those are not followed."""
     pages = procedures(client.workplace.own).pages(folder)
-    here = Repository(folder)
+    here = TrustTarget(folder)
     return here if any(page.layer != Layer.USER for page in pages) and not here.trusted else None
 
 
 def follow(client: Client, folder: Path) -> FollowedPages:
     """Make the records of this user follow the pages that hold in a folder, and those of his own."""
-    writer = _for_user(client)
+    writer = for_user(client)
     written = archived = unchanged = 0
     for change, found in _changes(writer, folder):
         if change.drafts:
-            said = [_fields(draft) for draft in change.drafts]
+            said = [fields(draft) for draft in change.drafts]
             writer.ask("records.add_many", records=said, reason="the page says so", embed=True)
         for id in change.gone:
             writer.ask("records.amend", id=id, status=Status.ARCHIVED, reason="the page says so no more")
         written, archived = written + len(change.drafts), archived + len(change.gone)
         unchanged += found - len(change.drafts)
-    return FollowedPages(repository=Repository(folder).name, written=written, archived=archived, unchanged=unchanged)
+    return FollowedPages(repository=TrustTarget(folder).name, written=written, archived=archived, unchanged=unchanged)
 
 
 def left(client: Client, folder: Path) -> int:
     """How many records do not say what the pages do: what `follow` would change."""
-    return sum(len(change.drafts) + len(change.gone) for change, _ in _changes(_for_user(client), folder))
+    return sum(len(change.drafts) + len(change.gone) for change, _ in _changes(for_user(client), folder))
 
 
-def _for_user(client: Client) -> Client:
+def for_user(client: Client) -> Client:
     """An agent's own client writes for its user: pages are nobody's secret from him."""
     writer = copy.copy(client)
     writer.scope = client.scope.model_copy(update={"agent": SHARED})
@@ -86,7 +86,7 @@ def _changes(writer: Client, folder: Path) -> Iterator[tuple[Projection, int]]:
     """What is to be changed, place by place, and how much its pages say in all."""
     from agent_memory.core.rules.project import drafts, followed, reach
 
-    here = Repository(folder)
+    here = TrustTarget(folder)
     pages = procedures(writer.workplace.own).pages(folder)
     places = [(here.name, {Layer.CLONE, Layer.REPOSITORY})]
     if writer.workplace.own:  # of a user's own pages a server knows nothing, so it says nothing of them
@@ -102,6 +102,6 @@ def _changes(writer: Client, folder: Path) -> Iterator[tuple[Projection, int]]:
         yield followed(wanted, known, reach(here.inner) if origin != USER else lambda page: True), len(wanted)
 
 
-def _fields(draft: Draft) -> dict[str, Any]:
+def fields(draft: Draft) -> dict[str, Any]:
     said = {"kind": draft.kind, "text": draft.text, "payload": draft.payload, "source": draft.source}
     return said if draft.repository is None else {**said, "repository": draft.repository}

@@ -1,26 +1,27 @@
-"""The jobs that a process runs: those of every store and, where it was given a workplace, following the pages there."""
+"""The jobs that a process runs: those of every store and, where it was given a workplace, following the pages there and
+syncing the files."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent_memory.app import following
+from agent_memory.app import following, userfiles
 from agent_memory.app.caller import Caller
-from agent_memory.app.trust import Repository
+from agent_memory.app.client import Client, within
+from agent_memory.app.trust import TrustTarget
 from agent_memory.app.workplace import Workplace
-from agent_memory.core.upkeep.job import Did, Job, Keeping, Turn
+from agent_memory.core.upkeep.job import Did, Job, Keeping
 from agent_memory.core.upkeep.jobs import JOBS
 from agent_memory.models.errors import InvalidInput
 from agent_memory.models.record import Scope
 
 if TYPE_CHECKING:
-    from agent_memory.app.client import Client
     from agent_memory.app.config import Settings
     from agent_memory.app.wiring import Runtime
 
-FOLLOW, FOLLOW_SECONDS = "follow", 60.0
+FOLLOW, SYNC, FOLLOW_SECONDS = "follow", "sync", 60.0
 
 
 def jobs(runtime: Runtime, settings: Settings, own: bool) -> tuple[Job, ...]:
@@ -29,41 +30,46 @@ def jobs(runtime: Runtime, settings: Settings, own: bool) -> tuple[Job, ...]:
         return JOBS
     workplace = Workplace.bound(settings.workplace, own)
     try:
-        here = Repository(workplace.folder())
+        here = TrustTarget(workplace.folder())
     except InvalidInput:  # it is gone: then there is nothing to follow
         return JOBS
     scope = Scope(tenant=settings.tenant, user=settings.user)
 
-    @contextmanager
-    def client(keeping: Keeping) -> Iterator[Client]:
-        from agent_memory.app.memory import AgentMemory
-
-        memory = AgentMemory.within(runtime, settings, Caller(scope), keeping.clock, workplace)
-        try:
-            yield memory._client
-        finally:
-            memory.close(clear=False)
-
-    def trusted(keeping: Keeping, ask: Callable[[Client], Did]) -> Did:
-        """Nothing, while the repository is not trusted, or gone."""
-        with client(keeping) as asking:
+    def inside(keeping: Keeping, ask: Callable[[Client, Path], Did]) -> Did:
+        """Nothing, while the folder is gone."""
+        with within(runtime, settings, Caller(scope), keeping.clock, workplace) as asking:
             try:
                 place = workplace.folder()
             except InvalidInput:
                 return {}
-            return {} if following.untrusted(asking, place) else ask(asking)
+            return ask(asking, place)
 
-    def left(keeping: Keeping) -> int:
-        return trusted(keeping, lambda asking: {"left": following.left(asking, workplace.folder())}).get("left", 0)
+    def job(name: str, run: Callable[[Client, Path], Did], left: Callable[[Client, Path], int]) -> Job:
+        return Job(
+            name,
+            FOLLOW_SECONDS,
+            lambda keeping, turn: inside(keeping, run),
+            left=lambda keeping: inside(keeping, lambda *here: {"left": left(*here)}).get("left", 0),
+            about=f"{here.name} for {scope.tenant}/{scope.user}",
+        )
 
-    def run(keeping: Keeping, turn: Turn) -> Did:
-        """Whoever does it, the same records come of it: it is not fenced."""
+    return (*JOBS, job(FOLLOW, _follow, _to_follow), job(SYNC, _sync, userfiles.left))
 
-        def follow(asking: Client) -> Did:
-            done = following.follow(asking, workplace.folder())
-            return {"written": done.written, "archived": done.archived}
 
-        return trusted(keeping, follow)
+def _to_follow(client: Client, place: Path) -> int:
+    return 0 if following.untrusted(client, place) else following.left(client, place)
 
-    about = f"{here.name} for {scope.tenant}/{scope.user}"
-    return (*JOBS, Job(FOLLOW, FOLLOW_SECONDS, run, left=left, about=about))
+
+def _follow(client: Client, place: Path) -> Did:
+    """Whoever does it, the same records come of it: it is not fenced."""
+    if following.untrusted(client, place):
+        return {}
+    done = following.follow(client, place)
+    return {"written": done.written, "archived": done.archived}
+
+
+def _sync(client: Client, place: Path) -> Did:
+    """Conflicts wait for somebody who decides. It is not fenced either."""
+    found = userfiles.sync(client, place).files
+    counted = ("remembered", "ended", "written", "removed", "conflicts")
+    return {name: sum(len(getattr(one, name)) for one in found) for name in counted}

@@ -3,38 +3,16 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, Unpack
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
-from agent_memory.app import config, remote, wiring
+from agent_memory.app import config, remote, telemetry, wiring
 from agent_memory.app.caller import Caller
-from agent_memory.app.client import Client, LateClient, conversation
-from agent_memory.app.namespaces import (
-    Contexts,
-    Episodic,
-    Goals,
-    Graph,
-    Keys,
-    Procedural,
-    Receipts,
-    Records,
-    Retriever,
-    Rules,
-    Semantic,
-    Tenants,
-    Upkeep,
-    User,
-    Vectors,
-    Working,
-)
-from agent_memory.app.namespaces.asking import Moments, Sought
-from agent_memory.app.namespaces.contexts import Bounds
-from agent_memory.app.namespaces.embedder import Embedder as TextEmbedder
-from agent_memory.app.namespaces.retriever import Asked
-from agent_memory.app.namespaces.semantic import Standing
-from agent_memory.app.operations import Operation
-from agent_memory.app.workplace import Workplace
+from agent_memory.app.client import Client, Here, conversation
+from agent_memory.app.namespaces.options import Bounds, BundleOptions, ClaimOptions, Moments, RecallOptions
+from agent_memory.app.operations import Part
 from agent_memory.core.working.desk import LIST_SECONDS
 from agent_memory.models.answer import Recalled
 from agent_memory.models.bundle import MemoryBundle
@@ -51,6 +29,33 @@ from agent_memory.ports.embedder import Embedder
 from agent_memory.ports.forks import CALLS
 from agent_memory.ports.reranker import Reranker
 
+if TYPE_CHECKING:
+    from agent_memory.app.namespaces import (
+        Agents,
+        Contexts,
+        Episodic,
+        Goals,
+        Graph,
+        Keys,
+        Longterm,
+        Operational,
+        Procedural,
+        Receipts,
+        Records,
+        Retriever,
+        Rules,
+        Runs,
+        Semantic,
+        State,
+        Tasks,
+        Tenants,
+        Upkeep,
+        User,
+        Vectors,
+        Working,
+    )
+    from agent_memory.app.namespaces.embedder import Embedder as TextEmbedder
+
 
 class AgentMemory:
     """Memory of one user, and of one conversation where one is named.
@@ -61,6 +66,30 @@ class AgentMemory:
     `embedders` make the vectors of namespaces of `vectors`, by name; the others are made by the `embedder`.
     `user_id="*"` with `shared=True` is the memory that all users of a tenant see; only it can change that.
     """
+
+    records: Part[Records] = Part()
+    retriever: Part[Retriever] = Part()
+    episodic: Part[Episodic] = Part()
+    semantic: Part[Semantic] = Part()
+    procedural: Part[Procedural] = Part()
+    rules: Part[Rules] = Part()
+    working: Part[Working] = Part()
+    contexts: Part[Contexts] = Part()
+    goals: Part[Goals] = Part()
+    operational: Part[Operational] = Part()
+    state: Part[State] = Part()
+    longterm: Part[Longterm] = Part()
+    tasks: Part[Tasks] = Part()
+    agents: Part[Agents] = Part()
+    runs: Part[Runs] = Part()
+    graph: Part[Graph] = Part()
+    user: Part[User] = Part()
+    upkeep: Part[Upkeep] = Part()
+    keys: Part[Keys] = Part()
+    tenants: Part[Tenants] = Part()
+    receipts: Part[Receipts] = Part()
+    embedder: Part[TextEmbedder] = Part()
+    vectors: Part[Vectors] = Part()
 
     def __init__(
         self,
@@ -83,24 +112,13 @@ class AgentMemory:
             owner = Caller(scope, conversation(conversation_id))  # checked before there is a store to let go of
             if remote.is_remote(settings.store_url):
                 _refuse_parts(embedder=embedder, embedders=embedders, reranker=reranker, clock=clock)
-                self._attach(remote.RemoteClient(owner, settings).prepare())
+                away = remote.Away(settings)
+                self._client = Client(owner, settings, away)
+                _ = away.wire  # what is wrong with the address is said now
                 return
-            runtime = wiring.borrow(settings, wiring.Given(embedder, reranker, embedders or {}))
-            self._attach(Client(runtime, owner, clock or runtime.clock, settings))
-
-    @classmethod
-    def within(
-        cls,
-        runtime: wiring.Runtime,
-        settings: config.Settings,
-        caller: Caller,
-        clock: Clock,
-        workplace: Workplace | None = None,
-    ) -> AgentMemory:
-        """A client of a store that is open already, in a caller's name: what a door makes for each call."""
-        made = cls.__new__(cls)
-        made._attach(Client(wiring.share(runtime), caller, clock, settings, workplace))
-        return made
+            given = wiring.OwnParts(embedder, reranker, embedders or {})
+            self._client = Client(owner, settings, Here(partial(wiring.borrow, settings, given)), clock)
+            _ = self._client.runtime  # and so with the store
 
     @classmethod
     def unopened(
@@ -108,36 +126,12 @@ class AgentMemory:
     ) -> AgentMemory:
         """A client that opens its store when something is asked of it. What is about files alone needs none. Without
         `create`, a store that is not there yet stays so, and asking it is an error."""
-        caller = Caller(scope, conversation(talk))
+        telemetry.begin(settings)  # what is asked of it is told, also that there is no store
         away = remote.is_remote(settings.store_url)
+        transport = remote.Away(settings) if away else Here(partial(wiring.borrow, settings, create=create))
         made = cls.__new__(cls)
-        made._attach(remote.RemoteClient(caller, settings) if away else LateClient(caller, settings, create=create))
+        made._client = Client(Caller(scope, conversation(talk)), settings, transport)
         return made
-
-    def _attach(self, client: Client) -> None:
-        self._client = client
-        self.records = Records(client)
-        self.retriever = Retriever(client)
-        self.episodic = Episodic(client)
-        self.semantic = Semantic(client)
-        self.procedural = Procedural(client)
-        self.rules = Rules(client)
-        self.working = Working(client)
-        self.contexts = Contexts(client)
-        self.goals = Goals(client)
-        self.graph = Graph(client)
-        self.user = User(client)
-        self.upkeep = Upkeep(client)
-        self.keys = Keys(client)
-        self.tenants = Tenants(client)
-        self.receipts = Receipts(client)
-        self.embedder = TextEmbedder(client)
-        self.vectors = Vectors(client)
-
-    def _run(self, operation: Operation, checked: dict[str, Any]) -> Any:
-        """An operation with arguments that were checked already: what a door calls."""
-        namespace = operation.name.rpartition(".")[0] or "retriever"
-        return self._client.dispatch(operation, getattr(self, namespace), checked)
 
     @property
     def user_id(self) -> str:
@@ -164,7 +158,7 @@ class AgentMemory:
         source_turn_id: str | None = None,
         subject: str | None = None,
         predicate: str | None = None,
-        **standing: Unpack[Standing],
+        **standing: Unpack[ClaimOptions],
     ) -> Fact:
         """Store a claim. With a subject and a predicate it supersedes the claim before it."""
         return self.semantic.learn_fact(
@@ -187,10 +181,11 @@ class AgentMemory:
         success: bool,
         latency_ms: int,
         turn_id: str | None = None,
+        task_type: str | None = None,
     ) -> None:
         """Log one use of a tool in this conversation."""
         self.procedural.record_invocation(
-            self.conversation_id, turn_id, tool_name, tool_input, tool_output, success, latency_ms
+            self.conversation_id, turn_id, tool_name, tool_input, tool_output, success, latency_ms, task_type
         )
 
     def recall(
@@ -200,7 +195,7 @@ class AgentMemory:
         recipe: Recipe | str = "default",
         min_relevance: float | None = None,
         trace: bool = False,
-        **where: Unpack[Sought],
+        **where: Unpack[RecallOptions],
     ) -> Recalled:
         """Search memory; every hit says why it was found."""
         return self.retriever.recall(query, k, recipe, min_relevance, trace, **where)
@@ -214,7 +209,7 @@ class AgentMemory:
         include_procedural: bool = True,
         time_window_hours: float | None = None,
         weights: dict[str, float] | None = None,
-        **at: Unpack[Asked],
+        **at: Unpack[BundleOptions],
     ) -> MemoryBundle:
         """What is known that helps with this, grouped and ready for a prompt."""
         return self.retriever.remember(
@@ -262,8 +257,7 @@ class AgentMemory:
 
         A door that opens a client for each call passes `clear=False`: the desk is still in use.
         """
-        if self._client.leave():
-            self._client.end(clear=clear)
+        self._client.end(clear=clear)
 
     def __enter__(self) -> Self:
         return self

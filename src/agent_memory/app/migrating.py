@@ -20,8 +20,8 @@ from typing import Any
 from agent_memory.app import comparing, registry
 from agent_memory.app.config import shown
 from agent_memory.app.files import private
-from agent_memory.ledger.shipment import SECTIONS, Item, Tally, ending, heading, items, read, unlike
-from agent_memory.models.errors import Conflict, Corrupt, InvalidInput, PartMissing, StoreError
+from agent_memory.ledger.shipment import SECTIONS, ShippedRow, Tally, ending, heading, items, read, unlike
+from agent_memory.models.errors import Conflict, Corrupt, InvalidInput, PartMissing, StoreError, StoreNewer
 from agent_memory.ports.progress import counted, tell, told_as
 from agent_memory.ports.shipping import Shipping, Show
 from agent_memory.ports.store import Store
@@ -54,13 +54,13 @@ class Migrated:
 class _Cargo:
     """What goes by: it is counted and digested on the way. `total` is a guess, for whoever watches."""
 
-    rows: Iterator[Item]
+    rows: Iterator[ShippedRow]
     total: int = 0
     tally: Tally = field(default_factory=Tally)
     digest: Any = field(default_factory=hashlib.sha256)
     done: int = 0
 
-    def __iter__(self) -> Iterator[Item]:
+    def __iter__(self) -> Iterator[ShippedRow]:
         for item in self.rows:
             self.tally.add(item)
             self.digest.update(item.line)
@@ -137,6 +137,11 @@ def _check_source(url: str) -> None:
     where = shown("store", url)
     if found == 0:
         raise StoreError(f"there is no store at {where}", hint="check the address")
+    if found > newest:
+        raise StoreNewer(
+            f"the source was upgraded by a newer agent-memory, and has what this one cannot move: {where}",
+            hint="run the newer one",
+        )
     if found < newest:
         raise StoreError(
             f"the source was written by an older version: {where}",
@@ -260,9 +265,9 @@ def _passed(cargo: _Cargo, mark: str) -> int:
     return rows
 
 
-def _batches(cargo: _Cargo, told: Told) -> Iterator[list[Item]]:
+def _batches(cargo: _Cargo, told: Told) -> Iterator[list[ShippedRow]]:
     """Not too many rows at a time, and not too much. What is behind them all is told."""
-    batch: list[Item] = []
+    batch: list[ShippedRow] = []
     size, left = 0, deque(SECTIONS)
     for item in cargo:
         while left[0] != item.section.name:

@@ -36,7 +36,7 @@ class Follower:
         self._new.clear()
 
 
-class News:
+class JournalNews:
     """`newest` reads the number of a tenant's last line. A thread looks as long as anybody follows."""
 
     def __init__(self, newest: Callable[[str], int]) -> None:

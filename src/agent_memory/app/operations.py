@@ -5,16 +5,16 @@ from __future__ import annotations
 
 import functools
 import inspect
-import sys
 import types
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 
 from pydantic import AfterValidator, Field, WithJsonSchema, create_model
 from pydantic_core import to_jsonable_python
 
+from agent_memory.app import namespaces
 from agent_memory.models.access import Permission as Permission
 from agent_memory.models.kinds.kind import check_plain
 from agent_memory.models.model import Model, Text, bounded
@@ -23,6 +23,7 @@ from agent_memory.ports.spans import span
 
 if TYPE_CHECKING:
     from agent_memory.app.client import Client
+    from agent_memory.app.memory import AgentMemory
 
 Whole = Annotated[int, Field(ge=-(2**63), le=2**63 - 1), WithJsonSchema({"type": "integer", "format": "int64"})]
 P = ParamSpec("P")
@@ -51,10 +52,8 @@ class Operation:
 
     @property
     def owner(self) -> type[Namespace]:
-        """The class that has it."""
-        name = self.function.__qualname__.partition(".")[0]
-        found: type[Namespace] = getattr(sys.modules[self.function.__module__], name)
-        return found
+        """The namespace that has it."""
+        return namespace(home(self.name))
 
     @property
     def summary(self) -> str:
@@ -141,9 +140,80 @@ class Namespace:
         """The arguments, with what this object keeps that an operation needs to be told when it runs elsewhere."""
         return arguments
 
+    def _answered(self, operation: Operation, answer: Any) -> Any:
+        """What a caller in Python gets: an answer may lead back to this client."""
+        return answer
 
-TABLE: dict[str, Operation] = {}
-"""Every operation by name, filled as the namespaces are imported."""
+
+class Part(Generic[N]):
+    """A namespace as an attribute of a client: made when it is first asked for, and then the same always."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    @overload
+    def __get__(self, memory: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, memory: AgentMemory, owner: type) -> N: ...
+    def __get__(self, memory: AgentMemory | None, owner: type) -> Self | N:
+        if memory is None:
+            return self
+        made: N = vars(memory).setdefault(self._name, namespace(self._name)(memory._client))
+        return made
+
+
+NAMESPACES = {name.lower(): name for name in namespaces.__all__}
+"""All namespaces by their names on a client, and what their classes are called."""
+
+
+@functools.cache
+def namespace(name: str) -> type[Namespace]:
+    """The class that a client has under this name; loaded by the first who asks, where no fork catches the import."""
+    with CALLS:
+        found: type[Namespace] = getattr(namespaces, NAMESPACES[name])
+    return found
+
+
+def home(name: str) -> str:
+    """The namespace of an operation; what has no name of one is the retriever's."""
+    return name.rpartition(".")[0] or "retriever"
+
+
+class Operations(MutableMapping[str, Operation]):
+    """Every operation by name. Whoever wants one loads its namespace, whoever looks at all of them every one."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Operation] = {}
+        self._whole = False
+
+    def _all(self) -> dict[str, Operation]:
+        if not self._whole:
+            for name in NAMESPACES:
+                namespace(name)
+            order = {name: place for place, name in enumerate(NAMESPACES)}
+            self._known = dict(sorted(self._known.items(), key=lambda one: order.get(home(one[0]), len(order))))
+            self._whole = True
+        return self._known
+
+    def __getitem__(self, name: str) -> Operation:
+        if name not in self._known and home(name) in NAMESPACES:
+            namespace(home(name))
+        return self._known[name]
+
+    def __setitem__(self, name: str, operation: Operation) -> None:
+        self._known[name] = operation
+
+    def __delitem__(self, name: str) -> None:
+        del self._known[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all())
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+
+TABLE = Operations()
 
 
 def operation(
@@ -164,8 +234,11 @@ def operation(
 
         @functools.wraps(function)
         def call(self: N, *args: P.args, **kwargs: P.kwargs) -> R:
-            with CALLS, span(declared.name, self._client.side):
-                return typing.cast(R, self._client.dispatch(declared, self, declared.bind(args, kwargs)))
+            if self._client.run_id is not None and "run_id" in declared.signature:
+                kwargs.setdefault("run_id", self._client.run_id)
+            with CALLS, span(declared.name, self._client.transport.side):
+                answer = self._client.dispatch(declared, declared.bind(args, kwargs), self)
+                return typing.cast(R, self._answered(declared, answer))
 
         return typing.cast("Callable[Concatenate[N, P], R]", call)
 

@@ -20,7 +20,7 @@ SKIPPED = frozenset({"node_modules", "venv", "__pycache__"})
 MOST_FOLDERS = 20_000
 
 
-class Given(NamedTuple):
+class FoundFile(NamedTuple):
     """A file that may be a page, as it was found, and where it really is. `data` are its bytes, if it could be read."""
 
     found: PageFile
@@ -28,20 +28,20 @@ class Given(NamedTuple):
     data: bytes = b""
 
 
-def given(workplace: Workplace, folder: Path, paths: Iterable[str] | None) -> list[Given]:
+def given(workplace: Workplace, folder: Path, paths: Iterable[str] | None) -> list[FoundFile]:
     """The pages that are named, or those that hold in a folder and in those inside it. `InvalidInput` names a path that
     does not exist."""
-    found: dict[Path, Given] = {}
+    found: dict[Path, FoundFile] = {}
     if paths is None:
         root = _repository(folder, workplace.root)
-        found = {file: _read(file, folder, root) for file in above(folder, root)}
+        found = {file: read(file, folder, root) for file in above(folder, root)}
     for asked in paths if paths is not None else [str(folder)]:
         path = workplace.path(asked, folder)
         if not os.path.lexists(path):
             raise InvalidInput(f"paths: there is no {asked[:200]!r}", hint="name files or folders", field="paths")
         inside = below(path) if path.is_dir() and not _called_a_page(path) else [path]
         for file in inside:
-            found.setdefault(file, _read(file, folder, path))
+            found.setdefault(file, read(file, folder, path))
     return list(found.values())
 
 
@@ -73,15 +73,15 @@ def replace(file: Path, old: bytes, new: bytes) -> bool:
         return True
 
 
-def create(file: Path, data: bytes) -> bool:
+def create(file: Path, data: bytes, mode: int = 0o666) -> bool:
     """Write a new file, whole or not at all; False if there is one of this name already."""
     _make_folder(file.parent)
     try:
-        with _written_beside(file, data) as beside:
+        with _written_beside(file, data, mode) as beside:
             try:
                 os.link(beside, file)  # unlike a rename, it never takes the place of another
             except (PermissionError, NotImplementedError):  # a disk without such links
-                _write(file, data)
+                _write(file, data, mode)
             return True
     except FileExistsError:
         return False
@@ -181,20 +181,20 @@ def _called_a_page(path: Path) -> bool:
     return path.name.endswith(".md")
 
 
-def _read(file: Path, folder: Path, within: Path) -> Given:
+def read(file: Path, folder: Path, within: Path) -> FoundFile:
     """A file, without following a link out of the folder that was asked about, or waiting for a pipe."""
     from agent_memory.engines.git import layout
     from agent_memory.engines.git.disk import Disk
-    from agent_memory.engines.git.files import Problem, page
-    from agent_memory.engines.git.watch import Watch
+    from agent_memory.engines.git.files import UnreadablePath, page
+    from agent_memory.engines.git.watch import PathWatch
 
     path = _shown(file, folder, within)
     root = str(within if within != file else file.parent)
     try:
-        read = Disk(root, Watch(), (str(Path(root, ".git")),)).read(layout.below(root, str(file)) or "")
-    except Problem as problem:
-        return Given(PageFile(path, Layer.REPOSITORY, problem=str(problem)), file)
-    return Given(page(path, Layer.REPOSITORY, read.data), Path(root, read.real), read.data)
+        read = Disk(root, PathWatch(), (str(Path(root, ".git")),)).read(layout.below(root, str(file)) or "")
+    except UnreadablePath as problem:
+        return FoundFile(PageFile(path, Layer.REPOSITORY, problem=str(problem)), file)
+    return FoundFile(page(path, Layer.REPOSITORY, read.data), Path(root, read.real), read.data)
 
 
 def _shown(file: Path, folder: Path, within: Path) -> str:

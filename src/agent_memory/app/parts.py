@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 from agent_memory.app import compose, registry
-from agent_memory.app.check import Check, State
+from agent_memory.app.check import CheckState, Diagnosis
 from agent_memory.app.config import Settings, shown
 from agent_memory.engines.sqlite import schema
 from agent_memory.models.errors import AgentMemoryError
@@ -24,11 +24,11 @@ ASKED: dict[str, Callable[[Any], object]] = {
 """A question to each kind of part, to which the answer is nothing."""
 
 
-def check_parts(settings: Settings) -> Iterator[Check]:
+def check_parts(settings: Settings) -> Iterator[Diagnosis]:
     try:
         found = compose.part_urls(settings)
     except AgentMemoryError as error:
-        yield Check("part", State.FAIL, error.message, error.hint)
+        yield Diagnosis("part", CheckState.FAIL, error.message, error.hint)
         return
     for name, url in found.items():
         yield _file(name, url) if url.startswith("sqlite://") else _asked(name, url)
@@ -41,25 +41,25 @@ def places(settings: Settings) -> frozenset[str]:
     return frozenset()
 
 
-def _file(name: str, url: str) -> Check:
+def _file(name: str, url: str) -> Diagnosis:
     """It is only looked at: opening it would create or upgrade it."""
     path = registry.sqlite_path(url)
     if not path.exists():
-        return Check(name, State.OK, f"{path} is not there yet; the first use creates it")
+        return Diagnosis(name, CheckState.OK, f"{path} is not there yet; the first use creates it")
     try:
         schema.version(path)
     except (AgentMemoryError, OSError) as error:
-        return Check(name, State.FAIL, str(error), f"name another file in {registry.variable(name)}")
-    return Check(name, State.OK, f"{path}")
+        return Diagnosis(name, CheckState.FAIL, str(error), f"name another file in {registry.variable(name)}")
+    return Diagnosis(name, CheckState.OK, f"{path}")
 
 
-def _asked(name: str, url: str) -> Check:
+def _asked(name: str, url: str) -> Diagnosis:
     where = shown(name, url)
-    state, fix = State.FAIL, f"start it, or correct {registry.variable(name)}"
+    state, fix = CheckState.FAIL, f"start it, or correct {registry.variable(name)}"
     try:
         part, owner = compose.opened(name, url)
         if name == "vectors":  # from here on nothing breaks
-            state, fix = State.WARN, f"{fix}; until then the mirror in the store answers"
+            state, fix = CheckState.WARN, f"{fix}; until then the mirror in the store answers"
         try:
             started = time.perf_counter()
             ASKED[name](part)
@@ -67,7 +67,7 @@ def _asked(name: str, url: str) -> Check:
         finally:
             getattr(owner, "close", lambda: None)()
     except AgentMemoryError as error:
-        return Check(name, state, f"{where}: {error.message}", error.hint or fix)
+        return Diagnosis(name, state, f"{where}: {error.message}", error.hint or fix)
     except Exception as error:  # noqa: BLE001 - whatever a plug-in raises, the other checks go on
-        return Check(name, state, f"{where}: {type(error).__name__}: {error}", fix)
-    return Check(name, State.OK, f"{where}: answers in {spent:.0f} ms")
+        return Diagnosis(name, state, f"{where}: {type(error).__name__}: {error}", fix)
+    return Diagnosis(name, CheckState.OK, f"{where}: answers in {spent:.0f} ms")

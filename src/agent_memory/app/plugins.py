@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import inspect
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agent_memory.models.errors import InvalidInput, PartMissing
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 KINDS = "agent_memory.kinds"
 STORES = "agent_memory.stores"
@@ -71,6 +73,8 @@ class Plugin(NamedTuple):
 
 def installed(group: str) -> list[Plugin]:
     """All of a group, by name."""
+    from importlib.metadata import entry_points
+
     return [Plugin(entry) for entry in sorted(entry_points(group=group), key=lambda entry: (entry.name, entry.value))]
 
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from agent_memory.app.config import config_folder
 from agent_memory.models.errors import InvalidInput, NotFound
 from agent_memory.models.rules import Page, Rule, Rulebook, RuleChange, RuleRevision, Version
-from agent_memory.ports.pages import Found, PageFile, Pages, Revision
+from agent_memory.ports.pages import FoundPages, PageFile, PageRevision, Pages
 
 KINDS = ("added", "removed", "changed")
 MOST_BOOKS = 64  # folders and refs that are kept
@@ -34,7 +34,7 @@ class Procedures:
 
     def __init__(self, pages: Pages) -> None:
         self._pages = pages
-        self._books: dict[tuple[object, ...], tuple[Found, Rulebook, tuple[Page, ...]]] = {}
+        self._books: dict[tuple[object, ...], tuple[FoundPages, Rulebook, tuple[Page, ...]]] = {}
         self._read: dict[tuple[object, ...], Page] = {}
 
     def book(self, folder: Path, at: str | None = None, untrusted: Untrusted | None = None) -> Rulebook:
@@ -82,7 +82,7 @@ class Procedures:
         finally:
             told.close()
 
-    def _revision(self, one: Revision) -> RuleRevision | None:
+    def _revision(self, one: PageRevision) -> RuleRevision | None:
         from agent_memory.core.rules.changes import changes
 
         after = self._rules(one.after)

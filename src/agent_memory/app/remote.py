@@ -1,5 +1,4 @@
-"""A client whose operations run elsewhere: `AgentMemory(store="http://…")`, or `unix://…`. The same table, another
-transport.
+"""Operations that run elsewhere: `AgentMemory(store="http://…")`, or `unix://…`. The same table, another transport.
 
 Arguments are checked here, as always, travel as JSON, and run in the server's process; the answer is read by the
 operation's own return type, and an error is raised as the class that has its code. What the caller left out stays left
@@ -10,22 +9,19 @@ from __future__ import annotations
 
 import functools
 import json
-import threading
 import typing
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from pydantic import BaseModel, TypeAdapter
 from pydantic_core import to_json
 
 from agent_memory.app import headers, telemetry
-from agent_memory.app.caller import Caller
-from agent_memory.app.client import Client
+from agent_memory.app.client import Client, answer
 from agent_memory.app.config import Settings
 from agent_memory.app.operations import TABLE, Namespace, Operation, Permission
-from agent_memory.app.wire import BUSY, UNIX, Request, Wire
+from agent_memory.app.wire import BUSY, UNIX, Wire, WireRequest
 from agent_memory.app.wiring import watch_forks
-from agent_memory.app.workplace import Workplace
 from agent_memory.models.errors import AgentMemoryError, Denied, InvalidInput, PartMissing, StoreError
 from agent_memory.models.model import Stored, new_id
 from agent_memory.models.record import SHARED
@@ -46,91 +42,81 @@ def is_remote(store: str) -> bool:
     return store.lower().startswith(SCHEMES)
 
 
-class RemoteClient(Client):
-    """It has no runtime: whatever is asked of it is asked of the server, but for what is about files here."""
+class Away:
+    """At a server; but for what is about files here, which runs in this process."""
 
     side = Side.CLIENT
     threads = 16  # they wait, and do not compute
 
-    def __init__(self, caller: Caller, settings: Settings) -> None:
+    def __init__(self, settings: Settings) -> None:
         telemetry.begin(settings)
         watch_forks()
-        self.settings = settings
-        self.caller = caller
-        self.scope = caller.scope
-        self.conversation_id = caller.conversation_id
-        self.workplace = Workplace()
-        self._left = threading.Lock()
+        self._settings = settings
 
     @functools.cached_property
-    def _wire(self) -> Wire:
-        """Made when first needed. What is wrong with the address or the key is said then."""
-        settings = self.settings
+    def wire(self) -> Wire:
+        """Made when first needed. What is wrong with the address or the key is said then; nobody is called yet."""
+        settings = self._settings
         key = settings.api_key.get_secret_value() if settings.api_key else None
         return Wire(settings.store_url, key, settings.timeout, settings.ca_file)
 
-    def prepare(self) -> Self:
-        """Ready to call, or an error that says why not. Nobody is called yet."""
-        _ = self._wire
-        return self
+    @property
+    def runtime(self) -> NoReturn:
+        raise StoreError(
+            f"this memory is at {self.wire.address}, and that needs a store in this process",
+            hint="ask the server, or open its store here",
+        )
 
-    def __getattr__(self, name: str) -> NoReturn:
-        if name in ("runtime", "clock"):
-            raise StoreError(
-                f"this memory is at {self._wire.address}, and that needs a store in this process",
-                hint="ask the server, or open its store here",
-            )
-        raise AttributeError(name)
-
-    def _run(self, operation: Operation, namespace: Namespace, arguments: dict[str, Any]) -> Any:
+    def call(self, operation: Operation, namespace: Namespace, arguments: dict[str, Any]) -> Any:
         if operation.here:
-            return super()._run(operation, namespace, arguments)
-        return self._call(operation, namespace._carried(operation, arguments))
+            return answer(operation, namespace, arguments)
+        return self._call(operation, namespace._carried(operation, arguments), namespace._client)
 
-    def end(self, *, clear: bool) -> None:
-        if "_wire" not in self.__dict__:
+    def end(self, client: Client, *, clear: bool) -> None:
+        if "wire" not in vars(self):
             return  # nothing was ever asked
         try:
             if clear:
-                self._call(TABLE["working.clear_session"], {})
+                self._call(TABLE["working.clear_session"], {}, client)
         except Denied as error:
             if error.code != Denied.code:
                 raise
             # a key that may only read has put nothing there
         finally:
-            self._wire.close()
+            self.wire.close()
 
-    def _call(self, operation: Operation, arguments: dict[str, Any]) -> Any:
+    def _call(self, operation: Operation, arguments: dict[str, Any], client: Client) -> Any:
         reads = operation.permission is Permission.READ
         once = ONCE in operation.signature
         if once and arguments.get(ONCE) is None:
             arguments = {**arguments, ONCE: new_id()}  # an answer that is lost is asked for again, and nothing twice
-        answer = self._wire.post(
-            Request(
+        answer = self.wire.post(
+            WireRequest(
                 f"/v1/call/{operation.name}",
                 to_json(_sent(arguments), inf_nan_mode="constants"),
-                self._who() | spans.headers(),
+                _who(client) | spans.headers(),
                 twice=reads or once,
                 reads=reads,
                 patience=SLOW if operation.permission in (Permission.ADMIN, Permission.OPERATOR) else 1,
             )
         )
         if answer.status_code != 200:
-            raise _error(answer, operation, self._wire.address)
+            raise _error(answer, operation, self.wire.address)
         try:
             return _shape(operation).validate_json(answer.content)
         except ValueError as error:
-            raise _unreadable(self._wire.address, operation) from error
+            raise _unreadable(self.wire.address, operation) from error
 
-    def _who(self) -> dict[str, str]:
-        """The tenant only if somebody named one: otherwise the server or the key decides."""
-        scope = self.scope
-        return headers.written(
-            user=scope.user,
-            tenant=scope.tenant if "tenant" in self.settings.model_fields_set else None,
-            agent=None if scope.agent == SHARED else scope.agent,
-            conversation=self.conversation_id,
-        )
+
+def _who(client: Client) -> dict[str, str]:
+    """The tenant only if somebody named one: otherwise the server or the key decides."""
+    scope = client.scope
+    return headers.written(
+        user=scope.user,
+        tenant=scope.tenant if "tenant" in client.settings.model_fields_set else None,
+        agent=None if scope.agent == SHARED else scope.agent,
+        conversation=client.conversation_id,
+    )
 
 
 def _sent(value: Any, field: str | None = None) -> Any:

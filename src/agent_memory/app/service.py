@@ -12,10 +12,9 @@ from typing import Any, NamedTuple
 from agent_memory.app import config, wiring
 from agent_memory.app.board import Board
 from agent_memory.app.caller import Caller as Caller
-from agent_memory.app.client import conversation
+from agent_memory.app.client import conversation, within
 from agent_memory.app.jobs import jobs
-from agent_memory.app.memory import AgentMemory
-from agent_memory.app.news import News
+from agent_memory.app.news import JournalNews
 from agent_memory.app.operations import TABLE, Operation, Permission
 from agent_memory.app.workplace import Workplace
 from agent_memory.core.govern.access import Meter, check_good, known
@@ -39,7 +38,7 @@ Observe = Callable[[Operation, str, float], None]
 """Is told of every call: the operation, `ok`, `abandoned` or the code of its error, and how many seconds it took."""
 
 
-class Claim(NamedTuple):
+class CallerClaim(NamedTuple):
     """Who somebody says they are, and the API key that they show; `peer` is the address they call from."""
 
     token: str | None = None
@@ -67,7 +66,7 @@ class Service:
         self.runtime = wiring.borrow(self.settings)
         self.clock = clock or self.runtime.clock
         self.workplace = Workplace.bound(self.settings.workplace, own)
-        self.news = News(lambda tenant: self.runtime.store.records.seq_at(tenant, FOREVER))
+        self.news = JournalNews(lambda tenant: self.runtime.store.records.seq_at(tenant, FOREVER))
         self.board = board
         self._meter = Meter(self.settings.rate_limit, board.keys if board else None)
         self._strangers = Meter(self.settings.rate_limit, board.strangers if board else None)
@@ -84,7 +83,7 @@ class Service:
             self._guarded = self.runtime.store.access.guarded()
         return self._guarded
 
-    def identify(self, claim: Claim, operation: str = "") -> Caller:
+    def identify(self, claim: CallerClaim, operation: str = "") -> Caller:
         """Who this really is. `Unauthenticated` or `Denied` leaves a line in the list of refusals, unless somebody
         without a key makes very many: then it is `TooMany`, and a good key from the same address still opens."""
         key: KeyRow | None = None
@@ -105,7 +104,7 @@ class Service:
             self._hush(error)
             raise
 
-    def admit(self, claim: Claim, name: str, permission: Permission | None = None) -> None:
+    def admit(self, claim: CallerClaim, name: str, permission: Permission | None = None) -> None:
         """Let somebody see what is no operation: with any key, or only with one that has a permission; operators see
         all of it."""
         caller = self.identify(claim, name)
@@ -116,7 +115,7 @@ class Service:
             self._refuse(caller.scope.tenant, caller.scope.user, name, error, caller.key)
             raise
 
-    def operates(self, claim: Claim) -> bool:
+    def operates(self, claim: CallerClaim) -> bool:
         """Whether somebody may be told of the store as a whole. Whoever shows no key is not refused anything here."""
         try:
             return (claim.token is not None or not self.has_keys()) and self.identify(claim).operates
@@ -166,19 +165,13 @@ class Service:
         try:
             caller.admit(operation.name, operation.permission)  # before anything is said about the arguments
             checked = operation.bind((), arguments)
-            memory = self.memory(caller)
-            try:
-                return memory._run(operation, checked)
-            finally:
-                memory.close(clear=False)
+            named = caller._replace(conversation_id=conversation(caller.conversation_id))
+            place = caller.workplace or self.workplace
+            with within(self.runtime, self.settings, named, self.clock, place) as client:
+                return client.dispatch(operation, checked)
         except Denied as error:
             self._refuse(caller.scope.tenant, caller.scope.user, operation.name, error, caller.key)
             raise
-
-    def memory(self, caller: Caller) -> AgentMemory:
-        """A client in the caller's name; whoever asks closes it, without clearing its desk."""
-        named = caller._replace(conversation_id=conversation(caller.conversation_id))
-        return AgentMemory.within(self.runtime, self.settings, named, self.clock, caller.workplace or self.workplace)
 
     @property
     def jobs(self) -> Sequence[Job]:
@@ -196,7 +189,7 @@ class Service:
             return
         wiring.release(self.runtime)
 
-    def _anonymous(self, claim: Claim) -> Caller:
+    def _anonymous(self, claim: CallerClaim) -> Caller:
         """Somebody on this machine who shows no key: whoever they say they are, `default` if they say nothing."""
         if not claim.local:
             raise Unauthenticated("only this machine may call without an API key", hint="`agent-memory keys create`")
@@ -221,7 +214,7 @@ class Service:
         self.runtime.refusals.add(Refusal(to_micros(self.clock.now()), tenant, user, operation, reason, key))
 
 
-def _bound(key: KeyRow, claim: Claim, settings: config.Settings) -> Caller:
+def _bound(key: KeyRow, claim: CallerClaim, settings: config.Settings) -> Caller:
     """A key speaks for its tenant alone, and for its user alone where it has one."""
     if claim.tenant not in (None, key.tenant):
         raise Denied(f"this key does not belong to the tenant {claim.tenant!r}", hint=f"it is of {key.tenant!r}")

@@ -26,16 +26,16 @@ OTHERS_WRITE = 0o022
 LARGEST = 65_536  # bytes
 
 
-class Repository:
+class TrustTarget:
     """The repository that a folder is in; outside git, the folder with the pages. Git is asked only when it must be."""
 
     def __init__(self, folder: Path) -> None:
         from agent_memory.engines.git import layout
-        from agent_memory.engines.git.watch import Watch
+        from agent_memory.engines.git.watch import PathWatch
 
         real = os.path.realpath(folder)
-        found = layout.repository(real, Watch())
-        self.root = found.root if found else layout.workspace(real, Watch())
+        found = layout.repository(real, PathWatch())
+        self.root = found.root if found else layout.workspace(real, PathWatch())
         self.inner = found.inner if found else layout.below(self.root, real) or ""
 
     @functools.cached_property
@@ -66,7 +66,7 @@ def book(folder: Path, at: str | None = None, own: bool = True, *, checked: bool
     known = procedures(own)
     if all(page.layer == Layer.USER for page in known.pages(folder, at)):
         return known.book(folder, at)
-    here = Repository(folder)
+    here = TrustTarget(folder)
     return known.book(folder, at, None if here.trusted else Untrusted(here.name, checked))
 
 
@@ -81,17 +81,17 @@ def in_git() -> str | None:
     return clone.name(found) if found else None
 
 
-def here() -> Repository | None:
+def here() -> TrustTarget | None:
     """The repository of the working directory, if it has pages."""
     try:
         folder = Path.cwd()
         pages = procedures().pages(folder)
     except (AgentMemoryError, OSError):
         return None
-    return Repository(folder) if any(page.layer != Layer.USER for page in pages) else None
+    return TrustTarget(folder) if any(page.layer != Layer.USER for page in pages) else None
 
 
-def trust(here: Repository) -> TrustedRepository:
+def trust(here: TrustTarget) -> TrustedRepository:
     """From now on, until it is taken back, or the folder or the origin is another."""
     from agent_memory.app import pagefiles
 
@@ -103,12 +103,21 @@ def trust(here: Repository) -> TrustedRepository:
     return made
 
 
-def begin(here: Repository) -> bool:
+def begin(here: TrustTarget) -> bool:
     """Trust it, where an act of its user says so; False if it was trusted already."""
     if here.trusted:
         return False
     trust(here)
     return True
+
+
+def may_be_trusted(folder: Path) -> bool:
+    """Whether anything above a folder (its links resolved) is: one look at the disk, and none at the repository."""
+    try:
+        kept = {file.name for file in (config_folder() / FOLDER).iterdir()}
+    except OSError:
+        return False
+    return bool(kept) and any(_name(str(one)) in kept for one in (folder, *folder.parents))
 
 
 def untrust(path: str) -> bool:
@@ -127,7 +136,11 @@ def trusted() -> Iterator[TrustedRepository]:
 
 
 def _file(path: str) -> Path:
-    return config_folder() / FOLDER / f"{hashlib.sha256(os.fsencode(path)).hexdigest()[:32]}.json"
+    return config_folder() / FOLDER / _name(path)
+
+
+def _name(path: str) -> str:
+    return f"{hashlib.sha256(os.fsencode(path)).hexdigest()[:32]}.json"
 
 
 def _read(file: Path) -> TrustedRepository | None:

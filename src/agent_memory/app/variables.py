@@ -33,7 +33,7 @@ ADDRESSES = {
 MOST_BYTES = 1 << 20  # of a `.env`
 
 
-class Said(NamedTuple):
+class SettingValue(NamedTuple):
     """One setting as somebody said it: by which variable, and where."""
 
     variable: str
@@ -54,10 +54,10 @@ class Notice(NamedTuple):
     aside: bool = False
 
 
-class Heard(NamedTuple):
+class SettingsHeard(NamedTuple):
     """What counts, by setting, and what does not."""
 
-    said: Mapping[str, Said]
+    said: Mapping[str, SettingValue]
     notices: tuple[Notice, ...]
 
 
@@ -71,7 +71,7 @@ def heard(
     environment: Mapping[str, str],
     files: Sequence[Path],
     own: Callable[[Path], bool],
-) -> Heard:
+) -> SettingsHeard:
     """Arguments win over the environment, that over `files` in their order; a name with the prefix over one without.
     An empty variable says nothing, and hides what comes after it. The last of `files` is where the user's own go."""
     meant = _names(fields)
@@ -88,13 +88,13 @@ def heard(
             variables = {name: text for name, text in variables.items() if name not in private}
         places.append((str(path), variables))
     said = _counting(places, meant)
-    said |= {name: Said(PREFIX + name.upper(), value, ARGUMENT) for name, value in arguments.items()}
+    said |= {name: SettingValue(PREFIX + name.upper(), value, ARGUMENT) for name, value in arguments.items()}
     remote = _provider(said) != "local"
     for path, private in refused:
         notices += _refusals(path, private, files[-1], asked_for=remote)
     withheld = dict(_withheld(said))
     kept = {name: one for name, one in said.items() if name not in withheld}
-    return Heard(kept, (*notices, *withheld.values(), *_misspelt(places, meant)))
+    return SettingsHeard(kept, (*notices, *withheld.values(), *_misspelt(places, meant)))
 
 
 def _names(fields: Collection[str]) -> dict[str, str]:
@@ -103,16 +103,16 @@ def _names(fields: Collection[str]) -> dict[str, str]:
     return names | {one.upper(): one for one in fields if one.upper() in UNPREFIXED}
 
 
-def _counting(places: Sequence[Place], meant: Mapping[str, str]) -> dict[str, Said]:
-    said: dict[str, Said] = {}
+def _counting(places: Sequence[Place], meant: Mapping[str, str]) -> dict[str, SettingValue]:
+    said: dict[str, SettingValue] = {}
     for name, setting in meant.items():
         origin, variables = next((place for place in places if name in place[1]), ("", {name: ""}))
         if variables[name]:
-            said.setdefault(setting, Said(name, variables[name], origin))
+            said.setdefault(setting, SettingValue(name, variables[name], origin))
     return said
 
 
-def _provider(said: Mapping[str, Said]) -> object:
+def _provider(said: Mapping[str, SettingValue]) -> object:
     return said["embedding_provider"].value if "embedding_provider" in said else "local"
 
 
@@ -130,7 +130,7 @@ def _refusals(path: Path, names: list[str], own: Path, *, asked_for: bool) -> It
             )
 
 
-def _withheld(said: Mapping[str, Said]) -> Iterator[tuple[str, Notice]]:
+def _withheld(said: Mapping[str, SettingValue]) -> Iterator[tuple[str, Notice]]:
     """Keys that must not be sent where the settings point."""
     for key, addresses in ADDRESSES.items():
         address = next((said[name] for name in addresses if name in said), None)
@@ -151,7 +151,7 @@ def _withheld(said: Mapping[str, Said]) -> Iterator[tuple[str, Notice]]:
         )
 
 
-def _goes_by_http(address: Said) -> bool:
+def _goes_by_http(address: SettingValue) -> bool:
     return str(address.value).lower().startswith(("http://", "https://"))
 
 

@@ -40,7 +40,7 @@ UNIX = "unix://"
 CONNECTED = tuple(f"connection.{how}.complete" for how in ("connect_tcp", "connect_unix_socket", "start_tls"))
 
 
-class Request(NamedTuple):
+class WireRequest(NamedTuple):
     """`twice`: it does no harm if the server gets it two times. `reads`: it may be given up when nobody waits for it.
     `patience` is how many times as long as usual the answer may take."""
 
@@ -52,7 +52,7 @@ class Request(NamedTuple):
     patience: float = 1.0
 
 
-class Line:
+class WireLine:
     """One connection, for one request at a time; `cut` ends it from another thread."""
 
     def __init__(self, client: httpx.Client) -> None:
@@ -60,7 +60,7 @@ class Line:
         self._stream: Any = None
         self._inside = 0
 
-    def send(self, url: str, request: Request, timeout: httpx.Timeout) -> httpx.Response:
+    def send(self, url: str, request: WireRequest, timeout: httpx.Timeout) -> httpx.Response:
         with stoppable(self.cut) if request.reads else nullcontext():
             return self._client.post(
                 url, content=request.body, headers=request.headers, timeout=timeout, extensions={"trace": self._note}
@@ -95,14 +95,14 @@ class Wire:
         key = checked_key(key)
         self._headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {key}"} if key else {})
         self._seconds = seconds
-        self._idle: dict[int, deque[Line]] = {}  # by process; no lock, which a fork could catch
+        self._idle: dict[int, deque[WireLine]] = {}  # by process; no lock, which a fork could catch
         self._closed = False
         self._trust = _trust(self._url, authorities)
 
     def __repr__(self) -> str:
         return f"Wire({self.address!r})"
 
-    def post(self, request: Request) -> httpx.Response:
+    def post(self, request: WireRequest) -> httpx.Response:
         """The answer, whatever its status."""
         import httpx
 
@@ -136,7 +136,7 @@ class Wire:
         self._closed = True
         _hang_up(self._idle.get(os.getpid(), deque()))
 
-    def _take(self) -> Line:
+    def _take(self) -> WireLine:
         idle = self._idle.get(os.getpid())
         if idle is None:
             idle = self._idle.setdefault(os.getpid(), deque())
@@ -149,12 +149,12 @@ class Wire:
             limits = httpx.Limits(max_connections=1, keepalive_expiry=IDLE_SECONDS)
             if self._socket is not None:
                 way = httpx.HTTPTransport(uds=self._socket, limits=limits)
-                return Line(httpx.Client(headers=self._headers, trust_env=False, transport=way))
+                return WireLine(httpx.Client(headers=self._headers, trust_env=False, transport=way))
             direct = is_loopback(self._url)
             client = httpx.Client(headers=self._headers, trust_env=not direct, verify=self._trust, limits=limits)
-            return Line(client)
+            return WireLine(client)
 
-    def _give_back(self, line: Line) -> None:
+    def _give_back(self, line: WireLine) -> None:
         idle = self._idle[os.getpid()]
         if self._closed or len(idle) >= MOST_IDLE:
             line.close()
@@ -170,14 +170,14 @@ class Wire:
             hint = "if the certificate is your own, AGENT_MEMORY_CA_FILE names the file of who vouches for it"
         return StoreError(f"store: no server can be reached at {self.address} ({said})", hint=hint)
 
-    def _lost(self, why: str, request: Request) -> StoreError:
+    def _lost(self, why: str, request: WireRequest) -> StoreError:
         done = "" if request.reads else "it may or may not have been done: look before you do it again"
         if "RemoteProtocolError" in why and self.address.startswith("http://"):
             done = "; ".join(filter(None, ["if the server speaks TLS, its address begins with https://", done]))
         return StoreError(f"store: {self.address}: {why}", hint=done)
 
 
-def _hang_up(idle: deque[Line]) -> None:
+def _hang_up(idle: deque[WireLine]) -> None:
     while idle:
         idle.pop().close()
 

@@ -7,15 +7,15 @@ import os
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from agent_memory.app import registry, telemetry
 from agent_memory.app.compose import compose, part_settings
 from agent_memory.app.config import Settings
+from agent_memory.core.experience.ring import RingBounds, Rings
 from agent_memory.core.govern.book import Book
 from agent_memory.core.govern.gate import Gate, Open
-from agent_memory.core.recall.entities import calling
-from agent_memory.core.recall.gather import Recalling
 from agent_memory.core.upkeep.job import Keeping
 from agent_memory.core.write.commit import Writing
 from agent_memory.core.write.debts import Debts
@@ -23,11 +23,11 @@ from agent_memory.core.write.embed import Embedding
 from agent_memory.core.write.mirror import Mirroring
 from agent_memory.core.write.wording import REBUILD, Wording, outdated
 from agent_memory.models.kinds.kind import Kind
+from agent_memory.models.record import Scope
 from agent_memory.ports.access import Refusal
 from agent_memory.ports.clock import Clock, StoreClock
 from agent_memory.ports.embedder import Embedder, Passage, Space, embed_and_count
 from agent_memory.ports.forks import CALL_SECONDS, CALLS, FORK_SECONDS, ForkGuard
-from agent_memory.ports.index import Calling
 from agent_memory.ports.receipts import ReceiptLine
 from agent_memory.ports.reranker import Reranker
 from agent_memory.ports.spans import asked_of_model, log, tell
@@ -36,6 +36,9 @@ from agent_memory.ports.store import Store
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from agent_memory.core.recall.gather import Recalling
+    from agent_memory.ports.index import Calling
 
 
 _log = log(__name__)
@@ -72,7 +75,7 @@ class Guarded:
 
 
 @dataclass(frozen=True)
-class Given:
+class OwnParts:
     """What a client brings along, instead of what the settings name; `embedders` by their namespaces of vectors."""
 
     embedder: Embedder | None = None
@@ -85,7 +88,7 @@ class Runtime:
     """One open store and what works on it. Counted: the last client to leave closes it.
 
     `url` says where the store is, `given` what a client brought along, `embedders` which ones namespaces of vectors
-    have for themselves.
+    have for themselves, `idle` when each scope was last found to have nothing to do.
     """
 
     settings: Settings
@@ -94,16 +97,17 @@ class Runtime:
     embedder: Guarded
     kinds: Mapping[str, Kind]
     reranker: Reranker | None = None
-    given: Given = field(default_factory=Given)
+    given: OwnParts = field(default_factory=OwnParts)
     embedders: Mapping[str, Guarded] = field(default_factory=dict)
     gate: Gate = field(default_factory=Open)
     clients: int = 0
+    idle: dict[Scope, int] = field(default_factory=dict)
     embedding: Embedding = field(init=False)
     mirroring: Mirroring = field(init=False)
     wording: Wording = field(init=False)
     receipts: Book[ReceiptLine] = field(init=False)
     refusals: Book[Refusal] = field(init=False)
-    calling: Calling = field(init=False)
+    rings: Rings = field(init=False)
 
     def __post_init__(self) -> None:
         price = getattr(self.embedder.embedder, "price", self.settings.embedding_price)
@@ -112,7 +116,8 @@ class Runtime:
         self.wording = Wording(self.store.vocabularies)
         self.receipts = Book(self.store.receipts.keep)
         self.refusals = Book(self.store.access.refuse)
-        self.calling = calling(self.kinds)
+        bounds = RingBounds(self.settings.operational_events, self.settings.operational_hours)
+        self.rings = Rings(lambda: self.store.working, lambda: self.writing, bounds)
 
     def embedder_of(self, namespace: str) -> Guarded:
         """What makes the vectors of a namespace of `vectors`."""
@@ -132,8 +137,17 @@ class Runtime:
         given = (self.store.records, self.embedding, self.kinds, self.gate, self.receipts)
         return Writing(*given, self.debts, self.wording)
 
+    @cached_property
+    def calling(self) -> Calling:
+        """How entities are called; what searches is loaded with the first recall."""
+        from agent_memory.core.recall.entities import calling
+
+        return calling(self.kinds)
+
     @property
     def recalling(self) -> Recalling:
+        from agent_memory.core.recall.gather import Recalling
+
         return Recalling(self.store.index, self.embedding, self.receipts, self.calling, self.reranker)
 
     def keeping(self, clock: Clock) -> Keeping:
@@ -151,6 +165,7 @@ class Runtime:
         if child:
             self.receipts.after_fork()
             self.refusals.after_fork()
+            self.rings.after_fork()
             self.mirroring.after_fork()
 
 
@@ -159,7 +174,7 @@ _lock = threading.RLock()
 _watching = False
 
 
-def borrow(settings: Settings, given: Given = Given(), *, create: bool = True) -> Runtime:  # noqa: B008
+def borrow(settings: Settings, given: OwnParts = OwnParts(), *, create: bool = True) -> Runtime:  # noqa: B008
     """The runtime for these settings: one per store and its parts, embedder and reranker, so that clients share caches
     and connections. What a client brings along serves only those that bring the same. Without `create`, a store that is
     not there yet is an error."""
@@ -179,7 +194,7 @@ def borrow(settings: Settings, given: Given = Given(), *, create: bool = True) -
         return runtime
 
 
-def _serves(runtime: Runtime, settings: Settings, given: Given) -> bool:
+def _serves(runtime: Runtime, settings: Settings, given: OwnParts) -> bool:
     """Whether it has the parts that were brought along and, for the others, what the settings name."""
     had, brought = runtime.settings, runtime.given
     brings_all = given.embedder is not None and not settings.embedders  # these are opened with the same keys
@@ -209,7 +224,7 @@ def release(runtime: Runtime) -> None:
             _close(runtime)
 
 
-def build(settings: Settings, given: Given = Given(), *, create: bool = True) -> Runtime:  # noqa: B008
+def build(settings: Settings, given: OwnParts = OwnParts(), *, create: bool = True) -> Runtime:  # noqa: B008
     embedder = registry.open_embedder(settings) if given.embedder is None else given.embedder
     reranker = registry.open_reranker(settings) if given.reranker is None else given.reranker
     embedders = {**registry.open_embedders(settings), **given.embedders}
@@ -229,6 +244,7 @@ def build(settings: Settings, given: Given = Given(), *, create: bool = True) ->
 
 
 def _close(runtime: Runtime) -> None:
+    runtime.rings.close()
     runtime.receipts.close()
     runtime.refusals.close()
     runtime.mirroring.close()

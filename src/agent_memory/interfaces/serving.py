@@ -25,7 +25,7 @@ from agent_memory.interfaces.parts import needing
 from agent_memory.interfaces.sockets import listening_at
 from agent_memory.interfaces.tls import Tls
 from agent_memory.models.errors import AgentMemoryError, InvalidInput, PartMissing
-from agent_memory.ports.abandon import Abandoned, Call
+from agent_memory.ports.abandon import AbandonableCall, Abandoned
 
 if TYPE_CHECKING:
     import uvicorn
@@ -117,7 +117,7 @@ def _reached(listen: Listen) -> str:
 def _warming(service: Service) -> Iterator[None]:
     """The model is loaded while the routes are made; an embedder that is out of reach is told by the calls. Nothing
     ends before the thread does: native code that is loaded while the interpreter goes takes the process down."""
-    call = Call()
+    call = AbandonableCall()
     thread = threading.Thread(target=call.run, args=(lambda: _warm(service),), daemon=True)
     thread.start()
     try:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from functools import cache
 from importlib import import_module
-from importlib.metadata import entry_points
 from typing import Any
 
 from agent_memory.models.errors import PartMissing
@@ -81,6 +80,8 @@ def find(name: str) -> Codec:
         return Zstd()
     if name == Lz4.name:
         return Lz4()
+    from importlib.metadata import entry_points
+
     for entry in entry_points(group=CODECS, name=name):
         codec: Codec = entry.load()()
         return codec

@@ -15,15 +15,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from agent_memory.ledger.journal import Line
-from agent_memory.ledger.rows import LinkRow, Place
-from agent_memory.ports.changes import State
+from agent_memory.ledger.rows import LinkRow, RecordPlace
+from agent_memory.ports.changes import VersionState
 
 LOST = "lost"  # instead of a number: no seal is over it
 
 Row = Any
 
 
-class Begun(NamedTuple):
+class JournalStart(NamedTuple):
     """A journal, by what its lines call it, and where its chain begins. `tenant` None: the store's own. `base`: up to
     this number it was a part of one journal of all tenants, and has gaps."""
 
@@ -53,7 +53,7 @@ class CommonAt(NamedTuple):
     chain: Any
 
 
-class Body(NamedTuple):
+class StoredBody(NamedTuple):
     """A content as it is stored: `codec` says how `text` is encoded (None: it stands as it is)."""
 
     text: Any
@@ -66,11 +66,11 @@ class VersionAt(NamedTuple):
     """A version, with what it says. None: that is not there, or nobody knows whose it is."""
 
     row: Row
-    place: Place
+    place: RecordPlace
     kind: str
     number: int
-    state: State
-    body: Body | None
+    state: VersionState
+    body: StoredBody | None
 
 
 class EndedAt(NamedTuple):
@@ -92,7 +92,7 @@ class GoneAt(NamedTuple):
     """A tombstone, at the line that erased."""
 
     row: Row
-    place: Place
+    place: RecordPlace
 
 
 class ContentAt(NamedTuple):
@@ -138,7 +138,7 @@ class Sealed(NamedTuple):
 class Journals(Protocol):
     """The lines and what they tell of: in the whole store, or of the one journal that is proved alone."""
 
-    def journals(self) -> Iterable[Begun]: ...
+    def journals(self) -> Iterable[JournalStart]: ...
 
     def tenants(self) -> Iterable[Sequence[Any]]:
         """What the store's own journal tells of tenants, in order: of each line the operation (one of `OF_TENANTS`),

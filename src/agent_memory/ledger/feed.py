@@ -10,7 +10,7 @@ import json
 from typing import NamedTuple
 
 from agent_memory.models.errors import Changed, LeaseLost
-from agent_memory.ports.feed import Cursor, JobState, Lease, Run, Work
+from agent_memory.ports.feed import Cursor, JobOutcome, JobState, Lease, Work
 
 MICROS = 1_000_000
 
@@ -49,7 +49,7 @@ class JobRow(NamedTuple):
         return Lease(self.name, self.holder or "", self.token)
 
 
-class Standing(NamedTuple):
+class WorkStanding(NamedTuple):
     """What an engine found for a piece of work, under its write lock: the row of its job, its cursor where that
     stands, and whether the line that it leads to is there."""
 
@@ -71,7 +71,7 @@ def renewed(row: JobRow | None, lease: Lease, seconds: float, now: int) -> JobRo
     return _held(lease, row)._replace(since=now, until=now + round(seconds * MICROS))
 
 
-def released(row: JobRow, run: Run | None, now: int) -> JobRow:
+def released(row: JobRow, run: JobOutcome | None, now: int) -> JobRow:
     free = row._replace(holder=None, until=now)
     if run is None:
         return free
@@ -83,7 +83,7 @@ def holds(lease: Lease, row: JobRow | None) -> bool:
     return row is not None and row.holder is not None and row.lease() == lease
 
 
-def check(work: Work, found: Standing) -> None:
+def check(work: Work, found: WorkStanding) -> None:
     """Before anything is written: whoever lost the lease, or read another journal, writes nothing."""
     _held(work.lease, found.job)
     if work.to is not None and not (found.there and found.cursor == work.since):

@@ -6,10 +6,10 @@ from abc import ABC, abstractmethod
 from contextlib import AbstractContextManager
 
 from agent_memory.ledger import feed
-from agent_memory.ledger.feed import JobRow, Standing
+from agent_memory.ledger.feed import JobRow, WorkStanding
 from agent_memory.ledger.rows import CursorRow
 from agent_memory.ports import spans
-from agent_memory.ports.feed import Cursor, Lease, Run, Work
+from agent_memory.ports.feed import Cursor, JobOutcome, Lease, Work
 
 _log = spans.log(__name__)
 
@@ -26,6 +26,9 @@ class Jobs(ABC):
 
     @abstractmethod
     def put(self, row: JobRow) -> None: ...
+
+    @abstractmethod
+    def drop(self, name: str) -> None: ...
 
     @abstractmethod
     def stored(self, name: str, tenant: str) -> Cursor:
@@ -46,12 +49,12 @@ class Jobs(ABC):
         """Where whoever has this cursor reads on."""
         return feed.standing(cursor, self.stands(cursor))
 
-    def standing(self, work: Work) -> Standing:
+    def standing(self, work: Work) -> WorkStanding:
         """What counts for a piece of work."""
         job = self.job(work.lease.name)
         if work.to is None:
-            return Standing(job)
-        return Standing(job, self.cursor(work.lease.name, work.to.tenant), self.stands(work.to))
+            return WorkStanding(job)
+        return WorkStanding(job, self.cursor(work.lease.name, work.to.tenant), self.stands(work.to))
 
     def go_on(self, work: Work) -> None:
         """Check it and move its cursor, in the transaction that writes the rest of it."""
@@ -90,10 +93,14 @@ class Leases(ABC):
         with self._writing() as jobs:
             jobs.put(feed.renewed(jobs.job(lease.name), lease, seconds, jobs.now()))
 
-    def release(self, lease: Lease, run: Run | None = None) -> None:
+    def release(self, lease: Lease, run: JobOutcome | None = None, *, forget: bool = False) -> None:
         with self._writing() as jobs:
             row = jobs.job(lease.name)
-            if row is not None and feed.holds(lease, row):
+            if row is None or not feed.holds(lease, row):
+                return
+            if forget:
+                jobs.drop(lease.name)
+            else:
                 jobs.put(feed.released(row, run, jobs.now()))
 
     def advance(self, work: Work) -> None:

@@ -130,7 +130,7 @@ class Journal:
         """Recorded time never goes backwards, whatever the clock does."""
         return max(now, self.head.at)
 
-    def append(self, operation: str, subject: Subject, by: Signature, proof: bytes = b"") -> int:
+    def append(self, operation: str, subject: LineSubject, by: Signature, proof: bytes = b"") -> int:
         scope, record, other = subject
         said = (self.next, self.clock(by.now), OPERATIONS[operation])
         number = NOBODYS if scope is None else self._scopes[scope]
@@ -145,18 +145,18 @@ def broken(head: Head, common: Common, now: int) -> Line:
     operator went on all the same. `other`: how many of them are missing."""
     journal = Journal(head)
     by = Signature(now, reason=ranges(common.broken))
-    journal.append(BROKEN, Subject(None, common.broken[0].start, common.missing), by)
+    journal.append(BROKEN, LineSubject(None, common.broken[0].start, common.missing), by)
     return journal.lines[0]
 
 
 def founding(head: Head, number: int, beginning: bytes, now: int) -> Line:
     """The line that a tenant's first write leaves in the store's journal: its number, and where its chain begins."""
     journal = Journal(head)
-    journal.append(TENANT, Subject(None, number), Signature(now), beginning)
+    journal.append(TENANT, LineSubject(None, number), Signature(now), beginning)
     return journal.lines[0]
 
 
-class Subject(NamedTuple):
+class LineSubject(NamedTuple):
     """What a line is about."""
 
     scope: Scope | None = None

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from agent_memory.ledger.journal import KEY, Head, Journal, Line, Signature, Subject
+from agent_memory.ledger.journal import KEY, Head, Journal, Line, LineSubject, Signature
 from agent_memory.ledger.seals import key_seal
 from agent_memory.ports.access import KeyRow
 
@@ -27,5 +27,5 @@ def noting(head: Head, row: Sequence[Any], at: int) -> Line:
     """The line that seals a key (its cells) as it stands after a change, for the transaction of the change."""
     id, *_ = row
     journal = Journal(head)
-    journal.append(KEY, Subject(), Signature(at, reason=id), key_seal(*row))
+    journal.append(KEY, LineSubject(), Signature(at, reason=id), key_seal(*row))
     return journal.lines[0]

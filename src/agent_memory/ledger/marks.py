@@ -21,7 +21,7 @@ MOST = 10_000  # journals that are remembered; one that is not begins a new era 
 _log = spans.log(__name__)
 
 
-class Held(NamedTuple):
+class LastSeen(NamedTuple):
     """The last line that was seen, the value of the chain at it, and in which era; 0: it was never looked at. `least`
     is a line that this process wrote, or knows of: a copy of the store that lacks it is behind."""
 
@@ -40,7 +40,7 @@ class Marks:
     they are, so that a later one is larger."""
 
     def __init__(self) -> None:
-        self._held: OrderedDict[str | None, Held] = OrderedDict()
+        self._held: OrderedDict[str | None, LastSeen] = OrderedDict()
         self._eras = count(1)
         self.renew()
 
@@ -48,35 +48,35 @@ class Marks:
         """Also in a child: another thread may have held it."""
         self._guard = threading.Lock()
 
-    def held(self, whose: str | None) -> Held:
+    def held(self, whose: str | None) -> LastSeen:
         """To be asked for, before the look begins."""
         with self._guard:
-            return self._held.get(whose, Held())
+            return self._held.get(whose, LastSeen())
 
-    def seen(self, whose: str | None, held: Held, there: object, seq: int, chain: bytes) -> int:
+    def seen(self, whose: str | None, held: LastSeen, there: object, seq: int, chain: bytes) -> int:
         """The era of a look that asked for `held`, and found the head at `seq`."""
         with self._guard:
-            now = self._held.get(whose, Held())
+            now = self._held.get(whose, LastSeen())
             if now.era > held.era:  # another look was first
                 return now.era if held.era == 0 or not held.stands(there) else held.era
             if held.era and held.stands(there):
                 if seq >= now.seq:
-                    self._keep(whose, Held(seq, chain, held.era, now.least))
+                    self._keep(whose, LastSeen(seq, chain, held.era, now.least))
                 return held.era
             if held.era:
                 _log.info("a journal is not the one that was read before, and is read anew")
             least = 0 if held.era else now.least  # nobody looked before: what was written meanwhile is of this era
-            self._keep(whose, Held(seq, chain, next(self._eras), least))
+            self._keep(whose, LastSeen(seq, chain, next(self._eras), least))
             return self._held[whose].era
 
     def at_least(self, whose: str | None, seq: int) -> None:
         """A line that this process wrote, or has to know of: who has less is not asked. It is not marked: whether it
         follows the mark, nobody looked."""
         with self._guard:
-            now = self._held.get(whose, Held())
+            now = self._held.get(whose, LastSeen())
             self._keep(whose, now._replace(least=max(seq, now.least)))
 
-    def _keep(self, whose: str | None, held: Held) -> None:
+    def _keep(self, whose: str | None, held: LastSeen) -> None:
         self._held[whose] = held
         self._held.move_to_end(whose)
         if len(self._held) > MOST:

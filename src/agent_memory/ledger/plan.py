@@ -6,18 +6,18 @@ from collections.abc import Sequence
 from typing import NamedTuple, cast
 
 from agent_memory.ledger import repeats
-from agent_memory.ledger.journal import AMEND, CONNECT, DISCONNECT, ERASE, PUT, Signature, Subject
+from agent_memory.ledger.journal import AMEND, CONNECT, DISCONNECT, ERASE, PUT, LineSubject, Signature
 from agent_memory.ledger.request import Request, own
 from agent_memory.ledger.rows import (
     AnswerRow,
+    BelievedRecord,
     ContentRow,
-    Held,
     Lack,
     LinkRow,
-    Place,
     Present,
+    RecordPlace,
     Rows,
-    Stored,
+    StoredVersion,
     VectorRow,
     VersionRow,
 )
@@ -39,7 +39,7 @@ from agent_memory.ports.changes import (
     Key,
     Outcome,
     Put,
-    State,
+    VersionState,
 )
 from agent_memory.ports.progress import counted
 
@@ -122,7 +122,7 @@ class _Writer:
             held = self.world.by_key(self.scope, expect.kind or "", expect.key)
         self._check_version(held, expect.version, expect.id or expect.key)
 
-    def _check_version(self, held: Held | None, version: int, name: str | None) -> None:
+    def _check_version(self, held: BelievedRecord | None, version: int, name: str | None) -> None:
         number = held.number if held else 0
         if number != version:
             raise Changed(
@@ -139,7 +139,7 @@ class _Writer:
         if held is None:
             self.stored[put.id] = put.id
             self.along.discard(put.id)
-            self._insert(Place(self.journal.next, put.id, self.scope), put.kind, 1, put.state, put)
+            self._insert(RecordPlace(self.journal.next, put.id, self.scope), put.kind, 1, put.state, put)
             return Outcome(Effect.CREATED, put.id, 1)
         id = self.stored[put.id] = held.place.id
         number = held.number
@@ -155,7 +155,7 @@ class _Writer:
         self._insert(held.place, held.kind, number + 1, meeting.state, put, ended)
         return Outcome(Effect.UPDATED, id, number + 1)
 
-    def _target(self, put: Put) -> Held | None:
+    def _target(self, put: Put) -> BelievedRecord | None:
         """The record that this put is a version of: by key, else by id."""
         named = self.world.by_id(self.scope, put.id)
         keyed = None if put.state.key is None else self.world.by_key(self.scope, put.kind, put.state.key)
@@ -197,20 +197,26 @@ class _Writer:
         self._insert(held.place, held.kind, held.number + 1, state, version, ended)
         return Outcome(Effect.UPDATED, held.place.id, held.number + 1)
 
-    def _end(self, held: Held, versions: Sequence[Stored]) -> Sequence[int]:
+    def _end(self, held: BelievedRecord, versions: Sequence[StoredVersion]) -> Sequence[int]:
         """The numbers of what the next line ends."""
         if versions:
             self.world.end(held, versions, self.journal.next)
         return [one.version for one in versions]
 
     def _insert(
-        self, place: Place, kind: str, number: int, state: State, body: Put | Stored, ended: Sequence[int] = ()
+        self,
+        place: RecordPlace,
+        kind: str,
+        number: int,
+        state: VersionState,
+        body: Put | StoredVersion,
+        ended: Sequence[int] = (),
     ) -> None:
         """A version and its journal line, with a content of its own or one that is stored already."""
         content = body.content if isinstance(body, Put) else cast("Content", body.body)
         proof = version_seal(Identity(place.id, kind, place.scope, number), content, state, ended)
         operation = PUT if isinstance(body, Put) else AMEND
-        seq = self.journal.append(operation, Subject(place.scope, place.record), self.by, proof)
+        seq = self.journal.append(operation, LineSubject(place.scope, place.record), self.by, proof)
         if isinstance(body, Put):
             self.world.add(VersionRow(seq, place, kind, number, seq, state), self._content(seq, place.scope, body))
         else:
@@ -252,7 +258,7 @@ class _Writer:
             self.world.cut(old, self.journal.next)
         ends = (source.record, target.record, change.type)
         proof = link_seal(change.salt, ends, change.weight, change.properties, old.link if old else None)
-        seq = self.journal.append(CONNECT, Subject(scope, source.record, target.record), self.by, proof)
+        seq = self.journal.append(CONNECT, LineSubject(scope, source.record, target.record), self.by, proof)
         self.world.connect(LinkRow(seq, *ends, scope, change.weight, change.properties, change.salt), source)
         return Outcome(Effect.UPDATED if old else Effect.CREATED, source.id)
 
@@ -263,11 +269,11 @@ class _Writer:
         if old is None:
             return Outcome(Effect.UNCHANGED, source.id)
         self.world.cut(old, self.journal.next)
-        subject = Subject(scope, source.record, target.record)
+        subject = LineSubject(scope, source.record, target.record)
         self.journal.append(DISCONNECT, subject, self.by, cut_seal(old.salt, old.link))
         return Outcome(Effect.UPDATED, source.id)
 
-    def _end_of(self, end: str | Key) -> Place:
+    def _end_of(self, end: str | Key) -> RecordPlace:
         if isinstance(end, str):
             return self._find(end).place
         held = self.world.by_key(self.scope, end.kind, end.key)
@@ -282,7 +288,7 @@ class _Writer:
 
     # -- both
 
-    def _find(self, id: str, *, to_change: bool = False, only: Scope | None = None) -> Held:
+    def _find(self, id: str, *, to_change: bool = False, only: Scope | None = None) -> BelievedRecord:
         """The record of an id that this author sees, the narrowest scope first, or in `only` one of them.
         What belongs to all users is changed only by whoever writes for all of them."""
         id = self.stored.get(id, id)
@@ -303,7 +309,7 @@ class _Writer:
             self._check_version(held, change.version, id)
         derived = self.world.derived(held.place.record, own(self.scope)) if change.with_derived else []
         for place in (held.place, *derived):
-            seq = self.journal.append(ERASE, Subject(place.scope, place.record), self.by, tombstone_seal(place.id))
+            seq = self.journal.append(ERASE, LineSubject(place.scope, place.record), self.by, tombstone_seal(place.id))
             self.world.erase(place, seq)
             self.erased.append(place.id)
         self.along |= {place.id for place in derived}

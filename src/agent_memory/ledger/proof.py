@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from agent_memory.ledger import sound
 from agent_memory.ledger.codecs import plain
-from agent_memory.ledger.evidence import Begun, Body, EndedAt, Evidence, GoneAt, LineRow, LinkAt, VersionAt
+from agent_memory.ledger.evidence import EndedAt, Evidence, GoneAt, JournalStart, LineRow, LinkAt, StoredBody, VersionAt
 from agent_memory.ledger.journal import (
     ADOPT,
     AMEND,
@@ -30,11 +30,11 @@ from agent_memory.ledger.journal import (
     chained,
     genesis,
 )
-from agent_memory.ledger.rows import LinkRow, Place
+from agent_memory.ledger.rows import LinkRow, RecordPlace
 from agent_memory.ledger.seals import Identity, cut_seal, link_seals, tombstone_seal, version_seals
 from agent_memory.ledger.sound import Along, Loose, garbled, row_named
 from agent_memory.ledger.spaces import REBUILT
-from agent_memory.ledger.tenants import Told, lost, unlike
+from agent_memory.ledger.tenants import TenantHistory, lost, unlike
 from agent_memory.models.errors import PartMissing
 from agent_memory.ports.changes import Content, Mark, Verified
 from agent_memory.ports.records import Checker
@@ -43,7 +43,7 @@ MOST_PROBLEMS = 100
 _TEXTS = ("id", "tenant", "user", "agent", "text", "payload", "key")
 
 
-class Asked(NamedTuple):
+class ProofRequest(NamedTuple):
     """Whose journal `expect` is a mark of; `alone`: only that journal is proved, and what it tells of."""
 
     tenant: str | None
@@ -79,7 +79,7 @@ class Problems(list[str]):
         return (*self, f"and {self.left_out} more") if self.left_out else tuple(self)
 
 
-def verify(evidence: Evidence, asked: Asked, derive: Checker | None = None) -> Verified:
+def verify(evidence: Evidence, asked: ProofRequest, derive: Checker | None = None) -> Verified:
     """Walk the chains from their first lines, make every seal again whose subject still exists, look for loose ends."""
     problems, checked = Problems(evidence.unreadable), Counter[str]()
     walk = _Walk(evidence, asked, problems, checked)
@@ -107,7 +107,7 @@ def verify(evidence: Evidence, asked: Asked, derive: Checker | None = None) -> V
 class _Chain:
     """How far a journal was followed."""
 
-    def __init__(self, begun: Begun) -> None:
+    def __init__(self, begun: JournalStart) -> None:
         self.journal, self.name, base, self.salt, genesis = begun
         self.base = base if isinstance(base, int) else 0
         self.genesis = self.before = genesis if isinstance(genesis, bytes) else GENESIS
@@ -133,7 +133,7 @@ class _Chain:
 class _Walk:
     """Along the journals, line by line, in the order in which the engine has them."""
 
-    def __init__(self, evidence: Evidence, asked: Asked, problems: Problems, checked: Counter[str]) -> None:
+    def __init__(self, evidence: Evidence, asked: ProofRequest, problems: Problems, checked: Counter[str]) -> None:
         self.evidence = evidence
         self.asked = asked
         self.problems = problems
@@ -144,7 +144,7 @@ class _Walk:
         self.loose = Loose()
         self.keys: dict[object, object] = {}  # the last line about each: id -> its digest
         self.adopted: object = None  # the space that the last line about one names
-        self.told = Told()
+        self.told = TenantHistory()
         self._last: Any = None
         self._unproved: set[object] = set()  # where there is a version that is not what was written
 
@@ -358,11 +358,11 @@ class _Subjects:
         return found
 
 
-def _same(place: Place, line: Line) -> bool:
+def _same(place: RecordPlace, line: Line) -> bool:
     return (place.record, place.scope) == (line.record, line.scope)
 
 
-def _version_seals(one: VersionAt, body: Body, ended: Sequence[int]) -> Iterator[bytes]:
+def _version_seals(one: VersionAt, body: StoredBody, ended: Sequence[int]) -> Iterator[bytes]:
     content = Content(plain(body.text, body.codec), body.payload, body.salt)
     identity = Identity(one.place.id, one.kind, one.place.scope, one.number)
     yield from version_seals(identity, content, one.state, ended)
@@ -376,7 +376,7 @@ def _cut_seals(link: LinkRow) -> Iterator[bytes]:
     yield cut_seal(link.salt, link.link)
 
 
-def _tombstone_seals(place: Place) -> Iterator[bytes]:
+def _tombstone_seals(place: RecordPlace) -> Iterator[bytes]:
     yield tombstone_seal(place.id)
 
 

@@ -11,15 +11,15 @@ import json
 from collections.abc import Collection
 
 from agent_memory.ledger.request import SALT_BYTES
-from agent_memory.ledger.rows import Answer
+from agent_memory.ledger.rows import KeptAnswer
 from agent_memory.models.errors import Conflict
 from agent_memory.ports.changes import Applied, Effect, Once, Outcome
 
 LIVE = 7 * 86_400_000_000  # an idempotency key is remembered for a week
-FORGOTTEN = Answer(b"", "")
+FORGOTTEN = KeptAnswer(b"", "")
 
 
-def answered(once: Once, kept: Answer) -> Applied:
+def answered(once: Once, kept: KeptAnswer) -> Applied:
     """The answer to the same request. `Conflict` when the key means another, or a forgotten one."""
     if not kept.request:
         raise Conflict(
@@ -35,10 +35,10 @@ def answered(once: Once, kept: Answer) -> Applied:
     return Applied(answer["seq"], answer["at"], outcomes, repeated=True, erased=tuple(answer["erased"]))
 
 
-def kept(once: Once, salt: bytes, applied: Applied) -> Answer:
+def kept(once: Once, salt: bytes, applied: Applied) -> KeptAnswer:
     outcomes = [(outcome.effect, outcome.id, outcome.version) for outcome in applied.outcomes]
     text = json.dumps({"seq": applied.seq, "at": applied.at, "outcomes": outcomes, "erased": applied.erased})
-    return Answer(_digest(salt, once), text)
+    return KeptAnswer(_digest(salt, once), text)
 
 
 def wrote(text: str, ids: Collection[str]) -> bool:

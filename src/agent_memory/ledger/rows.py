@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from agent_memory.ledger.feed import Standing
+from agent_memory.ledger.feed import WorkStanding
 from agent_memory.ledger.journal import Head, Line
 from agent_memory.models.record import Scope
-from agent_memory.ports.changes import Content, State, Terms, Vector, Vocabulary
+from agent_memory.ports.changes import Content, Terms, Vector, VersionState, Vocabulary
 from agent_memory.ports.embedder import Space
 from agent_memory.ports.feed import Cursor, Work
 
 
-class Place(NamedTuple):
+class RecordPlace(NamedTuple):
     """A record: the number of its first version, its id, and whose it is."""
 
     record: int
@@ -22,7 +22,7 @@ class Place(NamedTuple):
     scope: Scope
 
 
-class Stored(NamedTuple):
+class StoredVersion(NamedTuple):
     """A version that is believed. `content` is where it is stored, `body` what it says; None: it was not asked for, or
     is lost."""
 
@@ -30,15 +30,15 @@ class Stored(NamedTuple):
     number: int
     content: int
     body: Content | None
-    state: State
+    state: VersionState
 
 
-class Held(NamedTuple):
+class BelievedRecord(NamedTuple):
     """A record with all its believed versions, in the order they begin."""
 
-    place: Place
+    place: RecordPlace
     kind: str
-    versions: tuple[Stored, ...]
+    versions: tuple[StoredVersion, ...]
 
     @property
     def number(self) -> int:
@@ -63,13 +63,13 @@ class LinkRow(NamedTuple):
 class Descent(NamedTuple):
     """`source` was once derived from `target`, and `stands`: still is."""
 
-    source: Place
+    source: RecordPlace
     target: int
     scope: Scope
     stands: bool
 
 
-class Answer(NamedTuple):
+class KeptAnswer(NamedTuple):
     """What is kept of a request that was answered: both empty when a record that it wrote was erased."""
 
     request: bytes
@@ -108,14 +108,14 @@ class Present:
 
     head: Head
     scopes: Mapping[Scope, int]
-    records: tuple[Held, ...] = ()
+    records: tuple[BelievedRecord, ...] = ()
     links: tuple[LinkRow, ...] = ()
     descents: tuple[Descent, ...] = ()
     rooted: frozenset[int] = frozenset()
     forgotten: frozenset[tuple[str, str, str]] = frozenset()
-    answers: Mapping[tuple[Scope, str], Answer] = field(default_factory=dict)
+    answers: Mapping[tuple[Scope, str], KeptAnswer] = field(default_factory=dict)
     spaces: tuple[Space, ...] = ()
-    works: Mapping[Work, Standing] = field(default_factory=dict)
+    works: Mapping[Work, WorkStanding] = field(default_factory=dict)
     vocabulary: Vocabulary | None = None
 
 
@@ -154,11 +154,11 @@ class VersionRow(NamedTuple):
     """`ended`: by a later line of the same write."""
 
     version: int
-    place: Place
+    place: RecordPlace
     kind: str
     number: int
     content: int
-    state: State
+    state: VersionState
     ended: int | None = None
 
 
@@ -173,7 +173,7 @@ class Gone(NamedTuple):
     """A record that goes with everything about it; a tombstone stays. `words` are those of contents that came and
     went in this write; of the others the engine finds them where it deletes them."""
 
-    place: Place
+    place: RecordPlace
     line: int
     words: tuple[Terms, ...] = ()
 
@@ -191,7 +191,7 @@ class AnswerRow(NamedTuple):
     scope: Scope
     key: str
     at: int
-    answer: Answer
+    answer: KeptAnswer
 
 
 class Rows(NamedTuple):

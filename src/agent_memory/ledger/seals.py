@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from agent_memory.ledger.journal import digest
 from agent_memory.models.record import Scope
-from agent_memory.ports.changes import Content, State
+from agent_memory.ports.changes import Content, VersionState
 
 CHECKSUM_BYTES = 8
 
@@ -29,12 +29,12 @@ class Identity(NamedTuple):
     number: int
 
 
-def version_seal(identity: Identity, content: Content, state: State, ended: Sequence[int]) -> bytes:
+def version_seal(identity: Identity, content: Content, state: VersionState, ended: Sequence[int]) -> bytes:
     """Seals a content, what this version says of it, and the versions that are no longer believed from here on."""
     return next(version_seals(identity, content, state, ended))
 
 
-def version_seals(identity: Identity, content: Content, state: State, ended: Sequence[int]) -> Iterator[bytes]:
+def version_seals(identity: Identity, content: Content, state: VersionState, ended: Sequence[int]) -> Iterator[bytes]:
     """The seal, and then those that 0.1 may have made of the same row."""
     scope = identity.scope
     for importance, confidence in product(_spellings(state.importance), _spellings(state.confidence)):

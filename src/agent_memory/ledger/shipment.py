@@ -22,8 +22,8 @@ from agent_memory.ledger.journal import (
     TENANT,
     Head,
     Journal,
+    LineSubject,
     Signature,
-    Subject,
     genesis,
 )
 from agent_memory.ledger.request import SALT_BYTES
@@ -89,7 +89,7 @@ SECTIONS = {
 """In the order in which they are shown and taken: what a row names is there before it."""
 
 
-class Item(NamedTuple):
+class ShippedRow(NamedTuple):
     """A row, and the line that it is."""
 
     section: Section
@@ -104,7 +104,7 @@ class Tally:
         self.rows: dict[str, int] = dict.fromkeys(SECTIONS, 0)
         self._sums: dict[str, int] = dict.fromkeys(SECTIONS, 0)
 
-    def add(self, item: Item) -> None:
+    def add(self, item: ShippedRow) -> None:
         name = item.section.name
         self.rows[name] += 1
         self._sums[name] = (self._sums[name] + int.from_bytes(sha256(item.line).digest())) % 2**256
@@ -125,11 +125,15 @@ def unlike(one: Mapping[str, list[Any]], other: Mapping[str, list[Any]]) -> list
     return found
 
 
-def items(show: Show, tenant: str | None = None) -> Iterator[Item]:
+def items(show: Show, tenant: str | None = None) -> Iterator[ShippedRow]:
     """Everything that is shown, in the order of the sections. `NotFound`, and that at once, where there is no such
     tenant."""
     rows = show if tenant is None else _alone(show, tenant)
-    return (Item(section, cells, written(section, cells)) for name, section in SECTIONS.items() for cells in rows(name))
+    return (
+        ShippedRow(section, cells, written(section, cells))
+        for name, section in SECTIONS.items()
+        for cells in rows(name)
+    )
 
 
 def written(section: Section, cells: Cells) -> bytes:
@@ -150,7 +154,7 @@ def ending(tally: Tally) -> bytes:
     return _encode({"end": tally.told()}).encode() + b"\n"
 
 
-def read(lines: Iterable[bytes], name: str) -> Iterator[Item]:
+def read(lines: Iterable[bytes], name: str) -> Iterator[ShippedRow]:
     """What a stream holds that was kept in a file: `InvalidInput` where it is not one, not whole, or was changed. Its
     first line is read at once."""
     numbered = enumerate(lines, 1)
@@ -161,7 +165,7 @@ def read(lines: Iterable[bytes], name: str) -> Iterator[Item]:
     return _read(numbered, name)
 
 
-def _read(lines: Iterable[tuple[int, bytes]], name: str) -> Iterator[Item]:
+def _read(lines: Iterable[tuple[int, bytes]], name: str) -> Iterator[ShippedRow]:
     tally, ended, number = Tally(), False, 1
     for number, line in lines:
         with _readable(name, number):
@@ -194,14 +198,14 @@ def _readable(name: str, number: int) -> Iterator[None]:
         ) from error
 
 
-def _item(said: dict[str, Any], line: bytes) -> Item:
+def _item(said: dict[str, Any], line: bytes) -> ShippedRow:
     section = SECTIONS[said["in"]]
     cells = (said[one] for one in section.columns)
     named = zip(section.columns, cells, strict=True)
     made = tuple(
         b64decode(cell, validate=True) if name in section.packed and cell is not None else cell for name, cell in named
     )
-    return Item(section, made, line if line.endswith(b"\n") else line + b"\n")
+    return ShippedRow(section, made, line if line.endswith(b"\n") else line + b"\n")
 
 
 def whole(number: float) -> int | float:
@@ -253,15 +257,15 @@ def _alone(show: Show, tenant: str) -> Show:
     journal = Journal(Head(chain=genesis(salt, None)))
     if base:
         line, value = next(iter(show("common")), None) or _closed(show)
-        journal.append(CLOSED, Subject(None, line), Signature(0), value)
+        journal.append(CLOSED, LineSubject(None, line), Signature(0), value)
     for *space, active in show("spaces"):
         if active:
             model, version, dimension = space
-            journal.append(ADOPT, Subject(), Signature(0, reason=f"{model}@{version}/{dimension}"))
+            journal.append(ADOPT, LineSubject(), Signature(0, reason=f"{model}@{version}/{dimension}"))
     for key in show("keys"):
-        journal.append(KEY, Subject(), Signature(0, reason=key[0]), key_seal(*key))
+        journal.append(KEY, LineSubject(), Signature(0, reason=key[0]), key_seal(*key))
     if base or next(iter(show("journal")), None) is not None:
-        journal.append(TENANT, Subject(None, number), Signature(0), beginning)
+        journal.append(TENANT, LineSubject(None, number), Signature(0), beginning)
     made: dict[str, Iterable[Cells]] = {
         "common": (),
         "tenants": ((0, None, 0, salt, genesis(salt, None)), mine),

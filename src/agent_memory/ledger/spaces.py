@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import count
 from typing import NamedTuple
 
-from agent_memory.ledger.journal import ADOPT, EMBED, Head, Journal, Line, Signature, Subject
+from agent_memory.ledger.journal import ADOPT, EMBED, Head, Journal, Line, LineSubject, Signature
 from agent_memory.ledger.rows import Lack, VectorRow
 from agent_memory.models.errors import Conflict, SpaceMismatch
 from agent_memory.models.record import Scope
@@ -16,7 +16,7 @@ from agent_memory.ports.index import Embedded
 REBUILT = "rebuild"  # the reason of the line that a rebuild leaves
 
 
-class Filled(NamedTuple):
+class LateVectors(NamedTuple):
     """What vectors that were made later change. `left`: from which passage on each content lacks them now; None: it
     has all. Of one that lacked all, old vectors may have stood in until now, and go."""
 
@@ -27,7 +27,7 @@ class Filled(NamedTuple):
 
 def embedded(
     batch: Sequence[Embedded], lacking: Mapping[int, Lack], head: Head, scopes: Mapping[Scope, int], now: int
-) -> Filled:
+) -> LateVectors:
     """Of one tenant: a journal line per scope, so that shelves notice. A content that was forgotten, or that another
     process embedded meanwhile, is passed over."""
     journal = Journal(head, scopes)
@@ -40,20 +40,20 @@ def embedded(
         if lack is None or (one.vectors and one.vectors[0].part != lack.part):
             continue
         if lack.scope not in lines:
-            lines[lack.scope] = journal.append(EMBED, Subject(lack.scope), Signature(now)), count()
+            lines[lack.scope] = journal.append(EMBED, LineSubject(lack.scope), Signature(now)), count()
         line, places = lines[lack.scope]
         vectors += [VectorRow(line, next(places), lack.content, lack.scope, lack.space, made) for made in one.vectors]
         part = None if one.complete else lack.part + len(one.vectors)
         left.append((lack, part))
         waiting[one.handle] = None if part is None else lack._replace(part=part)
-    return Filled(tuple(journal.lines), tuple(vectors), tuple(left))
+    return LateVectors(tuple(journal.lines), tuple(vectors), tuple(left))
 
 
 def adopting(head: Head, reason: str) -> Line:
     """A line of the store's journal: another space answers from here on, or all words were made again, and whoever
     holds old ones in memory reads them anew."""
     journal = Journal(head)
-    journal.append(ADOPT, Subject(), Signature(0, reason=reason))
+    journal.append(ADOPT, LineSubject(), Signature(0, reason=reason))
     return journal.lines[0]
 
 

@@ -19,8 +19,8 @@ from agent_memory.ledger.journal import (
     Head,
     Journal,
     Line,
+    LineSubject,
     Signature,
-    Subject,
 )
 from agent_memory.models.errors import NotFound
 from agent_memory.ports.changes import Author, Mark
@@ -47,12 +47,12 @@ def farewell(tenant: str, found: Leaving | None, store: Head, author: Author, no
         raise missing(tenant)
     journal = Journal(store)
     for id in found.keys:
-        journal.append(KEY, Subject(), Signature(now, reason=id), NO_KEY)
+        journal.append(KEY, LineSubject(), Signature(now, reason=id), NO_KEY)
     if found.old is not None:
         line, value = found.old
-        journal.append(CLOSED, Subject(None, line), Signature(now), value)
+        journal.append(CLOSED, LineSubject(None, line), Signature(now), value)
     by = Signature(now, author.actor, author.reason)
-    journal.append(DEPARTED, Subject(None, found.number, found.lines), by, found.head.chain)
+    journal.append(DEPARTED, LineSubject(None, found.number, found.lines), by, found.head.chain)
     return tuple(journal.lines)
 
 
@@ -69,7 +69,7 @@ def another(founded: int, store: int | None, seq: int) -> bool:
     return store is not None and seq > 0 and not 0 < founded <= store
 
 
-class Told:
+class TenantHistory:
     """What the store's journal tells of tenants, for `verify`. Whatever stands in a line, nothing fails here."""
 
     def __init__(self) -> None:
@@ -114,7 +114,7 @@ class Told:
         yield from ((number, "was erased, and is there again") for number in self.departed if number in there)
 
 
-def lost(missing: Sequence[range], told: Told) -> Iterator[str]:
+def lost(missing: Sequence[range], told: TenantHistory) -> Iterator[str]:
     """Rows of a file that are not there, unless they are as many as went with tenants. Only the end of a journal could
     be cut off so that its own chain does not tell."""
     went = sum(told.departed.values())
@@ -124,13 +124,13 @@ def lost(missing: Sequence[range], told: Told) -> Iterator[str]:
         yield f"journal: {went - more} rows of the file are missing, and {went} went with tenants that were erased"
 
 
-def unaccounted(missing: Sequence[range], told: Told) -> int:
+def unaccounted(missing: Sequence[range], told: TenantHistory) -> int:
     """How many more rows went with tenants than are missing."""
     gone = sum(max(0, rows.stop - rows.start) for rows in missing) - (told.unread if told.closed else 0)
     return sum(told.departed.values()) - gone
 
 
-def unlike(expect: Mark, end: int, told: Told) -> str:
+def unlike(expect: Mark, end: int, told: TenantHistory) -> str:
     """What it means that a journal, which ends at line `end`, does not hold a line that somebody noted."""
     if told.closed is not None and expect.seq <= told.closed[0]:
         return (

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from agent_memory.ports.changes import Content, State
+from agent_memory.ports.changes import Content, VersionState
 
 V = TypeVar("V")
 
@@ -29,7 +29,7 @@ class Believed(Generic[V]):
     handle: V
     text: str
     payload: str
-    state: State
+    state: VersionState
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +38,13 @@ class Plan(Generic[V]):
     All empty: nothing changes."""
 
     ends: tuple[V, ...] = ()
-    keeps: tuple[tuple[V, State], ...] = ()
-    state: State | None = None
+    keeps: tuple[tuple[V, VersionState], ...] = ()
+    state: VersionState | None = None
 
 
-def meet(believed: Sequence[Believed[V]], content: Content, state: State, *, succeeds: bool, dated: bool) -> Plan[V]:
+def meet(
+    believed: Sequence[Believed[V]], content: Content, state: VersionState, *, succeeds: bool, dated: bool
+) -> Plan[V]:
     """Where `state` (of `content`) leads from what is believed."""
     if not succeeds:
         return _correct(believed, content, state, dated)
@@ -53,7 +55,7 @@ def meet(believed: Sequence[Believed[V]], content: Content, state: State, *, suc
         if _covers(version.state, state) and _says_the_same(version, content, state):
             return Plan()
     ends: list[V] = []
-    keeps: list[tuple[V, State]] = []
+    keeps: list[tuple[V, VersionState]] = []
     for version in believed:
         old = version.state
         if not _overlap(old, state):
@@ -66,7 +68,7 @@ def meet(believed: Sequence[Believed[V]], content: Content, state: State, *, suc
     return Plan(tuple(ends), tuple(keeps), state)
 
 
-def _correct(believed: Sequence[Believed[V]], content: Content, state: State, dated: bool) -> Plan[V]:
+def _correct(believed: Sequence[Believed[V]], content: Content, state: VersionState, dated: bool) -> Plan[V]:
     if believed and not dated:
         begin = min(version.state.valid_from for version in believed)
         if state.valid_to is None or begin < state.valid_to:  # else it would hold at no moment at all
@@ -79,7 +81,7 @@ def _correct(believed: Sequence[Believed[V]], content: Content, state: State, da
     return Plan(tuple(version.handle for version in believed), (), state)
 
 
-def _says_the_same(version: Believed[V], content: Content, state: State) -> bool:
+def _says_the_same(version: Believed[V], content: Content, state: VersionState) -> bool:
     """Same content and same standing, whatever their intervals."""
     interval = {"valid_from": 0, "valid_to": None}
     return (
@@ -93,12 +95,12 @@ def _after(end: int | None, moment: int) -> bool:
     return end is None or end > moment
 
 
-def _covers(old: State, new: State) -> bool:
+def _covers(old: VersionState, new: VersionState) -> bool:
     """Whether `old` holds at every moment of `new`."""
     return old.valid_from <= new.valid_from and (
         old.valid_to is None or (new.valid_to is not None and new.valid_to <= old.valid_to)
     )
 
 
-def _overlap(old: State, new: State) -> bool:
+def _overlap(old: VersionState, new: VersionState) -> bool:
     return _after(old.valid_to, new.valid_from) and _after(new.valid_to, old.valid_from)

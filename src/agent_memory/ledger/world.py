@@ -9,18 +9,18 @@ from agent_memory.ledger.feed import check
 from agent_memory.ledger.journal import Journal
 from agent_memory.ledger.repeats import FORGOTTEN, wrote
 from agent_memory.ledger.rows import (
-    Answer,
     AnswerRow,
+    BelievedRecord,
     ContentRow,
     CursorRow,
     Ended,
     Gone,
-    Held,
+    KeptAnswer,
     LinkRow,
-    Place,
     Present,
+    RecordPlace,
     Rows,
-    Stored,
+    StoredVersion,
     VersionRow,
 )
 from agent_memory.models.errors import Changed
@@ -35,11 +35,13 @@ class World:
     def __init__(self, present: Present) -> None:
         self.present = present
         self.journal = Journal(present.head, present.scopes)
-        self._records: dict[int, Held] = {}
+        self._records: dict[int, BelievedRecord] = {}
         self._ids: dict[tuple[Scope, str], int] = {}
         self._keys: dict[tuple[Scope, str, str], int] = {}
         self._standing = {_ends(link): link for link in present.links}
-        self._descendants: defaultdict[int, dict[int, Place]] = defaultdict(dict)  # target -> what ever came from it
+        self._descendants: defaultdict[int, dict[int, RecordPlace]] = defaultdict(
+            dict
+        )  # target -> what ever came from it
         self._sources: defaultdict[int, set[tuple[int, Scope]]] = defaultdict(set)  # source -> where links lead to now
         self._settled: Vocabulary | None = None
         self._erased: set[int] = set()
@@ -93,27 +95,27 @@ class World:
 
     # -- records
 
-    def by_id(self, scope: Scope, id: str) -> Held | None:
+    def by_id(self, scope: Scope, id: str) -> BelievedRecord | None:
         number = self._ids.get((scope, id))
         return None if number is None else self._records[number]
 
-    def by_key(self, scope: Scope, kind: str, key: str) -> Held | None:
+    def by_key(self, scope: Scope, kind: str, key: str) -> BelievedRecord | None:
         number = self._keys.get((scope, kind, key))
         return None if number is None else self._records[number]
 
-    def add(self, row: VersionRow, body: ContentRow | Stored) -> None:
+    def add(self, row: VersionRow, body: ContentRow | StoredVersion) -> None:
         """A version: with a new content, or with the one of another version."""
         if isinstance(body, ContentRow):
             self._contents[row.content] = body
         self._versions[row.version] = row
         self._rows_of[row.place.record].append(row.version)
-        stored = Stored(row.version, row.number, row.content, body.body, row.state)
+        stored = StoredVersion(row.version, row.number, row.content, body.body, row.state)
         old = self._records.get(row.place.record)
         versions = (*old.versions, stored) if old else (stored,)
         order = sorted(versions, key=lambda one: (one.state.valid_from, one.version))
-        self._hold(Held(row.place, row.kind, tuple(order)))
+        self._hold(BelievedRecord(row.place, row.kind, tuple(order)))
 
-    def end(self, held: Held, ended: Iterable[Stored], line: int) -> None:
+    def end(self, held: BelievedRecord, ended: Iterable[StoredVersion], line: int) -> None:
         """These versions of a record are believed no longer."""
         numbers = {one.version for one in ended}
         for number in numbers:
@@ -124,7 +126,7 @@ class World:
         self._drop_keys(held)
         self._hold(held._replace(versions=tuple(one for one in held.versions if one.version not in numbers)))
 
-    def _hold(self, held: Held) -> None:
+    def _hold(self, held: BelievedRecord) -> None:
         record, id, scope = held.place
         self._records[record] = held
         self._ids[scope, id] = record
@@ -132,7 +134,7 @@ class World:
             if one.state.key is not None:
                 self._keys[scope, held.kind, one.state.key] = record
 
-    def _drop_keys(self, held: Held) -> None:
+    def _drop_keys(self, held: BelievedRecord) -> None:
         for one in held.versions:
             if one.state.key is not None:
                 self._keys.pop((held.place.scope, held.kind, one.state.key), None)
@@ -142,7 +144,7 @@ class World:
     def standing(self, source: int, target: int, type: str, scope: Scope) -> LinkRow | None:
         return self._standing.get((source, target, type, scope))
 
-    def connect(self, row: LinkRow, source: Place) -> None:
+    def connect(self, row: LinkRow, source: RecordPlace) -> None:
         self._links[row.link] = row
         for end in (row.source, row.target):
             self._rows_of[end].append(row.link)
@@ -158,18 +160,18 @@ class World:
         del self._standing[_ends(link)]
         self._sources[link.source].discard((link.target, link.scope))
 
-    def _descends(self, source: Place, target: int, scope: Scope, *, stands: bool) -> None:
+    def _descends(self, source: RecordPlace, target: int, scope: Scope, *, stands: bool) -> None:
         self._descendants[target][source.record] = source
         if stands and source.record != target:
             self._sources[source.record].add((target, scope))
 
     # -- erasing
 
-    def derived(self, record: int, scopes: Iterable[Scope]) -> list[Place]:
+    def derived(self, record: int, scopes: Iterable[Scope]) -> list[RecordPlace]:
         """What goes with a record: it was once derived from it, and is not derived from anything that stays. Followed
         for as long as something goes."""
         inside = set(scopes)
-        found: dict[int, Place] = {}
+        found: dict[int, RecordPlace] = {}
         gone, frontier = {record}, [record]
         while frontier:
             for place in self._descendants[frontier.pop()].values():
@@ -183,7 +185,7 @@ class World:
                     found[place.record] = place
         return [place for _, place in sorted(found.items())]
 
-    def erase(self, place: Place, line: int) -> None:
+    def erase(self, place: RecordPlace, line: int) -> None:
         """Its number is never used again: what is known of its links need not be found."""
         if held := self._records.pop(place.record, None):
             self._drop_keys(held)
@@ -208,7 +210,7 @@ class World:
 
     # -- answers
 
-    def answered(self, scope: Scope, key: str) -> Answer | None:
+    def answered(self, scope: Scope, key: str) -> KeptAnswer | None:
         return self._answers.get((scope, key))
 
     def answer(self, row: AnswerRow) -> None:

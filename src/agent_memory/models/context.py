@@ -38,7 +38,7 @@ class Chunk(Model):
     held_until: Moment | None = None
 
 
-class LeftOut(Model):
+class ContextLeftOut(Model):
     """What was considered and is not in the text. `budget`: no room; `repeat`: another chunk says it; `conversation`:
     enough turns of its conversation are there; `relevance`: too far from the task."""
 
@@ -64,7 +64,7 @@ class Context(Model):
     chunks: list[Chunk]
     preferences: list[Chunk] = Field(default_factory=list)
     rules: list[Chunk] = Field(default_factory=list)
-    left_out: list[LeftOut] = Field(default_factory=list)
+    left_out: list[ContextLeftOut] = Field(default_factory=list)
     receipt_id: str = ""
     counter: str = "estimate"
     milliseconds: float = 0.0

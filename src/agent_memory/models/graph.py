@@ -82,7 +82,7 @@ class Deleted(Model):
     message: str
 
 
-class Imported(Model):
+class GraphImported(Model):
     """What was taken over of a file, what was there already, and the lines that were left out, by number."""
 
     entities: int

@@ -22,7 +22,7 @@ from pydantic import (
     WithJsonSchema,
     model_validator,
 )
-from pydantic_core import InitErrorDetails, PydanticCustomError
+from pydantic_core import InitErrorDetails, PydanticCustomError, PydanticSerializationError, to_jsonable_python
 
 from agent_memory.models.errors import InvalidInput
 
@@ -105,6 +105,18 @@ Name = Annotated[str, AfterValidator(clean_name), of_length(1, LONGEST_NAME)]
 Unit = Annotated[float, Field(ge=0.0, le=1.0, allow_inf_nan=False), AfterValidator(lambda number: number + 0.0)]
 
 
+def jsonable(value: Any, field: str) -> Any:
+    """A value as JSON would give it back: tuples are lists, moments are text."""
+    try:
+        return to_jsonable_python(value)
+    except (PydanticSerializationError, ValueError, RecursionError) as error:
+        raise InvalidInput(
+            f"{field}: cannot be stored as JSON: {error}",
+            hint="use strings, finite numbers, booleans, lists and dicts with string keys",
+            field=field,
+        ) from None
+
+
 class Model(BaseModel):
     """Wrong arguments raise `InvalidInput`, with the field and what to do about it."""
 
@@ -136,6 +148,15 @@ class Model(BaseModel):
             )
         return said if cls.model_config.get("extra") != "forbid" else bounded(said, cls.model_fields)
 
+    def dumped(self, **how: Any) -> dict[str, Any]:
+        """As plain JSON values; `InvalidInput` names the field that JSON cannot hold."""
+        try:
+            return self.model_dump(mode="json", **how)
+        except (PydanticSerializationError, ValueError, RecursionError):
+            for name in type(self).model_fields:
+                jsonable(getattr(self, name), name)
+            raise
+
     @classmethod
     def trusted(cls, **values: Any) -> Self:
         """Every field from values that were checked before, when they were stored: nothing is checked again."""
@@ -161,7 +182,7 @@ class Stored(Model):
 
     def part(self, shape: type[Model]) -> dict[str, Any]:
         """The fields of this model that `shape` has too, as plain JSON values."""
-        return self.model_dump(mode="json", include=set(shape.model_fields))
+        return self.dumped(include=set(shape.model_fields))
 
     def vector(self) -> tuple[float, ...] | None:
         return None if self.embedding is None else tuple(self.embedding)

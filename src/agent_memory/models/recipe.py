@@ -106,18 +106,13 @@ class Recipe(Model):
         return hashlib.sha256(self.model_dump_json().encode()).hexdigest()[:16]
 
 
-DEFAULT = Recipe()
-DECAY = Recipe(name="decay", formula="decay", vectors=0.5, recency=0.3, importance=0.2)
-MEANING = Recipe(
-    name="meaning",
-    vectors=1.0,
-    **dict.fromkeys(
-        ("words", "speaker", "date", "answer", "question", "entities", "conversation", "repository", "recency", "key"),
-        0.0,
-    ),
-    near_vectors=(),
-    near_words=(),
+# Not checked here, since that builds what checks them: a test does.
+DEFAULT = Recipe.model_construct()
+DECAY = Recipe.model_construct(name="decay", formula="decay", vectors=0.5, recency=0.3, importance=0.2)
+_NONE: dict[str, Any] = dict.fromkeys(
+    ("words", "speaker", "date", "answer", "question", "entities", "conversation", "repository", "recency", "key"), 0.0
 )
+MEANING = Recipe.model_construct(name="meaning", vectors=1.0, **_NONE, near_vectors=(), near_words=())
 BUNDLE = DEFAULT.model_copy(update={"name": "bundle", "recency": 0.0, "per_conversation": 3, "collapse": True})
 CONTEXT = DEFAULT.model_copy(update={"name": "context", "collapse": True, "head": 60})
 RECIPES = {recipe.name: recipe for recipe in (DEFAULT, DECAY, MEANING, BUNDLE, CONTEXT)}

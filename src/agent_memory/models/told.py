@@ -13,7 +13,8 @@ By = Literal["day", "user", "agent"]
 
 class Told(Model):
     """One recall. `query` is None once what it asked was forgotten; `money` is None where no price is known.
-    `trace_id` leads to its spans, where it was traced."""
+    `trace_id` leads to its spans, where it was traced; `run_id` is the run that it
+    was a part of."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -29,6 +30,7 @@ class Told(Model):
     context_tokens: int | None
     query: str | None
     trace_id: str | None = None
+    run_id: str | None = None
 
 
 class Cost(Model):

@@ -20,7 +20,7 @@ class Candidate(Model):
     place: int
 
 
-class LeftOut(Model):
+class TraceLeftOut(Model):
     """A candidate that was not shown. `reason` is the limit that it ran into: `min_relevance`, `per_conversation`,
     `k`, or `repeat`: a hit says the same."""
 
@@ -42,6 +42,6 @@ class Trace(Model):
     model_config = ConfigDict(frozen=True)
 
     channels: dict[str, list[Candidate]]
-    left_out: list[LeftOut]
+    left_out: list[TraceLeftOut]
     reasons: dict[str, int]
     hidden: dict[str, int]

@@ -19,7 +19,7 @@ class Abandoned(Exception):
     """Raised where a read stops for this reason."""
 
 
-class Call:
+class AbandonableCall:
     """One call, run in a thread on behalf of somebody who may stop waiting."""
 
     def __init__(self) -> None:
@@ -67,7 +67,7 @@ class Call:
             raise Abandoned
 
 
-_current: ContextVar[Call | None] = ContextVar("call", default=None)
+_current: ContextVar[AbandonableCall | None] = ContextVar("call", default=None)
 
 
 def abandoned() -> bool:

@@ -70,7 +70,7 @@ class Content(NamedTuple):
     salt: bytes
 
 
-class State(NamedTuple):
+class VersionState(NamedTuple):
     """What differs between two versions of the same content. Times are microseconds since 1970, UTC.
     `position` is its place in its conversation."""
 
@@ -109,7 +109,7 @@ class Put(NamedTuple):
     id: str
     kind: str
     content: Content
-    state: State
+    state: VersionState
     derived: Derived = Derived()
     succeeds: bool = False
     dated: bool = False

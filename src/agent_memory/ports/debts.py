@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 from agent_memory.models.record import Scope
 
 
-class Place(Protocol):
+class OutsidePlace(Protocol):
     """What is outside the records' engine, and can be told to forget. It raises while it cannot."""
 
     def forget(self, scope: Scope, ids: Sequence[str]) -> None:

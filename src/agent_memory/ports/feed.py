@@ -60,7 +60,7 @@ class Work(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class JobOutcome:
     """What a run did, in numbers, or why it failed; and how many seconds it took."""
 
     seconds: float
@@ -113,8 +113,9 @@ class Feed(Protocol):
         """For so many seconds from now on; `LeaseLost` when another has taken it."""
         ...
 
-    def release(self, lease: Lease, run: Run | None = None) -> None:
-        """Let others have it, and note what came of the run. A lease that was lost is left as it is."""
+    def release(self, lease: Lease, run: JobOutcome | None = None, *, forget: bool = False) -> None:
+        """Let others have it, and note what came of the run. A lease that was lost is left as it is. `forget`: nothing
+        is known of the job any more, and tokens begin anew: for one that is done once, and whose holders are random."""
         ...
 
     def advance(self, work: Work) -> None:
@@ -123,5 +124,5 @@ class Feed(Protocol):
         ...
 
     def states(self) -> list[JobState]:
-        """Of every job that ever held a lease, by name."""
+        """Of every job that ever held a lease and was not forgotten, by name."""
         ...

@@ -140,7 +140,7 @@ class Called(NamedTuple):
     status: Status
 
 
-class Step(NamedTuple):
+class LinkStep(NamedTuple):
     """One link crossed: from the version `here` to the version `there` of its other end, with the link (`outward`)
     or against it. `status` is that of `there`."""
 
@@ -205,7 +205,7 @@ class Index(Protocol):
         records of this reader have had by then is nobody's."""
         ...
 
-    def steps(self, snapshot: Snapshot, view: View, handles: Sequence[int], *, most: int) -> list[Step]:
+    def steps(self, snapshot: Snapshot, view: View, handles: Sequence[int], *, most: int) -> list[LinkStep]:
         """One hop over links, in both directions, from these versions: whatever the view shows at the other end,
         in the order in which the links came. Of a record with more than `most` links of one type and direction,
         these are left out."""

@@ -14,6 +14,7 @@ from agent_memory.models.rules import Layer, Version
 LARGEST_PAGE = 1_000_000  # bytes
 MEMORY = ".memory"  # the folder of pages in a folder
 NOTES = "working.md"  # in there: what is on somebody's mind, and no procedure
+PREFERENCES = "USER_PREFS.md"  # in there, or beside the user's own pages: what he wants, and no procedure either
 GUIDES = ("AGENTS.md", "CLAUDE.md")  # pages for agents of any kind
 SKILLS = ("skills", ".claude/skills")  # folders of skills, each a folder with a `SKILL`
 SKILL = "SKILL.md"
@@ -21,7 +22,7 @@ SKILL = "SKILL.md"
 
 def is_page(name: str) -> bool:
     """Whether a file of this name is a page, in a folder that is for pages."""
-    return name.endswith(".md") and not name.startswith(".") and name != NOTES
+    return name.endswith(".md") and not name.startswith(".") and name not in (NOTES, PREFERENCES)
 
 
 class PageFile(NamedTuple):
@@ -41,7 +42,7 @@ class PageFile(NamedTuple):
     dirty: bool = False
 
 
-class Watched(NamedTuple):
+class WatchedPath(NamedTuple):
     """A path as it was looked at. `digest` is of what it holds, where the clock of the disk is too coarse to tell
     whether it was written again since."""
 
@@ -52,16 +53,16 @@ class Watched(NamedTuple):
     """Only which file it is counts, not what is in it."""
 
 
-class Found(NamedTuple):
+class FoundPages(NamedTuple):
     """The pages that hold in a folder, the farthest first: user, clone, then the repository from its root down.
     `watched` is everything that they depend on; None: nobody can tell without looking again."""
 
     files: tuple[PageFile, ...]
     version: Version
-    watched: tuple[Watched, ...] | None = None
+    watched: tuple[WatchedPath, ...] | None = None
 
 
-class Revision(NamedTuple):
+class PageRevision(NamedTuple):
     """A commit that touched pages: those of the repository before and after it. `cut`: the commit before is not in
     this clone, so nobody here knows what it changed."""
 
@@ -77,7 +78,7 @@ class Revision(NamedTuple):
 class Pages(Protocol):
     """Safe to use from several threads."""
 
-    def find(self, folder: Path, at: str | None = None) -> Found:
+    def find(self, folder: Path, at: str | None = None) -> FoundPages:
         """The pages of the working tree, or those at a commit, tag or branch.
 
         `InvalidInput` names `folder` or `at` when there is no such thing. A page that cannot be read has a problem,
@@ -85,10 +86,10 @@ class Pages(Protocol):
         """
         ...
 
-    def still(self, found: Found) -> Found | None:
+    def still(self, found: FoundPages) -> FoundPages | None:
         """The same, when nothing that it depends on changed; a few looks at the disk, and no other program."""
         ...
 
-    def log(self, folder: Path) -> Generator[Revision, None, None]:
+    def log(self, folder: Path) -> Generator[PageRevision, None, None]:
         """The commits that touched the pages of this folder, the newest first. Close it when you have enough."""
         ...

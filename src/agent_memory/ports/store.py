@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 
 from agent_memory.ports.access import AccessStore
 from agent_memory.ports.changes import Vocabulary
-from agent_memory.ports.debts import DebtStore, Place
+from agent_memory.ports.debts import DebtStore, OutsidePlace
 from agent_memory.ports.feed import Feed
 from agent_memory.ports.index import Index
 from agent_memory.ports.receipts import ReceiptStore
@@ -139,7 +139,7 @@ class Store:
     owes: Callable[[], bool] = _owes_nothing
     ripe: Callable[[], bool] = _at_any_time
     debts: DebtStore | None = None
-    outside: Mapping[str, Place] = field(default_factory=dict)
+    outside: Mapping[str, OutsidePlace] = field(default_factory=dict)
     vector_store: tuple[str, Elsewhere] | None = None
     vocabularies: Callable[[], tuple[Vocabulary, ...]] = _no_vocabularies
     recode: Recode = _nothing_recoded

@@ -99,7 +99,7 @@ class Settled:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class HeldVector:
     """An embedding that a record has, and its score when a query last gave it."""
 
     namespace: str
@@ -167,7 +167,7 @@ class Mirror(VectorStore, Protocol):
         """Those of exactly this scope, by name."""
         ...
 
-    def held(self, scope: Scope, id: str) -> list[Held]:
+    def held(self, scope: Scope, id: str) -> list[HeldVector]:
         """What has this id in the namespaces of exactly this scope, by name."""
         ...
 

@@ -21,13 +21,13 @@ from agent_memory.ports.changes import (
     Derived,
     Outcome,
     Put,
-    State,
     Terms,
     Vector,
+    VersionState,
     Vocabulary,
 )
 from agent_memory.ports.embedder import Space
-from agent_memory.ports.index import Called, Calling, Embedded, Pool, Probe, Step
+from agent_memory.ports.index import Called, Calling, Embedded, LinkStep, Pool, Probe
 from agent_memory.ports.records import Filter, View
 from agent_memory.ports.store import Store
 
@@ -90,12 +90,12 @@ def text_vector(text: str, part: int = 0, space: Space = SPACE) -> Vector:
 
 def put(text: str, *, id: str, kind: str = "note", payload: Mapping[str, Any] | None = None, **state: Any) -> Put:
     """A record with words, and with the payload's plain values as indexed fields, but without vectors.
-    `state` holds fields of `State`; it is valid from `NOW` unless it says otherwise."""
+    `state` holds fields of `VersionState`; it is valid from `NOW` unless it says otherwise."""
     values = dict(payload or {})
     fields = tuple((name, value) for name, value in values.items() if isinstance(value, (str, int, float)))
     salt = hashlib.blake2b(f"{id} {text}".encode(), digest_size=16).digest()
     content = Content(text, canonical_json(values), salt)
-    return Put(id, kind, content, State(**{"valid_from": NOW, **state}), Derived(terms(text), fields))
+    return Put(id, kind, content, VersionState(**{"valid_from": NOW, **state}), Derived(terms(text), fields))
 
 
 def succeeding(new: Put) -> Put:
@@ -140,7 +140,7 @@ def called(store: Store, seen_by: View, names: Iterable[str], most: int) -> list
     return store.index.called(store.index.snapshot(seen_by.scope), seen_by, [*names], CALLING, most=most)
 
 
-def steps(store: Store, seen_by: View, handles: Sequence[int], most: int = 1000) -> list[Step]:
+def steps(store: Store, seen_by: View, handles: Sequence[int], most: int = 1000) -> list[LinkStep]:
     """One hop as of now."""
     return store.index.steps(store.index.snapshot(seen_by.scope), seen_by, handles, most=most)
 

@@ -19,7 +19,7 @@ from agent_memory.testing.wire import Listener
 
 
 @dataclass(frozen=True)
-class Span:
+class OtlpSpan:
     """`parent_id` is empty at the root; `kind` and `status` are OTLP's numbers (3 is a client; 2 is an error)."""
 
     name: str
@@ -66,11 +66,11 @@ class Collector(Listener):
         }
 
     @property
-    def spans(self) -> list[Span]:
+    def spans(self) -> list[OtlpSpan]:
         """All that came, in the order in which they ended."""
         return [span for body in self.bodies for span in _read(body)]
 
-    def wait_for(self, *names: str, seconds: float = 20.0) -> list[Span]:
+    def wait_for(self, *names: str, seconds: float = 20.0) -> list[OtlpSpan]:
         """All spans, once there is one of each of these names."""
         deadline = time.monotonic() + seconds
         while missing := set(names) - {span.name for span in self.spans}:
@@ -80,10 +80,10 @@ class Collector(Listener):
         return self.spans
 
 
-def _read(body: bytes) -> list[Span]:
+def _read(body: bytes) -> list[OtlpSpan]:
     request = ExportTraceServiceRequest.FromString(body)
     return [
-        Span(
+        OtlpSpan(
             one.name,
             one.trace_id.hex(),
             one.span_id.hex(),

@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Answer:
+class CannedAnswer:
     status: int
     body: Any
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
-class Request:
+class SeenRequest:
     path: str
     headers: Mapping[str, str]
     body: Any
@@ -63,20 +63,20 @@ class Listener:
         self._thread.join()
 
 
-class Service(Listener):
+class ForeignService(Listener):
     """A foreign service. It remembers what it was asked."""
 
     prefix = ""  # what `url` ends with
 
     def __init__(self) -> None:
-        self.requests: list[Request] = []
-        self.troubles: deque[Answer] = deque()  # given first, one per request
+        self.requests: list[SeenRequest] = []
+        self.troubles: deque[CannedAnswer] = deque()  # given first, one per request
         service = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 raw = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-                request = Request(self.path, dict(self.headers.items()), json.loads(raw))
+                request = SeenRequest(self.path, dict(self.headers.items()), json.loads(raw))
                 service.requests.append(request)
                 answer = service.troubles.popleft() if service.troubles else service.answer(request)
                 content = answer.body if isinstance(answer.body, bytes) else json.dumps(answer.body).encode()
@@ -97,11 +97,11 @@ class Service(Listener):
     def url(self) -> str:
         return self.address + self.prefix
 
-    def answer(self, request: Request) -> Answer:
+    def answer(self, request: SeenRequest) -> CannedAnswer:
         raise NotImplementedError
 
 
-class FakeOpenAI(Service):
+class FakeOpenAI(ForeignService):
     """`POST /v1/embeddings`. Answers come last first, which the protocol allows: `index` tells."""
 
     prefix = "/v1"
@@ -111,7 +111,7 @@ class FakeOpenAI(Service):
         self.key = key
         self.models = models or {"text-embedding-3-small": 1536}
 
-    def answer(self, request: Request) -> Answer:
+    def answer(self, request: SeenRequest) -> CannedAnswer:
         sent = request.headers.get("Authorization", "").removeprefix("Bearer ")
         if self.key is not None and sent != self.key:
             return _refusal(401, f"Incorrect API key provided: {sent}.", "invalid_api_key")
@@ -130,29 +130,29 @@ class FakeOpenAI(Service):
             for number, text in enumerate(texts)
         ]
         usage = {"prompt_tokens": len(texts), "total_tokens": len(texts)}
-        return Answer(200, {"object": "list", "data": data[::-1], "model": body["model"], "usage": usage})
+        return CannedAnswer(200, {"object": "list", "data": data[::-1], "model": body["model"], "usage": usage})
 
 
-class FakeOllama(Service):
+class FakeOllama(ForeignService):
     """`POST /api/embed`. Errors are a bare string, and a missing model is a 404, as in Ollama."""
 
     def __init__(self, *, models: Mapping[str, int] | None = None) -> None:
         super().__init__()
         self.models = models or {"nomic-embed-text": 768}
 
-    def answer(self, request: Request) -> Answer:
+    def answer(self, request: SeenRequest) -> CannedAnswer:
         if request.path != "/api/embed":
-            return Answer(404, b"404 page not found")
+            return CannedAnswer(404, b"404 page not found")
         body = request.body
         size = self.models.get(body["model"].removesuffix(":latest"))
         if size is None:
-            return Answer(404, {"error": f'model "{body["model"]}" not found, try pulling it first'})
+            return CannedAnswer(404, {"error": f'model "{body["model"]}" not found, try pulling it first'})
         texts = [body["input"]] if isinstance(body["input"], str) else body["input"]
         embeddings = [vector(text, size) for text in texts]
-        return Answer(200, {"model": body["model"], "embeddings": embeddings, "prompt_eval_count": len(texts)})
+        return CannedAnswer(200, {"model": body["model"], "embeddings": embeddings, "prompt_eval_count": len(texts)})
 
 
-class FakeReranker(Service):
+class FakeReranker(ForeignService):
     """`POST /rerank`: the share of a text's words that the question has. Answers come best first. With `texts=True` it
     speaks as Text Embeddings Inference does: other names, a bare list, at most 32 texts, errors of its own."""
 
@@ -162,7 +162,7 @@ class FakeReranker(Service):
         self.texts = texts
         self.seconds = seconds  # how long an answer takes
 
-    def answer(self, request: Request) -> Answer:
+    def answer(self, request: SeenRequest) -> CannedAnswer:
         time.sleep(self.seconds)
         body = request.body
         sent = request.headers.get("Authorization", "").removeprefix("Bearer ")
@@ -173,13 +173,15 @@ class FakeReranker(Service):
         field = "texts" if self.texts else "documents"
         if field not in body:
             problem = f"missing field `{field}`"
-            return Answer(422, problem.encode()) if self.texts else Answer(400, {"message": problem})
+            return CannedAnswer(422, problem.encode()) if self.texts else CannedAnswer(400, {"message": problem})
         if self.texts and len(body[field]) > 32:
-            return Answer(422, {"error": "batch size > maximum allowed batch size 32", "error_type": "Validation"})
+            return CannedAnswer(
+                422, {"error": "batch size > maximum allowed batch size 32", "error_type": "Validation"}
+            )
         name = "score" if self.texts else "relevance_score"
         rows = [{"index": number, name: overlap(body["query"], text)} for number, text in enumerate(body[field])]
         rows.sort(key=lambda row: -row[name])
-        return Answer(200, rows if self.texts else {"id": "1", "results": rows})
+        return CannedAnswer(200, rows if self.texts else {"id": "1", "results": rows})
 
 
 def overlap(query: str, text: str) -> float:
@@ -188,9 +190,9 @@ def overlap(query: str, text: str) -> float:
     return sum(word in asked for word in said) / max(len(said), 1)
 
 
-def _refusal(status: int, message: str, code: str | None) -> Answer:
+def _refusal(status: int, message: str, code: str | None) -> CannedAnswer:
     error = {"message": message, "type": "invalid_request_error", "param": None, "code": code}
-    return Answer(status, {"error": error})
+    return CannedAnswer(status, {"error": error})
 
 
 def vector(text: str, size: int) -> list[float]:

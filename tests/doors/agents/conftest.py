@@ -18,9 +18,9 @@ from mcp.client.stdio import stdio_client
 from talking import Talk, program
 
 from agent_memory.app import config
-from agent_memory.app.service import Caller, Claim, Service
+from agent_memory.app.service import Caller, CallerClaim, Service
 from agent_memory.interfaces.mcp.http import mount
-from agent_memory.interfaces.mcp.server import Door
+from agent_memory.interfaces.mcp.server import McpDoor
 from agent_memory.interfaces.rest.app import create_app
 from patience import PATIENCE
 
@@ -55,10 +55,10 @@ def inside(service: Service) -> Callable[..., Any]:
     """Talk to a server in this process: what is offered does not depend on the way to it."""
 
     def run(talk: Talk, *toolsets: str, caller: Caller | None = None) -> Any:
-        who = caller or service.identify(Claim(user="ada"))
+        who = caller or service.identify(CallerClaim(user="ada"))
 
         async def session() -> Any:
-            async with Client(Door(service, lambda _: who, toolsets).server()) as client:
+            async with Client(McpDoor(service, lambda _: who, toolsets).server()) as client:
                 return await talk(client)
 
         return asyncio.run(session())

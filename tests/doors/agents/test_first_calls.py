@@ -11,9 +11,9 @@ import pytest
 from mcp import Client
 
 from agent_memory import AgentMemory
-from agent_memory.app.trust import Repository, trust
+from agent_memory.app.trust import TrustTarget, trust
 from agent_memory.interfaces.mcp import places, tools
-from agent_memory.interfaces.mcp.arguments import Heard
+from agent_memory.interfaces.mcp.arguments import ReadCall
 from agent_memory.models.kinds.knowledge import Fact
 from agent_memory.models.kinds.work import Goal
 from agent_memory.models.record import Record
@@ -114,7 +114,7 @@ def test_there_are_at_least_forty() -> None:
 
 
 def test_everything_that_is_behind_the_core_is_reached_by_them() -> None:
-    heard = Heard(datetime.now().astimezone())
+    heard = ReadCall(datetime.now().astimezone())
     core = places.tools(places.chosen(()))
     reached = {(tool, tools.asked(core[tool], given, heard)[0].name) for tool, given, *_ in CALLS}
     behind = {(tool.name, one.name) for tool in core.values() for one in tool.actions.values()}
@@ -126,7 +126,7 @@ def known(repo: Any, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     """A store with a past, in a trusted repository with a rule; gives ids."""
     repo.write("AGENTS.md", "## Rules\n\n- **no-merge** (deny) Never merge by hand.\n  - command: `git merge`\n")
     repo.commit("docs: rules")
-    trust(Repository(repo.root))
+    trust(TrustTarget(repo.root))
     monkeypatch.chdir(repo.root)
     now = datetime.now(UTC)
 

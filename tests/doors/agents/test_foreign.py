@@ -18,8 +18,8 @@ from mcp.client.stdio import stdio_client
 from talking import program
 from tools import found, run
 
-from agent_memory import AgentMemory
-from agent_memory.app.operations import TABLE, Namespace, operation
+from agent_memory.app import namespaces
+from agent_memory.app.operations import NAMESPACES, TABLE, Namespace, operation
 from agent_memory.interfaces.mcp import prompts
 
 pytestmark = pytest.mark.foreign
@@ -67,7 +67,8 @@ def fixtures(monkeypatch: pytest.MonkeyPatch) -> None:
             """An error."""
             raise RuntimeError("This tool intentionally returns an error for testing")
 
-    monkeypatch.setattr(AgentMemory, "tests", property(lambda self: Tests(self._client)), raising=False)
+    monkeypatch.setitem(NAMESPACES, "tests", "Tests")
+    monkeypatch.setattr(namespaces, "Tests", Tests, raising=False)
     monkeypatch.setattr(prompts, "PROMPTS", dict(prompts.PROMPTS))
 
     @prompts.prompt("test_simple_prompt", "Simple")

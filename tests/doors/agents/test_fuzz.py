@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from agent_memory.app import config
-from agent_memory.app.service import Claim, Service
+from agent_memory.app.service import CallerClaim, Service
 from agent_memory.interfaces.mcp import places, schemas, tools
 from agent_memory.interfaces.mcp.budget import size, within, written
 from agent_memory.interfaces.mcp.places import COMPAT
@@ -73,7 +73,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
 
 def check(service: Service, tool: Any, arguments: dict[str, Any]) -> None:
-    result = tools.call(service, tool, service.identify(Claim(user="ada")), arguments)
+    result = tools.call(service, tool, service.identify(CallerClaim(user="ada")), arguments)
     (content,) = result.content
     content.text.encode()  # type: ignore[union-attr]
     if result.is_error and tool.toolset == COMPAT:

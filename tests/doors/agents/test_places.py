@@ -15,7 +15,7 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from talking import refused, told
 
-from agent_memory.app.trust import Repository, trust, untrust
+from agent_memory.app.trust import TrustTarget, trust, untrust
 
 PAGE = "# Work\n\nWe deploy on {day}s.\n\n## Rules\n\n- **{id}** (deny) {text}\n  - command: `git merge`\n"
 MODES = pytest.mark.parametrize("mode", ["auto", "legacy"])
@@ -42,7 +42,7 @@ def test_a_context_begins_with_the_rules_of_the_working_directory(
 ) -> None:
     here, _ = repositories
     monkeypatch.chdir(here)
-    trust(Repository(here))
+    trust(TrustTarget(here))
 
     async def talk(client: Client) -> str:
         call = client.call_tool
@@ -64,8 +64,8 @@ def test_the_roots_of_the_client_win_over_the_working_directory(
 ) -> None:
     here, other = repositories
     monkeypatch.chdir(here)
-    trust(Repository(here))
-    trust(Repository(other))
+    trust(TrustTarget(here))
+    trust(TrustTarget(other))
 
     async def talk(client: Client) -> tuple[str, Any, Any, str]:
         text = await context(client)
@@ -88,8 +88,8 @@ def test_roots_that_change_are_asked_for_again(
     stdio: Any, repositories: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     here, other = repositories
-    trust(Repository(here))
-    trust(Repository(other))
+    trust(TrustTarget(here))
+    trust(TrustTarget(other))
     roots = [here]
 
     async def talk(client: Client) -> tuple[str, str, str]:
@@ -121,7 +121,7 @@ def test_a_strangers_pages_are_quoted_and_bind_nobody(
     assert hits == [] and "Not trusted" in prompt
     elsewhere, read, hits, prompt = stdio(talk)
     assert "Friday" not in elsewhere + prompt and hits == [] and read["quoted"] == []
-    trust(Repository(other))
+    trust(TrustTarget(other))
     assert "## Rules\n- no-push" in stdio(context, roots=[other])
     untrust(str(other))
     assert "## Rules" not in stdio(context, roots=[other])

@@ -15,12 +15,12 @@ from mcp import Client, MCPError
 from starlette.datastructures import QueryParams
 from talking import actions, refused, told
 
-from agent_memory import AgentMemory
-from agent_memory.app.operations import TABLE, Namespace, Permission, operation
+from agent_memory.app import namespaces
+from agent_memory.app.operations import NAMESPACES, TABLE, Namespace, Permission, operation
 from agent_memory.app.registry import installed_kinds, token_counter
 from agent_memory.app.service import Caller, Service
 from agent_memory.interfaces.mcp import places, prompts, tools
-from agent_memory.interfaces.mcp.server import Door
+from agent_memory.interfaces.mcp.server import McpDoor
 from agent_memory.models.record import Scope
 
 ROOT = Path(__file__).parents[3]
@@ -56,7 +56,7 @@ def test_toolsets_are_chosen_by_name(inside: Any) -> None:
 
 
 def test_what_an_address_asks_for_is_put_together_once(service: Service) -> None:
-    door = Door(service, lambda request: Caller(Scope(user="ada")))
+    door = McpDoor(service, lambda request: Caller(Scope(user="ada")))
 
     def offered(asked: str) -> Any:
         return door._offer(SimpleNamespace(request=SimpleNamespace(query_params=QueryParams(asked))))  # type: ignore[arg-type]
@@ -148,7 +148,8 @@ def test_a_toy_operation_is_a_tool_with_no_further_line(inside: Any, monkeypatch
             """Throw a toy away."""
             raise RuntimeError("a bug, with a secret")
 
-    monkeypatch.setattr(AgentMemory, "toys", property(lambda self: Toys(self._client)), raising=False)
+    monkeypatch.setitem(NAMESPACES, "toys", "Toys")
+    monkeypatch.setattr(namespaces, "Toys", Toys, raising=False)
 
     async def talk(client: Client) -> None:
         listed = {one.name: one for one in (await client.list_tools()).tools}
@@ -174,7 +175,7 @@ def test_an_afternoon_with_an_agent(inside: Any) -> None:
         assert told(await call("recall", {"query": "where does Ada work?"}))["hits"][0]["text"].endswith("Lisbon")
         told(await call("preferences", {"action": "set", "domain": "git", "name": "merge", "value": "rebase"}))
         assert told(await call("preferences", {"action": "list"}))["result"] == [
-            {"domain": "git", "name": "merge", "value": "rebase"}
+            {"domain": "git", "name": "merge", "value": "rebase", "repository": None}
         ]
         goal = told(await call("goals", {"action": "add", "goal": {"description": "ship it", "priority": 5}}))["result"]
         told(await call("goals", {"action": "update", "id": goal["id"], "status": "completed"}))

@@ -8,7 +8,7 @@ import pytest
 from foreign import Foreign
 
 from agent_memory.app.service import Service
-from agent_memory.interfaces.grpc.door import Door
+from agent_memory.interfaces.grpc.door import GrpcDoor
 from agent_memory.interfaces.grpc.server import start
 
 
@@ -20,13 +20,13 @@ def service(home: object) -> Iterator[Service]:
 
 
 @pytest.fixture
-def door(service: Service) -> Iterator[Door]:
+def door(service: Service) -> Iterator[GrpcDoor]:
     with start(service, port=0) as running:
         yield running
 
 
 @pytest.fixture
-def client(door: Door) -> Iterator[Foreign]:
+def client(door: GrpcDoor) -> Iterator[Foreign]:
     made = Foreign(door.port)
     yield made
     made.close()

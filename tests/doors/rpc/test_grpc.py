@@ -12,8 +12,8 @@ from foreign import Foreign
 
 from agent_memory.app.namespaces import Records
 from agent_memory.app.operations import TABLE
-from agent_memory.app.service import Claim, Service
-from agent_memory.interfaces.grpc.door import MOST_BYTES, Door
+from agent_memory.app.service import CallerClaim, Service
+from agent_memory.interfaces.grpc.door import MOST_BYTES, GrpcDoor
 from agent_memory.interfaces.grpc.schema import schema
 from agent_memory.interfaces.grpc.server import start
 
@@ -82,7 +82,7 @@ def test_what_is_not_sent_is_not_said(client: Foreign) -> None:
     assert client.call("UserService/SetPreference", {"domain": "d", "name": "n", "value": None}) is not None
 
 
-def test_a_conversation_and_its_user_come_with_the_call(door: Door) -> None:
+def test_a_conversation_and_its_user_come_with_the_call(door: GrpcDoor) -> None:
     ada = Foreign(door.port, "ada", conversation="c1")
     bob = Foreign(door.port, "bob", conversation="c1")
     other = Foreign(door.port, "ada", conversation="c2")
@@ -95,7 +95,7 @@ def test_a_conversation_and_its_user_come_with_the_call(door: Door) -> None:
     assert Foreign(door.port, "ada", tenant="elsewhere").call("RecordsService/Find") is None
 
 
-def test_names_beyond_ascii_travel_as_bytes(door: Door) -> None:
+def test_names_beyond_ascii_travel_as_bytes(door: GrpcDoor) -> None:
     client = Foreign(door.port, None)
     client.metadata = [("x-memory-user-bin", "Zoë".encode())]
     client.call("RecordsService/Add", {"text": "hers"})
@@ -164,7 +164,7 @@ def test_what_is_stored_through_python_is_told_exactly_or_as_text(service: Servi
     for _ in range(60):
         deep = {"down": deep}
     payload = {"large": 2**53 + 1, "whole": 7, "part": 0.1, "deep": deep, "empty": {}, "none": []}
-    caller = service.identify(Claim(user="ada"))
+    caller = service.identify(CallerClaim(user="ada"))
     id = service.call(TABLE["records.add"], caller, {"text": "numbers", "payload": payload}).id
     told = client.call("RecordsService/Get", {"id": id})["payload"]
     assert (told["large"], told["whole"], told["part"]) == (str(2**53 + 1), 7, 0.1)

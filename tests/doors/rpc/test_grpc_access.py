@@ -13,14 +13,14 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from agent_memory import AgentMemory
 from agent_memory.app.service import Service
-from agent_memory.interfaces.grpc.door import Door
+from agent_memory.interfaces.grpc.door import GrpcDoor
 from agent_memory.interfaces.grpc.server import start
 from agent_memory.models.errors import InvalidInput
 from patience import PATIENCE
 
 
 @pytest.mark.requirement("P23")
-def test_from_the_first_key_on_a_key_is_asked_for(service: Service, door: Door, client: Foreign) -> None:
+def test_from_the_first_key_on_a_key_is_asked_for(service: Service, door: GrpcDoor, client: Foreign) -> None:
     client.call("RecordsService/Add", {"text": "before"})
     code, _, told = refused(lambda: client.call("KeysService/Create", {"label": "the first"}))
     assert code is grpc.StatusCode.PERMISSION_DENIED and "agent-memory keys create" in told["memory-hint"]
@@ -42,7 +42,7 @@ def test_from_the_first_key_on_a_key_is_asked_for(service: Service, door: Door, 
 
 @pytest.mark.requirement("P23")
 def test_a_key_that_ends_ends_its_streams(
-    service: Service, door: Door, client: Foreign, monkeypatch: pytest.MonkeyPatch
+    service: Service, door: GrpcDoor, client: Foreign, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("agent_memory.app.service.RENEW_SECONDS", 0.1)
     client.call("RecordsService/Add", {"text": "a line to begin with"})
@@ -57,7 +57,7 @@ def test_a_key_that_ends_ends_its_streams(
     assert raised.value.code() is grpc.StatusCode.UNAUTHENTICATED
 
 
-def test_health_is_told(door: Door) -> None:
+def test_health_is_told(door: GrpcDoor) -> None:
     with grpc.insecure_channel(f"127.0.0.1:{door.port}") as channel:
         stub = health_pb2_grpc.HealthStub(channel)
         for name in ("", f"{PACKAGE}.RecordsService"):
@@ -65,7 +65,7 @@ def test_health_is_told(door: Door) -> None:
             assert told.status == health_pb2.HealthCheckResponse.SERVING
 
 
-def test_where_it_listens_is_checked(service: Service, door: Door) -> None:
+def test_where_it_listens_is_checked(service: Service, door: GrpcDoor) -> None:
     with pytest.raises(InvalidInput, match="port"):
         start(service, port=door.port)
     with pytest.raises(InvalidInput, match="no key is asked for"):

@@ -9,7 +9,7 @@ from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 from tools import run
 
 from agent_memory.app.operations import TABLE
-from agent_memory.interfaces.grpc.door import Door
+from agent_memory.interfaces.grpc.door import GrpcDoor
 from agent_memory.interfaces.grpc.schema import FILE, schema
 from patience import PATIENCE
 
@@ -49,7 +49,7 @@ def test_comments_travel_along(client: Foreign) -> None:
 
 
 @pytest.mark.foreign
-def test_grpcurl_describes_and_calls(door: Door) -> None:
+def test_grpcurl_describes_and_calls(door: GrpcDoor) -> None:
     at = f"127.0.0.1:{door.port}"
     shown = run("grpcurl", "-plaintext", at, "describe", f"{PACKAGE}.RecordsService.Add")
     assert "rpc Add" in shown.stdout and "Store one memory" in shown.stdout, shown.stderr

@@ -17,7 +17,7 @@ from agent_memory.app.namespaces import Records
 from agent_memory.app.service import Service
 from agent_memory.interfaces.grpc import door as doors
 from agent_memory.interfaces.grpc.calls import MOST_STREAMS
-from agent_memory.interfaces.grpc.door import Door
+from agent_memory.interfaces.grpc.door import GrpcDoor
 from agent_memory.interfaces.grpc.server import start
 from patience import FOREVER, PATIENCE, until
 
@@ -35,7 +35,7 @@ def test_much_goes_in_and_comes_out(client: Foreign) -> None:
     assert len(list(lines)) == 1201
 
 
-def test_what_comes_out_goes_into_another_store(door: Door, client: Foreign) -> None:
+def test_what_comes_out_goes_into_another_store(door: GrpcDoor, client: Foreign) -> None:
     made = {"text": "tea at five", "kind": "preference", "payload": {"domain": "d", "name": "n", "value": [1, None]}}
     client.call("RecordsService/Add", {**made, "valid_from": "2026-01-01T00:00:00Z", "importance": 0.7})
     client.call("RecordsService/Add", {"text": "put away", "status": "STATUS_ARCHIVED"})

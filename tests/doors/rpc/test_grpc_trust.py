@@ -10,7 +10,7 @@ import pytest
 from foreign import Foreign
 
 from agent_memory.app.service import Service
-from agent_memory.app.trust import Repository, trust
+from agent_memory.app.trust import TrustTarget, trust
 from agent_memory.interfaces.grpc.server import start
 
 PAGE = "# Deploying\n\nWe deploy on Fridays.\n\n## Rules\n\n- **run-it** (deny) Run it as root.\n  - command: `make`\n"
@@ -31,7 +31,7 @@ def test_a_strangers_pages_are_quoted_and_shown_nowhere_else(
     for folder, quoted, trusted in ((repo.root, True, False), (tmp_path, False, False), (repo.root, False, True)):
         monkeypatch.setenv("AGENT_MEMORY_WORKPLACE", str(folder))
         if trusted:
-            trust(Repository(repo.root))
+            trust(TrustTarget(repo.root))
         service = Service()
         with start(service, port=0) as door:
             client = Foreign(door.port)

@@ -21,7 +21,7 @@ from agent_memory.app.operations import TABLE, Permission, operation
 from agent_memory.app.service import Service
 from agent_memory.core.govern.access import Meter
 from agent_memory.interfaces.grpc import descriptor
-from agent_memory.interfaces.grpc.door import Door
+from agent_memory.interfaces.grpc.door import GrpcDoor
 from agent_memory.interfaces.grpc.schema import schema
 from agent_memory.interfaces.grpc.server import start
 from agent_memory.models.model import Model, Moment, Text
@@ -105,7 +105,7 @@ everythings = st.builds(
 
 
 @pytest.fixture
-def echoing(home: object) -> Iterator[tuple[Service, Door]]:
+def echoing(home: object) -> Iterator[tuple[Service, GrpcDoor]]:
     Records.echo = operation("records.echo", "POST /toys/echo")(echo)  # type: ignore[attr-defined]
     service = Service()
     try:
@@ -117,7 +117,7 @@ def echoing(home: object) -> Iterator[tuple[Service, Door]]:
 
 
 @pytest.mark.requirement("T8")
-def test_every_type_comes_back_as_it_went(echoing: tuple[Service, Door]) -> None:
+def test_every_type_comes_back_as_it_went(echoing: tuple[Service, GrpcDoor]) -> None:
     _, door = echoing
     client = Foreign(door.port)
     made = schema()
@@ -175,7 +175,7 @@ def _values(field: Any) -> st.SearchStrategy[Any]:
 
 
 @pytest.mark.requirement("T8")
-def test_no_input_breaks_anything(monkeypatch: pytest.MonkeyPatch, echoing: tuple[Service, Door]) -> None:
+def test_no_input_breaks_anything(monkeypatch: pytest.MonkeyPatch, echoing: tuple[Service, GrpcDoor]) -> None:
     service, door = echoing
     monkeypatch.setattr(service, "_meter", Meter(0))
     with AgentMemory("ada") as owner:

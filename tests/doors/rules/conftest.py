@@ -114,7 +114,7 @@ def repository(tmp_path: Path, own_git: None) -> Repository:
     made.root.mkdir()
     made.good("init", "-q")
     made.write(".memory/procedural.md", PAGE)
-    trust.trust(trust.Repository(made.root))
+    trust.trust(trust.TrustTarget(made.root))
     made.commit("feat: begin")
     made.good("checkout", "-q", "-b", "feature")
     made.commit("feat: more", "feature.txt")

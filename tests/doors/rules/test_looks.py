@@ -33,7 +33,7 @@ def repo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (folder / ".memory").mkdir()
     (folder / ".memory/procedural.md").write_text(PAGE)
     monkeypatch.chdir(folder)
-    trust.trust(trust.Repository(folder))
+    trust.trust(trust.TrustTarget(folder))
     return folder
 
 

@@ -290,7 +290,7 @@ class CommandLine(Way):
                 many = given[param.name] if isinstance(given[param.name], list) else [given[param.name]]
                 if param.param_type_name == "argument":
                     values += [_word(one) for one in (many if param.nargs == -1 else [given[param.name]])]
-                elif isinstance(given[param.name], bool):
+                elif isinstance(given[param.name], bool) and param.secondary_opts:
                     options.append(param.opts[0] if given[param.name] else param.secondary_opts[0])
                 else:
                     options += [part for one in many for part in (param.opts[0], _word(one))]

@@ -12,7 +12,7 @@ import pytest
 
 from agent_memory.app import config
 from agent_memory.app.config import Settings, SettingsWarning
-from agent_memory.app.variables import ENVIRONMENT, Heard
+from agent_memory.app.variables import ENVIRONMENT, SettingsHeard
 from agent_memory.models.errors import InvalidInput
 
 # Every setting, a value that is not its default, and whether anybody's `.env` may say it. A new one goes here, too.
@@ -44,6 +44,8 @@ SETTINGS: dict[str, tuple[str, bool]] = {
     "reranking_enabled": ("false", ANYBODY),
     "recipes": ("/elsewhere/recipes.toml", OWNER),
     "max_working_memory_items": ("7", ANYBODY),
+    "operational_events": ("7", OWNER),
+    "operational_hours": ("7", OWNER),
     "shelf_lines": ("7", OWNER),
     "rate_limit": ("0", OWNER),
     "telemetry": ("otlp", OWNER),
@@ -81,11 +83,11 @@ def load(**variables: str) -> Settings:
         return config.load(_environment(variables))
 
 
-def heard(**variables: str) -> Heard:
+def heard(**variables: str) -> SettingsHeard:
     return config.heard(_environment(variables))
 
 
-def messages(found: Heard) -> str:
+def messages(found: SettingsHeard) -> str:
     return "\n".join(f"{one.message} → {one.fix}" for one in found.notices)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agent_memory.core.rules.clone import Clone
+from agent_memory.core.rules.clone import CloneState
 from agent_memory.core.rules.judge import judge
 from agent_memory.core.rules.page import read
 from agent_memory.core.rules.template import PROCEDURAL
@@ -28,7 +28,7 @@ def rule(*lines: str, severity: str = "deny") -> Rule:
 
 def ask(one: Rule, command: str, branch: str | None = "feature", merging: bool = False, **settings: str) -> Verdict:
     known = {name.replace("__", "."): value for name, value in settings.items()}
-    return judge([one], Action(command=command), clone=Clone(known, branch, merging))
+    return judge([one], Action(command=command), clone=CloneState(known, branch, merging))
 
 
 NEVER_MERGE = rule("command: `@merge`", "fix: `git rebase main`")
@@ -333,6 +333,6 @@ def test_what_everybody_types_every_day_is_allowed(name: str) -> None:
     found = read(".memory/procedural.md", pages()[name])
     assert found.rules and not found.findings
     refused = [
-        one for one in lines() if not judge(found.rules, Action(command=one), clone=Clone({}, "feature")).allowed
+        one for one in lines() if not judge(found.rules, Action(command=one), clone=CloneState({}, "feature")).allowed
     ]
     assert len(lines()) >= 60 and refused == []

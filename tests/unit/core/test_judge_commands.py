@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agent_memory.core.rules.clone import Clone
+from agent_memory.core.rules.clone import CloneState
 from agent_memory.core.rules.judge import judge
 from agent_memory.models.rules import Action, Check, Place, Rule, Verdict
 
@@ -133,5 +133,5 @@ def test_words_are_judged_as_words() -> None:
 
 def test_an_alias_of_git_is_what_it_stands_for() -> None:
     assert judge([MERGE], Action(command="git m x")).allowed
-    assert not judge([MERGE], Action(command="git m x"), clone=Clone({"alias.m": "merge --no-ff"})).allowed
-    assert not judge([MERGE], Action(argv=("git", "m")), clone=Clone({"alias.m": "!git merge"})).allowed
+    assert not judge([MERGE], Action(command="git m x"), clone=CloneState({"alias.m": "merge --no-ff"})).allowed
+    assert not judge([MERGE], Action(argv=("git", "m")), clone=CloneState({"alias.m": "!git merge"})).allowed

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_memory.core.recall.question import Asked, read
+from agent_memory.core.recall.question import AskedQuestion, read
 from agent_memory.core.recall.score import rank
 from agent_memory.models.moment import to_micros
 from agent_memory.models.recipe import DECAY, DEFAULT, MEANING, Recipe
@@ -19,7 +19,7 @@ NOW = datetime(2026, 3, 12, 12, tzinfo=UTC)
 DAY = 86_400_000_000
 
 
-def pool(question: Asked, rows: int, **changes: object) -> Pool:
+def pool(question: AskedQuestion, rows: int, **changes: object) -> Pool:
     """Texts of ten words that nothing is known of."""
     counts = np.asarray(changes.get("counts", np.zeros((rows, len(question.columns)), np.uint8)))
     values: dict[str, object] = {
@@ -40,13 +40,13 @@ def pool(question: Asked, rows: int, **changes: object) -> Pool:
     return Pool(**values)  # type: ignore[arg-type]
 
 
-def relevance(question: Asked, gathered: Pool, recipe: Recipe = DEFAULT) -> list[float]:
+def relevance(question: AskedQuestion, gathered: Pool, recipe: Recipe = DEFAULT) -> list[float]:
     found = rank(gathered, question, recipe, to_micros(NOW)).relevance
     assert ((found >= 0) & (found <= 1)).all()
     return found.tolist()
 
 
-def having(question: Asked, rows: int, *places: tuple[int, str]) -> np.ndarray:
+def having(question: AskedQuestion, rows: int, *places: tuple[int, str]) -> np.ndarray:
     """Counts in which these rows have these words, or marks."""
     columns = list(question.columns)
     hashes = {word: hash for hash, word in question.terms.items()}

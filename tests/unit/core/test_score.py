@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_memory.core.recall.question import Asked, read, spoken
+from agent_memory.core.recall.question import AskedQuestion, read, spoken
 from agent_memory.core.recall.score import (
     HEAD,
     K1,
     B,
-    Evidence,
+    PoolEvidence,
     best_of_conversation,
     inverse_frequencies,
     length_norm,
@@ -33,11 +33,11 @@ DAY = 86_400_000_000
 QUESTION = "lamp kettle"
 
 
-def asked(text: str = QUESTION) -> Asked:
+def asked(text: str = QUESTION) -> AskedQuestion:
     return read(text, NOW)
 
 
-def pool(question: Asked, **changes: object) -> Pool:
+def pool(question: AskedQuestion, **changes: object) -> Pool:
     """Three candidates: the first two words of the question are in the first two of them, and no marks."""
     marks = len(question.columns) - len(question.terms)
     counts = np.array([[1, 0], [2, 1], [0, 0]], np.uint8)
@@ -59,7 +59,7 @@ def pool(question: Asked, **changes: object) -> Pool:
     return Pool(**values)  # type: ignore[arg-type]
 
 
-def marked(question: Asked, mark: int, *rows: int) -> np.ndarray:
+def marked(question: AskedQuestion, mark: int, *rows: int) -> np.ndarray:
     """Counts in which these rows carry a mark."""
     counts = pool(question).counts.copy()
     counts[list(rows), question.columns.index(mark)] = 1
@@ -149,31 +149,33 @@ def test_words_of_neighbours_count_by_their_distance() -> None:
         "exact": np.zeros(6, bool),
         "documents": 6,
     }
-    found = Evidence(pool(question, **five), question, DEFAULT).wording()
+    found = PoolEvidence(pool(question, **five), question, DEFAULT).wording()
     assert found[2] == 1.0 and found[1] > found[0] > 0 and found[3] > 0
     assert found[4] == found[5] == 0, "another conversation, or none, is no neighbour"
     long = {**five, "lengths": np.array([10, 10, 300, 10, 10, 10], np.int32)}
-    assert Evidence(pool(question, **long), question, DEFAULT).wording()[1] < found[1], "a long turn speaks for itself"
+    assert PoolEvidence(pool(question, **long), question, DEFAULT).wording()[1] < found[1], (
+        "a long turn speaks for itself"
+    )
 
 
 def test_a_speaker_whom_the_question_names() -> None:
     question = asked("What did Ann buy?")
     (ann,) = (mark for mark, word in question.named.items() if word == "ann")
     counts = marked(question, ann, 1)
-    assert Evidence(pool(question, counts=counts), question, DEFAULT).speaker().tolist() == [0, 1, 0]
+    assert PoolEvidence(pool(question, counts=counts), question, DEFAULT).speaker().tolist() == [0, 1, 0]
     mine = asked("what did I say about the lamp?")
     (user,) = mine.sides
     counts = marked(mine, user, 0, 2)
-    assert Evidence(pool(mine, counts=counts), mine, DEFAULT).speaker().tolist() == [1, 0, 1]
+    assert PoolEvidence(pool(mine, counts=counts), mine, DEFAULT).speaker().tolist() == [1, 0, 1]
 
 
 def test_a_date_that_the_question_names() -> None:
     question = asked("what happened on 7 March 2026?")
-    before, inside, after = Evidence(pool(question), question, DEFAULT).dates.tolist()
+    before, inside, after = PoolEvidence(pool(question), question, DEFAULT).dates.tolist()
     assert inside == 1
     assert (before, after) == pytest.approx((2**-2.25, 2**-2.25)), "four and a half days off; half every two days"
     exact = DEFAULT.model_copy(update={"slack_days": 0.0})
-    assert Evidence(pool(question), question, exact).dates.tolist() == [0, 1, 0]
+    assert PoolEvidence(pool(question), question, exact).dates.tolist() == [0, 1, 0]
 
 
 def test_the_answer_wanted_and_questions_themselves() -> None:

@@ -6,7 +6,7 @@ import pytest
 from saying import answer
 
 from agent_memory.core.rules.answer import Answer
-from agent_memory.core.rules.clone import Clone
+from agent_memory.core.rules.clone import CloneState
 from agent_memory.core.rules.shell import Argv, Word, matches, pattern, understand, understand_argv
 
 MERGE = pattern("git merge")
@@ -297,7 +297,7 @@ def test_what_is_unclear_is_a_doubt(line: str) -> None:
 
 def test_aliases_of_git_from_its_configuration_are_followed() -> None:
     up = '!f() { git fetch && git merge "$@"; }; f'
-    aliases = Clone({"alias.m": "merge --no-ff", "alias.Up": up, "alias.a": "b", "alias.b": "a"})
+    aliases = CloneState({"alias.m": "merge --no-ff", "alias.Up": up, "alias.a": "b", "alias.b": "a"})
     for line in ("git m x", "git -C y m", "git up", "sudo git m"):
         found = understand(line, aliases)
         assert max(matches(MERGE, argv) for argv in found.commands) >= Answer.MAYBE, line
@@ -325,3 +325,19 @@ def test_the_words_are_those_that_a_program_gets() -> None:
     assert [word.text for word in argv.words] == expected
     [argv] = understand('git fetch "a $X b" $Y x$Z').commands
     assert argv.words[2:] == (Word(("a ", None, " b")), Word((None,), True), Word(("x", None)), Word((None,), True))
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("git ' ' \\\t < f1", ["git", " ", "\t"]),
+        ("git \\ < f1", ["git", " "]),
+        ("git \\\n < f1", ["git"]),
+        ("git -c", ["git", "-c"]),
+        ("git -C", ["git", "-C"]),
+    ],
+)
+def test_words_that_only_a_long_search_found(line: str, words: list[str]) -> None:
+    """An escaped blank before a redirection, which the grammar drops; an option of git's whose value is missing."""
+    (argv,) = understand(line).commands
+    assert [word.text for word in argv.words] == words

@@ -13,7 +13,7 @@ from agent_memory.engines.sqlite import open_store
 from agent_memory.engines.sqlite.interning import Interning
 from agent_memory.engines.sqlite.stock import SqliteStock, snapshot
 from agent_memory.ledger.rows import Ended
-from agent_memory.ledger.shelves.stock import Links, News
+from agent_memory.ledger.shelves.stock import Links, ShelfNews
 from agent_memory.models.record import Scope
 from agent_memory.ports.changes import Amend, Disconnect, Erase
 from agent_memory.ports.index import NEVER, Probe
@@ -30,7 +30,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
         yield store
 
 
-def news(path: Path, after: int) -> tuple[News, list[str]]:
+def news(path: Path, after: int) -> tuple[ShelfNews, list[str]]:
     """What is new to Alice, and the statements that it took."""
     statements: list[str] = []
     with closing(sqlite3.connect(path)) as connection:
@@ -56,7 +56,7 @@ def test_lines_of_others_are_passed_over(store: Store, tmp_path: Path) -> None:
     for number in range(9):
         write(store, put(f"his {number}", id="a"), scope=BOB)
     found, statements = news(tmp_path / "memory.db", last)
-    assert found == News(vectors=[], erased=[])
+    assert found == ShelfNews(vectors=[], erased=[])
     assert len(statements) == 2, "where the line is, and the lines since: nothing else"
 
 
@@ -140,7 +140,7 @@ def test_an_erasure_is_told_by_its_record(store: Store, tmp_path: Path) -> None:
     last = write(store, put("red d", id="d")).seq
     write(store, Erase("d"))
     found, statements = news(tmp_path / "memory.db", last)
-    assert found == News(erased=[last], vectors=[]) and len(statements) == 3
+    assert found == ShelfNews(erased=[last], vectors=[]) and len(statements) == 3
 
 
 def test_what_changed_is_told_once(store: Store, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from tests.toy.tables import Tables
 
 from agent_memory.ledger.evidence import CommonAt, Sealed, VectorAt
 from agent_memory.ledger.journal import GENESIS, chained
-from agent_memory.ledger.proof import MOST_PROBLEMS, Asked, verify
+from agent_memory.ledger.proof import MOST_PROBLEMS, ProofRequest, verify
 from agent_memory.ledger.seals import sealed
 from agent_memory.ports.access import KeyRow
 from agent_memory.ports.changes import Amend, Disconnect, Erase, Mark
@@ -120,7 +120,7 @@ class Extra(ToyEvidence):
 
     damaged: Exception | None = None
 
-    def __init__(self, shop: Shop, asked: Asked) -> None:
+    def __init__(self, shop: Shop, asked: ProofRequest) -> None:
         super().__init__(shop, asked)
         rows = [sealed("a", 1), ("b", 2, b"wrong"), ("c\udcff", 3, None)]
         self.beside = lambda: (Sealed("things", ("name", "value"), rows),)
@@ -134,7 +134,7 @@ class Extra(ToyEvidence):
 
 
 def test_checksums_and_shapes(store: Store) -> None:
-    asked = Asked(OURS)
+    asked = ProofRequest(OURS)
     proof = verify(Extra(shop(store), asked), asked)
     assert proof.problems == (
         f"things: name 'b' {WRITTEN}",
@@ -146,7 +146,7 @@ def test_checksums_and_shapes(store: Store) -> None:
 
 
 def test_what_cannot_be_read_is_named_and_the_rest_is_looked_at(store: Store) -> None:
-    asked = Asked(OURS)
+    asked = ProofRequest(OURS)
     evidence = Extra(shop(store), asked)
     evidence.damaged = OSError("page 7")
     problems = verify(evidence, asked).problems
@@ -157,14 +157,14 @@ def test_what_cannot_be_read_is_named_and_the_rest_is_looked_at(store: Store) ->
 
 
 def test_the_journal_that_all_tenants_had_stays_proved(store: Store) -> None:
-    asked = Asked(OURS)
+    asked = ProofRequest(OURS)
     evidence = ToyEvidence(shop(store), asked)
     said = [(seq, NOW, 1, 1, seq, None, "ada", None) for seq in (1, 2)]
     chain = [chained(GENESIS, said[0], b"a")]
     chain.append(chained(chain[0], said[1], b"b"))
     common = [CommonAt(one, digest, value) for one, digest, value in zip(said, (b"a", b"b"), chain, strict=True)]
     evidence.common = lambda: common
-    noted = Asked(OURS, Mark(2, chain[1].hex()))
+    noted = ProofRequest(OURS, Mark(2, chain[1].hex()))
     assert verify(evidence, noted).problems == ()
     evidence.common = lambda: [common[0], common[1]._replace(digest=b"c")]
     assert verify(evidence, asked).problems == ("journal: line 2 does not follow in the journal that all tenants had",)

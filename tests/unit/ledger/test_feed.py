@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from agent_memory.ledger.feed import MICROS, JobRow, Standing, check, holds, released, renewed, taken
+from agent_memory.ledger.feed import MICROS, JobRow, WorkStanding, check, holds, released, renewed, taken
 from agent_memory.models.errors import LeaseLost
-from agent_memory.ports.feed import Lease, Run, Work
+from agent_memory.ports.feed import JobOutcome, Lease, Work
 
 NOW = 1_700_000_000 * MICROS
 HOUR = 3600 * MICROS
@@ -28,7 +28,7 @@ def test_a_lease_ends_with_its_time() -> None:
 
 
 def test_a_clock_that_is_set_back_holds_nobody_up() -> None:
-    row = released(held(NOW), Run(1.0), NOW)
+    row = released(held(NOW), JobOutcome(1.0), NOW)
     assert taken(row, "two", 60.0, 7200.0, NOW - HOUR) is not None, "the last run is in the future"
     assert taken(held(NOW), "two", 60.0, 0.0, NOW - HOUR) is not None, "so is the beginning of this lease"
 
@@ -38,13 +38,13 @@ def test_whoever_lost_a_lease_early_is_shut_out_all_the_same() -> None:
     second = taken(first, "two", 60.0, 0.0, NOW - HOUR)
     assert second is not None
     with pytest.raises(LeaseLost):
-        check(Work(first.lease()), Standing(second))
-    check(Work(second.lease()), Standing(second))
+        check(Work(first.lease()), WorkStanding(second))
+    check(Work(second.lease()), WorkStanding(second))
 
 
 def test_a_lease_that_is_over_and_that_nobody_took_is_still_the_last() -> None:
     row = held()
-    check(Work(row.lease()), Standing(row))
+    check(Work(row.lease()), WorkStanding(row))
 
 
 def test_the_same_token_of_another_is_another_lease() -> None:

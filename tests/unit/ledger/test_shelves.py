@@ -12,8 +12,8 @@ from tests.patience import until
 from tests.toy.stock import TableStock
 from tests.toy.tables import Tables
 
-from agent_memory.ledger.journal import AMEND, Head, Journal, Signature, Subject
-from agent_memory.ledger.marks import Held
+from agent_memory.ledger.journal import AMEND, Head, Journal, LineSubject, Signature
+from agent_memory.ledger.marks import LastSeen
 from agent_memory.ledger.request import Request
 from agent_memory.ledger.shelves import following
 from agent_memory.ledger.shelves.following import Following, Since
@@ -174,7 +174,7 @@ class TestAsking:
         library.write(put("blue", id="x"), scope=BOB)
         journal = Journal(library.head(), library.tables.scopes)
         for _ in range(LINES):
-            journal.append(AMEND, Subject(BOB, last + 1), Signature(NOW))
+            journal.append(AMEND, LineSubject(BOB, last + 1), Signature(NOW))
         library.tables.lines += journal.lines
         assert library.look("red").documents == 3 and library.asked() == []
         last = library.stock.seq
@@ -260,7 +260,7 @@ class TestErasing:
         one = Following(watched, lambda since: {name: Since(7, b"x", b"x", [ALICE]) for name in since})
         watched.fails = [StoreError("away")]
         one.look()
-        assert watched.refreshed == 1 and one._seen == {"acme": Held(3), "rival": Held(7, b"x")}
+        assert watched.refreshed == 1 and one._seen == {"acme": LastSeen(3), "rival": LastSeen(7, b"x")}
         watched.fails = [MemoryError()]
         monkeypatch.setattr(threading, "excepthook", lambda _: None)
         one.begin()

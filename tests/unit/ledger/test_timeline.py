@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent_memory.ledger.timeline import Believed, Plan, meet
-from agent_memory.ports.changes import Content, State
+from agent_memory.ports.changes import Content, VersionState
 
 steady = settings(deadline=None, derandomize=True, database=None)
 HORIZON = 12
@@ -22,10 +22,10 @@ def content(text: str) -> Content:
 
 
 @st.composite
-def states(draw: st.DrawFn) -> State:
+def states(draw: st.DrawFn) -> VersionState:
     begin = draw(st.integers(0, HORIZON - 1))
     end = draw(st.none() | st.integers(begin + 1, HORIZON))
-    return State(begin, end, importance=draw(st.sampled_from((0.25, 0.5))))
+    return VersionState(begin, end, importance=draw(st.sampled_from((0.25, 0.5))))
 
 
 arrivals = st.tuples(st.sampled_from(("Berlin", "Lisbon", "Porto")), states(), st.booleans(), st.booleans())
@@ -68,7 +68,7 @@ def said(believed: Timeline, instant: int) -> tuple[str, float] | None:
     return (found[0].text, found[0].state.importance) if found else None
 
 
-def kept(believed: Timeline, state: State) -> State:
+def kept(believed: Timeline, state: VersionState) -> VersionState:
     """A correction that does not say when it begins: it begins when the others did, if that is before its end."""
     begin = min((version.state.valid_from for version in believed), default=state.valid_from)
     return state._replace(valid_from=begin) if state.valid_to is None or begin < state.valid_to else state
@@ -85,7 +85,9 @@ def test_at_each_instant_at_most_one_version_holds(believed: Timeline) -> None:
 
 @steady
 @given(timelines(), arrivals)
-def test_the_new_interval_holds_the_new_content(believed: Timeline, arrival: tuple[str, State, bool, bool]) -> None:
+def test_the_new_interval_holds_the_new_content(
+    believed: Timeline, arrival: tuple[str, VersionState, bool, bool]
+) -> None:
     text, state, succeeds, dated = arrival
     plan = meet(believed, content(text), state, succeeds=succeeds, dated=dated)
     after = applied(believed, text, plan)
@@ -102,7 +104,9 @@ def test_the_new_interval_holds_the_new_content(believed: Timeline, arrival: tup
 
 @steady
 @given(timelines(), arrivals)
-def test_a_succession_leaves_the_rest_untouched(believed: Timeline, arrival: tuple[str, State, bool, bool]) -> None:
+def test_a_succession_leaves_the_rest_untouched(
+    believed: Timeline, arrival: tuple[str, VersionState, bool, bool]
+) -> None:
     text, state, _, dated = arrival
     plan = meet(believed, content(text), state, succeeds=True, dated=dated)
     after = applied(believed, text, plan)
@@ -113,7 +117,9 @@ def test_a_succession_leaves_the_rest_untouched(believed: Timeline, arrival: tup
 
 @steady
 @given(timelines(), arrivals)
-def test_a_correction_leaves_nothing_but_itself(believed: Timeline, arrival: tuple[str, State, bool, bool]) -> None:
+def test_a_correction_leaves_nothing_but_itself(
+    believed: Timeline, arrival: tuple[str, VersionState, bool, bool]
+) -> None:
     text, state, _, dated = arrival
     plan = meet(believed, content(text), state, succeeds=False, dated=dated)
     after = applied(believed, text, plan)
@@ -127,7 +133,9 @@ def test_a_correction_leaves_nothing_but_itself(believed: Timeline, arrival: tup
 
 @steady
 @given(timelines(), arrivals)
-def test_older_news_never_overwrite_newer_ones(believed: Timeline, arrival: tuple[str, State, bool, bool]) -> None:
+def test_older_news_never_overwrite_newer_ones(
+    believed: Timeline, arrival: tuple[str, VersionState, bool, bool]
+) -> None:
     text, state, _, dated = arrival
     late = state._replace(valid_to=None)
     plan = meet(believed, content(text), late, succeeds=True, dated=dated)
@@ -138,7 +146,7 @@ def test_older_news_never_overwrite_newer_ones(believed: Timeline, arrival: tupl
 
 @steady
 @given(timelines(), arrivals)
-def test_the_same_again_changes_nothing(believed: Timeline, arrival: tuple[str, State, bool, bool]) -> None:
+def test_the_same_again_changes_nothing(believed: Timeline, arrival: tuple[str, VersionState, bool, bool]) -> None:
     text, state, succeeds, dated = arrival
     plan = meet(believed, content(text), state, succeeds=succeeds, dated=dated)
     after = applied(believed, text, plan)
@@ -147,7 +155,7 @@ def test_the_same_again_changes_nothing(believed: Timeline, arrival: tuple[str, 
 
 @steady
 @given(timelines(), arrivals)
-def test_only_what_is_ended_is_written_again(believed: Timeline, arrival: tuple[str, State, bool, bool]) -> None:
+def test_only_what_is_ended_is_written_again(believed: Timeline, arrival: tuple[str, VersionState, bool, bool]) -> None:
     text, state, succeeds, dated = arrival
     plan = meet(believed, content(text), state, succeeds=succeeds, dated=dated)
     assert {handle for handle, _ in plan.keeps} <= set(plan.ends) <= {version.handle for version in believed}
@@ -158,7 +166,7 @@ def test_only_what_is_ended_is_written_again(believed: Timeline, arrival: tuple[
 
 @steady
 @given(states(), st.sampled_from(("text", "payload", "importance", "source", "key", "status")))
-def test_any_other_word_or_standing_is_a_change(state: State, what: str) -> None:
+def test_any_other_word_or_standing_is_a_change(state: VersionState, what: str) -> None:
     old = Believed(1, "Berlin", "{}", state)
     other = {"importance": 1.0, "source": "tool", "key": "k", "status": "held"}
     new = Content("Lisbon" if what == "text" else "Berlin", '{"n":1}' if what == "payload" else "{}", b"other salt")
@@ -169,21 +177,21 @@ def test_any_other_word_or_standing_is_a_change(state: State, what: str) -> None
 
 
 def test_another_beginning_counts_only_when_it_was_given() -> None:
-    old = Believed(1, "Berlin", "{}", State(5))
-    moved = State(3)
+    old = Believed(1, "Berlin", "{}", VersionState(5))
+    moved = VersionState(3)
     assert meet([old], content("Berlin"), moved, succeeds=False, dated=False) == Plan()
     assert meet([old], content("Berlin"), moved, succeeds=False, dated=True) == Plan((1,), (), moved)
 
 
 def test_the_picture_in_the_module() -> None:
-    berlin = Believed(1, "Berlin", "{}", State(0))
-    plan = meet([berlin], content("Lisbon"), State(5), succeeds=True, dated=False)
-    assert plan == Plan((1,), ((1, State(0, 5)),), State(5))
+    berlin = Believed(1, "Berlin", "{}", VersionState(0))
+    plan = meet([berlin], content("Lisbon"), VersionState(5), succeeds=True, dated=False)
+    assert plan == Plan((1,), ((1, VersionState(0, 5)),), VersionState(5))
     porto = meet(
-        [Believed(2, "Berlin", "{}", State(0, 5)), Believed(3, "Lisbon", "{}", State(5))],
+        [Believed(2, "Berlin", "{}", VersionState(0, 5)), Believed(3, "Lisbon", "{}", VersionState(5))],
         content("Porto"),
-        State(2),
+        VersionState(2),
         succeeds=True,
         dated=False,
     )
-    assert porto == Plan((2,), ((2, State(0, 2)),), State(2, 5))
+    assert porto == Plan((2,), ((2, VersionState(0, 2)),), VersionState(2, 5))

@@ -1,39 +1,64 @@
-"""The namespaces of a client, one per capability. Importing this fills the table of operations."""
+"""The namespaces of a client, one per capability. Each is a class in a module of its name, and loaded when it is first
+asked for, by a client or by the table of operations."""
 
-from agent_memory.app.namespaces.contexts import Contexts
-from agent_memory.app.namespaces.embedder import Embedder
-from agent_memory.app.namespaces.episodic import Episodic
-from agent_memory.app.namespaces.goals import Goals
-from agent_memory.app.namespaces.graph import Graph
-from agent_memory.app.namespaces.keys import Keys
-from agent_memory.app.namespaces.procedural import Procedural
-from agent_memory.app.namespaces.receipts import Receipts
-from agent_memory.app.namespaces.records import Records
-from agent_memory.app.namespaces.retriever import Retriever
-from agent_memory.app.namespaces.rules import Rules
-from agent_memory.app.namespaces.semantic import Semantic
-from agent_memory.app.namespaces.tenants import Tenants
-from agent_memory.app.namespaces.upkeep import Upkeep
-from agent_memory.app.namespaces.user import User
-from agent_memory.app.namespaces.vectors import Vectors
-from agent_memory.app.namespaces.working import Working
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from agent_memory.app.namespaces.agents import Agents as Agents
+    from agent_memory.app.namespaces.contexts import Contexts as Contexts
+    from agent_memory.app.namespaces.embedder import Embedder as Embedder
+    from agent_memory.app.namespaces.episodic import Episodic as Episodic
+    from agent_memory.app.namespaces.goals import Goals as Goals
+    from agent_memory.app.namespaces.graph import Graph as Graph
+    from agent_memory.app.namespaces.keys import Keys as Keys
+    from agent_memory.app.namespaces.longterm import Longterm as Longterm
+    from agent_memory.app.namespaces.operational import Operational as Operational
+    from agent_memory.app.namespaces.procedural import Procedural as Procedural
+    from agent_memory.app.namespaces.receipts import Receipts as Receipts
+    from agent_memory.app.namespaces.records import Records as Records
+    from agent_memory.app.namespaces.retriever import Retriever as Retriever
+    from agent_memory.app.namespaces.rules import Rules as Rules
+    from agent_memory.app.namespaces.runs import Runs as Runs
+    from agent_memory.app.namespaces.semantic import Semantic as Semantic
+    from agent_memory.app.namespaces.state import State as State
+    from agent_memory.app.namespaces.tasks import Tasks as Tasks
+    from agent_memory.app.namespaces.tenants import Tenants as Tenants
+    from agent_memory.app.namespaces.upkeep import Upkeep as Upkeep
+    from agent_memory.app.namespaces.user import User as User
+    from agent_memory.app.namespaces.vectors import Vectors as Vectors
+    from agent_memory.app.namespaces.working import Working as Working
 
 __all__ = [
+    "Agents",
     "Contexts",
     "Embedder",
     "Episodic",
     "Goals",
     "Graph",
     "Keys",
+    "Longterm",
+    "Operational",
     "Procedural",
     "Receipts",
     "Records",
     "Retriever",
     "Rules",
+    "Runs",
     "Semantic",
+    "State",
+    "Tasks",
     "Tenants",
     "Upkeep",
     "User",
     "Vectors",
     "Working",
 ]
+
+
+def __getattr__(name: str) -> object:
+    if name in __all__:
+        return getattr(import_module(f"{__name__}.{name.lower()}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -3,49 +3,21 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any, TypedDict
+from typing import Any
 
 from agent_memory.app.client import Client
 from agent_memory.app.config import read_recipes
 from agent_memory.app.following import shown_here
+from agent_memory.app.namespaces.options import Moments as Moments
+from agent_memory.app.namespaces.options import Nearby as Nearby
+from agent_memory.app.namespaces.options import RecallOptions as RecallOptions
+from agent_memory.app.namespaces.options import Where as Where
 from agent_memory.core.write.normalise import known_kind
 from agent_memory.models.errors import Denied, InvalidInput
-from agent_memory.models.model import Moment, Name
 from agent_memory.models.moment import to_micros
 from agent_memory.models.recipe import RECIPES, Recipe
 from agent_memory.models.record import Status
 from agent_memory.ports.records import CONFINED, Filter, View
-
-
-class Moments(TypedDict, total=False):
-    """As of which recorded time, and at which valid time, a read looks; without them, at what holds now."""
-
-    as_of: Moment
-    valid_at: Moment
-
-
-class Where(Moments, total=False):
-    """Which records a read considers. What is left out does not filter."""
-
-    kinds: list[Name]
-    status: Status
-    conversation_id: Name
-    repository: Name
-    after: Moment
-    before: Moment
-    time_window_hours: float
-    min_confidence: float
-    fields: dict[str, Any]
-
-
-class Nearby(TypedDict, total=False):
-    """Where the caller works: what belongs to `near_repository` counts a little more; nothing is left out for it."""
-
-    near_repository: Name
-
-
-class Sought(Where, Nearby, total=False):
-    """Which records a recall considers, and where it is asked."""
 
 
 def asked(

@@ -7,22 +7,26 @@ from typing import Any, Unpack
 
 from agent_memory.app import registry
 from agent_memory.app.fitting import fitting
-from agent_memory.app.following import folder_here
-from agent_memory.app.namespaces.asking import Moments, Nearby, Where, asked, chosen_recipe
+from agent_memory.app.following import folder_here, shown_here
+from agent_memory.app.namespaces.asking import asked, chosen_recipe
+from agent_memory.app.namespaces.operational import critical, present
+from agent_memory.app.namespaces.options import Bounds, Moments, Where
 from agent_memory.app.operations import Namespace, operation
-from agent_memory.app.trust import Repository, book
+from agent_memory.app.trust import TrustTarget, book
 from agent_memory.core.context import gather
-from agent_memory.core.context.assemble import SHARE, Assembled, Candidate, Limits, assemble
+from agent_memory.core.context.assemble import SHARE, Assembled, ContextLimits, Offer, assemble
+from agent_memory.core.context.system import candidate, snapshot
 from agent_memory.core.context.tokens import Counter, checked
 from agent_memory.core.recall.recall import answer
 from agent_memory.core.recall.receipt import Question, with_context
+from agent_memory.core.recall.standing import in_force, repository_of
 from agent_memory.core.working.desk import beside
 from agent_memory.core.write.normalise import known_kind
 from agent_memory.models.answer import Hit
 from agent_memory.models.context import TIERS, Context, Counting, Format, Tier
+from agent_memory.models.kinds.experience import offered
 from agent_memory.models.kinds.kind import Kind
-from agent_memory.models.limits import PerConversation, Tokens
-from agent_memory.models.model import Name, Unit
+from agent_memory.models.limits import Tokens
 from agent_memory.models.recipe import CONTEXT
 from agent_memory.models.record import Record
 from agent_memory.ports.spans import span
@@ -30,19 +34,6 @@ from agent_memory.ports.spans import span
 CANDIDATES = 60
 MOST_PREFERENCES = 200
 MOST_GOALS = 20
-
-
-class Bounds(Moments, Nearby, total=False):
-    """What a context may hold beside its tokens, as of when, and where it is asked for. `repository` and
-    `conversation_id` choose among what is recalled; `kinds` also among preferences, goals and what pages say beside
-    their rules."""
-
-    kinds: list[Name]
-    repository: Name
-    conversation_id: Name
-    per_conversation: PerConversation
-    min_relevance: Unit
-    ids: bool
 
 
 class Contexts(Namespace):
@@ -105,16 +96,16 @@ class Contexts(Namespace):
             where["conversation_id"] = conversation
         view, chosen = asked(self._client, where, bounds)
         recipe = chosen_recipe(self._client, CONTEXT)
-        near = bounds.get("near_repository")
-        return Question(task, view, chosen, CANDIDATES, recipe, as_of=bounds.get("as_of"), near=near)
+        near, run = bounds.get("near_repository"), bounds.get("run_id")
+        return Question(task, view, chosen, CANDIDATES, recipe, as_of=bounds.get("as_of"), near=near, run=run)
 
-    def _pages(self, task: str, tiers: tuple[Tier, ...], at: Bounds) -> tuple[list[Candidate], str | None]:
+    def _pages(self, task: str, tiers: tuple[Tier, ...], at: Bounds) -> tuple[list[Offer], str | None]:
         """What the pages say that hold here now, and the repository that is not trusted, if they are of one."""
         folder = None if at.get("as_of") or at.get("valid_at") else folder_here(self._client)
         found = None if folder is None else book(folder, own=self._client.workplace.own)
         if folder is None or found is None or not found.pages:
             return [], None
-        repository = found.repository or Repository(folder).name
+        repository = found.repository or TrustTarget(folder).name
         kind = self._client.runtime.kinds["procedure"]
         said = [*gather.entries(found.entries, repository, kind), *gather.quoted(found.quoted)]
         said = said if _wanted(kind, tiers, at) else []
@@ -124,19 +115,31 @@ class Contexts(Namespace):
         rules = gather.rules(found.rules, repository)
         return [*rules, *gather.fitted(said, fits)], None if found.is_trusted else repository
 
-    def _candidates(self, hits: list[Hit], tiers: tuple[Tier, ...], at: Bounds, limits: Limits) -> list[Candidate]:
+    def _candidates(self, hits: list[Hit], tiers: tuple[Tier, ...], at: Bounds, limits: ContextLimits) -> list[Offer]:
         kinds = self._client.runtime.kinds
-        found = gather.hits(hits, kinds)
+        found = gather.hits([hit for hit in hits if offered(hit.record)], kinds)
         if _wanted(kinds["goal"], tiers, at):
             active = self._all(["goal"], {"status": "active"}, at, MOST_GOALS)
             found = gather.with_goals(found, active, kinds)
         about = [kind.name for kind in kinds.values() if _wanted(kind, (gather.USER,), at)]
-        first = gather.preferences(self._all(about, {}, at, MOST_PREFERENCES))
+        here = at.get("repository") or at.get("near_repository")
+        held = in_force(self._all(about, {}, at, MOST_PREFERENCES), repository_of(shown_here(self._client, here)))
+        first = gather.preferences(held)
         if "operational" in tiers:
             with beside():
+                first += self._system(at, limits)
                 now = gather.snapshot(self._client.working.context(), limits.max_tokens // SHARE, limits.count)
                 first += [now] if now else []
         return [*first, *found]
+
+    def _system(self, at: Moments, limits: ContextLimits) -> list[Offer]:
+        """What is so right now; a context of another time has none."""
+        if at.get("as_of") or at.get("valid_at"):
+            return []
+        severe = critical(self._client)
+        most = min(limits.max_tokens // SHARE, gather.SNAPSHOT_TOKENS)
+        text = snapshot(present(self._client), severe, most, limits.count)
+        return [candidate(text, severe)] if text else []
 
     def _all(self, kinds: list[str], fields: dict[str, Any], at: Moments, limit: int) -> list[Record]:
         view, where = asked(self._client, {"kinds": kinds, "fields": fields}, at)
@@ -148,15 +151,15 @@ def _wanted(kind: Kind, tiers: tuple[str, ...], bounds: Bounds) -> bool:
     return kind.tier in tiers and (only is None or kind.name in only)
 
 
-def _limits(max_tokens: int, counter: Counting, format: Format, bounds: Bounds) -> Limits:
+def _limits(max_tokens: int, counter: Counting, format: Format, bounds: Bounds) -> ContextLimits:
     per_conversation = bounds.get("per_conversation")
     floor = bounds.get("min_relevance")
-    return Limits(
+    return ContextLimits(
         max_tokens,
         _counting(counter),
         format,
-        Limits.per_conversation if per_conversation is None else per_conversation,
-        Limits.min_relevance if floor is None else floor,
+        ContextLimits.per_conversation if per_conversation is None else per_conversation,
+        ContextLimits.min_relevance if floor is None else floor,
         bounds.get("ids") is not False,
     )
 

@@ -13,13 +13,13 @@ from agent_memory.app.namespaces.asking import Moments
 from agent_memory.app.operations import Namespace, Permission, operation
 from agent_memory.core.graph.draw import Drawing
 from agent_memory.core.graph.file import parsed
-from agent_memory.core.graph.look import Look
+from agent_memory.core.graph.look import GraphLook
 from agent_memory.models.errors import InvalidInput
 from agent_memory.models.graph import (
     Deleted,
     Edge,
     Edges,
-    Imported,
+    GraphImported,
     KnowledgeGraph,
     Node,
     Nodes,
@@ -130,7 +130,7 @@ class Graph(Namespace):
         return look.around(look.named(names))
 
     @operation("graph.load", "POST /graph/load", permission=Permission.WRITE)
-    def load(self, text: str, skip_bad: bool = False) -> Imported:
+    def load(self, text: str, skip_bad: bool = False) -> GraphImported:
         """Take over the JSONL file of the official MCP memory server, all of it or nothing. Twice is the same as once.
 
         Entities that are known by name and type get the observations that are new. Lines that are neither an entity nor
@@ -139,8 +139,8 @@ class Graph(Namespace):
         entities, relations, bad = parsed(text, skip_bad)
         return self._drawing("import").load(entities, relations).model_copy(update={"bad": bad})
 
-    def _look(self, **at: Unpack[Moments]) -> Look:
-        return Look(self._client.runtime.store.records, self._client.view(at.get("as_of"), at.get("valid_at")))
+    def _look(self, **at: Unpack[Moments]) -> GraphLook:
+        return GraphLook(self._client.runtime.store.records, self._client.view(at.get("as_of"), at.get("valid_at")))
 
     def _drawing(self, reason: str | None = None) -> Drawing:
         client = self._client

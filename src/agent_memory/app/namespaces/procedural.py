@@ -8,15 +8,19 @@ from dataclasses import replace
 from typing import Any, Unpack
 
 from agent_memory.app.namespaces.asking import Moments, asked
-from agent_memory.app.operations import Namespace, Permission, operation
+from agent_memory.app.namespaces.tooling import Tooling
+from agent_memory.app.operations import Permission, operation
+from agent_memory.core.experience.patterns import check_expression
+from agent_memory.core.experience.strategies import is_for, links
 from agent_memory.core.recall.recall import recall
 from agent_memory.core.recall.receipt import Question
-from agent_memory.core.write.commit import SELF, Revision, commit, commit_after_reading
+from agent_memory.core.write.commit import SELF, How, Revision, commit, until_settled
 from agent_memory.models.draft import Draft
 from agent_memory.models.errors import NotFound
 from agent_memory.models.kinds.experience import Strategy, ToolCall
 from agent_memory.models.kinds.kind import canonical_json, fold, joined_key
 from agent_memory.models.limits import Milliseconds
+from agent_memory.models.model import Name
 from agent_memory.models.recipe import DEFAULT
 from agent_memory.models.record import Link, Record
 from agent_memory.ports.changes import Author, Expect
@@ -26,7 +30,7 @@ PAGE = 5_000
 SHOWN = 500
 
 
-class Procedural(Namespace):
+class Procedural(Tooling):
     """An audit of tool calls, statistics over it, and strategies that are reinforced by their outcomes."""
 
     @operation(
@@ -45,8 +49,9 @@ class Procedural(Namespace):
         success: bool,
         latency_ms: Milliseconds,
         task_type: str | None = None,
+        run_id: Name | None = None,
     ) -> str:
-        """Log one use of a tool; gives the id of the record."""
+        """Log one use of a tool, in a run where one is named; gives the id of the record."""
         call = ToolCall(
             tool_name=tool_name,
             tool_input=tool_input,
@@ -55,6 +60,7 @@ class Procedural(Namespace):
             latency_ms=latency_ms,
             turn_id=turn_id,
             task_type=task_type,
+            run_id=run_id,
         )
         text = f"{tool_name}({canonical_json(tool_input, 'tool_input')[:SHOWN]})"
         client = self._client
@@ -85,7 +91,10 @@ class Procedural(Namespace):
         from_conversation_id: str | None = None,
         success: bool = True,
     ) -> Strategy:
-        """Remember a way of doing something. The same description again counts as another try of it."""
+        """Remember a way of doing something. The same description again counts as another try of it.
+
+        `context_pattern` says for which tasks: keywords (commas part alternatives), or `/…/`, an RE2 expression."""
+        check_expression(context_pattern, "context_pattern")
         fresh = Strategy(description=description, context_pattern=context_pattern, tool_sequence=tool_sequence)
         key = joined_key(description)
         client = self._client
@@ -112,12 +121,17 @@ class Procedural(Namespace):
 
     @operation("procedural.find_strategies", "GET /strategies", toolset="experience/strategies/find")
     def find_strategies(self, task_description: str, top_k: int = 5, **at: Unpack[Moments]) -> list[Strategy]:
-        """Strategies that worked at least once, by likeness to the task and by success."""
+        """Strategies that worked at least once: first those whose context pattern fits the task, the most successful
+        first; then others, by likeness to the task and by success."""
         view, chosen = asked(self._client, {"kinds": ["strategy"], "fields": {"worked": True}}, at)
         found = recall(self._client.runtime.recalling, Question(task_description, view, chosen, 200, DEFAULT, past=()))
         ranked = [(hit.relevance, Strategy.of(hit.record)) for hit in found]
         ranked.sort(key=lambda pair: -(0.6 * pair[0] + 0.4 * _expected_success(pair[1])))
-        return [strategy for _, strategy in ranked[:top_k]]
+        worked = map(Strategy.of, self._all("strategy", at, {"worked": True}))
+        meant = [one for one in worked if is_for(one.context_pattern, task_description)]
+        meant.sort(key=lambda one: -_expected_success(one))
+        first = {one.id for one in meant}
+        return [*meant, *(one for _, one in ranked if one.id not in first)][:top_k]
 
     @operation("procedural.get_tool_stats", "GET /tools", toolset="experience/tools/stats")
     def get_tool_stats(self, task_type: str | None = None, **at: Unpack[Moments]) -> list[dict[str, Any]]:
@@ -178,11 +192,19 @@ class Procedural(Namespace):
             talk = conversation_id or (old.conversation_id if old else None)
             return Revision(replace(counted.draft(), conversation_id=talk), expect, author)
 
-        commit_after_reading(self._client.runtime.writing, read, self._client.now())
+        def write(revision: Revision) -> None:
+            """With its links, in one transaction."""
+            client = self._client
+            talk = conversation_id or client.conversation_id
+            changes = links(client.runtime.store.records, client.view(), made[0], success, talk)
+            how = How(expect=(revision.expect,), changes=changes)
+            commit(client.runtime.writing, [revision.draft], revision.author, client.now(), how)
+
+        until_settled(write, read)
         return made[0]
 
-    def _all(self, kind: str, at: Moments) -> Iterator[Record]:
-        view, chosen = asked(self._client, {"kinds": [kind]}, at)
+    def _all(self, kind: str, at: Moments, fields: dict[str, Any] | None = None) -> Iterator[Record]:
+        view, chosen = asked(self._client, {"kinds": [kind], "fields": fields or {}}, at)
         last: str | None = None
         while page := self._client.runtime.store.records.find(view, chosen, limit=PAGE, after=last):
             yield from page

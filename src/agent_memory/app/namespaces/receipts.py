@@ -16,7 +16,7 @@ from agent_memory.core.write.words import FIRST
 from agent_memory.models.answer import Replay
 from agent_memory.models.errors import InvalidInput, NotFound
 from agent_memory.models.limits import Few
-from agent_memory.models.model import Model, Moment
+from agent_memory.models.model import Model, Moment, Name
 from agent_memory.models.moment import from_micros, to_micros
 from agent_memory.models.told import By, Cost, Told
 from agent_memory.ports.receipts import Kept
@@ -56,15 +56,17 @@ class Receipts(Namespace):
         slower_than: float = 0.0,
         limit: Few = 50,
         trace_id: str | None = None,
+        of_run: Name | None = None,
     ) -> list[Told]:
         """Recalls of this reader, the newest first: of the last seven days, or since a moment; those that took at least
-        `slower_than` milliseconds, or those of one trace."""
+        `slower_than` milliseconds, or those of one trace or run."""
         if trace_id is not None and not TRACE_ID.fullmatch(trace_id):
             raise InvalidInput(
                 "trace_id: is not a trace id", hint="use 32 hexadecimal digits in lower case", field="trace_id"
             )
         found = (told(one) for one in self._since(self._client.view(), since))
-        chosen = (one for one in found if trace_id is None or one.trace_id == trace_id)
+        traced = (one for one in found if trace_id is None or one.trace_id == trace_id)
+        chosen = (one for one in traced if of_run is None or one.run_id == of_run)
         return list(islice((one for one in chosen if one.milliseconds >= slower_than), limit))
 
     @operation("receipts.costs", "GET /receipts/costs", permission=Permission.ADMIN)

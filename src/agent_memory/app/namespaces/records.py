@@ -38,7 +38,7 @@ class Fields(TypedDict, total=False):
     links: list[Link]
 
 
-class Condition(TypedDict, total=False):
+class ChangeOptions(TypedDict, total=False):
     """Why a record is changed, and of which version the caller speaks."""
 
     reason: str
@@ -180,7 +180,7 @@ class Records(Sweeping):
         importance: Unit | None = None,
         confidence: Unit | None = None,
         valid_to: Moment | None = None,
-        **condition: Unpack[Condition],
+        **condition: Unpack[ChangeOptions],
     ) -> Written:
         """Change a record's standing without touching its content: a new version of it.
 

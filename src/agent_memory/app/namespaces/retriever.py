@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Unpack
 
 from agent_memory.app.config import read_recipes
-from agent_memory.app.namespaces.asking import Moments, Nearby, Sought, Where, asked, chosen_recipe, own_user
+from agent_memory.app.namespaces.asking import asked, chosen_recipe, own_user
+from agent_memory.app.namespaces.options import BundleOptions, RecallOptions, Where
 from agent_memory.app.operations import Namespace, Operation, operation
 from agent_memory.core.recall.bundle import GROUPS, bundle
 from agent_memory.core.recall.recall import recall
@@ -19,10 +20,6 @@ from agent_memory.models.recipe import BUNDLE, Listed, Recipe
 
 if TYPE_CHECKING:
     from agent_memory.app.client import Client
-
-
-class Asked(Moments, Nearby, total=False):
-    """As of when, and from where, a bundle is asked for."""
 
 
 class Retriever(Namespace):
@@ -40,7 +37,7 @@ class Retriever(Namespace):
         recipe: Recipe | str = "default",
         min_relevance: Unit | None = None,
         trace: bool = False,
-        **where: Unpack[Sought],
+        **where: Unpack[RecallOptions],
     ) -> Recalled:
         """Search memory by meaning, words, speaker, dates, links, recency and exact key; every hit says why.
 
@@ -54,9 +51,8 @@ class Retriever(Namespace):
         how = chosen_recipe(self._client, recipe)
         if min_relevance is not None:
             how = how.model_copy(update={"min_relevance": min_relevance})
-        question = Question(
-            query, view, chosen, top, how, trace=trace, as_of=where.get("as_of"), near=where.get("near_repository")
-        )
+        question = Question(query, view, chosen, top, how, trace=trace, as_of=where.get("as_of"))
+        question = question._replace(near=where.get("near_repository"), run=where.get("run_id"))
         return recall(self._client.runtime.recalling, question)
 
     @operation("remember", "POST /remember", command="remember")
@@ -69,7 +65,7 @@ class Retriever(Namespace):
         include_procedural: bool = True,
         time_window_hours: float | None = None,
         weights: dict[str, float] | None = None,
-        **at: Unpack[Asked],
+        **at: Unpack[BundleOptions],
     ) -> MemoryBundle:
         """What is known that helps with this: turns, facts, entities, strategies, goals and the user.
 
@@ -81,6 +77,7 @@ class Retriever(Namespace):
         view, where = asked(client, window, at)
         as_of, near = at.get("as_of"), at.get("near_repository")
         question = Question(query, view, where, top_k, chosen_recipe(client, BUNDLE), as_of=as_of, near=near)
+        question = question._replace(run=at.get("run_id"))
         included = {"turn": include_episodic, "strategy": include_procedural}
         kinds = [kind for kind in GROUPS if included.get(kind, include_semantic)]
         made = bundle(

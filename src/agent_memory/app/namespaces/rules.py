@@ -118,14 +118,14 @@ class Rules(Proposals, Prompts, Trusting):
         for name, text in PAGES.items():
             new = pagefiles.create(memory / name, text.encode("utf-8"))
             (written if new else kept).append(f"{MEMORY}/{name}")
-        begun = not strange and workplace.root is None and trust.begin(trust.Repository(root))
+        begun = not strange and workplace.root is None and trust.begin(trust.TrustTarget(root))
         return Begun(folder=str(root), written=written, kept=kept, newly_trusted=begun)
 
     def _book(self, folder: str | None, at: str | None, field: str) -> Rulebook:
         place = self._client.workplace.folder(folder)
         with called(field):
             kept = trust.book(place, at, self._client.workplace.own)
-        here = trust.Repository(place)
+        here = trust.TrustTarget(place)
         told = {"repository": here.name, "is_trusted": here.trusted}
         lists = {name: list(getattr(kept, name)) for name in ("rules", "entries", "pages", "findings", "quoted")}
         return kept.model_copy(update={**lists, **told})  # the caller's own to change

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime
-from typing import Any, TypedDict, Unpack
+from typing import Any, Unpack
 
-from agent_memory.app.namespaces.asking import Moments, Where, asked
+from agent_memory.app.namespaces.asking import asked
+from agent_memory.app.namespaces.options import ClaimOptions, Moments, Where
 from agent_memory.app.operations import Namespace, Permission, operation
 from agent_memory.core.graph.draft import ABOUT
 from agent_memory.core.recall.bundle import facts_shown
@@ -18,18 +19,11 @@ from agent_memory.models.errors import InvalidInput, NotFound
 from agent_memory.models.kinds.kind import joined_key
 from agent_memory.models.kinds.knowledge import Entity, Fact, FactPayload, FactSource, fact_key
 from agent_memory.models.limits import Depth
-from agent_memory.models.model import Moment, Name, Unit
+from agent_memory.models.model import Unit
 from agent_memory.models.moment import maybe_moment, to_micros
 from agent_memory.models.recipe import MEANING
 from agent_memory.models.record import Link, Record
 from agent_memory.ports.changes import DERIVED_FROM, Expect
-
-
-class Standing(TypedDict, total=False):
-    """Since when a claim is true, if not since now, and the repository it belongs to."""
-
-    valid_from: Moment
-    repository: Name
 
 
 class Semantic(Namespace):
@@ -65,7 +59,7 @@ class Semantic(Namespace):
         source_turn_id: str | None = None,
         subject: str | None = None,
         predicate: str | None = None,
-        **standing: Unpack[Standing],
+        **standing: Unpack[ClaimOptions],
     ) -> Fact:
         """Remember a claim. With a subject and a predicate it supersedes the claim before it.
 

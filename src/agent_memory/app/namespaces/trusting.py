@@ -23,14 +23,14 @@ class Trusting(Namespace):
         first: `rules read` shows them.
         """
         self._check_own()
-        return trust.trust(trust.Repository(self._client.workplace.folder(folder)))
+        return trust.trust(trust.TrustTarget(self._client.workplace.folder(folder)))
 
     @operation("rules.untrust", "POST /rules/untrust", permission=Permission.ADMIN, here=True)
     def untrust(self, folder: str | None = None) -> None:
         """Take trust back: the pages of the repository of a folder are only quoted from now on."""
         self._check_own()
         place = self._client.workplace.path(folder or ".", field="folder")
-        root = trust.Repository(place).root if os.path.isdir(place) else str(place)  # noqa: PTH112 - never raises
+        root = trust.TrustTarget(place).root if os.path.isdir(place) else str(place)  # noqa: PTH112 - never raises
         if not trust.untrust(root):
             raise NotFound(f"{root} is not trusted", hint="`agent-memory rules trusted` lists those that are")
 

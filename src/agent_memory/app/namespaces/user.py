@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import json
-import re
 from typing import Any, Unpack
 
-from agent_memory.app.namespaces.asking import Moments, asked
+from agent_memory.app import userfiles
+from agent_memory.app.following import shown_here
+from agent_memory.app.namespaces.asking import asked
+from agent_memory.app.namespaces.options import Moments
 from agent_memory.app.operations import Namespace, Permission, operation
-from agent_memory.core.recall.standing import person, preferences
+from agent_memory.core.files.pages import PreferencesPage, preferences_text, spelled
+from agent_memory.core.recall.standing import person, preferences, repository_of
 from agent_memory.core.write.commit import commit
 from agent_memory.models.draft import Draft
 from agent_memory.models.errors import InvalidInput
-from agent_memory.models.kinds.kind import joined_key, typed_value
-from agent_memory.models.kinds.person import Expertise, Interest, Preference
-from agent_memory.models.model import Moment, Unit
+from agent_memory.models.files import Side, SyncedFiles
+from agent_memory.models.kinds.person import Expertise, Interest, Preference, preference_key
+from agent_memory.models.model import Moment, Name, Unit
 
 SHOWN = 5  # lines that an error names
-_DOMAIN = re.compile(r"^##\s+(?P<domain>.+?)\s*$")
-_TITLE = re.compile(r"^#\s")
-_LINE = re.compile(r"^[-*]\s+\*\*(?P<name>.+?)\*\*\s*:\s*(?P<value>\S.*?)\s*$")
 
 
 class User(Namespace):
@@ -32,20 +31,39 @@ class User(Namespace):
         command="prefer",
         toolset="core/save/preference records/preferences/set",
     )
-    def set_preference(self, domain: str, name: str, value: Any, confidence: Unit = 1.0) -> Preference:
-        """Remember what the user wants: domain "git", name "merge style", value "rebase"."""
-        preference = Preference(domain=domain, name=name, value=value)
-        self._write([_preference_draft(preference, confidence)])
+    def set_preference(
+        self, domain: str, name: str, value: Any, confidence: Unit = 1.0, repository: Name | None = None
+    ) -> Preference:
+        """Remember what the user wants: domain "git", name "merge style", value "rebase".
+
+        With a `repository` it holds there, instead of what holds everywhere else.
+        """
+        preference = Preference(domain=domain, name=name, value=value, repository=repository)
+        self._write([preference.draft(confidence)])
         return preference
 
     @operation("user.get_preference", "GET /preferences/{domain}/{name}")
     def get_preference(
-        self, domain: str, name: str, as_of: Moment | None = None, valid_at: Moment | None = None
+        self,
+        domain: str,
+        name: str,
+        as_of: Moment | None = None,
+        valid_at: Moment | None = None,
+        repository: Name | None = None,
     ) -> Any:
-        """The value of one preference, now or at a moment; None when there is none."""
-        view = self._client.view(as_of, valid_at)
-        found = self._client.runtime.store.records.by_key(view, "preference", joined_key(domain, name))
-        return None if found is None else found.payload["value"]
+        """The value of one preference, now or at a moment; None when there is none.
+
+        Where a repository has its own, and that one is named or the call is made in it, that one.
+        """
+        records, view = self._client.runtime.store.records, self._client.view(as_of, valid_at)
+        where = repository_of(shown_here(self._client, repository))
+        wanted = preference_key(domain, name)
+        own = records.by_key(view, "preference", preference_key(domain, name, where)) if where else None
+        found = own or records.by_key(view, "preference", wanted)
+        stored = [] if found is None else [Preference(**found.payload)]
+        if as_of is None and valid_at is None:
+            stored = userfiles.lived(self._client, stored)
+        return next((one.value for one in stored if preference_key(one.domain, one.name) == wanted), None)
 
     @operation(
         "user.preferences",
@@ -53,9 +71,15 @@ class User(Namespace):
         command="preferences",
         toolset="records/preferences/list memory://preferences",
     )
-    def preferences(self, domain: str | None = None, **at: Unpack[Moments]) -> list[Preference]:
-        """All preferences, or those of one domain."""
-        return preferences(self._client.runtime.store.records, self._client.view(**at), domain)
+    def preferences(
+        self, domain: str | None = None, repository: Name | None = None, **at: Unpack[Moments]
+    ) -> list[Preference]:
+        """All preferences, or those of one domain. What a repository has for itself is among them where that one is
+        named, or the call is made in it.
+
+        Whoever works on his own machine also sees what was changed in USER_PREFS.md and not yet synced.
+        """
+        return self._all(domain, repository, at)
 
     @operation(
         "user.set_expertise", "PUT /expertise", permission=Permission.WRITE, toolset="knowledge/user/set_expertise"
@@ -77,10 +101,10 @@ class User(Namespace):
 
     @operation("user.context", "GET /user", command="whoami", toolset="memory://user")
     def context(self, **at: Unpack[Moments]) -> dict[str, Any]:
-        """Everything about the user at once: name, preferences, expertise, interests.
+        """Everything about the user at once: name, preferences, expertise, interests, communication style.
 
-        The user's `name` is the preference `user` / `name`, where there is one; `last_active` is the time of the newest
-        memory.
+        The user's `name` is the preference `user` / `name`, where there is one, and `communication_style` is
+        `user` / `communication style`; `last_active` is the time of the newest memory.
         """
         view, chosen = asked(self._client, {}, at)
         return person(self._client.runtime.store.records, view, chosen.pages)
@@ -88,14 +112,7 @@ class User(Namespace):
     @operation("user.to_markdown", "GET /user/markdown")
     def to_markdown(self) -> str:
         """The preferences as USER_PREFS.md: a section per domain, for people to read and edit."""
-        lines = ["# Preferences"]
-        domain = None
-        for one in self._all():
-            if one.domain != domain:
-                domain = one.domain
-                lines += ["", f"## {domain}", ""]
-            lines.append(f"- **{one.name}**: {_shown(one.value)}")
-        return "\n".join(lines) + "\n"
+        return preferences_text(preferences(self._client.runtime.store.records, self._client.view()))
 
     @operation("user.from_markdown", "PUT /user/markdown", permission=Permission.WRITE)
     def from_markdown(self, text: str) -> list[Preference]:
@@ -104,55 +121,37 @@ class User(Namespace):
         What is missing in the text is left as it is: deleting a line forgets nothing. A line that is neither a heading
         nor a preference is an error, and then nothing changes.
         """
-        known = {(one.domain, one.name): _shown(one.value) for one in self._all()}
-        read = [one for one in _parsed(text) if known.get((one.domain, one.name)) != _shown(one.value)]
-        self._write([_preference_draft(one, 1.0) for one in read])
+        page = PreferencesPage(text)
+        if page.strange:
+            more = f" and {len(page.strange) - SHOWN} more" if len(page.strange) > SHOWN else ""
+            raise InvalidInput(
+                f"text: not understood: {'; '.join(map(str, page.strange[:SHOWN]))}{more}",
+                hint="write each as `- **name**: value` on one line, below a `## domain`; nothing was changed",
+                field="text",
+            )
+        stored = preferences(self._client.runtime.store.records, self._client.view())
+        known = {preference_key(one.domain, one.name): spelled(one.value) for one in stored}
+        read = [one for key, one in page.preferences.items() if known.get(key) != page.entries[key]]
+        self._write([one.draft() for one in read])
         return read
 
-    def _all(self) -> list[Preference]:
-        return preferences(self._client.runtime.store.records, self._client.view())
+    @operation("user.sync", "POST /user/sync", permission=Permission.OPERATOR, command="sync", here=True)
+    def sync(self, folder: str | None = None, prefer: Side | None = None, dry_run: bool = False) -> SyncedFiles:
+        """Bring your files and the memory together: USER_PREFS.md, and the notes of a trusted repository.
+
+        What only one side has changed, the other takes; a line that you deleted ends its preference. What both have
+        changed is a conflict: both values are told, and both stay, unless `prefer` says which wins. With `dry_run`
+        nothing is changed anywhere.
+        """
+        return userfiles.sync(self._client, self._client.workplace.folder(folder), prefer, dry_run=dry_run)
+
+    def _all(self, domain: str | None, repository: str | None, at: Moments) -> list[Preference]:
+        view, where = self._client.view(**at), repository_of(shown_here(self._client, repository))
+        found = preferences(self._client.runtime.store.records, view, repository=where)
+        found = found if at else userfiles.lived(self._client, found)
+        return [one for one in found if domain is None or one.domain == domain]
 
     def _write(self, drafts: list[Draft]) -> None:
         client = self._client
         if drafts:
             commit(client.runtime.writing, drafts, client.author(), client.now())
-
-
-def _preference_draft(preference: Preference, confidence: float) -> Draft:
-    value = preference.value
-    shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-    said = [preference.domain, preference.name, *([] if shown == preference.name else [shown])]
-    return Draft(
-        kind="preference",
-        text=": ".join(said),
-        payload=preference.model_dump(),
-        confidence=confidence,
-        source="user_stated",
-    )
-
-
-def _parsed(text: str) -> list[Preference]:
-    domain, found, strange = "general", [], []
-    for number, line in enumerate(text.splitlines(), 1):
-        if heading := _DOMAIN.match(line):
-            domain = heading["domain"]
-        elif item := _LINE.match(line):
-            found.append(Preference(domain=domain, name=item["name"], value=typed_value(item["value"])))
-        elif line.strip() and not _TITLE.match(line):
-            strange.append(f"line {number}: {line.strip()[:80]!r}")
-    if strange:
-        more = f" and {len(strange) - SHOWN} more" if len(strange) > SHOWN else ""
-        raise InvalidInput(
-            f"text: not understood: {'; '.join(strange[:SHOWN])}{more}",
-            hint="write each preference as `- **name**: value` on one line, below a `## domain`; nothing was changed",
-            field="text",
-        )
-    return found
-
-
-def _shown(value: Any) -> str:
-    """On one line, and so that it is read back as it was."""
-    if value and isinstance(value, str) and typed_value(value) == value.strip() == value and value.isprintable():
-        return value
-    spelled = json.dumps(value, ensure_ascii=False)
-    return spelled if spelled.isprintable() else json.dumps(value)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import islice
 from typing import Any
 
+from agent_memory.app.client import Client
 from agent_memory.app.following import shown_here
 from agent_memory.app.operations import Namespace, Permission, operation
 from agent_memory.core.recall.near import near
@@ -18,7 +20,7 @@ from agent_memory.models.model import Name
 from agent_memory.models.moment import maybe_moment
 from agent_memory.models.record import Record, Status
 from agent_memory.ports.records import CONFINED
-from agent_memory.ports.vectors import Held, called, inside
+from agent_memory.ports.vectors import HeldVector, called, inside
 
 
 class Vectors(Namespace):
@@ -73,7 +75,7 @@ class Vectors(Namespace):
             raise NotFound(f"ids: there is no record {missing[0]!r}", field="ids")
         models: defaultdict[str, list[str]] = defaultdict(list)
         for name in dict.fromkeys(namespaces):
-            models[self._check_model(name)].append(name)
+            models[_check_model(self._client, name)].append(name)
         try:
             for names in models.values():
                 rest = iter(known.items())
@@ -111,20 +113,7 @@ class Vectors(Namespace):
         `where` compares the metadata that they were put there with. A vector store that is away changes nothing but
         `source`: the mirror here has all vectors.
         """
-        runtime, name = self._client.runtime, self._inside(namespace)
-        embedder = runtime.embedder_of(namespace)
-        self._check_model(namespace)
-        vector = embedder.embed_many([query])[0].tolist()
-        seen, found = near(lambda k: runtime.mirroring.query(name, vector, k, where), self._shown, k)
-        runtime.mirroring.score(name, [match for _, match in seen], self._client.now())
-        return VectorRecalled(
-            query=query,
-            namespace=namespace,
-            hits=[VectorHit(record=one, score=match.score, metadata=dict(match.metadata)) for one, match in seen],
-            source=found.source,
-            trouble=found.trouble,
-            model=embedder.space.fingerprint,
-        )
+        return recalled_from(self._client, query, namespace, k, where)
 
     @operation("vectors.of", "GET /vectors/of/{id}")
     def of(self, id: Name, vectors: bool = False) -> list[MemoryIndex]:
@@ -142,38 +131,57 @@ class Vectors(Namespace):
     def _inside(self, namespace: str) -> str:
         return inside(self._client.scope, namespace)
 
-    def _held(self, id: str) -> list[Held]:
+    def _held(self, id: str) -> list[HeldVector]:
         runtime = self._client.runtime
         runtime.mirroring.scores.flush()
         return runtime.store.vectors.held(self._client.scope, id)
 
-    def _shown(self, ids: Sequence[str]) -> list[Record]:
-        """Those that hold now, and are not confined to another place."""
-        kind, place = CONFINED
-        found = self._client.runtime.store.records.get(self._client.view(), ids)
-        pages = shown_here(self._client, None) if any(one.kind == kind for one in found) else ()
-        return [
-            one
-            for one in found
-            if one.status is Status.ACTIVE and (one.kind != kind or one.payload.get(place) in (None, *pages))
-        ]
 
-    def _check_model(self, namespace: str) -> str:
-        """The model of a namespace. One that another has filled is not touched, nor asked in this one's numbers."""
-        runtime = self._client.runtime
-        model = runtime.embedder_of(namespace).space.fingerprint
-        settled = runtime.store.vectors.settled(self._inside(namespace))
-        if settled is not None and settled[1] != model:
-            other = settled[1] or "a model that nobody named"
-            raise InvalidInput(
-                f"namespace: {namespace!r} holds vectors of {other}, not of {model}",
-                hint="set its embedder in AGENT_MEMORY_EMBEDDERS, or bring vectors of your own: upsert and query",
-                field="namespace",
-            )
-        return model
+def recalled_from(client: Client, query: str, namespace: str, k: int, where: dict[str, Any] | None) -> VectorRecalled:
+    runtime, name = client.runtime, inside(client.scope, namespace)
+    embedder = runtime.embedder_of(namespace)
+    _check_model(client, namespace)
+    vector = embedder.embed_many([query])[0].tolist()
+    shown = partial(_shown, client)
+    seen, found = near(lambda k: runtime.mirroring.query(name, vector, k, where), shown, k)
+    runtime.mirroring.score(name, [match for _, match in seen], client.now())
+    return VectorRecalled(
+        query=query,
+        namespace=namespace,
+        hits=[VectorHit(record=one, score=match.score, metadata=dict(match.metadata)) for one, match in seen],
+        source=found.source,
+        trouble=found.trouble,
+        model=embedder.space.fingerprint,
+    )
 
 
-def _index(id: str, held: Held, *, vectors: bool = False) -> MemoryIndex:
+def _shown(client: Client, ids: Sequence[str]) -> list[Record]:
+    """Those that hold now, and are not confined to another place."""
+    kind, place = CONFINED
+    found = client.runtime.store.records.get(client.view(), ids)
+    pages = shown_here(client, None) if any(one.kind == kind for one in found) else ()
+    return [
+        one
+        for one in found
+        if one.status is Status.ACTIVE and (one.kind != kind or one.payload.get(place) in (None, *pages))
+    ]
+
+
+def _check_model(client: Client, namespace: str) -> str:
+    """The model of a namespace. One that another has filled is not touched, nor asked in this one's numbers."""
+    model = client.runtime.embedder_of(namespace).space.fingerprint
+    settled = client.runtime.store.vectors.settled(inside(client.scope, namespace))
+    if settled is not None and settled[1] != model:
+        other = settled[1] or "a model that nobody named"
+        raise InvalidInput(
+            f"namespace: {namespace!r} holds vectors of {other}, not of {model}",
+            hint="set its embedder in AGENT_MEMORY_EMBEDDERS, or bring vectors of your own: upsert and query",
+            field="namespace",
+        )
+    return model
+
+
+def _index(id: str, held: HeldVector, *, vectors: bool = False) -> MemoryIndex:
     return MemoryIndex(
         id=id,
         namespace=called(held.namespace),

@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from agent_memory.core.context.excerpt import excerpt, task_words
-from agent_memory.core.context.fill import Filled, Priced, fill, priced
+from agent_memory.core.context.fill import Filling, Priced, fill, priced
 from agent_memory.core.context.render import FORMS, RULES, UNTRUSTED, Form, Item
 from agent_memory.core.context.tokens import Counter
-from agent_memory.models.context import TIERS, Chunk, Context, Format, LeftOut, Reason
+from agent_memory.models.context import TIERS, Chunk, Context, ContextLeftOut, Format, Reason
 from agent_memory.models.kinds.kind import fold
 from agent_memory.models.visible import visible
 from agent_memory.ports.spans import span, tell
@@ -24,7 +24,7 @@ _ORDER = {tier: place for place, tier in enumerate((RULES, PREFERENCES, *TIERS, 
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
-class Candidate(NamedTuple):
+class Offer(NamedTuple):
     """Something worth showing. `value` orders all of them, 0 to 1; `relevance` is absolute. `must`: it is shown
     before anything is weighed, if it fits. `floor`: it may be too far from the task to be shown. `covers` are records
     that it shows, too: they need no place of their own. `repeats` are records that it stands for."""
@@ -42,7 +42,7 @@ class Candidate(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Limits:
+class ContextLimits:
     """What the caller allows."""
 
     max_tokens: int
@@ -69,7 +69,7 @@ class Assembled(NamedTuple):
     shown: tuple[int, ...]
 
 
-def assemble(task: str, candidates: Sequence[Candidate], limits: Limits) -> Assembled:
+def assemble(task: str, candidates: Sequence[Offer], limits: ContextLimits) -> Assembled:
     """Candidates come best first. The text never has more tokens than allowed, by the caller's own count."""
     with span("context.assemble", candidates=len(candidates)):
         made = _assembled(task, candidates, limits)
@@ -77,10 +77,10 @@ def assemble(task: str, candidates: Sequence[Candidate], limits: Limits) -> Asse
         return made
 
 
-def _assembled(task: str, candidates: Sequence[Candidate], limits: Limits) -> Assembled:
+def _assembled(task: str, candidates: Sequence[Offer], limits: ContextLimits) -> Assembled:
     kept, left_out = _belonging(candidates, limits)
     sought = task_words(task)
-    offered: list[Candidate] = []
+    offered: list[Offer] = []
     prices: list[Priced] = []
     shortened: set[int] = set()
     for one in _arranged(kept):
@@ -107,10 +107,10 @@ def _assembled(task: str, candidates: Sequence[Candidate], limits: Limits) -> As
     )
 
 
-def _belonging(candidates: Sequence[Candidate], limits: Limits) -> tuple[list[Candidate], list[LeftOut]]:
+def _belonging(candidates: Sequence[Offer], limits: ContextLimits) -> tuple[list[Offer], list[ContextLeftOut]]:
     """Without what is too far from the task, what another says already, and more of one conversation than asked."""
-    kept: list[Candidate] = []
-    left_out: list[LeftOut] = []
+    kept: list[Offer] = []
+    left_out: list[ContextLeftOut] = []
     said: set[str] = set()
     turns: dict[str, int] = {}
     covered = {id for one in candidates for id in one.covers}
@@ -134,7 +134,7 @@ def _belonging(candidates: Sequence[Candidate], limits: Limits) -> tuple[list[Ca
     return kept, left_out
 
 
-def _arranged(kept: Sequence[Candidate]) -> list[Candidate]:
+def _arranged(kept: Sequence[Offer]) -> list[Offer]:
     """As they are read: tier by tier, the best first, but what was said in one conversation together and in its
     order."""
     best: dict[str, float] = {}
@@ -142,7 +142,7 @@ def _arranged(kept: Sequence[Candidate]) -> list[Candidate]:
         if one.conversation:
             best[one.conversation] = max(best.get(one.conversation, 0.0), one.value)
 
-    def place(one: Candidate) -> tuple[int, float, str, datetime]:
+    def place(one: Offer) -> tuple[int, float, str, datetime]:
         tier = _ORDER[one.item.tier]
         if one.conversation:
             return tier, -best[one.conversation], one.conversation, one.item.at or _LONG_AGO
@@ -151,7 +151,7 @@ def _arranged(kept: Sequence[Candidate]) -> list[Candidate]:
     return sorted(kept, key=place)
 
 
-def _order(offered: Sequence[Candidate], prices: Sequence[Priced], limits: Limits) -> list[int]:
+def _order(offered: Sequence[Offer], prices: Sequence[Priced], limits: ContextLimits) -> list[int]:
     """In which order they are taken: rules and preferences up to their shares, what must be there, then the most
     valuable.
 
@@ -174,7 +174,7 @@ def _order(offered: Sequence[Candidate], prices: Sequence[Priced], limits: Limit
     return [*first, *rest, *late]
 
 
-def _chunk(one: Candidate, price: Priced, cut: bool) -> Chunk:
+def _chunk(one: Offer, price: Priced, cut: bool) -> Chunk:
     item = price.item
     return Chunk(
         source=item.tier,
@@ -191,16 +191,16 @@ def _chunk(one: Candidate, price: Priced, cut: bool) -> Chunk:
     )
 
 
-def _left(one: Candidate, reason: Reason, tokens: int = 0) -> LeftOut:
-    return LeftOut(source=one.item.tier, id=one.item.id, reason=reason, relevance=one.relevance, tokens=tokens)
+def _left(one: Offer, reason: Reason, tokens: int = 0) -> ContextLeftOut:
+    return ContextLeftOut(source=one.item.tier, id=one.item.id, reason=reason, relevance=one.relevance, tokens=tokens)
 
 
-def _repeats(one: Candidate, reason: Reason) -> list[LeftOut]:
+def _repeats(one: Offer, reason: Reason) -> list[ContextLeftOut]:
     """Those that it stands for: left out with it, or because it is there."""
     return [_left(one, reason).model_copy(update={"id": id}) for id in one.repeats]
 
 
-def _context(filled: Filled, chunks: list[Chunk], left_out: list[LeftOut], limits: Limits) -> Context:
+def _context(filled: Filling, chunks: list[Chunk], left_out: list[ContextLeftOut], limits: ContextLimits) -> Context:
     return Context(
         text=filled.text,
         total_tokens=filled.tokens,

@@ -19,7 +19,7 @@ class Priced(NamedTuple):
     tokens: int
 
 
-class Filled(NamedTuple):
+class Filling(NamedTuple):
     """`chosen` are places in what was offered; `text` holds exactly these."""
 
     chosen: tuple[int, ...]
@@ -32,7 +32,7 @@ def priced(item: Item, form: Form, count: Counter) -> Priced:
     return Priced(item, written, count(written + "\n"))
 
 
-def fill(offered: Sequence[Priced], order: Sequence[int], form: Form, count: Counter, budget: int) -> Filled:
+def fill(offered: Sequence[Priced], order: Sequence[int], form: Form, count: Counter, budget: int) -> Filling:
     """Take from `offered` in this `order` while there is room; the text keeps the order in which they are offered.
 
     Prices are added up first, and the page is then counted as it is written: what an odd counter makes of the whole
@@ -77,11 +77,11 @@ def _taken(
     return chosen, refused
 
 
-def _page(offered: Sequence[Priced], chosen: Sequence[int], form: Form, count: Counter) -> Filled:
+def _page(offered: Sequence[Priced], chosen: Sequence[int], form: Form, count: Counter) -> Filling:
     if not chosen:
-        return Filled((), "", 0)
+        return Filling((), "", 0)
     sections: dict[str, list[str]] = {}
     for place in sorted(chosen):
         sections.setdefault(offered[place].item.tier, []).append(offered[place].written)
     text = form.page(list(sections.items()))
-    return Filled(tuple(sorted(chosen)), text, count(text))
+    return Filling(tuple(sorted(chosen)), text, count(text))

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
-from agent_memory.core.context.assemble import PREFERENCES, Candidate
+from agent_memory.core.context.assemble import PREFERENCES, Offer
 from agent_memory.core.context.render import RULES, UNTRUSTED, Item
 from agent_memory.core.context.tokens import Counter
 from agent_memory.core.rules import prompt
@@ -24,7 +24,7 @@ RECENT = 10
 WORTH = {Severity.DENY: 1.0, Severity.REQUIRE: 1.0, Severity.WARN: 0.9, Severity.ADVISE: 0.8}
 
 
-def hits(found: Sequence[Hit], kinds: Mapping[str, Kind]) -> list[Candidate]:
+def hits(found: Sequence[Hit], kinds: Mapping[str, Kind]) -> list[Offer]:
     """Hits of one recall, best first; their value is their share of the best score."""
     best = max((hit.score for hit in found), default=0.0)
     candidates = []
@@ -35,7 +35,7 @@ def hits(found: Sequence[Hit], kinds: Mapping[str, Kind]) -> list[Candidate]:
     return candidates
 
 
-def with_goals(found: Sequence[Candidate], active: Sequence[Record], kinds: Mapping[str, Kind]) -> list[Candidate]:
+def with_goals(found: Sequence[Offer], active: Sequence[Record], kinds: Mapping[str, Kind]) -> list[Offer]:
     """Active goals say what the work is for: they count by their priority at least, however far from the task."""
     worth = {goal.id: goal.payload["priority"] / 10 for goal in active}
     known = [
@@ -48,10 +48,10 @@ def with_goals(found: Sequence[Candidate], active: Sequence[Record], kinds: Mapp
     return [*known, *others]
 
 
-def rules(found: Sequence[Rule], repository: str) -> list[Candidate]:
+def rules(found: Sequence[Rule], repository: str) -> list[Offer]:
     """What is enforced comes first; then in the order of the pages, whatever the task."""
     return [
-        Candidate(
+        Offer(
             Item(RULES, prompt.line(rule), rule.id, "rule", by=_page(rule.at, repository)),
             value=WORTH[rule.severity],
             relevance=1.0,
@@ -61,24 +61,24 @@ def rules(found: Sequence[Rule], repository: str) -> list[Candidate]:
     ]
 
 
-def entries(found: Sequence[Entry], repository: str, kind: Kind) -> list[Candidate]:
+def entries(found: Sequence[Entry], repository: str, kind: Kind) -> list[Offer]:
     """Skills, examples and guidance, each with the page it is from; how well they fit is not known yet."""
     return [_said(kind.tier, prompt.shown(one), one.id, _page(one.at, repository)) for one in found]
 
 
-def quoted(found: Sequence[Quoted]) -> list[Candidate]:
+def quoted(found: Sequence[Quoted]) -> list[Offer]:
     """What pages say that are not trusted: named as what it is, and apart from what is one's own."""
     return [_said(UNTRUSTED, one.text, one.id, source(one.repository, one.page)) for one in found]
 
 
-def fitted(found: Sequence[Candidate], fits: Sequence[float]) -> list[Candidate]:
+def fitted(found: Sequence[Offer], fits: Sequence[float]) -> list[Offer]:
     """The same, the best first."""
     told = (one._replace(value=fit, relevance=round(fit, 4)) for one, fit in zip(found, fits, strict=True))
     return sorted(told, key=lambda one: -one.value)
 
 
-def _said(tier: str, text: str, id: str, by: str) -> Candidate:
-    return Candidate(Item(tier, text, id, "procedure", by=by), value=0.0, relevance=0.0)
+def _said(tier: str, text: str, id: str, by: str) -> Offer:
+    return Offer(Item(tier, text, id, "procedure", by=by), value=0.0, relevance=0.0)
 
 
 def _page(at: Place, repository: str) -> str:
@@ -86,10 +86,10 @@ def _page(at: Place, repository: str) -> str:
     return f"your own {PurePath(at.path).name}" if at.layer == Layer.USER else f"{repository}, {at.path}"
 
 
-def preferences(found: Sequence[Record]) -> list[Candidate]:
+def preferences(found: Sequence[Record]) -> list[Offer]:
     """In an order that does not depend on the task, so that a prompt begins with the same words every time."""
     return [
-        Candidate(
+        Offer(
             Item(PREFERENCES, record.text, record.id),
             value=1.0,
             relevance=1.0,
@@ -101,7 +101,7 @@ def preferences(found: Sequence[Record]) -> list[Candidate]:
     ]
 
 
-def snapshot(desk: Mapping[str, Any], limit: int, count: Counter) -> Candidate | None:
+def snapshot(desk: Mapping[str, Any], limit: int, count: Counter) -> Offer | None:
     """The desk in a few lines: what is worked on, the values at hand, the last thoughts and turns. Within `limit`
     tokens, the least needed lines given up first."""
     goal = desk.get(GOAL)
@@ -119,14 +119,14 @@ def snapshot(desk: Mapping[str, Any], limit: int, count: Counter) -> Candidate |
     order = {line: place for place, line in enumerate([*lines, *reversed(thoughts), *reversed(turns.values())])}
     text = "\n".join(sorted(chosen, key=lambda line: order[line]))
     covers = frozenset(id for id, line in turns.items() if line in chosen)
-    return Candidate(Item("operational", text), value=1.0, relevance=1.0, must=True, floor=False, covers=covers)
+    return Offer(Item("operational", text), value=1.0, relevance=1.0, must=True, floor=False, covers=covers)
 
 
 def _candidate(
     record: Record, kinds: Mapping[str, Kind], *, value: float, relevance: float, floor: bool = True
-) -> Candidate:
+) -> Offer:
     kind = kinds[record.kind]
-    return Candidate(
+    return Offer(
         Item(
             kind.tier, kind.shown(record.text, record.payload), record.id, record.kind, record.valid_from, _by(record)
         ),

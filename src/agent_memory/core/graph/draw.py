@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeVar
 
 from agent_memory.core.graph.draft import ABOUT, mention, mention_key, observation, spelled_key
 from agent_memory.core.graph.file import called, merged
-from agent_memory.core.graph.look import Look, is_mention
+from agent_memory.core.graph.look import GraphLook, is_mention
 from agent_memory.core.write.commit import How, Writing, commit, connect, heads, until_settled, write
 from agent_memory.core.write.forget import forget
 from agent_memory.core.write.normalise import again
@@ -22,7 +22,7 @@ from agent_memory.models.graph import (
     Deleted,
     Edge,
     Edges,
-    Imported,
+    GraphImported,
     Node,
     Nodes,
     Observed,
@@ -149,7 +149,7 @@ class Drawing(NamedTuple):
         count = f"Deleted {len(found)} of {len(relations)} relations."
         return Deleted(success=True, message=f"{count} The rest matched nothing.")
 
-    def load(self, entities: list[Node], relations: list[Edge]) -> Imported:
+    def load(self, entities: list[Node], relations: list[Edge]) -> GraphImported:
         """In one write, or where that would be too large, in several: entities first."""
         if _weight(entities, relations) <= PART:
             return self._load(entities, relations)
@@ -159,16 +159,16 @@ class Drawing(NamedTuple):
         counts = ("entities", "observations", "relations", "known")
         sums = {name: sum(getattr(one, name) for one in parts) for name in counts}
         sums["known"] -= len(pieces) - len(entities)  # the later pieces of an entity find it there
-        return Imported(**sums, bad=[])
+        return GraphImported(**sums, bad=[])
 
-    def _load(self, entities: list[Node], relations: list[Edge]) -> Imported:
-        def attempt(found: list[Record]) -> Imported:
+    def _load(self, entities: list[Node], relations: list[Edge]) -> GraphImported:
+        def attempt(found: list[Record]) -> GraphImported:
             known = {called(one.payload["name"], one.payload["type"]): one.id for one in reversed(found)}
             return self._take(entities, relations, known)
 
         return until_settled(attempt, lambda: self._look().named([one.name for one in entities]))
 
-    def _take(self, entities: list[Node], edges: list[Edge], known: dict[tuple[str, str], str]) -> Imported:
+    def _take(self, entities: list[Node], edges: list[Edge], known: dict[tuple[str, str], str]) -> GraphImported:
         old = [(known[named], one) for one in entities if (named := called(one.name, one.entity_type)) in known]
         new = [one for one in entities if called(one.name, one.entity_type) not in known]
         drafts, expect = self._drafts(new)
@@ -185,7 +185,7 @@ class Drawing(NamedTuple):
         effects = zip(kinds, applied.outcomes, strict=True)
         fresh = Counter(kind for kind, outcome in effects if outcome.effect is Effect.CREATED)
         told = sum(kind in ("fact", "relation") for kind in kinds)
-        return Imported(
+        return GraphImported(
             entities=len(new),
             observations=fresh["fact"],
             relations=fresh["relation"],
@@ -263,8 +263,8 @@ class Drawing(NamedTuple):
     def _commit(self, drafts: Sequence[Draft], how: How = How()) -> Applied:  # noqa: B008
         return commit(self.writing, drafts, self.author, self._now, how)
 
-    def _look(self) -> Look:
-        return Look(self.writing.records, View(self.author.scope, self._now))
+    def _look(self) -> GraphLook:
+        return GraphLook(self.writing.records, View(self.author.scope, self._now))
 
     @property
     def _now(self) -> int:

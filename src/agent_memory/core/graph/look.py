@@ -13,7 +13,7 @@ from agent_memory.ports.records import Filter, RecordStore, View
 PAGE = 1000
 
 
-class Look(NamedTuple):
+class GraphLook(NamedTuple):
     records: RecordStore
     view: View
 

@@ -34,6 +34,7 @@ def told(kept: Kept) -> Told:
         context_tokens=body.get("context", {}).get("total_tokens"),
         query=body["query"],
         trace_id=body.get("trace_id"),
+        run_id=body.get("run_id"),
     )
 
 

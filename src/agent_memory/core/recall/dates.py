@@ -38,7 +38,7 @@ class Period(NamedTuple):
     exact: bool
 
 
-class Span(NamedTuple):
+class DateSpan(NamedTuple):
     """`cycle`: after how many days the name comes round again, 0 where the words fix which one is meant."""
 
     start: datetime
@@ -85,11 +85,11 @@ def _date(now: datetime, year: int | str, month: int = 1, day: int = 1) -> datet
     return datetime(int(year), month, day, tzinfo=now.tzinfo)
 
 
-def _one(start: datetime, unit: str) -> Span:
-    return Span(start, _shift(start, STEPS[unit]))
+def _one(start: datetime, unit: str) -> DateSpan:
+    return DateSpan(start, _shift(start, STEPS[unit]))
 
 
-def _recurring(word: str, now: datetime) -> list[Span]:
+def _recurring(word: str, now: datetime) -> list[DateSpan]:
     """Seven of the weeks, Tuesdays, Mays or summers around now, in order; the middle one is this week's or year's."""
     today, key = _midnight(now), word.lower()
     monday, january = today - today.weekday() * DAY, today.replace(month=1, day=1)
@@ -107,10 +107,10 @@ def _recurring(word: str, now: datetime) -> list[Span]:
         exact, step = key[:3] in MONTHS, STEPS["year"]
         origin, length = january.replace(month=(MONTHS | QUARTERS)[key[:3]]), STEPS["month" if exact else "quarter"]
     starts = [_shift(origin, step, times) for times in range(-3, 4)]
-    return [Span(start, _shift(start, length), exact) for start in starts]
+    return [DateSpan(start, _shift(start, length), exact) for start in starts]
 
 
-def _chosen(which: str, word: str, now: datetime) -> Span:
+def _chosen(which: str, word: str, now: datetime) -> DateSpan:
     around = _recurring(word, now)
     if which in ("last", "past", "previous"):
         return [span for span in around if span.end <= _midnight(now)][-1]
@@ -127,36 +127,36 @@ def _counted(words: str) -> tuple[int, int]:
     return (int(word), int(word)) if word.isdigit() else COUNTS[word]
 
 
-def _away(moment: datetime, m: Match, sign: int) -> Span:
+def _away(moment: datetime, m: Match, sign: int) -> DateSpan:
     """So many units before or after a moment: as wide as one unit, and "a few" as wide as what it may mean."""
     unit, (low, high) = m["unit"].lower(), _counted(m["count"])
     first, last = sorted(_shift(moment, STEPS[unit], sign * n) for n in (low, high))
     reach = REACH.get(unit, 182 * DAY)
     if unit in ("minute", "hour"):
-        return Span(first - reach, last + reach, exact=False)
-    return Span(_midnight(first) - reach, _midnight(last) + DAY + reach, exact=unit == "day" and low == high)
+        return DateSpan(first - reach, last + reach, exact=False)
+    return DateSpan(_midnight(first) - reach, _midnight(last) + DAY + reach, exact=unit == "day" and low == high)
 
 
-def _moment(m: Match, now: datetime) -> Span:
+def _moment(m: Match, now: datetime) -> DateSpan:
     named = datetime.fromisoformat(m[0].upper()).replace(microsecond=0)
     _date(now, named.year)
     start = named.astimezone(now.tzinfo) if named.tzinfo else named.replace(tzinfo=now.tzinfo)
-    return Span(start, start + timedelta(seconds=1 if m["second"] else 60))
+    return DateSpan(start, start + timedelta(seconds=1 if m["second"] else 60))
 
 
-def _day(m: Match, now: datetime) -> Span:
+def _day(m: Match, now: datetime) -> DateSpan:
     """A day of a month or a run of days; without a year the latest begun (29 February may be 8 years back)."""
     month, day = MONTHS[m["month"][:3].lower()], int(m["day"])
     last = int(m.groupdict().get("last") or day)
     if m["year"]:
-        return Span(_date(now, m["year"], month, day), _date(now, m["year"], month, last) + DAY)
+        return DateSpan(_date(now, m["year"], month, day), _date(now, m["year"], month, last) + DAY)
     for year in range(now.year, now.year - 9, -1):
         if max(day, last) <= monthrange(year, month)[1] and (start := _midnight(now).replace(year, month, day)) <= now:
-            return Span(start, start.replace(day=last) + DAY, cycle=365)
+            return DateSpan(start, start.replace(day=last) + DAY, cycle=365)
     raise ValueError(m[0])
 
 
-def _dated(m: Match, now: datetime) -> Span:
+def _dated(m: Match, now: datetime) -> DateSpan:
     """A year, or the month, quarter or season of one."""
     key = m.groupdict().get("month", "")[:3].lower()
     unit = "month" if key in MONTHS else "quarter" if key else "year"
@@ -164,28 +164,28 @@ def _dated(m: Match, now: datetime) -> Span:
     return _one(start, unit)._replace(exact=unit != "quarter" or key[0] == "q")
 
 
-def _today(m: Match, now: datetime) -> Span:
+def _today(m: Match, now: datetime) -> DateSpan:
     word, part = m["day"].lower(), (m["part"] or "").lower()
     start = _midnight(now) + {"yesterday": -1, "last": -1, "tomorrow": 1}.get(word, 0) * DAY
     first, last = HOURS["night"] if word == "tonight" else HOURS.get(part, (0, 24))
-    return Span(start + first * DAY / 24, start + last * DAY / 24, exact=last - first == 24)
+    return DateSpan(start + first * DAY / 24, start + last * DAY / 24, exact=last - first == 24)
 
 
-def _turn(m: Match, now: datetime) -> Span:
+def _turn(m: Match, now: datetime) -> DateSpan:
     """Last, this or next Tuesday; with no such word, the latest that has begun."""
     return _chosen(m.groupdict().get("which", "latest").lower().split()[-1], m["thing"], now)
 
 
-def _rolling(m: Match, now: datetime) -> Span:
+def _rolling(m: Match, now: datetime) -> DateSpan:
     unit, ahead = m["unit"].lower(), m["which"].lower() in ("next", "coming")
     low, high = _counted(m.groupdict().get("count") or "a")
     far = _shift(now, STEPS[unit], high if ahead else -high)
     if unit not in ("minute", "hour"):
         far = _midnight(far) + (DAY if ahead else NONE)
-    return Span(min(now, far), max(now, far), exact=low == high)
+    return DateSpan(min(now, far), max(now, far), exact=low == high)
 
 
-def _third(m: Match, span: Span) -> Span:
+def _third(m: Match, span: DateSpan) -> DateSpan:
     if m.groupdict().get("before"):  # "before the end of May" takes all of May
         return span._replace(start=FIRST.replace(tzinfo=span.start.tzinfo))
     third, days = THIRDS[m["third"].lower()], (span.end - span.start).days
@@ -198,7 +198,7 @@ def _third(m: Match, span: Span) -> Span:
     return span._replace(start=start, end=end, exact=False)
 
 
-def _nth(m: Match, span: Span) -> Span:
+def _nth(m: Match, span: DateSpan) -> DateSpan:
     """The first week, second Tuesday or last day of a longer period; nothing where that is not inside it."""
     n, thing = ORDINALS[m["nth"].lower()], m["thing"].lower()
     if thing in STEPS:
@@ -216,7 +216,7 @@ def _nth(m: Match, span: Span) -> Span:
     return span._replace(start=start, end=end)
 
 
-def _beside(m: Match, span: Span) -> Span:
+def _beside(m: Match, span: DateSpan) -> DateSpan:
     """The week of a date, the weekend after it, two days before it."""
     where, thing = m["where"].lower(), m.groupdict().get("thing", "").lower()
     edge, sign = (span.start, -1) if where == "before" else (span.end, 1)
@@ -232,7 +232,7 @@ def _beside(m: Match, span: Span) -> Span:
     return span._replace(start=start, end=end, exact=span.exact and exact)
 
 
-def _bound(m: Match, span: Span, now: datetime) -> Span:
+def _bound(m: Match, span: DateSpan, now: datetime) -> DateSpan:
     word, zone = m["bound"].lower(), now.tzinfo
     if word == "since":
         return span._replace(end=now)
@@ -269,7 +269,7 @@ _OVER, _NEVER = r"(?:in|over|during|within) the ", r"(?!)"
 
 class Name(NamedTuple):
     pattern: str
-    resolve: Callable[[Match, datetime], Span]
+    resolve: Callable[[Match, datetime], DateSpan]
     cue: str | None = None  # the words that must stand before it
 
 
@@ -301,10 +301,10 @@ NAMES = [
     Name(r"\b(?P<thing>weekend)\b", _turn, r"(?:on|over|at|during) the "),
     Name(r"\b(?P<which>the) (?P<thing>week|month|quarter|year)\b(?! \d)", _turn, _NEVER),
     Name(rf"(?<![\w.])(?<!half\s){_COUNT} {_UNIT}s? (?:ago|back)\b", lambda m, now: _away(now, m, -1)),
-    Name(r"\b(?:recently|lately)\b", lambda _, now: Span(_midnight(now) - 30 * DAY, now, exact=False)),
-    Name(r"\b(?<!by\s)(?<!after\s)now\b", lambda _, now: Span(now - timedelta.resolution, now), _NEVER),
+    Name(r"\b(?:recently|lately)\b", lambda _, now: DateSpan(_midnight(now) - 30 * DAY, now, exact=False)),
+    Name(r"\b(?<!by\s)(?<!after\s)now\b", lambda _, now: DateSpan(now - timedelta.resolution, now), _NEVER),
 ]
-PARTS: list[tuple[str, Callable[[Match, Span], Span]]] = [
+PARTS: list[tuple[str, Callable[[Match, DateSpan], DateSpan]]] = [
     (r"(?P<third>early|mid|late)(?: (?:in )?|-)(?:the )?", _third),
     (r"(?P<before>before (?=(?:the )?end))?(?:the )?(?P<third>beginning|start|middle|end) of ", _third),
     (rf"(?:the )?(?P<nth>{_NTH}) (?P<thing>(?:day|{_LONG}|half)\b|{_WEEKDAY}) (?:of|in) ", _nth),
@@ -317,10 +317,10 @@ RANGE = r"(?P<word>between|from) (?:the )?"
 JOIN = r" ?(?P<word>to|and|until|till|through|[-–—]) ?(?:the )?"
 
 
-class Place(NamedTuple):
+class DateMention(NamedTuple):
     begin: int
     end: int
-    span: Span
+    span: DateSpan
     sure: bool  # false while it may be an ordinary word
 
 
@@ -364,7 +364,7 @@ def _words(pattern: str, question: str, begin: int) -> Match | None:
     return _compiled(rf"\b(?:{pattern})$").search(question, max(0, begin - LOOK_BACK), begin)
 
 
-def _placed(question: str, named: Named, now: datetime) -> Place | None:
+def _placed(question: str, named: Named, now: datetime) -> DateMention | None:
     """A name with the parts before it; nothing where it is not on the calendar."""
     found, name = named
     begin, sure = found.start(), name.cue is None or bool(_words(name.cue, question, found.start()))
@@ -378,10 +378,10 @@ def _placed(question: str, named: Named, now: datetime) -> Place | None:
             begin, span, sure = before[0].start(), before[1](before[0], span), True
     except (ValueError, OverflowError, LookupError, StopIteration):
         return None
-    return Place(begin, found.end(), span, sure)
+    return DateMention(begin, found.end(), span, sure)
 
 
-def _joined(question: str, one: Place, pair: list[Named], now: datetime) -> Place | None:
+def _joined(question: str, one: DateMention, pair: list[Named], now: datetime) -> DateMention | None:
     """Two names as a range. The one without a year takes it from the other: "from March to May 2022"."""
     other = _placed(question, pair[-1], now) if _compiled(JOIN).match(question, one.end) else None
     join = other and _compiled(JOIN).fullmatch(question, one.end, max(one.end, other.begin))
@@ -393,5 +393,5 @@ def _joined(question: str, one: Place, pair: list[Named], now: datetime) -> Plac
         one = _placed(question, pair[0], other.span.start) or one
     elif other.span.cycle and one.span.start.year in YEARS:
         other = _placed(question, pair[1], one.span.start + other.span.cycle * DAY) or other
-    span = Span(one.span.start, other.span.end, one.span.exact and other.span.exact)
-    return Place(opener.start() if opener else one.begin, other.end, span, True)
+    span = DateSpan(one.span.start, other.span.end, one.span.exact and other.span.exact)
+    return DateMention(opener.start() if opener else one.begin, other.end, span, True)

@@ -29,7 +29,7 @@ from agent_memory.core.write.words import STOP_WORDS, spelled
 from agent_memory.models.kinds.kind import Kind
 from agent_memory.models.recipe import Recipe
 from agent_memory.models.record import Record, Status
-from agent_memory.ports.index import Calling, Step
+from agent_memory.ports.index import Calling, LinkStep
 
 HOP = 0.7  # what a link leaves of the evidence
 LONGEST_NAME = 8  # words
@@ -43,7 +43,7 @@ class Trail(NamedTuple):
     """How a version was reached: over which step from where, and how much that counts; the start has no step."""
 
     counts: float
-    step: Step | None = None
+    step: LinkStep | None = None
 
 
 @dataclass(frozen=True)
@@ -139,15 +139,15 @@ def ways(reading: Reading, reached: Reached, handles: Sequence[int]) -> dict[int
     return {handle: [_shown(names, source, route) for source, route in found] for handle, found in routes.items()}
 
 
-def _route(trails: Mapping[int, Trail], handle: int) -> list[Step]:
-    route: list[Step] = []
+def _route(trails: Mapping[int, Trail], handle: int) -> list[LinkStep]:
+    route: list[LinkStep] = []
     while (step := trails[handle].step) is not None:
         route.insert(0, step)
         handle = step.here
     return route
 
 
-def _shown(names: Mapping[int, str], source: int, route: Sequence[Step]) -> str:
+def _shown(names: Mapping[int, str], source: int, route: Sequence[LinkStep]) -> str:
     """A route without the name of where it ends: that is the hit."""
     parts = [names.get(source, "?")]
     for step in route:
@@ -163,21 +163,25 @@ def _name(record: Record) -> str:
 def phrases(text: str) -> dict[str, list[range]]:
     """Every run of words that may be a name, and where it stands."""
     words = spelled(text)[:MOST_WORDS]
+    folded = [word.casefold() for word in words]
     found: dict[str, list[range]] = {}
     for start in range(len(words)):
         for end in range(start + 1, min(start + LONGEST_NAME, len(words)) + 1):
-            if name := _name_of(words[start:end]):
+            if name := _compared(words[start:end], folded[start:end]):
                 found.setdefault(name, []).append(range(start, end))
     return found
 
 
-def _name_of(words: Sequence[str]) -> str:
+def _name_of(words: list[str]) -> str:
+    return _compared(words, [word.casefold() for word in words])
+
+
+def _compared(words: list[str], folded: list[str]) -> str:
     """How a name is compared: folded. One of common words alone ("IT", "Will") counts as it is written, with its
     capitals; in small letters it is none."""
-    folded = [word.casefold() for word in words]
     if not STOP_WORDS.issuperset(folded):
         return " ".join(folded)
-    return " ".join(words) if any(word != small for word, small in zip(words, folded, strict=True)) else ""
+    return " ".join(words) if words != folded else ""
 
 
 def _naming(called: Callable[[dict[str, Any]], tuple[str, ...]]) -> Callable[[dict[str, Any]], list[str]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agent_memory.core.recall.chosen import Chosen
-from agent_memory.core.recall.question import Asked
+from agent_memory.core.recall.question import AskedQuestion
 from agent_memory.core.recall.receipt import Question
 from agent_memory.core.recall.score import Ranking, bounds
 from agent_memory.models.answer import FromPage, Hit, When, Why
@@ -37,7 +37,7 @@ def explained(chosen: Chosen, pool: Pool, ranking: Ranking, question: Question, 
     )
 
 
-def _dates(begins: int, asked: Asked, recipe: Recipe) -> list[When]:
+def _dates(begins: int, asked: AskedQuestion, recipe: Recipe) -> list[When]:
     """The periods of the question that what begins then falls into, where the recipe counts them."""
     named = asked.periods if recipe.formula == "fused" and recipe.date else ()
     within = ((one, *bounds(one, recipe)) for one in named)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from agent_memory.core.govern.book import Book
 from agent_memory.core.recall.entities import Reached
 from agent_memory.core.recall.past import Clause, Window, clause, ever, placed, rest, windows
-from agent_memory.core.recall.question import Asked, read, spoken
+from agent_memory.core.recall.question import AskedQuestion, read, spoken
 from agent_memory.core.recall.reading import Reading
 from agent_memory.core.recall.receipt import Question
 from agent_memory.core.recall.score import Ranking, rank
@@ -41,7 +41,7 @@ class Recalling:
     reranker: Reranker | None = None
 
 
-class Event(NamedTuple):
+class DatedEvent(NamedTuple):
     """A version that tells when something happened, and its record."""
 
     handle: int
@@ -53,23 +53,23 @@ class Gathered(NamedTuple):
     are the versions that told when that was."""
 
     pool: Pool
-    asked: Asked
+    asked: AskedQuestion
     space: Space | None
     tokens: int | None
     events: tuple[int, ...] = ()
 
 
-class Sought(NamedTuple):
+class SearchTerms(NamedTuple):
     """What to look for, as of which times."""
 
     question: Question
-    asked: Asked
+    asked: AskedQuestion
     past: tuple[Window, ...]
     reached: Reached
 
 
 def gathered(
-    reading: Reading, embedding: Embedding | None, questions: Sequence[Question], asked: Asked, reached: Reached
+    reading: Reading, embedding: Embedding | None, questions: Sequence[Question], asked: AskedQuestion, reached: Reached
 ) -> list[Gathered]:
     """For questions that differ in where they look. A time that is named by something that happened then is looked up
     first, and the rest is asked as of it."""
@@ -77,7 +77,7 @@ def gathered(
     asking = [Asking(look, one, asked, reached) for one in questions]
     pasts = [_past(one, asked) for one in questions]
     when = pasts[0][1]
-    told: list[Told | None] = [None] * len(questions)
+    told: list[DatedVersion | None] = [None] * len(questions)
     if when is not None:
         ever = look([one.ever(asked) for one in asking])
         # Where nothing is over, it is gathered as a replay does: without what held only once.
@@ -97,7 +97,7 @@ def gathered(
     ]
 
 
-class Told(NamedTuple):
+class DatedVersion(NamedTuple):
     """When something was, and the version that tells."""
 
     window: Window
@@ -107,19 +107,19 @@ class Told(NamedTuple):
 class Asking:
     """One of the questions, and what is asked on the way to its answer."""
 
-    def __init__(self, look: Looking, question: Question, asked: Asked, reached: Reached) -> None:
+    def __init__(self, look: Looking, question: Question, asked: AskedQuestion, reached: Reached) -> None:
         self._look, self._question, self._asked, self._reached = look, question, asked, reached
         self.now = question.view.now
 
-    def as_of(self, past: tuple[Window, ...]) -> Sought:
+    def as_of(self, past: tuple[Window, ...]) -> SearchTerms:
         """What is left of the question without the words that say when."""
-        return Sought(self._question, self._without(past), past, self._reached)
+        return SearchTerms(self._question, self._without(past), past, self._reached)
 
-    def ever(self, asked: Asked) -> Sought:
+    def ever(self, asked: AskedQuestion) -> SearchTerms:
         """At any time."""
-        return Sought(self._question, asked, (ever(self.now),), self._reached)
+        return SearchTerms(self._question, asked, (ever(self.now),), self._reached)
 
-    def told(self, when: Clause, first: Gathered) -> Told | None:
+    def told(self, when: Clause, first: Gathered) -> DatedVersion | None:
         """When that was: by a version that has the words as its value, or by the memory of what happened. `first` is
         the evidence of all times for the whole question."""
         found = value(self._ranked(first), when, self.now)
@@ -128,20 +128,20 @@ class Asking:
             left = self._without(only)
             ranking = self._ranked(*self._look([self.ever(left)]))
             if first_of_all(found, ranking):
-                return Told(only[0], found.handle)
+                return DatedVersion(only[0], found.handle)
             if first_that_changed(found, ranking, self.now):
-                return Told(window(found, when, self.now, named=True), found.handle)
+                return DatedVersion(window(found, when, self.now, named=True), found.handle)
             if not says_little(left.terms) and next(ranking.best(EVENT), None) is not None:
                 found = None  # it is the value of something else, and tells the time as anything else does
         event = self._look.event(when) if when.sure else None
         if event is None:
             return None
         if found is not None and event.record == found.record:
-            return Told(window(found, when, self.now, named=True), found.handle)
+            return DatedVersion(window(found, when, self.now, named=True), found.handle)
         version = self._look.version(event.handle)
-        return None if version is None else Told(placed(when, version, self.now), version.seq)
+        return None if version is None else DatedVersion(placed(when, version, self.now), version.seq)
 
-    def _without(self, past: tuple[Window, ...]) -> Asked:
+    def _without(self, past: tuple[Window, ...]) -> AskedQuestion:
         text = rest(self._asked.text, past)
         return self._asked if text == self._asked.text else read(text, from_micros(self.now))
 
@@ -159,14 +159,14 @@ class Looking:
         self._now = question.view.now
         self._tried = question.again
         self._probes: dict[str, Probe] = {}
-        self._events: dict[Clause, Event | None] = {}
+        self._events: dict[Clause, DatedEvent | None] = {}
         self._tokens: list[int | None] = []
 
     @property
     def tokens(self) -> int | None:
         return None if None in self._tokens else sum(one or 0 for one in self._tokens)
 
-    def __call__(self, sought: Sequence[Sought]) -> list[Gathered]:
+    def __call__(self, sought: Sequence[SearchTerms]) -> list[Gathered]:
         """The evidence for each, as of one moment."""
         for one in sought:
             self._prepare(one)
@@ -188,7 +188,7 @@ class Looking:
             for one, probe, pool in zip(sought, probes, pools, strict=True)
         ]
 
-    def event(self, when: Clause) -> Event | None:
+    def event(self, when: Clause) -> DatedEvent | None:
         """The memory that fits the words best, if any fits; "when we still …" is of something that is over."""
         if when not in self._events:
             self._events[when] = self._event(when)
@@ -197,25 +197,25 @@ class Looking:
     def version(self, handle: int) -> Record | None:
         return next(iter(self._reading.hydrate([handle])), None)
 
-    def _event(self, when: Clause) -> Event | None:
+    def _event(self, when: Clause) -> DatedEvent | None:
         now, where = self._now, Filter(pages=self._question.where.pages or ())
         question = self._question._replace(text=when.said, where=where, meaning=None)
-        (found,) = self([Sought(question, read(when.said, from_micros(now)), (ever(now),), Reached())])
+        (found,) = self([SearchTerms(question, read(when.said, from_micros(now)), (ever(now),), Reached())])
         pool = found.pool
         assert pool.valid_to is not None and pool.records is not None
         for row in rank(pool, replace(found.asked, past=()), question.recipe, now).best(EVENT):
             if not when.still or pool.valid_to[row] <= now:
-                return Event(int(pool.handles[row]), int(pool.records[row]))
+                return DatedEvent(int(pool.handles[row]), int(pool.records[row]))
         return None
 
-    def _prepare(self, sought: Sought) -> None:
+    def _prepare(self, sought: SearchTerms) -> None:
         if (text := sought.asked.text) not in self._probes:
             probe, tokens = _probe(self._embedding, sought.question, sought.asked, sought.reached)
             self._probes[text] = probe._replace(view=self._reading.view)
             self._tokens.append(tokens)
 
 
-def _past(question: Question, asked: Asked) -> tuple[tuple[Window, ...], Clause | None]:
+def _past(question: Question, asked: AskedQuestion) -> tuple[tuple[Window, ...], Clause | None]:
     """When the question asks of: as it was understood before, or by its words. A caller who says when is not
     second-guessed."""
     if question.past is not None:
@@ -228,7 +228,7 @@ def _past(question: Question, asked: Asked) -> tuple[tuple[Window, ...], Clause 
     return tuple(windows(asked.text, asked.periods, view.now)), clause(asked.text, asked.periods)
 
 
-def _together(pool: Pool, asked: Asked) -> Pool:
+def _together(pool: Pool, asked: AskedQuestion) -> Pool:
     """A word counts as one, whichever analyser made it: no text has words of two."""
     if not asked.also:
         return pool
@@ -249,7 +249,9 @@ def _over(pool: Pool, now: int) -> bool:
     return pool.valid_to is not None and bool((pool.valid_to <= now).any())
 
 
-def _probe(embedding: Embedding | None, question: Question, asked: Asked, reached: Reached) -> tuple[Probe, int | None]:
+def _probe(
+    embedding: Embedding | None, question: Question, asked: AskedQuestion, reached: Reached
+) -> tuple[Probe, int | None]:
     """What to look for, and how many tokens were read to embed it. Without an `embedding` there are no vectors yet."""
     probe = Probe(
         view=question.view,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from agent_memory.core.write.mirror import Found
+from agent_memory.core.write.mirror import MirrorAnswer
 from agent_memory.models.record import Record
 from agent_memory.ports.vectors import Match
 
@@ -13,8 +13,8 @@ MOST = 50  # times as many as are wanted; who has more that are hidden gets fewe
 
 
 def near(
-    find: Callable[[int], Found], read: Callable[[Sequence[str]], Sequence[Record]], k: int
-) -> tuple[list[tuple[Record, Match]], Found]:
+    find: Callable[[int], MirrorAnswer], read: Callable[[Sequence[str]], Sequence[Record]], k: int
+) -> tuple[list[tuple[Record, Match]], MirrorAnswer]:
     """The nearest `k` that can be read, though nearer ones cannot: archived ones, say, or ids of no record. Fewer where
     there are not `k` among the nearest `MOST * k`: a namespace is not read whole for one question."""
     wanted = k

@@ -49,7 +49,7 @@ _SPACES = re.compile(r"\s+")
 
 
 @dataclass(frozen=True)
-class Asked:
+class AskedQuestion:
     """What a question says. `marks` are columns of evidence to gather beside the words; `named` are those of
     `marks` that stand for a speaker whom the question calls by name, `asking` that of texts that ask themselves, and
     `past` are the times in the past that it asks of. `also` are words as older analysers hash them -> those of `terms`
@@ -66,7 +66,7 @@ class Asked:
     read_as: Shape = "question"
     also: dict[int, int] = field(default_factory=dict)
 
-    def as_prose(self) -> Asked:
+    def as_prose(self) -> AskedQuestion:
         """The words alone: prose names people and days in passing, and asks nobody."""
         return replace(self, named={}, sides={}, wanted={}, asking=(), periods=(), past=(), read_as="prose")
 
@@ -80,7 +80,7 @@ class Asked:
         return (*self.terms, *self.named, *self.sides, *self.wanted, *self.asking)
 
 
-def read(text: str, now: datetime) -> Asked:
+def read(text: str, now: datetime) -> AskedQuestion:
     """Characters that only look different (full width, ligatures) are read as what they stand for."""
     text = normalize("NFKC", text)
     terms = query_terms(text)
@@ -97,7 +97,7 @@ def read(text: str, now: datetime) -> Asked:
         wanted[_mark(NUMBER)] = NUMBER
     named = {mark: word for mark, word in named.items() if mark not in sides}
     named_time = tuple(periods(text, now)) if _NAMES_TIME.search(text) else ()
-    return Asked(text, terms, named, sides, wanted, (_mark(QUESTION),), named_time, also=terms.also)
+    return AskedQuestion(text, terms, named, sides, wanted, (_mark(QUESTION),), named_time, also=terms.also)
 
 
 def names(text: str) -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from agent_memory.ledger.marks import same_era
 from agent_memory.models.errors import InvalidInput
 from agent_memory.models.record import Record
-from agent_memory.ports.index import Called, Calling, Index, Pool, Probe, Step
+from agent_memory.ports.index import Called, Calling, Index, LinkStep, Pool, Probe
 from agent_memory.ports.records import View
 from agent_memory.ports.spans import span, tell
 
@@ -48,7 +48,7 @@ class Reading:
     def called(self, names: Collection[str], calling: Calling, *, most: int) -> list[Called]:
         return self._index.called(self._snapshot, self.view, names, calling, most=most)
 
-    def steps(self, handles: Sequence[int], *, most: int) -> list[Step]:
+    def steps(self, handles: Sequence[int], *, most: int) -> list[LinkStep]:
         return self._index.steps(self._snapshot, self.view, handles, most=most)
 
     def gather(self, probes: Sequence[Probe]) -> list[Pool]:

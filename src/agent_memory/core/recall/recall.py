@@ -12,7 +12,7 @@ from agent_memory.core.recall.chosen import Chosen
 from agent_memory.core.recall.entities import Reached, reach, ways
 from agent_memory.core.recall.explain import explained
 from agent_memory.core.recall.gather import Gathered, Recalling, gathered
-from agent_memory.core.recall.question import Asked, names, read
+from agent_memory.core.recall.question import AskedQuestion, names, read
 from agent_memory.core.recall.reading import Reading
 from agent_memory.core.recall.receipt import Question, Receipted, receipt_line, together
 from agent_memory.core.recall.rerank import Judge
@@ -110,7 +110,7 @@ def _explained(ranked: Ranked, best: list[Chosen], entities: Mapping[int, list[s
 
 
 def _told(
-    recalling: Recalling, ranked: Ranked, best: list[Chosen], hits: list[Hit], asked: Asked, started: float
+    recalling: Recalling, ranked: Ranked, best: list[Chosen], hits: list[Hit], asked: AskedQuestion, started: float
 ) -> Receipted:
     question, found, judge, pool = ranked.question, ranked.found, ranked.judge, ranked.found.pool
     told = traced(ranked.reading, pool, ranked.ranking, question, best) if question.trace else None
@@ -151,7 +151,7 @@ def _near(reading: Reading, question: Question, found: Gathered) -> frozenset[in
     return frozenset(reading.gather([probe])[0].handles.tolist())
 
 
-def _read(reading: Reading, question: Question, text: str) -> tuple[Question, Asked]:
+def _read(reading: Reading, question: Question, text: str) -> tuple[Question, AskedQuestion]:
     """What it asks for, and the question with what was found on the way: whom it names, how it is to be read."""
     asked = read(text, from_micros(question.view.now))
     if question.speakers is None:
@@ -178,7 +178,7 @@ def _checked(question: Question) -> str:
     return text
 
 
-def _speakers(reading: Reading, asked: Asked) -> frozenset[str]:
+def _speakers(reading: Reading, asked: AskedQuestion) -> frozenset[str]:
     """Which names in the question belong to somebody who speaks in what this reader sees."""
     called = {name.casefold() for name in names(asked.text)}
     marks = {mark: word for mark, word in asked.named.items() if word in called}

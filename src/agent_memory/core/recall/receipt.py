@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from agent_memory.core.recall.past import Window
-from agent_memory.core.recall.question import Asked
+from agent_memory.core.recall.question import AskedQuestion
 from agent_memory.core.write.words import asked_terms
 from agent_memory.models.answer import Difference, Recalled, Reranked, Shape
 from agent_memory.models.errors import NotFound
@@ -32,7 +32,7 @@ class Question(NamedTuple):
     `again`: asked only to compare; it leaves no receipt. `trace`: the receipt also tells what was considered and not
     shown. `vectors_until`: the journal line whose vectors, and those before it, are used; 0 is none. `past`: the times
     in the past that it was found to ask of, where that is known. `as_of` is the moment behind the view's `seq`. `near`:
-    the repository that the caller works in."""
+    the repository that the caller works in. `run`: of which run it is a part."""
 
     text: str
     view: View
@@ -49,10 +49,11 @@ class Question(NamedTuple):
     past: tuple[Window, ...] | None = None
     as_of: datetime | None = None
     near: str | None = None
+    run: str | None = None
 
 
 def receipt_line(
-    question: Question, asked: Asked, pool: Pool, recalled: Recalled, named: tuple[int, ...] = ()
+    question: Question, asked: AskedQuestion, pool: Pool, recalled: Recalled, named: tuple[int, ...] = ()
 ) -> ReceiptLine:
     """Everything that decided the answer, and the answer; what is as usual is left out. `named` are versions that it
     or its answer names without having shown them."""
@@ -91,6 +92,8 @@ def receipt_line(
         body["approximate"] = True
     if question.near is not None:
         body["near"] = question.near
+    if question.run is not None:
+        body["run_id"] = question.run
     if trace := trace_id():
         body["trace_id"] = trace
     if recalled.trace is not None:

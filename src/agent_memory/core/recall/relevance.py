@@ -24,14 +24,14 @@ import re
 from collections.abc import Container
 from typing import TYPE_CHECKING
 
-from agent_memory.core.recall.question import Asked
+from agent_memory.core.recall.question import AskedQuestion
 from agent_memory.core.write.words import words
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from agent_memory.core.recall.score import Evidence, Numbers
+    from agent_memory.core.recall.score import Numbers, PoolEvidence
 
     Flags = NDArray[np.bool_]
     Sets = NDArray[np.uint8]  # of words, a bit for each, a row for each text
@@ -48,7 +48,7 @@ _INSIDE = re.compile(r"[^\s.?!:](?=\s{1,3}[\"'“(]{0,2}(\w+))")  # words that d
 _ENGLISH = re.compile(r"\b(?:what|which|who|whose|whom|where|when|why|how|did|does|is|are|the|and|of)\b", re.IGNORECASE)
 
 
-def relevance(evidence: Evidence) -> Numbers:
+def relevance(evidence: PoolEvidence) -> Numbers:
     """One number for each candidate. An exact key is all one can ask for."""
     import numpy as np
 
@@ -57,7 +57,7 @@ def relevance(evidence: Evidence) -> Numbers:
     return fits
 
 
-def reasons(evidence: Evidence) -> dict[str, Numbers]:
+def reasons(evidence: PoolEvidence) -> dict[str, Numbers]:
     """What each piece of evidence adds to the log of the odds."""
     import numpy as np
 
@@ -93,7 +93,7 @@ def usual(similarities: Numbers) -> tuple[float, float]:
     return mean, math.sqrt(variance)
 
 
-def _unusual(evidence: Evidence) -> Numbers:
+def _unusual(evidence: PoolEvidence) -> Numbers:
     """In standard deviations above the mean; nothing is known of what has no vector."""
     import numpy as np
 
@@ -101,7 +101,7 @@ def _unusual(evidence: Evidence) -> Numbers:
     return np.where(evidence.embedded, (evidence.similar - mean) / deviation, 0.0)
 
 
-def _names(asked: Asked, known: Container[str]) -> Flags:
+def _names(asked: AskedQuestion, known: Container[str]) -> Flags:
     """Which words are names or codes of something, and not `known` to be a speaker's or a date's. German writes every
     noun with a capital, so a capital makes a name in English only."""
     import numpy as np
@@ -112,7 +112,7 @@ def _names(asked: Asked, known: Container[str]) -> Flags:
     return np.array([(word in capital or bool(_CODE.search(word))) and word not in known for word in terms], np.bool_)
 
 
-def _unseen(evidence: Evidence, known: Container[str]) -> bool:
+def _unseen(evidence: PoolEvidence, known: Container[str]) -> bool:
     """Whether the question has a code that nothing has which this reader may see."""
     words = zip(evidence.asked.terms.values(), evidence.pool.frequencies.tolist(), strict=False)
     return any(
@@ -120,7 +120,7 @@ def _unseen(evidence: Evidence, known: Container[str]) -> bool:
     )
 
 
-def _places(evidence: Evidence, unwritten: dict[str, Flags]) -> list[tuple[float, Sets]]:
+def _places(evidence: PoolEvidence, unwritten: dict[str, Flags]) -> list[tuple[float, Sets]]:
     """Which words are in a text, then which others are beside it, place by place, with what a place counts.
     `unwritten` says where a word holds without being written."""
     import numpy as np

@@ -59,7 +59,7 @@ def _sentence(text: str) -> Sentence:
 
 
 @dataclass(eq=False)
-class Group:
+class RepeatGroup:
     """Records that say the same, in the order of the ranking. `shown` is the fullest of them; of equals, the newest."""
 
     number: int
@@ -86,7 +86,7 @@ class Repeats:
     """Collapses a ranking page by page. What was given back stays as it is: a later page only loses what repeats it."""
 
     def __init__(self) -> None:
-        self._groups: list[Group] = []
+        self._groups: list[RepeatGroup] = []
         self._saying: dict[Hashable, set[int]] = {}  # who says a sentence: numbers of groups
 
     def collapse(self, page: Sequence[Chosen]) -> list[Chosen]:
@@ -96,7 +96,7 @@ class Repeats:
             places = [(about, sentence) for sentence in saying.sentences]
             group = self._same(saying, places)
             if group is None:
-                group = Group(len(self._groups), [one], one, saying)
+                group = RepeatGroup(len(self._groups), [one], one, saying)
                 self._groups.append(group)
             elif group.number >= settled:
                 group.add(one, saying)
@@ -106,7 +106,7 @@ class Repeats:
                 self._saying.setdefault(place, set()).add(group.number)
         return [group.collapsed() for group in self._groups[settled:]]
 
-    def _same(self, saying: Saying, places: Sequence[Hashable]) -> Group | None:
+    def _same(self, saying: Saying, places: Sequence[Hashable]) -> RepeatGroup | None:
         """The first group that says the same."""
         near = sorted({number for place in places for number in self._saying.get(place, ())})
         return next((self._groups[number] for number in near if self._groups[number].saying.same(saying)), None)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from agent_memory.core.recall.dates import Period
 from agent_memory.core.recall.frequency import having
 from agent_memory.core.recall.past import preferred, shares
-from agent_memory.core.recall.question import Asked
+from agent_memory.core.recall.question import AskedQuestion
 from agent_memory.core.recall.relevance import relevance, usual
 from agent_memory.models.moment import to_micros
 from agent_memory.models.recipe import Recipe
@@ -44,7 +44,7 @@ NOISE = 1e-6  # below it, similarities differ by arithmetic, not by meaning
 class Ranking:
     """What each channel added to each row of a pool, and their order: best first, ties to the newer record."""
 
-    evidence: Evidence
+    evidence: PoolEvidence
     channels: dict[str, Numbers]
     scores: Numbers
 
@@ -88,7 +88,7 @@ class Ranking:
 
 def rank(
     pool: Pool,
-    asked: Asked,
+    asked: AskedQuestion,
     recipe: Recipe,
     now: int,
     reached: Mapping[int, float] = NOTHING,
@@ -97,13 +97,13 @@ def rank(
     """Score every candidate. `reached` is what links lead to, `near` what belongs to the caller's repository, by
     handle."""
     recipe = recipe.for_prose() if asked.read_as == "prose" else recipe
-    evidence = Evidence(pool, asked, recipe, reached, near)
+    evidence = PoolEvidence(pool, asked, recipe, reached, near)
     evidence.held = shares(pool, asked.past, now)
     channels = decayed(evidence, now) if recipe.formula == "decay" else fused(evidence, now)
     return Ranking(evidence, channels, summed(channels))
 
 
-def fused(evidence: Evidence, now: int) -> dict[str, Numbers]:
+def fused(evidence: PoolEvidence, now: int) -> dict[str, Numbers]:
     """Every channel at its weight; the conversation's share comes from what the others add up to."""
     pool, recipe = evidence.pool, evidence.recipe
     channels = measured(
@@ -128,12 +128,12 @@ def fused(evidence: Evidence, now: int) -> dict[str, Numbers]:
     return channels
 
 
-def alone(evidence: Evidence) -> NDArray[np.bool_] | bool:
+def alone(evidence: PoolEvidence) -> NDArray[np.bool_] | bool:
     """Where others have vectors, the words of what has none yet count for both: it may have come a moment ago."""
     return ~evidence.embedded if evidence.recipe.words and evidence.embedded.any() else False
 
 
-def decayed(evidence: Evidence, now: int) -> dict[str, Numbers]:
+def decayed(evidence: PoolEvidence, now: int) -> dict[str, Numbers]:
     """0.5 x similarity + 0.3 x e^(-time_weight x days) + 0.2 x importance x 0.95^days. E4."""
     import numpy as np
 
@@ -156,13 +156,13 @@ def measured(**channels: Callable[[], Numbers]) -> dict[str, Numbers]:
     return added
 
 
-class Evidence:
+class PoolEvidence:
     """A pool, split into the words of a question and the marks it asks for, as a recipe reads it."""
 
     def __init__(
         self,
         pool: Pool,
-        asked: Asked,
+        asked: AskedQuestion,
         recipe: Recipe,
         reached: Mapping[int, float] = NOTHING,
         near: Set[int] = frozenset(),
@@ -179,7 +179,7 @@ class Evidence:
         self.similarity = np.where(self.embedded, pool.similarity, 0.0).astype(np.float64)
         self.held: Numbers | None = None  # what `past.shares` says
 
-    def around(self, rows: Sequence[int]) -> tuple[Evidence, NDArray[np.int64]]:
+    def around(self, rows: Sequence[int]) -> tuple[PoolEvidence, NDArray[np.int64]]:
         """The evidence of these rows and of all that stands in their windows, and where they are in it. What is usual
         here stays what it is."""
         import numpy as np
@@ -190,7 +190,7 @@ class Evidence:
         near = near[(near >= 0) & (near < len(self.similarity))]
         names = ("handles", "valid_from", "importance", "conversations", "similarity", "counts", "lengths", "exact")
         part = self.pool._replace(**{name: getattr(self.pool, name)[near] for name in names})
-        narrow = Evidence(part, self.asked, self.recipe, self.reached)
+        narrow = PoolEvidence(part, self.asked, self.recipe, self.reached)
         narrow.usual = self.usual
         narrow.held = None if self.held is None else self.held[near]
         return narrow, np.searchsorted(near, chosen)

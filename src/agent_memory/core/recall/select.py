@@ -29,7 +29,7 @@ Hydrate = Callable[[Sequence[int]], list[Record]]
 def select(pool: Pool, ranking: Ranking, recipe: Recipe, k: int, hydrate: Hydrate, judge: Judge) -> list[Chosen]:
     """The hits, best first; `hydrate` reads records by their handles."""
     rows = ranking.best(recipe.min_relevance)
-    room = Room(pool, recipe)
+    room = ConversationRoom(pool, recipe)
     if not recipe.reads_head:
         best, found = (row for row in rows if room.takes(row)), list[Chosen]()
         while len(found) < k and (page := list(islice(best, k - len(found)))):
@@ -41,7 +41,7 @@ def select(pool: Pool, ranking: Ranking, recipe: Recipe, k: int, hydrate: Hydrat
     return list(islice(_arranged(read, recipe, room, judge), k))
 
 
-class Room:
+class ConversationRoom:
     """No more of one conversation than the recipe allows."""
 
     def __init__(self, pool: Pool, recipe: Recipe) -> None:
@@ -57,7 +57,7 @@ class Room:
         return self._taken[conversation] <= self._most
 
 
-def _arranged(pages: Iterator[list[Chosen]], recipe: Recipe, room: Room, judge: Judge) -> Iterator[Chosen]:
+def _arranged(pages: Iterator[list[Chosen]], recipe: Recipe, room: ConversationRoom, judge: Judge) -> Iterator[Chosen]:
     """The first page is the head. What ranks below it keeps its order, and no score above those of the head."""
     repeats, lowest = Repeats(), math.inf
     for number, page in enumerate(pages):

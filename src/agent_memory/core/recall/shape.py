@@ -16,7 +16,7 @@ import re
 from collections.abc import Collection
 from datetime import timedelta
 
-from agent_memory.core.recall.question import Asked
+from agent_memory.core.recall.question import AskedQuestion
 from agent_memory.core.recall.tense import names_something_past, over
 from agent_memory.models.answer import Shape
 
@@ -40,7 +40,7 @@ _WAS_SAID = re.compile(
 )
 
 
-def shape(asked: Asked, speakers: Collection[str]) -> Shape:
+def shape(asked: AskedQuestion, speakers: Collection[str]) -> Shape:
     """`speakers`: whom it names of those who speak in what its reader sees."""
     text = asked.text
     many = len(text.split())

@@ -10,7 +10,7 @@ from agent_memory.core.recall.chosen import Chosen
 from agent_memory.core.recall.reading import Reading
 from agent_memory.core.recall.receipt import Question
 from agent_memory.core.recall.score import Ranking
-from agent_memory.models.trace import Candidate, LeftOut, Trace
+from agent_memory.models.trace import Candidate, Trace, TraceLeftOut
 from agent_memory.ports.index import Pool
 
 if TYPE_CHECKING:
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 MOST = 50  # candidates of each channel, and of those that were left out
 
 
-class Traced(NamedTuple):
+class NamedTrace(NamedTuple):
     """A trace, and the handles of all versions that it names."""
 
     trace: Trace
     named: tuple[int, ...]
 
 
-def traced(reading: Reading, pool: Pool, ranking: Ranking, question: Question, chosen: Sequence[Chosen]) -> Traced:
+def traced(reading: Reading, pool: Pool, ranking: Ranking, question: Question, chosen: Sequence[Chosen]) -> NamedTrace:
     """`chosen` is what is shown. What was forgotten meanwhile is not named."""
     reasons = _reasons(pool, ranking, question, chosen)
     first = {name: _first(added, ranking.rows) for name, added in ranking.channels.items()}
@@ -51,7 +51,7 @@ def traced(reading: Reading, pool: Pool, ranking: Ranking, question: Question, c
         if found
     }
     left_out = [
-        LeftOut(
+        TraceLeftOut(
             id=known[row].id,
             version=known[row].version,
             place=places[row],
@@ -64,7 +64,7 @@ def traced(reading: Reading, pool: Pool, ranking: Ranking, question: Question, c
     ]
     hidden = {name: count for name, count in (pool.hidden or {}).items() if count}
     trace = Trace(channels=channels, left_out=left_out, reasons=dict(Counter(reasons.values())), hidden=hidden)
-    return Traced(trace, tuple(records))
+    return NamedTrace(trace, tuple(records))
 
 
 def _first(added: NDArray[np.float64], rows: NDArray[np.int64]) -> list[int]:

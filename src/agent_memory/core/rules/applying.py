@@ -25,7 +25,7 @@ MEANT = {("merge style", "rebase"): ("pull.rebase", "true"), ("merge style", "me
 
 
 @dataclass
-class Settings:
+class CloneSettings:
     """What to set in the clone, and what of the wishes cannot be set there, and why."""
 
     config: dict[str, str] = field(default_factory=dict)
@@ -48,9 +48,9 @@ def together(own: Sequence[Rule], remembered: Mapping[str, str]) -> list[Rule]:
     return [*own, *others]
 
 
-def settings(rules: Sequence[Rule], preferences: Sequence[Preference]) -> Settings:
+def settings(rules: Sequence[Rule], preferences: Sequence[Preference]) -> CloneSettings:
     """A rule wins over a preference. Only settings that cannot make git run anything are taken."""
-    made = Settings()
+    made = CloneSettings()
     for one in preferences:
         named = f"{one.domain}: {one.name}"
         if one.domain.casefold() != GIT:

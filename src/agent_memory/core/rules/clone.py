@@ -8,7 +8,7 @@ from functools import cached_property
 
 
 @dataclass(frozen=True, eq=False)
-class Clone:
+class CloneState:
     """`settings` are git's, names as `git config --list` has them; None when nobody can read them. `branch` is the one
     that is checked out, `merging`: a merge was begun and waits for its commit."""
 
@@ -18,7 +18,7 @@ class Clone:
 
     def __eq__(self, other: object) -> bool:
         """Of the same settings, which are not compared one by one: they are many, and kept while they hold."""
-        return isinstance(other, Clone) and self._known == other._known
+        return isinstance(other, CloneState) and self._known == other._known
 
     def __hash__(self) -> int:
         return hash(self._known)
@@ -37,4 +37,4 @@ class Clone:
         }
 
 
-NOWHERE = Clone()
+NOWHERE = CloneState()

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from agent_memory.core.rules.answer import Answer
-from agent_memory.core.rules.clone import Clone
+from agent_memory.core.rules.clone import CloneState
 from agent_memory.core.rules.effects import effect, is_effect
 from agent_memory.core.rules.shell import (
     Argv,
-    Pattern,
+    CommandPattern,
     Word,
     having,
     matches,
@@ -93,7 +93,7 @@ class Command:
 
 
 @dataclass(frozen=True)
-class Reading:
+class ActionReading:
     """What an action could run, why there may be more, if so, and the files that it is seen to write."""
 
     commands: tuple[Command, ...]
@@ -101,20 +101,20 @@ class Reading:
     writes: tuple[Word, ...]
 
 
-def understood(action: Action, clone: Clone) -> Reading:
+def understood(action: Action, clone: CloneState) -> ActionReading:
     """A single word with spaces is rather a line that somebody put in quotes than the name of a program: it is both.
     Where nobody knows git's settings, anything may be an alias."""
     return _understood(action.command, action.argv, clone)
 
 
 @lru_cache(maxsize=4)  # what is asked of the commands and then of the files of one action
-def _understood(command: str | None, argv: tuple[str, ...] | None, clone: Clone) -> Reading:
+def _understood(command: str | None, argv: tuple[str, ...] | None, clone: CloneState) -> ActionReading:
     line = command or " ".join(argv or ())
     readings = [] if argv is None else [understand_argv(argv, clone)]
     if argv is None or (len(argv) == 1 and len(line.split()) > 1):
         readings.append(understand(line, clone))
     doubt = next((one.doubt for one in readings if one.doubt), UNREAD_ALIASES if clone.settings is None else None)
-    return Reading(
+    return ActionReading(
         tuple(Command(argv, line) for one in readings for argv in one.commands),
         doubt,
         tuple(dict.fromkeys(file for one in readings for file in one.writes)),
@@ -135,10 +135,10 @@ def refused(span: str, key: str) -> str | None:
 
 
 @lru_cache(maxsize=4096)
-def _pattern(span: str) -> Pattern:
+def _pattern(span: str) -> CommandPattern:
     return pattern(span)
 
 
 @lru_cache(maxsize=4096)
-def _having(span: str) -> Pattern:
+def _having(span: str) -> CommandPattern:
     return having(span)

@@ -29,7 +29,7 @@ class Footer:
 
 
 @dataclass(frozen=True)
-class Message:
+class CommitMessage:
     """A message as the specification names its parts."""
 
     type: str
@@ -51,7 +51,7 @@ def wrong(message: str) -> str | None:
     return None
 
 
-def parse(message: str) -> Message:
+def parse(message: str) -> CommitMessage:
     """A message in its parts; ValueError says what is wrong with it."""
     lines = message.replace("\r\n", "\n").strip("\n").split("\n")
     kind, scope, bang, description = _header(_FOLDED.sub("", lines[0], count=1))
@@ -59,7 +59,7 @@ def parse(message: str) -> Message:
         raise ValueError("the second line must be empty: a body begins one blank line after the description")
     body, footers = _sections(lines[2:])
     named = any(footer.token in ("BREAKING CHANGE", "BREAKING-CHANGE") for footer in footers)
-    return Message(kind, scope, description, body or None, tuple(footers), bang or named)
+    return CommitMessage(kind, scope, description, body or None, tuple(footers), bang or named)
 
 
 def cleaned(message: str, comment: str = "#", *, comments: bool = True) -> str:

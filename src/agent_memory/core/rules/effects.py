@@ -15,14 +15,14 @@ SHARED = ("main", "master", "trunk", "develop")
 
 
 @dataclass(frozen=True)
-class Effect:
+class GitEffect:
     patterns: tuple[str, ...]
     unless: tuple[str, ...] = ()
 
 
 EFFECTS = MappingProxyType(
     {
-        "@merge": Effect(
+        "@merge": GitEffect(
             (
                 "git merge",  # and what `shell/meaning.py` finds to be one: pulls, and the commit of a merge
                 *(f"git subtree {how}" for how in ("add", "merge", "pull")),
@@ -50,7 +50,7 @@ EFFECTS = MappingProxyType(
                 *(f"git branch --force {name} */{name}" for name in SHARED),
             ),
         ),
-        "@force-push": Effect(
+        "@force-push": GitEffect(
             (
                 *(f"git push {option}" for option in ("--force", "--force-with-lease", "--mirror")),
                 *(f"git push * {name} --delete" for name in SHARED),
@@ -65,7 +65,7 @@ def is_effect(span: str) -> bool:
     return span.startswith("@")
 
 
-def effect(span: str) -> Effect:
+def effect(span: str) -> GitEffect:
     """The effect of that name; ValueError names those that there are."""
     found = EFFECTS.get(span)
     if found is None:

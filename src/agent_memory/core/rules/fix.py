@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from agent_memory.core.rules import keys, markdown, syntax
-from agent_memory.core.rules.markdown import Source
+from agent_memory.core.rules.markdown import MarkdownSource
 from agent_memory.core.rules.page import Facts, read, understood
-from agent_memory.core.rules.syntax import Draft
+from agent_memory.core.rules.syntax import RuleDraft
 from agent_memory.models.rules import Page, Rule
 from agent_memory.ports.pages import GUIDES, SKILL
 
@@ -57,7 +57,7 @@ def _says(page: Page) -> list[object]:
     return [*rules, *(entry.model_dump(exclude={"at"}) for entry in page.entries)]
 
 
-def _edits(source: Source, rule: Rule, draft: Draft) -> Iterator[Edit]:
+def _edits(source: MarkdownSource, rule: Rule, draft: RuleDraft) -> Iterator[Edit]:
     yield from _head(source, rule, draft)
     if not draft.formed:
         return
@@ -70,7 +70,7 @@ def _edits(source: Source, rule: Rule, draft: Draft) -> Iterator[Edit]:
             yield Edit(begin, begin + len(said), name)
 
 
-def _head(source: Source, rule: Rule, draft: Draft) -> Iterator[Edit]:
+def _head(source: MarkdownSource, rule: Rule, draft: RuleDraft) -> Iterator[Edit]:
     opening = draft.item.blocks[0] if draft.item.blocks else None
     if opening is None or opening.kind != "paragraph":
         return

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from agent_memory.core.rules.answer import Answer
-from agent_memory.core.rules.clone import NOWHERE, Clone
+from agent_memory.core.rules.clone import NOWHERE, CloneState
 from agent_memory.core.rules.meeting import Met, broken_by
 from agent_memory.core.rules.unit import Unit, units
 from agent_memory.models.rules import Action, Check, Finding, Rule, Severity, Subject, Verdict, Version, Violation
@@ -26,7 +26,7 @@ def judge(
     action: Action,
     findings: Sequence[Finding] = (),
     version: Version | None = None,
-    clone: Clone = NOWHERE,
+    clone: CloneState = NOWHERE,
     fold: bool = False,
 ) -> Verdict:
     """Whether an action may be done. `action.path` begins at the root of the repository and has no `..`; `action.text`

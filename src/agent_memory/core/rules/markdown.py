@@ -22,7 +22,7 @@ _BREAK = re.compile(r"\r\n?|\n")
 BOM = "\ufeff"
 
 
-class Source:
+class MarkdownSource:
     """A text, its lines without their ends, and where in it each of them begins. Lines count from 0 in here."""
 
     def __init__(self, text: str) -> None:
@@ -50,7 +50,7 @@ class Source:
 
 
 @dataclass(frozen=True)
-class Span:
+class InlineSpan:
     """A piece of inline Markdown: `text` or `code`, and where in the paragraph it begins, as far as can be told."""
 
     kind: str
@@ -73,7 +73,7 @@ class Block:
         return (block for block in self.blocks if block.kind == "list")
 
 
-def blocks(source: Source, skip: int = 0) -> tuple[tuple[Block, ...], int | None]:
+def blocks(source: MarkdownSource, skip: int = 0) -> tuple[tuple[Block, ...], int | None]:
     """The blocks of a page, and the first line that is nested too deeply to be read. `skip` lines are front matter."""
     from markdown_it.tree import SyntaxTreeNode
 
@@ -83,38 +83,38 @@ def blocks(source: Source, skip: int = 0) -> tuple[tuple[Block, ...], int | None
     return tuple(_block(node) for node in SyntaxTreeNode(tokens).children), deep
 
 
-def spans(content: str) -> list[Span]:
+def spans(content: str) -> list[InlineSpan]:
     """A paragraph as text and code, in their order. Comments and tags are neither."""
-    found: list[Span] = []
+    found: list[InlineSpan] = []
     at = 0
     inline = _parsers()[1].parseInline(content[:LONGEST_PARAGRAPH])
     for token in [token for one in inline for token in one.children or []]:
         if token.type == "code_inline":
             at = max(at, content.find(token.markup, at))
-            found.append(Span("code", token.content, at))
+            found.append(InlineSpan("code", token.content, at))
             at += len(token.markup) * 2 + len(token.content)
         elif token.type in ("text", "text_special", "entity"):
             begin = content.find(token.content, at)
-            found.append(Span("text", token.content, begin if begin >= 0 else at))
+            found.append(InlineSpan("text", token.content, begin if begin >= 0 else at))
             at = begin + len(token.content) if begin >= 0 else at
         elif token.type in ("softbreak", "hardbreak"):
-            found.append(Span("text", "\n", at))
+            found.append(InlineSpan("text", "\n", at))
         elif token.type == "html_inline":
             at = max(at, content.find(token.content, at) + len(token.content))
         elif token.type == "strong_open":
-            found.append(Span("strong", token.markup, at))
+            found.append(InlineSpan("strong", token.markup, at))
         elif token.type == "strong_close":
-            found.append(Span("end", token.markup, at))
+            found.append(InlineSpan("end", token.markup, at))
     return found
 
 
-def start(source: Source, block: Block) -> int | None:
+def start(source: MarkdownSource, block: Block) -> int | None:
     """Where in the text a paragraph begins; None if that cannot be told."""
     column = _column(source.lines[block.first], block.content.partition("\n")[0])
     return None if column is None else source.starts[block.first] + column
 
 
-def within(source: Source, block: Block, at: int) -> tuple[int, int]:
+def within(source: MarkdownSource, block: Block, at: int) -> tuple[int, int]:
     """Line and column, from 0, of a place in a paragraph; the column as far as it can be told."""
     inside = block.content[:at].rpartition("\n")[2]
     number = block.content[:at].count("\n")

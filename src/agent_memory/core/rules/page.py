@@ -13,9 +13,9 @@ from typing import Literal
 from agent_memory.core.rules import markdown, syntax
 from agent_memory.core.rules.codes import Notes
 from agent_memory.core.rules.front import front
-from agent_memory.core.rules.markdown import Block, Source
-from agent_memory.core.rules.parts import EXAMPLES, RULES, SECTIONS, SKILLS, Part, parts
-from agent_memory.core.rules.syntax import Draft
+from agent_memory.core.rules.markdown import Block, MarkdownSource
+from agent_memory.core.rules.parts import EXAMPLES, RULES, SECTIONS, SKILLS, PagePart, parts
+from agent_memory.core.rules.syntax import RuleDraft
 from agent_memory.models.model import LONGEST_NAME
 from agent_memory.models.rules import Entry, Finding, Layer, Page, Place, Rule, Severity
 from agent_memory.ports.pages import GUIDES, LARGEST_PAGE, SKILL
@@ -51,16 +51,16 @@ def read(path: str, text: str, facts: Facts | None = None) -> Page:
     )
 
 
-def understood(path: str, text: str, facts: Facts) -> Reading:
+def understood(path: str, text: str, facts: Facts) -> PageReading:
     """A page of a bearable size with its parts, and where in the text they stand."""
-    notes, source = Notes(path), Source(text.encode("utf-8", "replace").decode())  # no lone surrogates
+    notes, source = Notes(path), MarkdownSource(text.encode("utf-8", "replace").decode())  # no lone surrogates
     _control(notes, text, source)
     matter = front(source.lines, notes)
     blocks, deep = markdown.blocks(source, matter.lines)
     if deep is not None:
         notes.say("nested-deeply", (deep, 0), "lists are nested too deeply here, and are not read")
     name = PurePosixPath(path).name
-    reading = Reading(source, notes, path, facts)
+    reading = PageReading(source, notes, path, facts)
     if name == SKILL:
         reading.skill(matter.values, matter.lines)
     elif name in GUIDES:
@@ -83,12 +83,12 @@ def unreadable(path: str, problem: str, facts: Facts | None = None) -> Page:
     return Page(path=path, layer=facts.layer, digest="", rules=rules, findings=tuple(notes.findings))
 
 
-class Reading:
+class PageReading:
     """One page, while it is read."""
 
-    def __init__(self, source: Source, notes: Notes, path: str, facts: Facts) -> None:
+    def __init__(self, source: MarkdownSource, notes: Notes, path: str, facts: Facts) -> None:
         self.source, self.notes, self.path, self.facts = source, notes, path, facts
-        self.drafts: list[Draft] = []
+        self.drafts: list[RuleDraft] = []
         self.entries: list[Entry] = []
         self._names = _Names()
 
@@ -131,7 +131,7 @@ class Reading:
         named = name if name.isprintable() and len(name) <= LONGEST_NAME else ""
         self._entry("skill", about or named or folder, lines, len(self.source.lines), named or folder)
 
-    def ruled(self) -> Iterator[tuple[Rule, Draft]]:
+    def ruled(self) -> Iterator[tuple[Rule, RuleDraft]]:
         """The rules of the page, with ids: those that were given stay, others are made of words."""
         taken: dict[str, int] = {}
         for one in self.drafts:
@@ -154,7 +154,7 @@ class Reading:
                 id = made
             yield self._rule(id, one), one
 
-    def _rule(self, id: str, one: Draft) -> Rule:
+    def _rule(self, id: str, one: RuleDraft) -> Rule:
         return Rule(
             id=id,
             text=one.text or id.replace("-", " "),
@@ -175,10 +175,10 @@ class Reading:
             if not foreign:
                 self._stray([one for item in block.blocks for one in item.blocks] if block.kind == "list" else [block])
 
-    def _entries(self, found: Sequence[Part], kind: Kind) -> None:
+    def _entries(self, found: Sequence[PagePart], kind: Kind) -> None:
         """A part under a smaller heading is one entry, with all below it; elsewhere each item of a list is."""
         top = min((part.depth for part in found if part.inner), default=0)
-        runs: list[list[Part]] = []
+        runs: list[list[PagePart]] = []
         for part in found:
             if part.inner and part.depth > top and runs and runs[-1][0].inner:
                 runs[-1].append(part)
@@ -206,7 +206,7 @@ class Reading:
         at = self._place(first, 0)
         self.entries.append(Entry(id=id, section=kind, title=shown, text=text, at=at))
 
-    def _near(self, part: Part) -> None:
+    def _near(self, part: PagePart) -> None:
         """A heading that is nearly "Rules" would be rules that nobody obeys."""
         if part.heading and (near := difflib.get_close_matches(part.title.lower()[:40], SECTIONS, 1, 0.8)):
             said = f"{part.title!r} is nearly {near[0].capitalize()!r}, and means nothing as it is"
@@ -266,14 +266,14 @@ class _Names:
         return made
 
 
-def _title(source: Source, item: Block) -> str:
+def _title(source: MarkdownSource, item: Block) -> str:
     opening = item.blocks[0] if item.blocks else None
     if opening is None or opening.kind != "paragraph":
         return source.between(item.first, item.end).split("\n")[0]
     return " ".join(opening.content.split())
 
 
-def _control(notes: Notes, given: str, source: Source) -> None:
+def _control(notes: Notes, given: str, source: MarkdownSource) -> None:
     """Characters that no text holds: a NUL, or half of a pair."""
     bad = next((place for place, char in enumerate(given) if char == "\0" or "\ud800" <= char <= "\udfff"), None)
     if bad is not None:

@@ -12,7 +12,7 @@ SECTIONS = (RULES, SKILLS, EXAMPLES)
 
 
 @dataclass(frozen=True)
-class Part:
+class PagePart:
     """A heading and what follows it, up to the next one that `read` looks at. `name` is the section it belongs to."""
 
     name: str
@@ -39,7 +39,7 @@ class Part:
         return self.blocks[-1].end if self.blocks else self.heading.end if self.heading else 0
 
 
-def parts(blocks: Sequence[Block]) -> Iterator[Part]:
+def parts(blocks: Sequence[Block]) -> Iterator[PagePart]:
     """A page, cut at its headings. Below "Rules", "Skills" and "Examples" a smaller heading still belongs to them."""
     name, level = "", 0
     heading: Block | None = None
@@ -49,7 +49,7 @@ def parts(blocks: Sequence[Block]) -> Iterator[Part]:
             held.append(block)
             continue
         if heading is not None or held:
-            yield Part(name, heading.content.strip() if heading else "", heading, level, tuple(held))
+            yield PagePart(name, heading.content.strip() if heading else "", heading, level, tuple(held))
         if block is None:
             return
         title = block.content.strip().strip("*_:").strip().lower()

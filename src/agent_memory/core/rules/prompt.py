@@ -23,7 +23,7 @@ TITLES = {"rule": "Rules", "skill": "Skills", "example": "Examples", "guidance":
 _FIRST = (Severity.DENY, Severity.REQUIRE, Severity.WARN, Severity.ADVISE)
 
 
-class Piece(NamedTuple):
+class PromptPiece(NamedTuple):
     """Something that a prompt may show, as it is written there."""
 
     section: str
@@ -83,12 +83,14 @@ def shown(entry: Entry) -> str:
     return text if text.startswith(("#", "- ", "* ", "+ ")) else f"### {_flat(entry.title)}\n\n{text}"
 
 
-def _piece(section: str, name: str, written: str, count: Callable[[str], int]) -> Piece:
+def _piece(section: str, name: str, written: str, count: Callable[[str], int]) -> PromptPiece:
     written = visible(written)
-    return Piece(section, name, written, count(written + "\n"))
+    return PromptPiece(section, name, written, count(written + "\n"))
 
 
-def _within(offered: Sequence[Piece], wanted: Sequence[int], count: Callable[[str], int], budget: int) -> list[int]:
+def _within(
+    offered: Sequence[PromptPiece], wanted: Sequence[int], count: Callable[[str], int], budget: int
+) -> list[int]:
     """Places that are shown, in the order of the pages. Prices are added up first; what the counter makes of the whole
     then decides, and the last ones taken go."""
     taken: list[int] = []
@@ -102,7 +104,7 @@ def _within(offered: Sequence[Piece], wanted: Sequence[int], count: Callable[[st
     return sorted(taken)
 
 
-def _page(pieces: Sequence[Piece]) -> str:
+def _page(pieces: Sequence[PromptPiece]) -> str:
     parts = {section: [piece.written for piece in pieces if piece.section == section] for section in TITLES}
     written = [
         f"## {TITLES[section]}\n\n" + ("\n" if section == "rule" else "\n\n").join(lines)

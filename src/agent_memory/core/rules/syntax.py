@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from agent_memory.core.rules import keys, markdown
 from agent_memory.core.rules.codes import Notes
-from agent_memory.core.rules.markdown import LONGEST_PARAGRAPH, Block, Source
+from agent_memory.core.rules.markdown import LONGEST_PARAGRAPH, Block, MarkdownSource
 from agent_memory.core.rules.values import Values
 from agent_memory.models.rules import Check, Severity, Subject
 
@@ -32,7 +32,7 @@ MEANT = MappingProxyType(
 
 
 @dataclass(frozen=True)
-class Head:
+class ItemHead:
     """The beginning of an item, as it was written."""
 
     id: str | None
@@ -41,11 +41,11 @@ class Head:
 
 
 @dataclass
-class Draft:
+class RuleDraft:
     """A rule that has no id yet, and what is wrong with its check."""
 
     item: Block
-    head: Head
+    head: ItemHead
     place: tuple[int, int]
     severity: Severity = Severity.ADVISE
     text: str = ""
@@ -62,20 +62,20 @@ class Draft:
         return Check(subject=self.subject, patterns=self.values.patterns.get(self.subject, ()), **self.values.fields())
 
 
-def draft(source: Source, item: Block, notes: Notes, *, foreign: bool = False) -> Draft | None:
+def draft(source: MarkdownSource, item: Block, notes: Notes, *, foreign: bool = False) -> RuleDraft | None:
     """One item of a section; None if it says nothing. `foreign` pages were not written for us: only what has an id and
     a severity is read as more than text."""
     opening = item.blocks[0] if item.blocks and item.blocks[0].kind == "paragraph" else None
-    head = Head(None, None, "") if opening is None else head_of(opening.content)
+    head = ItemHead(None, None, "") if opening is None else head_of(opening.content)
     place = markdown.within(source, opening, 0) if opening else (item.first, 0)
-    made = Draft(item, head, place)
+    made = RuleDraft(item, head, place)
     below = [(one, keyed(one)) for block in item.lists() for one in block.blocks]
     if foreign:
         formed = head.id is not None and head.severity is not None
     else:
         formed = head.id is not None or head.severity is not None or any(known_key(key) for _, key in below)
     if foreign and not formed:
-        made.head = head = Head(None, None, opening.content if opening else "")
+        made.head = head = ItemHead(None, None, opening.content if opening else "")
     made.formed = formed
     made.text = _text(source, item, head, {one.first for one, key in below if formed and key is not None})
     if opening and len(opening.content) > LONGEST_PARAGRAPH:
@@ -92,18 +92,18 @@ def draft(source: Source, item: Block, notes: Notes, *, foreign: bool = False) -
     return made
 
 
-def head_of(content: str) -> Head:
+def head_of(content: str) -> ItemHead:
     """`**id** (severity) text`, as far as it is there."""
     bold, rest = _bold(content)
     word, after = _bracketed(rest)
     if bold is not None and word is not None and (like_severity(word) or (ID.fullmatch(bold) and " " not in word)):
-        return Head(bold, word, after)
+        return ItemHead(bold, word, after)
     if bold is not None and ID.fullmatch(bold):
-        return Head(bold, None, _after(rest))
+        return ItemHead(bold, None, _after(rest))
     word, after = _bracketed(content)
     if bold is None and word is not None and like_severity(word):
-        return Head(None, word, after)
-    return Head(None, None, _flat(content))
+        return ItemHead(None, word, after)
+    return ItemHead(None, None, _flat(content))
 
 
 def like_severity(word: str) -> bool:
@@ -172,7 +172,7 @@ def _flat(content: str) -> str:
     return "\n".join(lines) if len(lines) > 1 and all("|" in line for line in lines) else " ".join(lines).strip()
 
 
-def _text(source: Source, item: Block, head: Head, keyed: set[int]) -> str:
+def _text(source: MarkdownSource, item: Block, head: ItemHead, keyed: set[int]) -> str:
     """What the rule says: its paragraphs and all that stands below it but its keys."""
     parts = [head.text]
     for block in item.blocks[1 if item.blocks and item.blocks[0].kind == "paragraph" else 0 :]:
@@ -186,7 +186,7 @@ def _text(source: Source, item: Block, head: Head, keyed: set[int]) -> str:
     return "\n\n".join(part for part in parts if part.strip())
 
 
-def _understand(source: Source, made: Draft, item: Block, key: str, notes: Notes) -> None:
+def _understand(source: MarkdownSource, made: RuleDraft, item: Block, key: str, notes: Notes) -> None:
     """One key and its values."""
     said, paragraph = key.rstrip(":"), item.blocks[0]
     place = markdown.within(source, paragraph, 0)
@@ -215,7 +215,7 @@ def _understand(source: Source, made: Draft, item: Block, key: str, notes: Notes
     made.broken += made.values.take(source, name, item, notes, made.subject)
 
 
-def _weigh(made: Draft, notes: Notes) -> None:
+def _weigh(made: RuleDraft, notes: Notes) -> None:
     """Whether severity and check go together."""
     place, subject = made.place, made.subject
     for name in [
@@ -252,7 +252,7 @@ def _conditions(subject: Subject) -> list[str]:
     return [name for name, subjects in keys.CONDITIONS.items() if subject in subjects]
 
 
-def _severity(made: Draft, notes: Notes) -> None:
+def _severity(made: RuleDraft, notes: Notes) -> None:
     said = made.head.severity
     if said is None:
         return

@@ -11,6 +11,7 @@ import unicodedata
 from collections.abc import Callable
 
 from agent_memory.core.rules import conventional
+from agent_memory.models.expression import is_expression as is_expression
 from agent_memory.models.rules import Subject
 
 Matcher = Callable[[str], bool]
@@ -52,11 +53,6 @@ def matcher(span: str, what: str, fold: bool = False) -> Matcher:
     if span == CONVENTIONAL and what == Subject.COMMIT:
         return lambda text: conventional.wrong(text) is None
     return lambda text: span in text
-
-
-def is_expression(span: str) -> bool:
-    """Whether a span is `/…/`, a regular expression."""
-    return len(span) > 2 and span.startswith("/") and span.endswith("/")
 
 
 @functools.lru_cache(maxsize=4096)

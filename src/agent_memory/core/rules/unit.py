@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from agent_memory.core.rules.answer import Answer
-from agent_memory.core.rules.clone import Clone
+from agent_memory.core.rules.clone import CloneState
 from agent_memory.core.rules.text import is_expression, matcher
 from agent_memory.models.rules import Action, Subject
 
@@ -68,7 +68,7 @@ class Unit:
         return Answer.NO if self.command is None else self.command.has(span)
 
 
-def units(action: Action, clone: Clone, fold: bool) -> tuple[list[Unit], str | None]:
+def units(action: Action, clone: CloneState, fold: bool) -> tuple[list[Unit], str | None]:
     """The parts of an action, and why it could not be understood for certain, if so."""
     if action.subject == Subject.COMMAND:
         from agent_memory.core.rules.commands import understood  # a parser, which nothing else needs

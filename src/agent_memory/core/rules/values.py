@@ -8,7 +8,7 @@ from typing import Any
 
 from agent_memory.core.rules import effects, keys, markdown, patterns
 from agent_memory.core.rules.codes import Notes
-from agent_memory.core.rules.markdown import LONGEST_PARAGRAPH, Block, Source, Span
+from agent_memory.core.rules.markdown import LONGEST_PARAGRAPH, Block, InlineSpan, MarkdownSource
 from agent_memory.core.rules.text import CONVENTIONAL
 from agent_memory.models.model import clean_name
 from agent_memory.models.rules import Argument, Subject
@@ -31,7 +31,7 @@ class Values:
         found = {field: self.patterns.get(key, ()) for key, field in keys.FIELDS.items()}
         return {**found, "where": self.where}
 
-    def take(self, source: Source, key: str, item: Block, notes: Notes, subject: Subject | None) -> list[str]:
+    def take(self, source: MarkdownSource, key: str, item: Block, notes: Notes, subject: Subject | None) -> list[str]:
         """Add what an item says under a key; gives what makes the rule's check unusable. An exception has the form of
         the patterns that it is excepted from."""
         paragraphs = list(_paragraphs(item))
@@ -74,7 +74,7 @@ class Values:
         return problems
 
     def _where(
-        self, source: Source, found: list[tuple[Block, Span]], place: tuple[int, int], notes: Notes
+        self, source: MarkdownSource, found: list[tuple[Block, InlineSpan]], place: tuple[int, int], notes: Notes
     ) -> list[str]:
         problems = []
         codes = [number for number, (_, span) in enumerate(found) if span.kind == "code"]

@@ -24,7 +24,7 @@ class Keeping(NamedTuple):
     clock: Clock
 
 
-class Turn(NamedTuple):
+class JobTurn(NamedTuple):
     """One run: under this lease, which goes with everything it writes (`Work`); at this moment; and for so many seconds
     at most (None: as many as it needs)."""
 
@@ -45,7 +45,7 @@ class Job(NamedTuple):
 
     name: str
     seconds: float
-    run: Callable[[Keeping, Turn], Did]
+    run: Callable[[Keeping, JobTurn], Did]
     left: Callable[[Keeping], int] | None = None
     more: Callable[[Did], bool] = lambda did: False
     about: str = ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agent_memory.core.upkeep.job import Did, Job, Keeping, Turn
+from agent_memory.core.upkeep.job import Did, Job, JobTurn, Keeping
 from agent_memory.core.write.embed import Embedding
 from agent_memory.core.write.mirror import JOB as VECTORS
 from agent_memory.ports.feed import Work
@@ -21,17 +21,17 @@ def embed(
     return {"vectors": before - left, "pending_vectors": left}
 
 
-def catch_up(keeping: Keeping, turn: Turn) -> Did:
+def catch_up(keeping: Keeping, turn: JobTurn) -> Did:
     return embed(keeping.writing.embedding, turn.now, turn.seconds, work=Work(turn.lease))
 
 
-def retention(keeping: Keeping, turn: Turn) -> Did:
+def retention(keeping: Keeping, turn: JobTurn) -> Did:
     """Let receipts go whose time is over, also where no new one comes. Whoever does it, the same ones go: it is not
     fenced."""
     return {"receipts": keeping.store.receipts.expire(turn.now)}
 
 
-def scrub(keeping: Keeping, turn: Turn) -> Did:
+def scrub(keeping: Keeping, turn: JobTurn) -> Did:
     """Take from the disk what was forgotten while somebody read, and from places outside what was forgotten while they
     were away, also where nobody writes any more."""
     if turn.seconds is None:
@@ -45,7 +45,7 @@ def owed(keeping: Keeping) -> int:
     return int(keeping.store.owes() and keeping.store.ripe()) + keeping.writing.debts.left
 
 
-def index(keeping: Keeping, turn: Turn) -> Did:
+def index(keeping: Keeping, turn: JobTurn) -> Did:
     """Prepare what is too large for memory. Whoever does it, the same rows come of it: it is not fenced."""
     indexing = keeping.store.indexing
     return {"contents": 0, "left": 0} if indexing is None else indexing.run(turn.seconds)
@@ -55,7 +55,7 @@ def unindexed(keeping: Keeping) -> int:
     return 0 if keeping.store.indexing is None else keeping.store.indexing.left()
 
 
-def vectors(keeping: Keeping, turn: Turn) -> Did:
+def vectors(keeping: Keeping, turn: JobTurn) -> Did:
     """Tell the vector store elsewhere what it missed while it was away, or while others were telling it something."""
     return keeping.mirroring.catch_up(Work(turn.lease), turn.seconds)
 

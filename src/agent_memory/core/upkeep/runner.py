@@ -15,13 +15,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from agent_memory.core.upkeep.job import Did, Job, Keeping, Turn
+from agent_memory.core.upkeep.job import Did, Job, JobTurn, Keeping
 from agent_memory.core.upkeep.jobs import JOBS
 from agent_memory.models.errors import AgentMemoryError, Conflict, LeaseLost, PartMissing, SpaceMismatch, StoreError
 from agent_memory.models.moment import to_micros
 from agent_memory.ports import spans
-from agent_memory.ports.abandon import Abandoned, Call
-from agent_memory.ports.feed import Lease, Run
+from agent_memory.ports.abandon import AbandonableCall, Abandoned
+from agent_memory.ports.feed import JobOutcome, Lease
 
 SLICE_SECONDS = 1.0  # of work in one go, beside whoever asks something
 LEASE_SECONDS = 15.0  # after which another worker may do the job of one that is gone; renewed while it works
@@ -29,7 +29,7 @@ DUE = 0.9  # of its time: whoever wakes up a little early does not sleep through
 LONGEST_ERROR = 500  # characters of it that are kept
 _log = spans.log(__name__)
 
-Observe = Callable[[str, Run], None]
+Observe = Callable[[str, JobOutcome], None]
 """Is told of every run that ended: the job, and what came of it."""
 
 
@@ -52,7 +52,7 @@ class Runner:
         self._unfinished: set[str] = set()
         self._trouble: dict[str, str] = {}
         self._stopping = threading.Event()
-        self._call = Call()
+        self._call = AbandonableCall()
         self._thread = threading.Thread(target=self._work, name="agent-memory-jobs", daemon=True)
         self.holder = f"{platform.node()}:{os.getpid()}:{secrets.token_hex(4)}"
 
@@ -124,10 +124,10 @@ class Runner:
 
     def _run(self, job: Job, lease: Lease, seconds: float | None) -> Did:
         begun, feed = time.monotonic(), self._keeping.store.feed
-        turn = Turn(lease, to_micros(self._keeping.clock.now()), seconds)
+        turn = JobTurn(lease, to_micros(self._keeping.clock.now()), seconds)
 
         def end(**came: Any) -> None:
-            run = Run(time.monotonic() - begun, **came)
+            run = JobOutcome(time.monotonic() - begun, **came)
             feed.release(lease, run)
             self._observe(job.name, run)
 

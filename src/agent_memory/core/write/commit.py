@@ -145,8 +145,10 @@ def write(writing: Writing, changes: Sequence[Change], author: Author, now: int,
             if reworded is None:
                 raise
             applied = apply(reworded)
-    if applied.erased and not writing.debts.pay():
-        return applied._replace(scrubbed=False)
+    if applied.erased:
+        writing.embedding.forget()
+        if not writing.debts.pay():
+            return applied._replace(scrubbed=False)
     return applied
 
 

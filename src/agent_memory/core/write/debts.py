@@ -11,7 +11,7 @@ from typing import NamedTuple
 from agent_memory.models.errors import AgentMemoryError, StoreError
 from agent_memory.models.record import Scope
 from agent_memory.ports import spans
-from agent_memory.ports.debts import Debt, DebtStore, Owed, Place
+from agent_memory.ports.debts import Debt, DebtStore, OutsidePlace, Owed
 
 SLICE = 500  # records that a place is told of at once
 MOST = 200  # characters of an error that are kept
@@ -22,7 +22,7 @@ class Debts(NamedTuple):
     """What is owed (None: the engine has no places outside), and the places that can be told from here."""
 
     store: DebtStore | None
-    outside: Mapping[str, Place]
+    outside: Mapping[str, OutsidePlace]
 
     @property
     def left(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import time
 from collections.abc import Sequence
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
 AT_ONCE = 4  # passages that a single write embeds before it returns; the rest of a long text follows later
 RECENT = 256  # texts whose vectors are remembered: the same text is often written or asked again
-REMEMBERED = 2000  # characters of the longest of them
 BATCH = 16
 MILLION = 1_000_000
 
@@ -38,6 +38,10 @@ def meanings(embedder: Embedder, texts: Sequence[str]) -> list[list[float]]:
     return [unit(rows[end - len(own) : end].mean(axis=0)).tolist() for own, end in zip(parts, ends, strict=True)]
 
 
+def _digest(text: str) -> bytes:
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
 class Embedding:
     """An embedder together with the space that a store has agreed on. `price` is that of a million tokens, if known."""
 
@@ -46,7 +50,7 @@ class Embedding:
         self._price = price
         self._index = index
         self._agreed = False
-        self._recent: dict[str, NDArray[np.float32]] = {}
+        self._recent: dict[bytes, NDArray[np.float32]] = {}  # by digests, so that no text stays
 
     @property
     def space(self) -> Space:
@@ -83,15 +87,19 @@ class Embedding:
     def embed_and_count(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], int | None]:
         """The same, and how many tokens were read for them, if the embedder counts."""
         recent = self._recent
-        if len(texts) == 1 and (known := recent.get(texts[0])) is not None:
+        if len(texts) == 1 and (known := recent.pop(_digest(texts[0]), None)) is not None:
+            recent[_digest(texts[0])] = known  # the last to go
             return known, 0
         rows, tokens = embed_and_count(self.embedder, texts)
         for place, text in enumerate(texts[-RECENT:], max(0, len(texts) - RECENT)):
-            if len(text) <= REMEMBERED:
-                recent[text] = rows[place : place + 1]
+            recent[_digest(text)] = rows[place : place + 1].copy()
         while len(recent) > RECENT:
             recent.pop(next(iter(recent)), None)
         return rows, tokens
+
+    def forget(self) -> None:
+        """Something was erased: no vector of it stays."""
+        self._recent = {}
 
     def money(self, tokens: int | None) -> float | None:
         """What so many tokens cost; None where nobody knows."""

@@ -35,7 +35,7 @@ Source = Literal["store", "mirror"]
 """Who answered: the vector store, or the mirror of it here."""
 
 
-class Found(NamedTuple):
+class MirrorAnswer(NamedTuple):
     """`trouble`: why the vector store did not answer, where there is one."""
 
     matches: list[Match]
@@ -73,17 +73,17 @@ class Mirroring:
         self.tell_soon()
         return gone
 
-    def query(self, namespace: str, vector: Sequence[float], k: int, where: Mapping[str, Any] | None) -> Found:
+    def query(self, namespace: str, vector: Sequence[float], k: int, where: Mapping[str, Any] | None) -> MirrorAnswer:
         """From the vector store, as long as it is there and knows everything; else from the mirror, which says why."""
         trouble = None
         if self._elsewhere is not None:
             try:
                 if not self._mirror.lags_in(self._place, namespace):
-                    return Found(self._elsewhere.query(namespace, vector, k, where), "store")
+                    return MirrorAnswer(self._elsewhere.query(namespace, vector, k, where), "store")
                 trouble = f"{self._place} has not been told everything yet"
             except PartMissing as error:
                 trouble = f"{self._place}: {error.message}"
-        return Found(self._mirror.query(namespace, vector, k, where), "mirror", trouble)
+        return MirrorAnswer(self._mirror.query(namespace, vector, k, where), "mirror", trouble)
 
     def score(self, namespace: str, matches: Iterable[Match], now: int) -> None:
         """Keep these scores in the mirror, as the last ones; a second later, at the latest."""

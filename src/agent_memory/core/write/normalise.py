@@ -18,7 +18,7 @@ from agent_memory.models.kinds.kind import Kind, canonical_json, checked_key
 from agent_memory.models.model import aware_utc, clean_name, clean_text, new_id
 from agent_memory.models.moment import to_micros
 from agent_memory.models.record import LONGEST_TEXT, Record, Status
-from agent_memory.ports.changes import Content, Put, State
+from agent_memory.ports.changes import Content, Put, VersionState
 
 SALT_BYTES = 16
 OBSERVED = "graph "  # how the keys of observations begin; the rest is made from their text
@@ -40,7 +40,7 @@ def normalise(draft: Draft, kinds: Mapping[str, Kind], now: int, analyser: Analy
         raise InvalidInput("text: is empty", hint="say what to remember", field="text")
     key = checked_key(draft.key) if draft.key is not None else natural_key(kind, draft, payload)
     valid_from, valid_to = _interval(draft, now)
-    state = State(
+    state = VersionState(
         valid_from=valid_from,
         valid_to=valid_to,
         key=key,

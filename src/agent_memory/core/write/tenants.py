@@ -18,4 +18,5 @@ def erase_tenant(writing: Writing, tenants: TenantStore, tenant: str, author: Au
     writing.receipts.flush()
     with span("write.erase_tenant"):
         departed = tenants.erase(tenant, author, now)
+    writing.embedding.forget()
     return departed if writing.debts.pay() else departed._replace(scrubbed=False)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from agent_memory.engines.git import layout
 from agent_memory.engines.git.program import Git, Trouble, lines
-from agent_memory.engines.git.watch import Watch
+from agent_memory.engines.git.watch import PathWatch
 from agent_memory.models.errors import PartMissing
 
 _SCP = re.compile(r"(?:[^@/:]+@)?(?P<host>[^/:@]+):(?P<path>[^/].*)")
@@ -31,7 +31,7 @@ class Clone:
 
 def clone(folder: Path) -> Clone | None:
     """The one that a folder is in, if it is in one."""
-    found = layout.repository(os.path.realpath(folder), Watch())
+    found = layout.repository(os.path.realpath(folder), PathWatch())
     return None if found is None else Clone(Path(found.root), found.inner, Path(found.common) / layout.OWN)
 
 

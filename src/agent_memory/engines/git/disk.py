@@ -7,9 +7,9 @@ import errno
 import os
 import stat
 
-from agent_memory.engines.git.files import CIRCLE, LARGE, NOWHERE, OUTSIDE, Problem, Read
+from agent_memory.engines.git.files import CIRCLE, LARGE, NOWHERE, OUTSIDE, PageBytes, UnreadablePath
 from agent_memory.engines.git.layout import below
-from agent_memory.engines.git.watch import Watch
+from agent_memory.engines.git.watch import PathWatch
 from agent_memory.ports.pages import LARGEST_PAGE
 
 FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
@@ -19,7 +19,7 @@ class Disk:
     """A folder and what is below it; `private` are folders in it that no link may lead into. `anywhere`: the folder is
     the user's own, and so are its links."""
 
-    def __init__(self, root: str, watch: Watch, private: tuple[str, ...] = (), *, anywhere: bool = False) -> None:
+    def __init__(self, root: str, watch: PathWatch, private: tuple[str, ...] = (), *, anywhere: bool = False) -> None:
         self._root = root
         self._watch = watch
         self._private = private
@@ -41,27 +41,27 @@ class Disk:
         try:
             return os.listdir(whole)
         except OSError as error:
-            raise Problem(_why(error)) from None
+            raise UnreadablePath(_why(error)) from None
 
     def real(self, path: str) -> str:
         try:
             resolved = os.path.realpath(self._whole(path), strict=True)
         except OSError as error:
-            raise Problem(_why(error)) from None
+            raise UnreadablePath(_why(error)) from None
         if self._anywhere:
             return resolved
         inside = below(self._root, resolved)
         if inside is None or any(below(one, resolved) is not None for one in self._private):
-            raise Problem(OUTSIDE)
+            raise UnreadablePath(OUTSIDE)
         return inside
 
-    def read(self, path: str) -> Read:
+    def read(self, path: str) -> PageBytes:
         self._watch.see(self._whole(path))
         real = self.real(path)
         try:
-            return Read(_bytes(self._whole(real)), real)
+            return PageBytes(_bytes(self._whole(real)), real)
         except OSError as error:
-            raise Problem(_why(error)) from None
+            raise UnreadablePath(_why(error)) from None
 
     def _whole(self, path: str) -> str:
         return path if os.path.isabs(path) else os.path.join(self._root, *path.split("/"))
@@ -71,10 +71,10 @@ def _bytes(path: str) -> bytes:
     with open(os.open(path, FLAGS), "rb") as file:
         found = os.fstat(file.fileno())
         if not stat.S_ISREG(found.st_mode):
-            raise Problem("is not a file")
+            raise UnreadablePath("is not a file")
         data = file.read(LARGEST_PAGE + 1) if found.st_size <= LARGEST_PAGE else b""
     if max(found.st_size, len(data)) > LARGEST_PAGE:
-        raise Problem(LARGE)
+        raise UnreadablePath(LARGE)
     return data
 
 

@@ -17,12 +17,12 @@ CIRCLE = "is a link that leads in a circle"
 LARGE = f"has more than {LARGEST_PAGE:,} bytes, and is not read: part it"
 
 
-class Problem(Exception):
+class UnreadablePath(Exception):
     """Why a path cannot be read, for people."""
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class PageBytes:
     """The bytes of a page, and where they really are when links are followed."""
 
     data: bytes
@@ -31,7 +31,7 @@ class Read:
 
 class Files(Protocol):
     """A tree of files. Paths are below its root, with slashes. Links are followed inside the root, and not out of it:
-    that is a `Problem`, as is everything else that keeps one from reading."""
+    that is a `UnreadablePath`, as is everything else that keeps one from reading."""
 
     def has(self, path: str) -> bool:
         """Whether there is something of this name, were it a link that leads nowhere."""
@@ -45,7 +45,7 @@ class Files(Protocol):
         """The path without links."""
         ...
 
-    def read(self, path: str) -> Read: ...
+    def read(self, path: str) -> PageBytes: ...
 
 
 def pages(files: Files, levels: Iterable[str]) -> list[PageFile]:
@@ -55,9 +55,9 @@ def pages(files: Files, levels: Iterable[str]) -> list[PageFile]:
     for path, problem in candidates(files, levels):
         try:
             if problem:
-                raise Problem(problem)
+                raise UnreadablePath(problem)
             read = files.read(path)
-        except Problem as error:
+        except UnreadablePath as error:
             found[path] = PageFile(shown(path), Layer.REPOSITORY, problem=str(error))
         else:
             found.setdefault(read.real, page(shown(path), Layer.REPOSITORY, read.data))
@@ -74,12 +74,12 @@ def candidates(files: Files, levels: Iterable[str]) -> list[tuple[str, str | Non
             try:
                 inside = [f"{folder}/{name}/{SKILL}" for name in sorted(files.names(folder))]
                 found += [(path, None) for path in inside if files.has(path)]
-            except Problem as error:
+            except UnreadablePath as error:
                 found.append((folder, str(error)))
         memory = _join(level, MEMORY)
         try:
             found += [(f"{memory}/{name}", None) for name in sorted(files.names(memory)) if is_page(name)]
-        except Problem as error:
+        except UnreadablePath as error:
             found.append((memory, str(error)))
     return found
 

@@ -8,13 +8,13 @@ from agent_memory.engines.git import files
 from agent_memory.engines.git.layout import Repository
 from agent_memory.engines.git.objects import Commit, Objects, objects
 from agent_memory.engines.git.program import Git, lines
-from agent_memory.engines.git.snapshot import Snapshot
-from agent_memory.ports.pages import PageFile, Revision
+from agent_memory.engines.git.snapshot import CommitTree
+from agent_memory.ports.pages import PageFile, PageRevision
 
 PATIENCE = 6  # a long history has to be walked
 
 
-def revisions(git: Git, repository: Repository) -> Iterator[Revision]:
+def revisions(git: Git, repository: Repository) -> Iterator[PageRevision]:
     """The newest first; nothing in a repository without commits."""
     with objects(git, repository.root, PATIENCE) as stored:
         head = stored.commit("HEAD")
@@ -27,26 +27,26 @@ def revisions(git: Git, repository: Repository) -> Iterator[Revision]:
                 yield _revision(stored, commit, repository)
 
 
-def _revision(stored: Objects, commit: Commit, repository: Repository) -> Revision:
+def _revision(stored: Objects, commit: Commit, repository: Repository) -> PageRevision:
     """Beside the first parent: what a merge brought to the branch."""
     parent = stored.commit(commit.parents[0]) if commit.parents else None
     cut = bool(commit.parents) and parent is None
     before = _pages(stored, parent, repository) if parent else ()
     after = _pages(stored, commit, repository)
-    return Revision(commit.id, commit.author, commit.at, commit.subject, before, after, cut)
+    return PageRevision(commit.id, commit.author, commit.at, commit.subject, before, after, cut)
 
 
 def _pages(stored: Objects, commit: Commit, repository: Repository) -> tuple[PageFile, ...]:
-    return tuple(files.pages(Snapshot(stored, commit.tree), repository.levels))
+    return tuple(files.pages(CommitTree(stored, commit.tree), repository.levels))
 
 
 def _paths(stored: Objects, head: Commit, repository: Repository) -> list[str]:
     """Where pages are, and what links lead to as things stand."""
-    snapshot = Snapshot(stored, head.tree)
+    snapshot = CommitTree(stored, head.tree)
     found = [path for level in repository.levels for path in files.roots(level)]
     for path, problem in files.candidates(snapshot, repository.levels):
         try:
             found += [] if problem else [snapshot.real(path)]
-        except files.Problem:
+        except files.UnreadablePath:
             continue
     return list(dict.fromkeys(found))

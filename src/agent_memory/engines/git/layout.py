@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent_memory.engines.git.watch import Watch
+from agent_memory.engines.git.watch import PathWatch
 from agent_memory.ports.pages import MEMORY
 
 OWN = "agent-memory"  # the folder of a clone's own pages, inside its git folder
@@ -39,7 +39,7 @@ class Repository:
         return ("", *("/".join(steps[:end]) for end in range(1, len(steps) + 1)))
 
 
-def repository(folder: str, watch: Watch) -> Repository | None:
+def repository(folder: str, watch: PathWatch) -> Repository | None:
     """The nearest one, upwards from a folder whose links are resolved. What looks like a bare one inside a working tree
     may be no more than files that somebody committed: they do not end the walk."""
     bare: str | None = None
@@ -56,7 +56,7 @@ def repository(folder: str, watch: Watch) -> Repository | None:
     return None if bare is None else _made(bare, bare, folder, watch, bare=True)
 
 
-def workspace(folder: str, watch: Watch) -> str:
+def workspace(folder: str, watch: PathWatch) -> str:
     """Outside git: the nearest folder upwards with a `.memory` of one's own, or the folder itself. What somebody else
     put above it is none of our procedures."""
     me = os.geteuid() if hasattr(os, "geteuid") else None
@@ -96,7 +96,7 @@ def head(repository: Repository) -> str:
     return said.removeprefix("ref: ") if said.startswith("ref: ") else ""
 
 
-def watch_ref(repository: Repository, ref: str, watch: Watch) -> bool:
+def watch_ref(repository: Repository, ref: str, watch: PathWatch) -> bool:
     """Look at every file that could say which commit it is; False when files cannot tell."""
     if WHOLE.fullmatch(ref):
         return True
@@ -112,7 +112,7 @@ def watch_ref(repository: Repository, ref: str, watch: Watch) -> bool:
     return True
 
 
-def _watch_file(repository: Repository, name: str, watch: Watch) -> None:
+def _watch_file(repository: Repository, name: str, watch: PathWatch) -> None:
     for _ in range(MOST_HOPS):
         if ".." in name.split("/") or os.path.isabs(name):
             return
@@ -125,14 +125,14 @@ def _watch_file(repository: Repository, name: str, watch: Watch) -> None:
             return
 
 
-def _made(root: str, git: str, folder: str, watch: Watch, *, bare: bool) -> Repository:
+def _made(root: str, git: str, folder: str, watch: PathWatch, *, bare: bool) -> Repository:
     watch.see(os.path.join(git, "commondir"))
     shared = _first_line(os.path.join(git, "commondir"))
     common = os.path.realpath(os.path.join(git, shared)) if shared else git
     return Repository(root, git, common, bare, "" if bare else below(root, folder) or "")
 
 
-def _pointed(dot: str, watch: Watch) -> str:
+def _pointed(dot: str, watch: PathWatch) -> str:
     """What a `.git` that is a file points to, as in worktrees and submodules."""
     watch.see(dot)
     target = _first_line(dot).removeprefix("gitdir: ")

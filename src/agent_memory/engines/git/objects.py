@@ -20,7 +20,7 @@ HEADER = re.compile(rb"([0-9a-f]{40}|[0-9a-f]{64}) (commit|tree|blob|tag) (\d+)\
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class GitObject:
     """An object; `data` is None when it is larger than was asked for."""
 
     id: str
@@ -39,7 +39,7 @@ class Commit:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class TreeEntry:
     """What a name in a tree stands for."""
 
     mode: int
@@ -64,9 +64,9 @@ class Objects:
     def __init__(self, ask: IO[bytes], answer: IO[bytes]) -> None:
         self._ask = ask
         self._answer = answer
-        self._trees: dict[str, dict[bytes, Entry]] = {}
+        self._trees: dict[str, dict[bytes, TreeEntry]] = {}
 
-    def get(self, name: str, largest: int = LARGEST) -> Stored | None:
+    def get(self, name: str, largest: int = LARGEST) -> GitObject | None:
         """None when there is no such object here, or when the name fits several."""
         try:
             self._ask.write(name.encode("utf-8", "surrogateescape") + b"\n")
@@ -82,14 +82,14 @@ class Objects:
         id, kind, size = header[1].decode(), header[2].decode(), int(header[3])
         if size > largest:
             self._pass_over(size + 1)
-            return Stored(id, kind, None)
-        return Stored(id, kind, self._read(size + 1)[:-1])
+            return GitObject(id, kind, None)
+        return GitObject(id, kind, self._read(size + 1)[:-1])
 
     def commit(self, name: str) -> Commit | None:
         found = self.get(f"{name}^{{commit}}")
         return None if found is None or found.data is None else parse_commit(found.id, found.data)
 
-    def tree(self, id: str) -> dict[bytes, Entry]:
+    def tree(self, id: str) -> dict[bytes, TreeEntry]:
         if id not in self._trees:
             found = self.get(id)
             if found is None or found.kind != "tree" or found.data is None:
@@ -115,13 +115,13 @@ def objects(git: Git, folder: str, patience: int = 1) -> Iterator[Objects]:
         yield Objects(process.stdin, process.stdout)
 
 
-def parse_tree(data: bytes, width: int) -> dict[bytes, Entry]:
-    found: dict[bytes, Entry] = {}
+def parse_tree(data: bytes, width: int) -> dict[bytes, TreeEntry]:
+    found: dict[bytes, TreeEntry] = {}
     start = 0
     try:
         while start < len(data):
             blank, nul = data.index(b" ", start), data.index(b"\0", start)
-            found[data[blank + 1 : nul]] = Entry(int(data[start:blank], 8), data[nul + 1 : nul + 1 + width].hex())
+            found[data[blank + 1 : nul]] = TreeEntry(int(data[start:blank], 8), data[nul + 1 : nul + 1 + width].hex())
             start = nul + 1 + width
     except ValueError:
         raise Trouble("a folder in git is broken: git fsck says more") from None

@@ -13,12 +13,12 @@ from agent_memory.engines.git.disk import Disk
 from agent_memory.engines.git.layout import Repository
 from agent_memory.engines.git.objects import Commit, Objects, objects
 from agent_memory.engines.git.program import SECONDS, Git, Trouble
-from agent_memory.engines.git.snapshot import Snapshot
+from agent_memory.engines.git.snapshot import CommitTree
 from agent_memory.engines.git.sparse import left_out
-from agent_memory.engines.git.watch import Watch
+from agent_memory.engines.git.watch import PathWatch
 from agent_memory.models.errors import InvalidInput, PartMissing
 from agent_memory.models.rules import Layer, Version
-from agent_memory.ports.pages import Found, PageFile, Revision, is_page
+from agent_memory.ports.pages import FoundPages, PageFile, PageRevision, is_page
 
 NO_REPOSITORY = "not in a git repository"
 NO_COMMIT = "the repository has no commits yet"
@@ -26,12 +26,12 @@ NO_HEAD = "HEAD does not name a commit in this clone"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class AskedFolder:
     """A folder that was asked about, and the repository that it is in."""
 
     folder: str
     repository: Repository | None
-    watch: Watch
+    watch: PathWatch
 
 
 class GitPages:
@@ -41,7 +41,7 @@ class GitPages:
         self._own = own
         self._git = Git(environment, seconds)
 
-    def find(self, folder: Path, at: str | None = None) -> Found:
+    def find(self, folder: Path, at: str | None = None) -> FoundPages:
         place = _place(folder)
         above = self._above(place)
         if place.repository is None:
@@ -52,7 +52,7 @@ class GitPages:
             return self._at(place, place.repository, at, above)
         return self._here(place, place.repository, above)
 
-    def still(self, found: Found) -> Found | None:
+    def still(self, found: FoundPages) -> FoundPages | None:
         if found.watched is None:
             return None
         seen = watch.still(found.watched)
@@ -60,7 +60,7 @@ class GitPages:
             return None
         return found if seen is found.watched else found._replace(watched=seen)
 
-    def log(self, folder: Path) -> Generator[Revision, None, None]:
+    def log(self, folder: Path) -> Generator[PageRevision, None, None]:
         place = _place(folder)
         if place.repository is None:
             raise InvalidInput(
@@ -71,7 +71,7 @@ class GitPages:
         except Trouble as error:
             raise PartMissing(f"no log: {error}") from None
 
-    def _above(self, place: Place) -> list[PageFile]:
+    def _above(self, place: AskedFolder) -> list[PageFile]:
         """Pages that are in no commit: the user's and the clone's."""
         found = [] if self._own is None else _plain(str(self._own), str(self._own), Layer.USER, place.watch)
         if place.repository is not None:
@@ -81,13 +81,13 @@ class GitPages:
             found += _plain(named, label or named, Layer.CLONE, place.watch)
         return found
 
-    def _outside(self, place: Place, above: list[PageFile]) -> Found:
+    def _outside(self, place: AskedFolder, above: list[PageFile]) -> FoundPages:
         root = layout.workspace(place.folder, place.watch)
         levels = Repository(root, "", "", False, layout.below(root, place.folder) or "").levels
         found = files.pages(Disk(root, place.watch), levels)
-        return Found((*above, *found), Version(why=NO_REPOSITORY), place.watch.all())
+        return FoundPages((*above, *found), Version(why=NO_REPOSITORY), place.watch.all())
 
-    def _here(self, place: Place, repository: Repository, above: list[PageFile]) -> Found:
+    def _here(self, place: AskedFolder, repository: Repository, above: list[PageFile]) -> FoundPages:
         """The working tree, page by page beside what HEAD holds."""
         layout.watch_ref(repository, "HEAD", place.watch)
         found = files.pages(Disk(repository.root, place.watch, (repository.git, repository.common)), repository.levels)
@@ -99,19 +99,19 @@ class GitPages:
                     why = NO_COMMIT if branch else NO_HEAD
                     version = Version(branch=branch, dirty=bool(found), why=why)
                     dirty = tuple(one._replace(dirty=True) for one in found)
-                    return Found((*above, *dirty), version, place.watch.all())
+                    return FoundPages((*above, *dirty), version, place.watch.all())
                 pages, changed = self._beside(stored, head, repository, found, place.watch)
         except Trouble as error:
-            return Found((*above, *found), Version(branch=branch, why=str(error)))
+            return FoundPages((*above, *found), Version(branch=branch, why=str(error)))
         version = Version(commit=head.id, branch=branch, dirty=changed)
-        return Found((*above, *pages), version, place.watch.all())
+        return FoundPages((*above, *pages), version, place.watch.all())
 
     def _beside(
-        self, stored: Objects, head: Commit, repository: Repository, found: list[PageFile], watch: Watch
+        self, stored: Objects, head: Commit, repository: Repository, found: list[PageFile], watch: PathWatch
     ) -> tuple[list[PageFile], bool]:
         """The pages with their commit, and whether any differs from it, is not in it, or is in it alone. What a sparse
         checkout leaves out of the working tree holds all the same, as it was committed."""
-        snapshot = Snapshot(stored, head.tree)
+        snapshot = CommitTree(stored, head.tree)
         committed = {one.path: one for one in files.pages(snapshot, repository.levels)}
         pages = [one._replace(commit=head.id, dirty=_differs(one, committed.get(one.path))) for one in found]
         missing = [path for path in committed if path not in {one.path for one in found}]
@@ -122,7 +122,7 @@ class GitPages:
             missing = [path for path in missing if path not in hidden]
         return pages, bool(missing) or any(one.dirty for one in pages)
 
-    def _at(self, place: Place, repository: Repository, at: str | None, above: list[PageFile]) -> Found:
+    def _at(self, place: AskedFolder, repository: Repository, at: str | None, above: list[PageFile]) -> FoundPages:
         name = "HEAD" if at is None else refs.checked(at)
         known = layout.watch_ref(repository, name, place.watch)
         branch = refs.branch(self._git, repository) if at is None else None
@@ -131,39 +131,39 @@ class GitPages:
                 commit = stored.commit(name)
                 if commit is None:
                     if at is None:
-                        return Found(tuple(above), Version(branch=branch, why=NO_COMMIT), place.watch.all())
+                        return FoundPages(tuple(above), Version(branch=branch, why=NO_COMMIT), place.watch.all())
                     raise refs.unknown(self._git, repository, at)
-                found = files.pages(Snapshot(stored, commit.tree), repository.levels)
+                found = files.pages(CommitTree(stored, commit.tree), repository.levels)
         except Trouble as error:
             if at is None:
-                return Found(tuple(above), Version(why=str(error)))
+                return FoundPages(tuple(above), Version(why=str(error)))
             raise _no_version(at, str(error)) from None
         pages = (one._replace(commit=commit.id) for one in found)
         version = Version(commit=commit.id, ref=at, branch=branch)
-        return Found((*above, *pages), version, place.watch.all() if known else None)
+        return FoundPages((*above, *pages), version, place.watch.all() if known else None)
 
 
-def _place(folder: Path) -> Place:
+def _place(folder: Path) -> AskedFolder:
     resolved = os.path.realpath(folder)
     if not os.path.isdir(resolved):
         raise InvalidInput(f"folder: {str(folder)!r} is not a folder", hint="name one that exists", field="folder")
-    watch = Watch()
-    return Place(resolved, layout.repository(resolved, watch), watch)
+    watch = PathWatch()
+    return AskedFolder(resolved, layout.repository(resolved, watch), watch)
 
 
-def _plain(folder: str, label: str, layer: Layer, watch: Watch) -> list[PageFile]:
+def _plain(folder: str, label: str, layer: Layer, watch: PathWatch) -> list[PageFile]:
     """The pages of a folder that is in no commit. The user's own links may lead anywhere."""
     disk = Disk(os.path.realpath(folder), watch, anywhere=layer is Layer.USER)
     found: list[PageFile] = []
     try:
         names = sorted(name for name in disk.names("") if is_page(name))
-    except files.Problem as error:
+    except files.UnreadablePath as error:
         return [PageFile(layout.shown(label), layer, problem=str(error))]
     for name in names:
         path = layout.shown(f"{label}/{name}")
         try:
             found.append(files.page(path, layer, disk.read(name).data))
-        except files.Problem as error:
+        except files.UnreadablePath as error:
             found.append(PageFile(path, layer, problem=str(error)))
     return found
 

@@ -14,8 +14,8 @@ from types import MappingProxyType
 
 from agent_memory.engines.git import layout, refs
 from agent_memory.engines.git.program import Git, Trouble, lines
-from agent_memory.engines.git.watch import Watch, still
-from agent_memory.ports.pages import Watched
+from agent_memory.engines.git.watch import PathWatch, still
+from agent_memory.ports.pages import WatchedPath
 
 UNASKED: Mapping[str, str] = MappingProxyType({})
 MOST_KEPT = 64  # folders whose settings are remembered
@@ -40,12 +40,12 @@ class Situations:
     def __init__(self, environment: Mapping[str, str]) -> None:
         self._git = Git(environment)
         self._environment = environment
-        self._known: dict[str, tuple[tuple[Watched, ...], dict[str, str]]] = {}
+        self._known: dict[str, tuple[tuple[WatchedPath, ...], dict[str, str]]] = {}
         self._lock = threading.Lock()
 
     def of(self, folder: Path, *, settings: bool = True) -> Situation:
         """The repository, branch and settings of a folder."""
-        found = layout.repository(os.path.realpath(folder), Watch())
+        found = layout.repository(os.path.realpath(folder), PathWatch())
         if found is None:
             return Situation(None)
         root = Path(found.root)
@@ -61,7 +61,7 @@ class Situations:
             known = self._known.get(found.git)
         if known is not None and still(known[0]) is not None:
             return known[1]
-        watch = Watch()
+        watch = PathWatch()
         for path in self._files(found):
             watch.see(path)
         said: dict[str, str] = {}

@@ -7,12 +7,12 @@ import os
 from agent_memory.engines.git import files
 from agent_memory.engines.git.layout import Repository, shown
 from agent_memory.engines.git.program import Git, lines
-from agent_memory.engines.git.watch import Watch
+from agent_memory.engines.git.watch import PathWatch
 
 LEFT_OUT = b"S "
 
 
-def left_out(git: Git, repository: Repository, watch: Watch) -> set[str]:
+def left_out(git: Git, repository: Repository, watch: PathWatch) -> set[str]:
     """Paths, as they are shown, that the index knows and the checkout skips."""
     watch.see(os.path.join(repository.git, "index"))
     roots = [path for level in repository.levels for path in files.roots(level)]

@@ -12,34 +12,34 @@ import stat
 import sys
 import time
 
-from agent_memory.ports.pages import LARGEST_PAGE, Watched
+from agent_memory.ports.pages import LARGEST_PAGE, WatchedPath
 
 RACY = 2_000_000_000  # nanoseconds: the coarsest clock of a file system that is in use
 
 
-class Watch:
+class PathWatch:
     """What was looked at, each path before it was used: whatever is written later shows."""
 
     def __init__(self) -> None:
-        self._seen: dict[str, Watched] = {}
+        self._seen: dict[str, WatchedPath] = {}
 
     def see(self, path: str, *, identity: bool = False) -> None:
         if path not in self._seen:
             self._seen[path] = look(path, identity=identity)
 
-    def all(self) -> tuple[Watched, ...]:
+    def all(self) -> tuple[WatchedPath, ...]:
         return tuple(self._seen.values())
 
 
-def look(path: str, *, identity: bool = False) -> Watched:
+def look(path: str, *, identity: bool = False) -> WatchedPath:
     stamp, changed = _stamp(path, identity)
     racy = not identity and changed > time.time_ns() - RACY
-    return Watched(path, stamp, _digest(path) if racy else None, identity)
+    return WatchedPath(path, stamp, _digest(path) if racy else None, identity)
 
 
-def still(watched: tuple[Watched, ...]) -> tuple[Watched, ...] | None:
+def still(watched: tuple[WatchedPath, ...]) -> tuple[WatchedPath, ...] | None:
     """None when something changed. What was too new to be known by its times is known by them as soon as it is not."""
-    settled: dict[int, Watched] = {}
+    settled: dict[int, WatchedPath] = {}
     for number, one in enumerate(watched):
         if one.digest is None:
             if _stamp(one.path, one.identity)[0] != one.stamp:

@@ -22,7 +22,7 @@ from agent_memory.engines.onnx.protobuf import counted, floating, integer
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from agent_memory.engines.onnx.weights import Layer, Linear, Norm, Weights
+    from agent_memory.engines.onnx.weights import EncoderLayer, Linear, Norm, Weights
 
 ROWS, VECTOR = "rows", "vector"  # the graph's input and output
 DIMENSION = 384
@@ -35,7 +35,7 @@ _IR_VERSION, _OPSET = 9, 17
 _MICROSOFT = "com.microsoft"
 
 
-class Graph:
+class OnnxGraph:
     """A graph in the making. Operators return the name of their output."""
 
     def __init__(self) -> None:
@@ -105,7 +105,7 @@ def _floats(name: str, *shape: int | str) -> bytes:
 
 def build(weights: Weights) -> tuple[bytes, dict[str, NDArray[np.int8]]]:
     """The model, and the matrices that the session must be given beside it."""
-    graph = Graph()
+    graph = OnnxGraph()
     hidden = _norm(graph, ROWS, weights.norm)
     for layer in weights.layers:
         hidden = _layer(graph, hidden, layer)
@@ -114,14 +114,14 @@ def build(weights: Weights) -> tuple[bytes, dict[str, NDArray[np.int8]]]:
     return graph.finish(graph.operator("LpNormalization", summed, axis=-1, p=2)), graph.outside
 
 
-def _layer(graph: Graph, hidden: str, layer: Layer) -> str:
+def _layer(graph: OnnxGraph, hidden: str, layer: EncoderLayer) -> str:
     attended = _linear(graph, _attention(graph, hidden, layer.attention), layer.attended)
     hidden = _norm(graph, graph.operator("Add", attended, hidden), layer.attended_norm)
     wide = graph.operator("Gelu", _linear(graph, hidden, layer.widen), domain=_MICROSOFT)
     return _norm(graph, graph.operator("Add", _linear(graph, wide, layer.narrow), hidden), layer.narrow_norm)
 
 
-def _attention(graph: Graph, hidden: str, joined: Linear) -> str:
+def _attention(graph: OnnxGraph, hidden: str, joined: Linear) -> str:
     values, scale, zero = graph.operators("DynamicQuantizeLinear", hidden, outputs=3)
     return graph.operator(
         "QAttention",
@@ -138,11 +138,11 @@ def _attention(graph: Graph, hidden: str, joined: Linear) -> str:
     )
 
 
-def _linear(graph: Graph, hidden: str, linear: Linear) -> str:
+def _linear(graph: OnnxGraph, hidden: str, linear: Linear) -> str:
     matrix, scales, bias = graph.matrix(linear.values), graph.constant(linear.scales), graph.constant(linear.bias)
     return graph.operator("DynamicQuantizeMatMul", hidden, matrix, scales, "", bias, domain=_MICROSOFT)
 
 
-def _norm(graph: Graph, hidden: str, norm: Norm) -> str:
+def _norm(graph: OnnxGraph, hidden: str, norm: Norm) -> str:
     weight, bias = graph.constant(norm.weight), graph.constant(norm.bias)
     return graph.operator("LayerNormalization", hidden, weight, bias, axis=-1, epsilon=EPSILON)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from agent_memory.ports.embedder import Passage
 
 if TYPE_CHECKING:
-    from agent_memory.engines.onnx.wordpiece import Unit, WordPiece
+    from agent_memory.engines.onnx.wordpiece import WordPiece, WordUnit
 
 READABLE = 256  # what the model reads of a text, the two marks that frame it included
 PASSAGE = 200
@@ -33,7 +33,7 @@ def split(text: str, words: WordPiece) -> list[Passage]:
         return [Passage(0, len(text))]
     passages: list[Passage] = []
     start = size = fresh = 0  # of the window: where it begins, its pieces, its units that no passage holds yet
-    window: list[Unit] = []
+    window: list[WordUnit] = []
     for unit in words.units(text):
         while window and size + _size(unit) > PASSAGE:
             if fresh:
@@ -53,11 +53,11 @@ def split(text: str, words: WordPiece) -> list[Passage]:
     return [*passages, Passage(start, len(text))]
 
 
-def _size(unit: Unit) -> int:
+def _size(unit: WordUnit) -> int:
     return min(len(unit.ids), PASSAGE)
 
 
-def _cut(text: str, window: list[Unit], fresh: int, following: Unit) -> int:
+def _cut(text: str, window: list[WordUnit], fresh: int, following: WordUnit) -> int:
     """How many units of a full window make the passage; one of the `fresh` ones, the last of it, at least."""
     spare = PASSAGE // 3
     at_space = 0
@@ -76,7 +76,7 @@ def _cut(text: str, window: list[Unit], fresh: int, following: Unit) -> int:
     return at_space or len(window)
 
 
-def _resume(window: list[Unit], cut: int) -> int:
+def _resume(window: list[WordUnit], cut: int) -> int:
     """Where the next passage begins: some units back, but always further than this one did."""
     room = OVERLAP
     while cut > 1 and _size(window[cut - 1]) <= room:

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 VARINT, EIGHT_BYTES, COUNTED, FOUR_BYTES = 0, 1, 2, 5  # protobuf's wire types
 
 
-class Span(NamedTuple):
+class ByteSpan(NamedTuple):
     """Where a field's bytes lie: `data[start:end]`."""
 
     start: int
     end: int
 
 
-def fields(data: bytes | mmap, within: Span) -> Iterator[tuple[int, int | Span]]:
+def fields(data: bytes | mmap, within: ByteSpan) -> Iterator[tuple[int, int | ByteSpan]]:
     """(number, value) for each field of one message: the value of a varint, the span of anything else."""
     view = memoryview(data)
     at = within.start
@@ -38,7 +38,7 @@ def fields(data: bytes | mmap, within: Span) -> Iterator[tuple[int, int | Span]]
             size, at = _read_varint(view, at)
         else:
             size = {EIGHT_BYTES: 8, FOUR_BYTES: 4}[wire]
-        yield key >> 3, Span(at, at + size)
+        yield key >> 3, ByteSpan(at, at + size)
         at += size
 
 

@@ -30,7 +30,7 @@ class _Block(NamedTuple):
         return self.joined[number * self.size : (number + 1) * self.size]
 
 
-class Vocabulary:
+class PieceVocabulary:
     """Which id a piece has. Pieces inside a word begin with `##`."""
 
     def __init__(self, lines: bytes) -> None:
@@ -53,7 +53,7 @@ class Vocabulary:
         return block.ids[at] if at < len(block.ids) and block.piece(at) == sought else None
 
 
-def load(file: Path = FILE) -> Vocabulary:
+def load(file: Path = FILE) -> PieceVocabulary:
     """PartMissing if the file is not the one that this version was built with."""
     try:
         lines = file.read_bytes()
@@ -61,4 +61,4 @@ def load(file: Path = FILE) -> Vocabulary:
         raise PartMissing(f"The vocabulary cannot be read: {error}", hint=_REINSTALL) from error
     if hashlib.sha256(lines).hexdigest() != SHA256:
         raise PartMissing(f"{file} is not the vocabulary that this version was built with", hint=_REINSTALL)
-    return Vocabulary(lines)
+    return PieceVocabulary(lines)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from agent_memory.engines.onnx.protobuf import Span, fields
+from agent_memory.engines.onnx.protobuf import ByteSpan, fields
 
 if TYPE_CHECKING:
     from mmap import mmap
@@ -52,7 +52,7 @@ class Linear:
 
 
 @dataclass(frozen=True)
-class Layer:
+class EncoderLayer:
     attention: Linear  # query, key and value side by side
     attended: Linear
     attended_norm: Norm
@@ -63,16 +63,16 @@ class Layer:
 
 @dataclass(frozen=True)
 class Weights:
-    words: Span  # where the rows of the word table (int8) lie in the file; the table is never loaded
+    words: ByteSpan  # where the rows of the word table (int8) lie in the file; the table is never loaded
     word_scales: NDArray[np.float32]  # [words, 1]
     positions: NDArray[np.float32]  # with the token type 0 already added
     norm: Norm
-    layers: tuple[Layer, ...]
+    layers: tuple[EncoderLayer, ...]
 
 
 @dataclass(frozen=True)
 class _Tensor:
-    span: Span
+    span: ByteSpan
     values: NDArray[np.generic]
 
 
@@ -112,9 +112,9 @@ def read(data: mmap) -> Weights:
     )
 
 
-def _layer(export: _Export, name: str) -> Layer:
+def _layer(export: _Export, name: str) -> EncoderLayer:
     query, key, value = (export.linear(f"{name}.attention.self.{part}") for part in ("query", "key", "value"))
-    return Layer(
+    return EncoderLayer(
         attention=Linear(
             np.concatenate([query.values, key.values, value.values], axis=1),
             np.concatenate([query.scales, key.scales, value.scales]),
@@ -129,7 +129,7 @@ def _layer(export: _Export, name: str) -> Layer:
 
 
 def _export(data: mmap) -> _Export:
-    graph = next(span for number, span in _spans(data, Span(0, len(data))) if number == _MODEL_GRAPH)
+    graph = next(span for number, span in _spans(data, ByteSpan(0, len(data))) if number == _MODEL_GRAPH)
     tensors: dict[str, _Tensor] = {}
     products: dict[str, str] = {}
     matrices: dict[str, str] = {}
@@ -145,18 +145,18 @@ def _export(data: mmap) -> _Export:
     return _Export(tensors, matrices)
 
 
-def _spans(data: mmap, within: Span) -> list[tuple[int, Span]]:
-    return [(number, value) for number, value in fields(data, within) if isinstance(value, Span)]
+def _spans(data: mmap, within: ByteSpan) -> list[tuple[int, ByteSpan]]:
+    return [(number, value) for number, value in fields(data, within) if isinstance(value, ByteSpan)]
 
 
-def _text(data: mmap, span: Span) -> str:
+def _text(data: mmap, span: ByteSpan) -> str:
     return data[span.start : span.end].decode()
 
 
-def _tensor(data: mmap, span: Span) -> dict[str, _Tensor]:
+def _tensor(data: mmap, span: ByteSpan) -> dict[str, _Tensor]:
     """The tensor under its name, or nothing if it is of a type that we do not use."""
     shape: list[int] = []
-    kind, name, raw = 0, "", Span(0, 0)
+    kind, name, raw = 0, "", ByteSpan(0, 0)
     for number, value in fields(data, span):
         if isinstance(value, int):
             if number == _TENSOR_SHAPE:
@@ -174,7 +174,7 @@ def _tensor(data: mmap, span: Span) -> dict[str, _Tensor]:
     return {name: _Tensor(raw, values.reshape(shape))}
 
 
-def _node(data: mmap, span: Span) -> tuple[str, list[str], list[str]]:
+def _node(data: mmap, span: ByteSpan) -> tuple[str, list[str], list[str]]:
     inputs: list[str] = []
     outputs: list[str] = []
     operator = ""

@@ -19,7 +19,7 @@ from unicodedata import category, normalize
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from agent_memory.engines.onnx.vocabulary import Vocabulary
+    from agent_memory.engines.onnx.vocabulary import PieceVocabulary
 
 UNKNOWN, START, END = 100, 101, 102  # [UNK], [CLS], [SEP]
 LONGEST_WORD = 100  # BERT's own bound: a longer word is unknown
@@ -39,7 +39,7 @@ _ASCII_MARK = re.compile(f"[{_MARKS}]")
 _DELETED = frozenset({"Cc", "Cf", "Co", "Cs"})
 
 
-class Unit(NamedTuple):
+class WordUnit(NamedTuple):
     """The smallest stretch that is read by itself, `text[start:end]`, and its pieces (none, if it is invisible)."""
 
     start: int
@@ -50,14 +50,14 @@ class Unit(NamedTuple):
 class WordPiece:
     """Safe to share between threads."""
 
-    def __init__(self, vocabulary: Vocabulary) -> None:
+    def __init__(self, vocabulary: PieceVocabulary) -> None:
         self._vocabulary = vocabulary
         self._read = lru_cache(CACHED_WORDS)(self._pieces)
 
-    def units(self, text: str) -> Iterator[Unit]:
+    def units(self, text: str) -> Iterator[WordUnit]:
         """The text's units in order, read as they are asked for."""
         for found in _UNIT.finditer(text):
-            yield Unit(found.start(), found.end(), self._read(found.group()))
+            yield WordUnit(found.start(), found.end(), self._read(found.group()))
 
     def encode(self, text: str, limit: int) -> list[int]:
         """Ids with the two marks that frame every text; what does not fit into `limit` is left out."""

@@ -66,7 +66,7 @@ def _store(reads: Reads, shelf_lines: int) -> Store:
     from agent_memory.engines.postgres.indexing import PostgresIndexing
     from agent_memory.engines.postgres.namespaces import PostgresVectors
     from agent_memory.engines.postgres.receipts import PostgresReceipts
-    from agent_memory.engines.postgres.recode import Recoding
+    from agent_memory.engines.postgres.recode import PostgresRecoding
     from agent_memory.engines.postgres.records import PostgresRecords
     from agent_memory.engines.postgres.shipping import PostgresShipping
     from agent_memory.engines.postgres.tenants import PostgresTenants
@@ -102,7 +102,7 @@ def _store(reads: Reads, shelf_lines: int) -> Store:
         ripe=lambda: storage.ripe(database),
         debts=PostgresDebts(database),
         vocabularies=lambda: vocabulary.stored(database),
-        recode=Recoding(database),
+        recode=PostgresRecoding(database),
         bounded=database.time.bounded,
         watch=database.watched,
         indexing=PostgresIndexing(database, shelf_lines),

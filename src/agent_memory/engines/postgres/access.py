@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agent_memory.engines.postgres.connection import BRIEF_SECONDS, Database, Session
+from agent_memory.engines.postgres.connection import BRIEF_SECONDS, Database, PostgresSession
 from agent_memory.engines.postgres.journal import STORE, tell_store
 from agent_memory.ledger.keys import cells, noting, restored
 from agent_memory.ports.access import KeyRow, Refusal
@@ -58,7 +58,7 @@ class PostgresAccess:
             return [Refusal(*row) for row in session.rows("refusals", asked)]
 
 
-def _end(session: Session, id: str, at: int) -> bool:
+def _end(session: PostgresSession, id: str, at: int) -> bool:
     """Whether it was still good."""
     ended = session.changed("end_key", {"id": id, "at": at}) > 0
     if ended:
@@ -66,7 +66,7 @@ def _end(session: Session, id: str, at: int) -> bool:
     return ended
 
 
-def _note(session: Session, id: str, at: int) -> None:
+def _note(session: PostgresSession, id: str, at: int) -> None:
     """Seal a key as it stands after a change, in the transaction of the change."""
     row = session.row("key", {"id": id}) or ()
     tell_store(session, lambda head: [noting(head, row, at)])

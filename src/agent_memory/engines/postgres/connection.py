@@ -7,8 +7,8 @@ before that is one round trip.
 
 from __future__ import annotations
 
+import math
 import secrets
-import select
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,7 +25,7 @@ from psycopg.pq import TransactionStatus
 
 from agent_memory.engines.postgres.clock import DatabaseClock, ticks
 from agent_memory.engines.postgres.statements import SQL
-from agent_memory.engines.postgres.texts import adapt
+from agent_memory.engines.postgres.wire import PostgresWire, connected
 from agent_memory.ledger.journal import genesis
 from agent_memory.ledger.marks import Marks
 from agent_memory.ledger.request import SALT_BYTES
@@ -35,21 +35,12 @@ from agent_memory.ports.forks import ForkGuard
 from agent_memory.ports.watch import Unwatched, Watch
 
 MOST_CONNECTIONS = 16
-PREPARED_AFTER = 3  # times on one connection: planning anew takes longer than most of our statements
-MOST_PREPARED = 400  # we have fewer, and a pooler in transaction mode (PgBouncer 1.21 or newer) keeps them for us
-PATIENCE = {
-    "connect_timeout": 10,  # seconds
-    "keepalives_idle": 30,
-    "keepalives_interval": 10,
-    "keepalives_count": 3,
-    "tcp_user_timeout": 60_000,  # milliseconds: then a connection on which nothing arrives is lost
-}
-"""Unless the URL says otherwise."""
 WAIT_SECONDS = 10.0  # for a connection, when all are in use
 LOCK_SECONDS = 30.0  # for whoever else writes for the same tenant
 BRIEF_SECONDS = 1.0  # for what is only written beside something else, and can come later
 STATEMENT_SECONDS = 300.0
 IDLE_SECONDS = 60.0  # in a transaction, before the server ends it
+GRACE_SECONDS = 5.0  # a statement that took too long has been ended over there by then, and we are told
 
 Row = tuple[Any, ...]
 Values = Mapping[str, object] | Sequence[object] | None
@@ -143,12 +134,12 @@ def lost(error: BaseException | None) -> bool:
     return isinstance(error, psycopg.OperationalError) and (error.sqlstate or "08")[:4] in ("08", *_GONE)
 
 
-class Session:
+class PostgresSession:
     """One transaction. `rows`, `row` and `cell` wait for the answer; `send` does not."""
 
     def __init__(
         self,
-        connection: psycopg.Connection[Row],
+        connection: PostgresWire,
         pipeline: psycopg.Pipeline,
         watch: Watch,
         tenant: str | None,
@@ -163,8 +154,10 @@ class Session:
         self.appended: dict[str | None, int] = {}  # the last line that was written in each journal
 
     def begin(self, mode: str, limits: Mapping[str, str]) -> None:
+        """For its tenant, or as an operator."""
+        self.connection.patience = float(limits["statement"]) / 1000 + GRACE_SECONDS
         self.send("begin", mode=mode)
-        self._told = self.send("settings", limits)
+        self._told = self.send("operate" if self.tenant is None else "enter", {**limits, "tenant": self.tenant})
 
     @cached_property
     def begun(self) -> int:
@@ -172,6 +165,11 @@ class Session:
         row = self._told.fetchone()
         assert row is not None
         return int(row[-1])
+
+    def take_your_time(self) -> None:
+        """No statement of this transaction is ended because it takes long."""
+        self.send("take_your_time")
+        self.connection.patience = math.inf
 
     def send(self, name: str, values: Values = None, **filled: str) -> psycopg.Cursor[Row]:
         """`filled`: what stands in braces in the statement, never what a caller said."""
@@ -233,20 +231,19 @@ class Database:
     def __init__(self, uri: str, *, most: int = MOST_CONNECTIONS) -> None:
         self._uri = uri
         self.name = shown(uri)
-        self._said = conninfo_to_dict(uri)
         self.closed = False
         self.read_only = False
         self.marks = Marks()
         self.limits = LIMITS
         self._most = most
-        self._idle: list[psycopg.Connection[Row]] = []
+        self._idle: list[PostgresWire] = []
         self._room = threading.BoundedSemaphore(most)
         self._gate = ForkGuard()
         self.time = DatabaseClock()
         self._watch: Watch = Unwatched()
 
     @contextmanager
-    def reading(self, tenant: str | None) -> Iterator[Session]:
+    def reading(self, tenant: str | None) -> Iterator[PostgresSession]:
         """One snapshot of what a tenant has; None: of what everybody has. When nobody waits for it, it is stopped."""
         read = False
         try:
@@ -259,7 +256,9 @@ class Database:
                 raise
 
     @contextmanager
-    def writing(self, tenant: str | None, *, durable: bool = True, seconds: float = LOCK_SECONDS) -> Iterator[Session]:
+    def writing(
+        self, tenant: str | None, *, durable: bool = True, seconds: float = LOCK_SECONDS
+    ) -> Iterator[PostgresSession]:
         """All or nothing. `durable`: the disk has it before this returns. `seconds`: how long to wait for a lock."""
         with self._begun(tenant, "read committed read write", seconds) as session:
             if not durable:
@@ -269,14 +268,15 @@ class Database:
         for whose, seq in session.appended.items():
             self.marks.at_least(whose, seq)
 
-    def alone(self, name: str, *, seconds: float, **filled: str) -> None:
-        """A statement that cannot be in a transaction. It ends with whoever asked, where the server notices."""
+    def alone(self, statement: str, *, seconds: float) -> None:
+        """One that cannot be in a transaction. It ends with whoever asked, where the server notices."""
         with self._gate, self._connection() as connection, stoppable(connection.cancel_safe):
+            connection.patience = math.inf
             connection.execute(f"set lock_timeout = {round(seconds * 1000)}")  # integers alone
             with suppress(errors.InvalidParameterValue):  # on some systems it cannot
                 connection.execute("set client_connection_check_interval = '5s'")
             try:
-                connection.execute(SQL[name].format(**filled).encode())
+                connection.execute(statement.encode())
             finally:
                 connection.close()  # with what was set
 
@@ -287,7 +287,7 @@ class Database:
         return now
 
     @contextmanager
-    def _begun(self, tenant: str | None, mode: str, seconds: float, *, stop: bool = False) -> Iterator[Session]:
+    def _begun(self, tenant: str | None, mode: str, seconds: float, *, stop: bool = False) -> Iterator[PostgresSession]:
         """What was asked and not looked at is answered when it ends. `stop`: it may be stopped until then."""
         with ExitStack() as open:
             open.enter_context(self._gate)
@@ -295,9 +295,8 @@ class Database:
             if stop:
                 open.enter_context(stoppable(connection.cancel_safe))
             pipeline = open.enter_context(connection.pipeline())
-            session, sent = Session(connection, pipeline, self._watch, tenant, self.marks), ticks()
+            session, sent = PostgresSession(connection, pipeline, self._watch, tenant, self.marks), ticks()
             session.begin(mode, self.limits | {"lock": str(round(seconds * 1000))})
-            session.send("operate") if tenant is None else session.send("enter", {"tenant": tenant})
             try:
                 yield session
             except BaseException:
@@ -307,7 +306,7 @@ class Database:
         self.time.heard(session.begun, sent, ticks())
 
     @contextmanager
-    def _connection(self) -> Iterator[psycopg.Connection[Row]]:
+    def _connection(self) -> Iterator[PostgresWire]:
         """Any error leaves a connection that is rolled back, or none."""
         if self.closed:
             raise StoreError(f"the store is closed: {self.name}", hint="open it again")
@@ -316,11 +315,13 @@ class Database:
         self._watch.connections("in_use", 1)
         connection = None
         try:
-            connection = self._taken() or self.connect()
+            connection = self._taken() or connected(self._uri)
             yield connection
         except psycopg.Error as error:
             if isinstance(error, errors.LockNotAvailable):
                 self._watch.gave_up("head")
+            if lost(error):
+                self._drop()  # the others may lead to nobody as well
             raise translated(error, self.name) from error
         finally:
             try:
@@ -348,33 +349,25 @@ class Database:
         watch.connections("most", self._most)
         watch.connections("idle", len(self._idle))
 
-    def _taken(self) -> psycopg.Connection[Row] | None:
-        """One that waits to be used. Where there is something to read without a question, it was ended over there."""
+    def _taken(self) -> PostgresWire | None:
+        """One that waits to be used."""
         while self._idle:
             with suppress(IndexError):
                 one = self._idle.pop()
                 self._watch.connections("idle", -1)
-                watched = select.poll()
-                watched.register(one, select.POLLIN)
-                if not watched.poll(0):
+                if one.answers():
                     return one
                 one.close()
         return None
 
-    def connect(self) -> psycopg.Connection[Row]:
-        patience: dict[str, Any] = {name: value for name, value in PATIENCE.items() if name not in self._said}
-        made = psycopg.connect(self._uri, autocommit=True, prepare_threshold=PREPARED_AFTER, **patience)
-        made.prepared_max = MOST_PREPARED
-        adapt(made)
-        return made
-
-    def _leave(self, connection: psycopg.Connection[Row]) -> None:
+    def _leave(self, connection: PostgresWire) -> None:
         with suppress(psycopg.Error):
             if connection.info.transaction_status != TransactionStatus.IDLE:
                 connection.rollback()
         if self.closed or connection.closed or connection.info.transaction_status != TransactionStatus.IDLE:
             connection.close()
         else:
+            connection.used = time.monotonic()
             self._idle.append(connection)
             self._watch.connections("idle", 1)
 

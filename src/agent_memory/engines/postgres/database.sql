@@ -6,18 +6,24 @@ begin isolation level {mode}
 -- name: commit
 commit
 
+-- name: probe
+select 1
+
 -- name: not_durable
 -- A killed server loses nothing of it either; a power cut may.
 set local synchronous_commit = off
 
 -- name: settings
 -- Everything ends with the transaction, so that a pooler may hand the connection to anybody. And what time it is.
-select set_config('search_path', 'agent_memory, public', true), set_config('lock_timeout', %(lock)s, true),
+set_config('search_path', 'agent_memory, public', true), set_config('lock_timeout', %(lock)s, true),
     set_config('statement_timeout', %(statement)s, true), set_config('idle_in_transaction_session_timeout', %(idle)s, true),
     (extract(epoch from clock_timestamp()) * 1000000)::bigint
 
 -- name: enter
-select enter(%(tenant)s)
+select agent_memory.enter(%(tenant)s), {{settings}}
+
+-- name: operate
+select set_config('agent_memory.operating', 'on', true), {{settings}}
 
 -- name: me
 select me()
@@ -30,9 +36,6 @@ set local statement_timeout = 0
 
 -- name: settle
 select settle(%(tenant)s, %(salt)s, %(genesis)s)
-
--- name: operate
-select set_config('agent_memory.operating', 'on', true)
 
 -- name: server
 select current_setting('server_version_num')::integer, pg_is_in_recovery(), current_setting('server_encoding')
@@ -66,10 +69,18 @@ select pg_advisory_xact_lock(7018141438171079013)
 create schema if not exists agent_memory
 
 -- name: version
-select value::integer from meta where name = 'schema'
+-- And the oldest that a program may know and still use it: this one, where nobody has said.
+select value::integer, coalesce((select value from meta where name = 'floor'), value)::integer from meta where name = 'schema'
 
 -- name: put_version
-insert into meta (name, value) values ('schema', %(version)s) on conflict (name) do update set value = excluded.value
+insert into meta (name, value) values ('schema', %(version)s), ('floor', %(floor)s)
+on conflict (name) do update set value = excluded.value
+
+-- name: try_schema_lock
+select pg_try_advisory_xact_lock(7018141438171079014)
+
+-- name: idle_at_will
+set local idle_in_transaction_session_timeout = 0
 
 -- name: insert_store
 insert into tenants (tenant, salt, genesis, chain) values (0, %(salt)s, %(genesis)s, %(genesis)s)

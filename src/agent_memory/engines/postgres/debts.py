@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from agent_memory.engines.postgres.connection import Database, Session
+from agent_memory.engines.postgres.connection import Database, PostgresSession
 from agent_memory.models.record import Scope
 from agent_memory.ports.debts import Debt, Owed
 from agent_memory.ports.vectors import VECTORS
 
 
-def incur(session: Session, gone: Mapping[Scope, Sequence[str]], seq: int, now: int) -> None:
+def incur(session: PostgresSession, gone: Mapping[Scope, Sequence[str]], seq: int, now: int) -> None:
     """Every place outside must forget these."""
     for scope, ids in gone.items():
         session.send("incur", _words(scope) | {"ids": list(ids), "seq": seq, "now": now})
 
 
-def incur_tenant(session: Session, number: int, tenant: str, seq: int, now: int) -> None:
+def incur_tenant(session: PostgresSession, number: int, tenant: str, seq: int, now: int) -> None:
     """Every place outside must forget all of a tenant; `seq` is the store's."""
     session.send("incur_tenant", _words(Scope(tenant=tenant)) | {"number": number, "seq": seq, "now": now})
     session.send("hush_places", {"tenant": tenant})

@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 from hashlib import sha256
 from typing import Any
 
-from agent_memory.engines.postgres.connection import Database, Session
+from agent_memory.engines.postgres.connection import Database, PostgresSession
 from agent_memory.models.record import SHARED, Scope
 from agent_memory.ports.working import Desk
 
@@ -73,7 +73,7 @@ class PostgresWorking:
             session.send("all_working")
             session.send("all_lists")
 
-    def _sweep(self, session: Session, desk: Desk, now: int) -> None:
+    def _sweep(self, session: PostgresSession, desk: Desk, now: int) -> None:
         """Once a minute is enough, and costs nothing the rest of the time."""
         last = self._swept.get(desk.scope.tenant)
         if last is None or abs(now - last) >= SWEEP_EVERY:
@@ -81,7 +81,7 @@ class PostgresWorking:
             self._swept[desk.scope.tenant] = now
 
 
-def forget(session: Session, scope: Scope, ids: Collection[str]) -> None:
+def forget(session: PostgresSession, scope: Scope, ids: Collection[str]) -> None:
     """Delete what is a picture of these records, from every desk whose reader sees the scope."""
     whose = {"user": scope.user, "agent": scope.agent, "all": SHARED}
     values, items = session.send("values_of_readers", whose), session.send("items_of_readers", whose)
@@ -93,7 +93,7 @@ def forget(session: Session, scope: Scope, ids: Collection[str]) -> None:
         session.send("delete_items", {"desks": desks, "slots": slots, "items": numbers})
 
 
-def sweep(session: Session, now: int) -> None:
+def sweep(session: PostgresSession, now: int) -> None:
     """Delete what is over: values, and lists whose last item is."""
     session.send("sweep_working", {"now": now})
     session.send("sweep_lists", {"now": now})

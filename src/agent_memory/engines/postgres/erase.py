@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agent_memory.engines.postgres import debts, desk, namespaces, storage
-from agent_memory.engines.postgres.connection import Row, Session
+from agent_memory.engines.postgres.connection import PostgresSession, Row
 from agent_memory.engines.postgres.present import columns
 from agent_memory.ledger import repeats
 from agent_memory.ledger.rows import Gone
@@ -23,7 +23,7 @@ _ROWS = (
 )  # contents are known by their versions: these go after them
 
 
-def erase(session: Session, gone: Sequence[Gone], scopes: Mapping[Scope, int], now: int) -> None:
+def erase(session: PostgresSession, gone: Sequence[Gone], scopes: Mapping[Scope, int], now: int) -> None:
     """Delete everything of these records. Their journal lines stay: they hold numbers and salted digests, and the salts
     go now. Tombstones keep the ids, so that an import cannot bring them back unnoticed."""
     records = {"records": [one.place.record for one in gone]}
@@ -49,7 +49,7 @@ def _traces(gone: Sequence[Gone], known: Sequence[Row]) -> Mapping[Scope, Traces
     return traces
 
 
-def _forget(session: Session, scope: Scope, traces: Traces) -> None:
+def _forget(session: PostgresSession, scope: Scope, traces: Traces) -> None:
     """Receipts that asked in the same words, answered requests, working sets, vectors of callers."""
     whose: dict[str, Any] = {"user": scope.user, "agent": scope.agent, "all": SHARED}
     asked, answers = session.send("asked", whose), session.send("answers_of", whose)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from agent_memory.engines.postgres.connection import Database, Session
+from agent_memory.engines.postgres.connection import Database, PostgresSession
 from agent_memory.ledger.feed import JobRow
 from agent_memory.ledger.jobs import Jobs, Leases
 from agent_memory.ledger.journal import NAMES
@@ -17,7 +17,7 @@ from agent_memory.ports.feed import Cursor, FeedLine, JobState
 class PostgresJobs(Jobs):
     """`changing`: nobody else takes or works on a job that was looked at before this transaction has ended."""
 
-    def __init__(self, session: Session, *, changing: bool = True) -> None:
+    def __init__(self, session: PostgresSession, *, changing: bool = True) -> None:
         self.session = session
         self._changing = changing
 
@@ -33,6 +33,9 @@ class PostgresJobs(Jobs):
 
     def put(self, row: JobRow) -> None:
         self.session.send("put_job", row)
+
+    def drop(self, name: str) -> None:
+        self.session.send("drop_job", {"name": name})
 
     def stored(self, name: str, tenant: str) -> Cursor:
         return Cursor(tenant, *(self.session.row("cursor", {"job": name, "tenant": tenant}) or ()))

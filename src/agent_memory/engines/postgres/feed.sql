@@ -56,6 +56,9 @@ on conflict (name) do update set token = excluded.token, holder = excluded.holde
     until = excluded.until, ran_at = excluded.ran_at, seconds = excluded.seconds, did = excluded.did,
     failed_at = excluded.failed_at, error = excluded.error
 
+-- name: drop_job
+delete from leases where name = %(name)s
+
 -- name: clock
 -- The database's: those of the machines that ask may differ.
 select (extract(epoch from clock_timestamp()) * 1000000)::bigint

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from agent_memory.engines.postgres.connection import Session
+from agent_memory.engines.postgres.connection import PostgresSession
 from agent_memory.ledger.marks import Marks
 
 
-class Heads(NamedTuple):
+class JournalHeads(NamedTuple):
     """`adopted`, `era` and `lag` are those of a `Snapshot`."""
 
     seq: int
@@ -22,7 +22,7 @@ class Glance:
     """Sent when it is made, with whatever else is asked, and read also after the transaction. `genesis` is where the
     journal of the store begins, when a `replica` is asked."""
 
-    def __init__(self, session: Session, tenant: str, marks: Marks, genesis: bytes | None = None) -> None:
+    def __init__(self, session: PostgresSession, tenant: str, marks: Marks, genesis: bytes | None = None) -> None:
         self._tenant = tenant
         self._marks = marks
         self._genesis = genesis
@@ -52,8 +52,8 @@ class Glance:
             and store >= self._store_held.least
         )
 
-    def heads(self) -> Heads:
+    def heads(self) -> JournalHeads:
         seq, chain, store, store_chain, adopted, there, store_there = self._found()
         mine = self._marks.seen(self._tenant, self._held, there, seq, chain)
         stores = self._marks.seen(None, self._store_held, store_there, store, store_chain)
-        return Heads(seq, store, adopted, max(mine, stores), self._lag)
+        return JournalHeads(seq, store, adopted, max(mine, stores), self._lag)

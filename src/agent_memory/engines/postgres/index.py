@@ -11,7 +11,7 @@ from agent_memory.engines.postgres.connection import LOCK_SECONDS
 from agent_memory.engines.postgres.feed import PostgresJobs
 from agent_memory.engines.postgres.indexing import RECENT
 from agent_memory.engines.postgres.large import PostgresLarge
-from agent_memory.engines.postgres.present import Look
+from agent_memory.engines.postgres.present import PostgresLook
 from agent_memory.engines.postgres.read import VersionRow, content, moment, reader, record
 from agent_memory.engines.postgres.reads import Reads
 from agent_memory.engines.postgres.stock import PostgresStock, erased_since, snapshot
@@ -111,7 +111,7 @@ class PostgresIndex:
         work: Work | None = None,
     ) -> None:
         with self._database.writing(tenant, seconds=LOCK_SECONDS if wait else AT_ONCE) as session:
-            look = Look(session, tenant, Wanted(), now)
+            look = PostgresLook(session, tenant, Wanted(), now)
             if work is not None:
                 PostgresJobs(session).go_on(work)
             spaces.embed(session, look, space, batch, now)

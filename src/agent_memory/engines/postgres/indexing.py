@@ -11,14 +11,15 @@ import time
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from agent_memory.engines.postgres.connection import LOCK_SECONDS, Database, Session
+from agent_memory.engines.postgres.connection import LOCK_SECONDS, Database, PostgresSession
+from agent_memory.engines.postgres.statements import SQL
 
 RECENT = 2000  # contents of a large scope that stay in memory, the newest: what is told of all is estimated by them
 BATCH = 500  # journal lines in one transaction, for which erasures wait
 MOST_DIMENSIONS = 4000  # of a vector that pgvector can index
 
 
-class Wanted(NamedTuple):
+class ScopeProgress(NamedTuple):
     """A scope, how far it is prepared, and its last line. `stands`: what is there counts."""
 
     tenant: str
@@ -61,10 +62,10 @@ class PostgresIndexing:
         left = sum(not one.done for one in self._wanted())
         return {"contents": contents, "left": left}
 
-    def _wanted(self) -> list[Wanted]:
+    def _wanted(self) -> list[ScopeProgress]:
         asked = {"most": self._most, "dimensions": MOST_DIMENSIONS}
         with self._database.reading(None) as session:
-            return [*map(Wanted._make, session.rows("large_wanted", asked))]
+            return [*map(ScopeProgress._make, session.rows("large_wanted", asked))]
 
     def _tidied(self) -> bool:
         """Without indexes that are of no use; True while one is being made, which may be any of them."""
@@ -73,10 +74,10 @@ class PostgresIndexing:
                 return True
             useless = [name for name, used in session.rows("large_indexes") if not used]
         for name in useless:
-            self._database.alone("drop_large_index", seconds=LOCK_SECONDS, index=name)
+            self._database.alone(SQL["drop_large_index"].format(index=name), seconds=LOCK_SECONDS)
         return False
 
-    def _prepared(self, one: Wanted, deadline: float | None, building: bool) -> int:
+    def _prepared(self, one: ScopeProgress, deadline: float | None, building: bool) -> int:
         """How many contents were added."""
         if not one.stands:
             self._begin(one)
@@ -88,13 +89,13 @@ class PostgresIndexing:
             self._finish(one)
         return added
 
-    def _begin(self, one: Wanted) -> None:
+    def _begin(self, one: ScopeProgress) -> None:
         """After whoever erases something now, who does not know yet that words and vectors may be added."""
         with self._database.writing(one.tenant) as session:
             if session.row("lock_mine") is not None:
                 session.send("begin_large", {"scope": one.scope})
 
-    def _batch(self, one: Wanted) -> tuple[int, bool]:
+    def _batch(self, one: ScopeProgress) -> tuple[int, bool]:
         """How many contents were added, and whether there may be more."""
         with self._database.writing(one.tenant) as session:
             held = session.row("hold_large_scope", {"scope": one.scope})
@@ -119,7 +120,7 @@ class PostgresIndexing:
             session.send("fill_large_vectors", asked)
             return session.cell("move_large", asked), True
 
-    def _finish(self, one: Wanted) -> None:
+    def _finish(self, one: ScopeProgress) -> None:
         with self._database.reading(one.tenant) as session:
             held, extension = session.row("large_place", {"scope": one.scope}), session.row("extension")
         if held is None or extension is None:
@@ -128,7 +129,8 @@ class PostgresIndexing:
         if dimension:
             numbers = {"tenant": tenant, "scope": one.scope, "space": space, "dimension": dimension}
             filled = {name: str(number) for name, number in numbers.items()}
-            self._database.alone("make_large_index", seconds=LOCK_SECONDS, schema=extension[1], **filled)
+            statement = SQL["make_large_index"].format(schema=extension[1], **filled)
+            self._database.alone(statement, seconds=LOCK_SECONDS)
         with self._database.writing(one.tenant) as session:
             session.row("hold_large_scope", {"scope": one.scope})
             made = f"large_hnsw_{tenant}_{one.scope}_{space}", True
@@ -136,7 +138,7 @@ class PostgresIndexing:
                 session.send("ready_large", {"scope": one.scope})
 
 
-def _empty(session: Session, scope: int, lines: int) -> None:
+def _empty(session: PostgresSession, scope: int, lines: int) -> None:
     """A batch of what was prepared before, of so many lines: forgetting waits for one of them, not for all."""
     asked = {"scope": scope, "from": lines, "to": max(0, lines - BATCH)}
     for statement in ("empty_large_words", "empty_large_vectors", "large_emptied"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from agent_memory.engines.postgres.connection import Session
+from agent_memory.engines.postgres.connection import PostgresSession
 from agent_memory.ledger.journal import NOBODYS, Head, Line
 from agent_memory.models.record import Scope
 
@@ -13,7 +13,9 @@ STORE = 0
 """The tenant whose journal is the store's own."""
 
 
-def append(session: Session, tenant: int, lines: Iterable[Line], scopes: Mapping[Scope, int] | None = None) -> None:
+def append(
+    session: PostgresSession, tenant: int, lines: Iterable[Line], scopes: Mapping[Scope, int] | None = None
+) -> None:
     """Whoever calls it holds the head. `scopes` has the number of each that a line is about."""
     made, known = list(lines), scopes or {}
     if not made:
@@ -38,6 +40,6 @@ def append(session: Session, tenant: int, lines: Iterable[Line], scopes: Mapping
         )
 
 
-def tell_store(session: Session, lines: Callable[[Head], Sequence[Line]]) -> None:
+def tell_store(session: PostgresSession, lines: Callable[[Head], Sequence[Line]]) -> None:
     """Lines in the store's own journal, made for where it stands."""
     append(session, STORE, lines(Head(*(session.row("lock_head", {"tenant": STORE}) or ()))))

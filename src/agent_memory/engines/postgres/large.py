@@ -10,14 +10,14 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from agent_memory.engines.postgres.connection import Session
+from agent_memory.engines.postgres.connection import PostgresSession
 from agent_memory.engines.postgres.heads import Glance
 from agent_memory.engines.postgres.read import conditions, moment, reader
 from agent_memory.engines.postgres.reads import Reads
 from agent_memory.engines.postgres.statements import SQL
 from agent_memory.engines.postgres.stock import PostgresStock, unread
-from agent_memory.ledger.shelves.large import Found, Linked
-from agent_memory.ledger.shelves.stock import Links, News, Row, Vectors, Versions
+from agent_memory.ledger.shelves.large import LargeCandidates, LargeLinks
+from agent_memory.ledger.shelves.stock import Links, Row, ShelfNews, Vectors, Versions
 from agent_memory.models.errors import Changed
 from agent_memory.models.record import Scope
 from agent_memory.ports.index import Indexed, Probe, Snapshot
@@ -41,7 +41,7 @@ class PostgresLarge:
     def __init__(self, reads: Reads) -> None:
         self._reads, self._database = reads, reads.primary
 
-    def found(self, snapshot: Snapshot, scope: Scope, probe: Probe, until: int) -> Found:
+    def found(self, snapshot: Snapshot, scope: Scope, probe: Probe, until: int) -> LargeCandidates:
         with self._standing(snapshot, scope) as session:
             return _Looking(session, snapshot.large[scope], probe, until).found()
 
@@ -53,7 +53,7 @@ class PostgresLarge:
         return frozenset(known[term] for (term,) in rows)
 
     @contextmanager
-    def _standing(self, snapshot: Snapshot, scope: Scope) -> Iterator[Session]:
+    def _standing(self, snapshot: Snapshot, scope: Scope) -> Iterator[PostgresSession]:
         """`Changed` where the tables are not those any more that the snapshot tells of."""
         _, number, *_ = snapshot.large[scope].place
         with self._database.reading(scope.tenant) as session:
@@ -68,19 +68,19 @@ class PostgresLarge:
         with self._database.reading(tenant) as session:
             yield PostgresStock(session, Glance(session, tenant, self._database.marks), kinds)
 
-    def linked(self, snapshot: Snapshot, handles: Collection[int]) -> Linked:
+    def linked(self, snapshot: Snapshot, handles: Collection[int]) -> LargeLinks:
         asked: dict[str, Any] = reader(snapshot.scope) | {"handles": [*handles], "most": MOST_LINKS}
         with self._database.reading(snapshot.scope.tenant) as session:
             links = Links(*zip(*session.rows("large_links", asked), strict=True))
             asked["records"] = [*{*links.source, *links.target}]
             versions = Versions(*zip(*session.rows("large_ends", asked), strict=True))
-        return Linked(News(versions, unread(versions)), links)
+        return LargeLinks(ShelfNews(versions, unread(versions)), links)
 
 
 class _Looking:
     """For one probe, in one scope."""
 
-    def __init__(self, session: Session, indexed: Indexed, probe: Probe, until: int) -> None:
+    def __init__(self, session: PostgresSession, indexed: Indexed, probe: Probe, until: int) -> None:
         self._session, self._probe = session, probe
         self._tenant, self._scope, self._space, self._dimension, first = indexed.place
         shown = SQL["standing_at" if probe.past else "visible"]  # of what is over, the shelf knows when it held
@@ -90,14 +90,14 @@ class _Looking:
         self._asked |= {"scope": self._scope, "space": self._space, "until": until, "few": FEW + 1, "most": MOST}
         self._asked |= {"first": first, "documents": indexed.documents, "depth": DEPTH, "reach": REACH}
 
-    def found(self) -> Found:
+    def found(self) -> LargeCandidates:
         few = self._few()
         terms = {signed(term): place for place, term in enumerate(self._probe.terms)}
         asked = self._asked | {"terms": [*terms]}
         told = () if few is not None else self._session.send("large_words", asked, **self._filled)
         self._session.send("large_scan", {"breadth": str(MOST), "tuples": str(TUPLES)})
         if few is not None:
-            return Found(*self._rows(few))
+            return LargeCandidates(*self._rows(few))
         near = () if self._probe.vector is None else self._near(self._probe.vector)
         frequencies, records = [0] * len(self._probe.terms), list[int]()
         for record, term, documents in told:
@@ -106,7 +106,7 @@ class _Looking:
             else:
                 records.append(record)
         records += (record for (record,) in near)
-        return Found(*self._rows(records), frequencies, self._asked["documents"])
+        return LargeCandidates(*self._rows(records), frequencies, self._asked["documents"])
 
     def _few(self) -> list[int] | None:
         """Everything that a filter leaves; None where it leaves too much, or is not one that an index answers."""
@@ -121,7 +121,7 @@ class _Looking:
         filled = self._filled | {name: str(number) for name, number in numbers.items()}
         return self._session.send("large_near", self._asked | {"vector": str(vector.tolist())}, **filled)
 
-    def _rows(self, records: list[int]) -> tuple[News, Mapping[str, Sequence[Row]]]:
+    def _rows(self, records: list[int]) -> tuple[ShelfNews, Mapping[str, Sequence[Row]]]:
         """Of these, and of the turns beside them: in a pool, those of a conversation that follow each other count as
         neighbours."""
         probe, session = self._probe, self._session
@@ -134,7 +134,7 @@ class _Looking:
             for content, name, word, number in session.rows("large_fields", asked):
                 fields.setdefault(name, []).append((content, number if word is None else word))
         made = [*zip(*vectors, strict=True)]
-        return News(versions, terms.fetchall(), [Vectors(*made)] if made else ()), fields
+        return ShelfNews(versions, terms.fetchall(), [Vectors(*made)] if made else ()), fields
 
 
 def signed(term: int) -> int:

@@ -8,14 +8,14 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from agent_memory.engines.postgres.connection import Database, Session
+from agent_memory.engines.postgres.connection import Database, PostgresSession
 from agent_memory.engines.postgres.feed import PostgresJobs
 from agent_memory.engines.postgres.present import columns
 from agent_memory.ledger.namespaces import fit, of_one_model, packed
 from agent_memory.ledger.quantise import restored, unit
 from agent_memory.models.record import Scope
 from agent_memory.ports.feed import Work
-from agent_memory.ports.vectors import Held, Lag, Match, Missed, Scored, Settled, beginning, owner, sees
+from agent_memory.ports.vectors import HeldVector, Lag, Match, Missed, Scored, Settled, beginning, owner, sees
 
 if TYPE_CHECKING:
     import numpy as np
@@ -89,11 +89,11 @@ class PostgresVectors:
             names = _names(session, beginning(scope))
             return [Settled(*row) for row in session.rows("namespace_counts", {"names": names})]
 
-    def held(self, scope: Scope, id: str) -> list[Held]:
+    def held(self, scope: Scope, id: str) -> list[HeldVector]:
         with self._database.reading(scope.tenant) as session:
             rows = session.rows("namespace_held", {"names": _names(session, beginning(scope)), "id": id})
             return [
-                Held(name, model, json.loads(vector), json.loads(metadata), score, at)
+                HeldVector(name, model, json.loads(vector), json.loads(metadata), score, at)
                 for name, model, vector, metadata, score, at in rows
             ]
 
@@ -138,11 +138,11 @@ class PostgresVectors:
                 session.send("miss", _place(session, one.namespace) | {"ids": [one.id], "place": place})
 
 
-def put(session: Session, row: Mapping[str, Any], vector: NDArray[np.float32]) -> None:
+def put(session: PostgresSession, row: Mapping[str, Any], vector: NDArray[np.float32]) -> None:
     session.send("namespace_upsert", {**row, "dimension": len(vector), "vector": _spelled(vector)})
 
 
-def forget(session: Session, scope: Scope, ids: Collection[str]) -> None:
+def forget(session: PostgresSession, scope: Scope, ids: Collection[str]) -> None:
     """Delete what bears the id of one of these records, in the namespaces of whoever sees their scope."""
     session.send("namespaces_hold", _place(session, ""))
     for name in _names(session, f"{scope.tenant}\x1f"):
@@ -152,11 +152,11 @@ def forget(session: Session, scope: Scope, ids: Collection[str]) -> None:
                 session.send(statement, gone)
 
 
-def _names(session: Session, beginning: str) -> list[str]:
+def _names(session: PostgresSession, beginning: str) -> list[str]:
     return [name for (name,) in session.rows("namespace_names", {"beginning": beginning})]
 
 
-def _place(session: Session, namespace: str) -> dict[str, Any]:
+def _place(session: PostgresSession, namespace: str) -> dict[str, Any]:
     me = session.cell("me")
     return {"tenant": STORES if me is None else me, "namespace": namespace}
 

@@ -6,26 +6,36 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any
 
-from agent_memory.engines.postgres.connection import Row, Session
+from agent_memory.engines.postgres.connection import PostgresSession, Row
 from agent_memory.engines.postgres.feed import PostgresJobs
+from agent_memory.engines.postgres.read import scoped
 from agent_memory.engines.postgres.schema import check_version
 from agent_memory.ledger import repeats
 from agent_memory.ledger.codecs import plain
 from agent_memory.ledger.journal import Head
-from agent_memory.ledger.rows import Answer, Descent, Held, LinkRow, Place, Present, Stored, Wanted
+from agent_memory.ledger.rows import (
+    BelievedRecord,
+    Descent,
+    KeptAnswer,
+    LinkRow,
+    Present,
+    RecordPlace,
+    StoredVersion,
+    Wanted,
+)
 from agent_memory.models.errors import Corrupt
 from agent_memory.models.record import Scope, Status
-from agent_memory.ports.changes import DERIVED_FROM, Content, State, Vocabulary
+from agent_memory.ports.changes import DERIVED_FROM, Content, VersionState, Vocabulary
 from agent_memory.ports.embedder import Space
 
 
-class Look:
+class PostgresLook:
     """At what a tenant has: sent when it is made, read by `present`, and one round trip with whatever was sent before.
 
     `tenant` is its number and `genesis` where its journal begins; `scopes` are the numbers of those that a write may
     name, `new` of them are not there yet; `spaces` are all there are. `stale`: there are answers that are over."""
 
-    def __init__(self, session: Session, tenant: str, wanted: Wanted, now: int) -> None:
+    def __init__(self, session: PostgresSession, tenant: str, wanted: Wanted, now: int) -> None:
         self.session = session
         self.name = tenant
         self.wanted = wanted
@@ -60,8 +70,8 @@ class Look:
             self.session.make(self.name)  # it has never written, or was erased while this one waited
             self._ask()
             row = self._head.fetchone() or ()
-        version, at = self._version.fetchone() or (None, 0)
-        check_version((version,))
+        version, floor, at = self._version.fetchone() or (0, 0, 0)
+        check_version(version, floor)
         self.session.watch.waited("head", (at - self.session.begun) / 1e6)
         self.tenant, *head, self.genesis, self.founded = row
         *known, (_, _, last) = self._scopes
@@ -78,16 +88,16 @@ class Look:
             tuple(self._derivation()),
             frozenset(record for (record,) in self._rooted or ()),
             frozenset((self.name, user, id) for user, id in self._forgotten or ()),
-            {(self._scope(user, agent), key): Answer(*said) for user, agent, key, *said in self._answered or ()},
+            {(self._scope(user, agent), key): KeptAnswer(*said) for user, agent, key, *said in self._answered or ()},
             tuple(self.spaces),
             {work: PostgresJobs(self.session).standing(work) for work in self.wanted.works},
             next((Vocabulary(*said) for said in self._vocabulary), None),
         )
 
-    def _records(self) -> Iterator[Held]:
+    def _records(self) -> Iterator[BelievedRecord]:
         for (record, id, user, agent, kind), versions in groupby(self._held or (), lambda row: row[:5]):
             stored = tuple(_stored(*said) for _, _, _, _, _, *said in versions)
-            yield Held(Place(record, id, self._scope(user, agent)), kind, stored)
+            yield BelievedRecord(RecordPlace(record, id, self._scope(user, agent)), kind, stored)
 
     def _links(self) -> Iterator[LinkRow]:
         """Those that stand between two of these records, in a scope that the writer may name."""
@@ -97,23 +107,23 @@ class Look:
 
     def _derivation(self) -> Iterator[Descent]:
         for record, id, user, agent, target, link_user, link_agent, stands in self._descents or ():
-            source = Place(record, id, self._scope(user, agent))
+            source = RecordPlace(record, id, self._scope(user, agent))
             yield Descent(source, target, self._scope(link_user, link_agent), stands)
 
     def _scope(self, user: str, agent: str) -> Scope:
-        return Scope(tenant=self.name, user=user, agent=agent)
+        return scoped(self.name, user, agent)
 
 
-def _stored(version: int, number: int, content: int, *said: Any) -> Stored:
+def _stored(version: int, number: int, content: int, *said: Any) -> StoredVersion:
     text, encoded, codec, payload, salt, key, conversation, position, repository, *rest = said
     status, importance, confidence, source, valid_from, valid_to = rest
     if salt is None:  # not asked for
-        return Stored(version, number, content, None, State(valid_from, key=key))
+        return StoredVersion(version, number, content, None, VersionState(valid_from, key=key))
     try:
         body = Content(plain(text if codec is None else encoded, codec), payload, salt)
     except (TypeError, ValueError):
         raise Corrupt(f"content {content} cannot be read", hint="`agent-memory verify` names the damage") from None
-    state = State(
+    state = VersionState(
         valid_from=valid_from,
         valid_to=valid_to,
         key=key,
@@ -125,7 +135,7 @@ def _stored(version: int, number: int, content: int, *said: Any) -> Stored:
         confidence=confidence,
         source=source,
     )
-    return Stored(version, number, content, body, state)
+    return StoredVersion(version, number, content, body, state)
 
 
 def _named(wanted: Wanted) -> dict[str, Any]:

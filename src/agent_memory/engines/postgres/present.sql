@@ -7,7 +7,7 @@ select tenant, seq, at, chain, genesis, founded from tenants where tenant = (sel
 
 -- name: version_held
 -- And when: until then, others held the head.
-select value::integer, (extract(epoch from clock_timestamp()) * 1000000)::bigint from meta where name = 'schema'
+select v.*, (extract(epoch from clock_timestamp()) * 1000000)::bigint from ({{version}}) v
 
 -- name: lock_spaces
 -- Writers do not wait for each other here: only for whoever changes what all of them write.

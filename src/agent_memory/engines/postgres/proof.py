@@ -8,28 +8,28 @@ from typing import Any, cast
 
 import psycopg
 
-from agent_memory.engines.postgres.connection import Row, Session
+from agent_memory.engines.postgres.connection import PostgresSession, Row
 from agent_memory.engines.postgres.statements import PACKAGE
 from agent_memory.ledger import proof
 from agent_memory.ledger.evidence import (
-    Begun,
-    Body,
     CommonAt,
     ContentAt,
     EndedAt,
     FieldAt,
     GoneAt,
+    JournalStart,
     LineRow,
     LinkAt,
     Sealed,
+    StoredBody,
     VectorAt,
     VersionAt,
 )
 from agent_memory.ledger.journal import OF_TENANTS, Line
-from agent_memory.ledger.rows import LinkRow, Place
+from agent_memory.ledger.rows import LinkRow, RecordPlace
 from agent_memory.ledger.statements import load
 from agent_memory.models.record import Scope
-from agent_memory.ports.changes import State, Verified
+from agent_memory.ports.changes import Verified, VersionState
 from agent_memory.ports.records import Checker
 
 LOOSE = load(PACKAGE, "loose")
@@ -43,21 +43,21 @@ SEALED = {
 _TOLD = ("vectors", "receipts")
 
 
-def verify(session: Session, asked: proof.Asked, derive: Checker | None = None) -> Verified:
-    session.send("take_your_time")
+def verify(session: PostgresSession, asked: proof.ProofRequest, derive: Checker | None = None) -> Verified:
+    session.take_your_time()
     return proof.verify(_Evidence(session, asked), asked, derive)
 
 
 class _Journals:
     """A `row` is (tenant, number)."""
 
-    def __init__(self, session: Session, asked: proof.Asked) -> None:
+    def __init__(self, session: PostgresSession, asked: proof.ProofRequest) -> None:
         self._session = session
         self._asked = asked
         self._scope = lru_cache(4096)(_scope)
 
-    def journals(self) -> Iterator[Begun]:
-        for begun in map(Begun._make, self._session.rows("proof_tenants")):
+    def journals(self) -> Iterator[JournalStart]:
+        for begun in map(JournalStart._make, self._session.rows("proof_tenants")):
             if not self._asked.alone or begun.tenant == self._asked.tenant:
                 yield begun
 
@@ -72,9 +72,9 @@ class _Journals:
     def versions(self) -> Iterator[VersionAt]:
         for tenant, version, record, id, name, user, agent, kind, number, *said in self._rows("proof_versions"):
             *state, text, encoded, codec, payload, salt = said
-            body = None if payload is None else Body(encoded if codec else text, codec, payload, salt)
-            place = Place(record, id, self._scope(name, user, agent))
-            yield VersionAt((tenant, version), place, kind, number, State(*state), body)
+            body = None if payload is None else StoredBody(encoded if codec else text, codec, payload, salt)
+            place = RecordPlace(record, id, self._scope(name, user, agent))
+            yield VersionAt((tenant, version), place, kind, number, VersionState(*state), body)
 
     def ended_versions(self) -> Iterator[EndedAt]:
         for tenant, ended, version, record in self._rows("proof_ended_versions"):
@@ -92,7 +92,7 @@ class _Journals:
 
     def tombstones(self) -> Iterator[GoneAt]:
         for tenant, line, record, id, *scope in self._rows("proof_tombstones"):
-            yield GoneAt((tenant, line), Place(record, id, self._scope(*scope)))
+            yield GoneAt((tenant, line), RecordPlace(record, id, self._scope(*scope)))
 
     def common(self) -> Iterator[CommonAt]:
         """Only files of 0.1 had one journal for all, and such a file may have come here."""

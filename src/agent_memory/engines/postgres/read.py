@@ -7,6 +7,7 @@ import sys
 from collections import namedtuple
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 
 from agent_memory.engines.postgres.connection import Row
@@ -25,6 +26,12 @@ VersionRow = namedtuple(  # as `version_columns` gives it
 )
 
 Values = dict[str, Any]
+
+
+@lru_cache(4096)
+def scoped(tenant: str, user: str, agent: str) -> Scope:
+    """The same few come again with every row, and making one takes as long as reading it."""
+    return Scope(tenant=tenant, user=user, agent=agent)
 
 
 def reader(scope: Scope) -> Values:
@@ -83,7 +90,7 @@ def record(tenant: str, row: VersionRow) -> Record:
         return Record.trusted(
             id=row.id,
             kind=row.kind,
-            scope=Scope(tenant=tenant, user=row.user, agent=row.agent),
+            scope=scoped(tenant, row.user, row.agent),
             text=content(row.text, row.encoded, row.codec),
             payload=_object(row.payload),
             key=row.key,

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple, TypeVar
 from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from agent_memory.engines.postgres.connection import LIMITS, Database, Session
-from agent_memory.engines.postgres.heads import Glance, Heads
+from agent_memory.engines.postgres.connection import LIMITS, Database, PostgresSession
+from agent_memory.engines.postgres.heads import Glance, JournalHeads
 from agent_memory.models.errors import Changed, InvalidInput, StoreError
 from agent_memory.ports.lagging import may_lag
 
@@ -32,7 +32,7 @@ AWAY_SECONDS = 10.0  # before one that could not answer is asked again
 Sent = TypeVar("Sent")
 
 
-class Standing(NamedTuple):
+class ReplicaProgress(NamedTuple):
     """How far a replica has come: a tenant's last line, and how many `seconds` it is behind at most; None: unknown."""
 
     seq: int
@@ -57,14 +57,14 @@ class Replica:
             self.genesis: bytes = session.cell("store_genesis")
         self._away = 0.0
 
-    def standing(self, tenant: str) -> Standing:
+    def standing(self, tenant: str) -> ReplicaProgress:
         """Also of one that is not asked for anything else just now."""
         with self.database.reading(tenant) as session:
             seq, replica = session.send("my_seq"), session.send("replica")
         genesis, seconds = replica.fetchone() or (None, None)
         if genesis != self.genesis:
             raise StoreError(f"this is not a copy of the store: {self.database.name}", hint=CHECK)
-        return Standing((seq.fetchone() or (0,))[0], seconds)
+        return ReplicaProgress((seq.fetchone() or (0,))[0], seconds)
 
     @property
     def there(self) -> bool:
@@ -86,7 +86,7 @@ class Reads:
         self.primary = primary
         self.replica = replica
 
-    def together(self, tenant: str, send: Callable[[Session], Sent]) -> tuple[Heads, Sent]:
+    def together(self, tenant: str, send: Callable[[PostgresSession], Sent]) -> tuple[JournalHeads, Sent]:
         """What is sent, and the heads, in one trip. What was sent is read afterwards."""
         if replica := self._usable():
             try:
@@ -102,7 +102,7 @@ class Reads:
             sent = send(session)
         return glance.heads(), sent
 
-    def only(self, tenant: str, send: Callable[[Session], Sent]) -> Sent:
+    def only(self, tenant: str, send: Callable[[PostgresSession], Sent]) -> Sent:
         """The same for whoever needs no heads."""
         if self._usable():
             return self.together(tenant, send)[1]
@@ -110,7 +110,7 @@ class Reads:
             return send(session)
 
     @contextmanager
-    def opened(self, tenant: str) -> Iterator[tuple[Session, Glance]]:
+    def opened(self, tenant: str) -> Iterator[tuple[PostgresSession, Glance]]:
         """One transaction, for more than one trip. `Changed` where a replica went away meanwhile."""
         if replica := self._usable():
             begun = False

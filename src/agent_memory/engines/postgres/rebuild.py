@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from agent_memory.engines.postgres import spaces, views, vocabulary
-from agent_memory.engines.postgres.connection import Database, Row, Session
+from agent_memory.engines.postgres.connection import Database, PostgresSession, Row
 from agent_memory.engines.postgres.present import columns
 from agent_memory.engines.postgres.read import content
 from agent_memory.engines.postgres.write import FIELD, cells, fields
@@ -24,7 +24,7 @@ from agent_memory.ports.records import Analysis
 BATCH = 256  # rows of one transaction: the tenant's writers wait for it
 
 
-class Rebuild:
+class PostgresRebuild:
     """One run, from the beginning or from where another was stopped."""
 
     def __init__(self, database: Database, analysis: Analysis) -> None:
@@ -44,7 +44,7 @@ class Rebuild:
         return {"contents": made, "views": len(known)}
 
     @contextmanager
-    def _step(self, tenant: str | None, *, durable: bool = False) -> Iterator[Session]:
+    def _step(self, tenant: str | None, *, durable: bool = False) -> Iterator[PostgresSession]:
         """What is lost with the power is made again by the next run; only the end has to be safe."""
         with self._database.writing(tenant, durable=durable) as session:
             session.send("lock_mine" if tenant else "change_spaces")
@@ -97,7 +97,7 @@ class Rebuild:
                 return receipt, asked, proof
         return None
 
-    def _finish(self, session: Session, kinds: Iterable[Kind]) -> None:
+    def _finish(self, session: PostgresSession, kinds: Iterable[Kind]) -> None:
         session.send("drop_old_vocabularies")
         if (space := spaces.active(session)) is not None:
             session.send("pend_everything", {"space": spaces.number(session, space)})
@@ -105,7 +105,7 @@ class Rebuild:
         views.create(session, kinds, anew=True)
 
 
-def _put(session: Session, made: Mapping[int, Derived]) -> None:
+def _put(session: PostgresSession, made: Mapping[int, Derived]) -> None:
     session.send("put_words", columns("contents lengths terms", ((n, *cells(one.terms)) for n, one in made.items())))
     session.send("drop_fields", {"contents": [*made]})
     rows = [row for number, one in made.items() for row in fields(number, one.fields)]

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from agent_memory.engines.postgres.connection import BRIEF_SECONDS, Database, Session
+from agent_memory.engines.postgres.connection import BRIEF_SECONDS, Database, PostgresSession
 from agent_memory.ledger import receipts as rules
 from agent_memory.ledger.seals import checksum
 from agent_memory.ledger.tenants import another
@@ -70,13 +70,13 @@ class PostgresReceipts:
         return {id: known[id] for id in dict.fromkeys(ids) if id in known and known[id].times != 0}
 
 
-def believed(session: Session, now: int, span: int) -> bool:
+def believed(session: PostgresSession, now: int, span: int) -> bool:
     """Whether a receipt or a line of any journal leads up to this moment: nothing is let go by a clock far ahead."""
     first, last = rules.witnesses(now, span)
     return bool(session.cell("leads_up", {"first": first, "last": last}))
 
 
-def _keep(session: Session, lines: Sequence[ReceiptLine]) -> None:
+def _keep(session: PostgresSession, lines: Sequence[ReceiptLine]) -> None:
     (founded,) = session.row("hold_head") or (0,)
     seen = {(one.user, one.agent) for line in lines for one in line.view.scope.readable()}
     users, agents = map(list, zip(*sorted(seen), strict=True))
@@ -100,13 +100,13 @@ def _keep(session: Session, lines: Sequence[ReceiptLine]) -> None:
             session.send(statement, {"records": numbers, "moments": moments})
 
 
-def _insert(session: Session, line: ReceiptLine, told: list[int]) -> None:
+def _insert(session: PostgresSession, line: ReceiptLine, told: list[int]) -> None:
     scope = line.view.scope
     columns = (line.id, scope.user, scope.agent, line.view.now, line.seq, line.terms, line.body, told)
     session.send("insert_receipt", (*columns, checksum(*columns)))
 
 
-def _until(session: Session, found: Mapping[str, tuple[int, int]], until: int) -> dict[str, Accesses]:
+def _until(session: PostgresSession, found: Mapping[str, tuple[int, int]], until: int) -> dict[str, Accesses]:
     """All that ever were, without those that came later; unless some of these may have expired."""
     asked = {"records": [record for record, _ in found.values()], "until": until}
     rows, since = session.send("accessed_until", asked), session.cell("accessed_since") or 0

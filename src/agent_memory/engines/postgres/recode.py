@@ -13,7 +13,7 @@ from agent_memory.ports.store import Recoded
 _CONTENTS = 2**40  # of one tenant, and more: what comes out is where to go on, and means nothing else
 
 
-class Recoding:
+class PostgresRecoding:
     """The `Recode` of a store: the contents of its tenants, one after the other."""
 
     def __init__(self, database: Database) -> None:

@@ -21,11 +21,11 @@ from agent_memory.engines.postgres.read import (
     whole,
 )
 from agent_memory.engines.postgres.reads import Reads
-from agent_memory.engines.postgres.rebuild import Rebuild
+from agent_memory.engines.postgres.rebuild import PostgresRebuild
 from agent_memory.engines.postgres.statements import SQL
 from agent_memory.ledger.groups import Groups
 from agent_memory.ledger.journal import NAMES
-from agent_memory.ledger.proof import Asked
+from agent_memory.ledger.proof import ProofRequest
 from agent_memory.ledger.request import Request
 from agent_memory.models.errors import NotFound, StoreError
 from agent_memory.models.kinds.kind import Kind
@@ -132,10 +132,10 @@ class PostgresRecords:
         self, tenant: str | None, derive: Checker | None = None, expect: Mark | None = None, *, alone: bool = False
     ) -> Verified:
         with self._database.reading(None) as session:
-            return proof.verify(session, Asked(tenant, expect, alone), derive)
+            return proof.verify(session, ProofRequest(tenant, expect, alone), derive)
 
     def rebuild(self, analysis: Analysis) -> Mapping[str, int]:
-        return Rebuild(self._database, analysis).run(self.kinds)
+        return PostgresRebuild(self._database, analysis).run(self.kinds)
 
     def stats(self, view: View) -> dict[str, Any]:
         mine = reader(view.scope)

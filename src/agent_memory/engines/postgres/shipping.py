@@ -9,15 +9,15 @@ from decimal import Decimal
 from typing import Any
 
 from agent_memory.engines.postgres import storage
-from agent_memory.engines.postgres.connection import Database, Row, Session
+from agent_memory.engines.postgres.connection import Database, PostgresSession, Row
 from agent_memory.engines.postgres.desk import place
 from agent_memory.engines.postgres.namespaces import STORES, put
 from agent_memory.engines.postgres.present import columns
-from agent_memory.engines.postgres.schema import newest
+from agent_memory.engines.postgres.schema import declare
 from agent_memory.ledger.journal import genesis
 from agent_memory.ledger.request import SALT_BYTES
 from agent_memory.ledger.seals import checksum, sealed
-from agent_memory.ledger.shipment import FILLING, SECTIONS, check_mark, occupied, unfilled, whole
+from agent_memory.ledger.shipment import SECTIONS, check_mark, occupied, unfilled, whole
 from agent_memory.models.moment import to_micros
 from agent_memory.models.record import Scope
 from agent_memory.ports.clock import SystemClock
@@ -36,8 +36,8 @@ class PostgresShipping:
     @contextmanager
     def showing(self, tenant: str | None = None) -> Iterator[Show]:
         with self._database.reading(None) as session:
-            for statement in ("take_your_time", "stay"):
-                session.send(statement)
+            session.take_your_time()
+            session.send("stay")
 
             def show(section: str) -> Iterator[Cells]:
                 rows = session.stream(f"show_{section}", {"tenant": tenant})
@@ -57,11 +57,11 @@ class PostgresShipping:
                 raise occupied(self._database.name)
             _empty(session)
             _note(session, MARK, mark)
-            session.send("put_version", {"version": str(FILLING + newest())})
+            declare(session, filling=True)
 
     def take(self, rows: Sequence[tuple[str, Sequence[Cells]]], mark: str, *, after: str) -> None:
         with self._database.writing(None) as session:
-            session.send("take_your_time")
+            session.take_your_time()
             self._check(session, after)
             for section, several in rows:
                 _take(session, section, several)
@@ -71,7 +71,7 @@ class PostgresShipping:
 
     def finish(self, *, after: str) -> None:
         with self._database.writing(None) as session:
-            session.send("take_your_time")
+            session.take_your_time()
             self._check(session, after)
             for statement in _FINISHING:
                 session.send(statement)
@@ -82,24 +82,24 @@ class PostgresShipping:
         with self._database.writing(None) as session:
             self._check(session, after)
             session.send("drop_meta", {"name": MARK})
-            session.send("put_version", {"version": str(newest())})
+            declare(session)
 
     def abandon(self) -> None:
         with self._database.writing(None) as session:
-            session.send("take_your_time")
+            session.take_your_time()
             if session.cell("hold_meta", {"name": MARK}) is None:
                 raise unfilled(self._database.name)
             _empty(session)
             salt = secrets.token_bytes(SALT_BYTES)
             session.send("insert_store", {"salt": salt, "genesis": genesis(salt, None)})
-            session.send("put_version", {"version": str(newest())})
+            declare(session)
             storage.owe(session, to_micros(SystemClock().now()), tenant=True)
 
-    def _check(self, session: Session, after: str) -> None:
+    def _check(self, session: PostgresSession, after: str) -> None:
         check_mark(session.cell("hold_meta", {"name": MARK}), after, self._database.name)
 
 
-def _empty(session: Session) -> None:
+def _empty(session: PostgresSession) -> None:
     """Of everything but what is owed to the files: what goes from the tables is still in those."""
     for (table,) in session.rows("our_tables"):
         if table != "storage":
@@ -107,11 +107,11 @@ def _empty(session: Session) -> None:
     session.send("empty_meta")
 
 
-def _note(session: Session, name: str, value: str) -> None:
+def _note(session: PostgresSession, name: str, value: str) -> None:
     session.send("put_meta", {"name": name, "value": value})
 
 
-def _take(session: Session, section: str, rows: Sequence[Cells]) -> None:
+def _take(session: PostgresSession, section: str, rows: Sequence[Cells]) -> None:
     names = SECTIONS[section].columns
     if names[0] == "tenant":
         numbers = _numbers(session, {tenant for tenant, *_ in rows})
@@ -122,11 +122,11 @@ def _take(session: Session, section: str, rows: Sequence[Cells]) -> None:
         _many(session, section, names, rows)
 
 
-def _many(session: Session, section: str, names: Iterable[str], rows: Iterable[Row]) -> None:
+def _many(session: PostgresSession, section: str, names: Iterable[str], rows: Iterable[Row]) -> None:
     session.send(f"take_{section}", columns(" ".join(names), rows))
 
 
-def _numbers(session: Session, names: set[str]) -> dict[str, int]:
+def _numbers(session: PostgresSession, names: set[str]) -> dict[str, int]:
     """Of tenants. One that has no line was not told of, and is made."""
     known: dict[str, int] = dict(session.rows("numbers_of_tenants", {"names": [*names]}))
     for name in sorted(names - known.keys()):
@@ -135,16 +135,16 @@ def _numbers(session: Session, names: set[str]) -> dict[str, int]:
     return known
 
 
-def _common(session: Session, rows: Sequence[Row]) -> None:
+def _common(session: PostgresSession, rows: Sequence[Row]) -> None:
     """Lines have their numbers here, and need no room."""
 
 
-def _meta(session: Session, rows: Sequence[Row]) -> None:
+def _meta(session: PostgresSession, rows: Sequence[Row]) -> None:
     for name, value in rows:
         _note(session, name, value)
 
 
-def _fields(session: Session, rows: Sequence[Row]) -> None:
+def _fields(session: PostgresSession, rows: Sequence[Row]) -> None:
     made = (
         (tenant, content, name, value, None)
         if isinstance(value, str)
@@ -154,37 +154,37 @@ def _fields(session: Session, rows: Sequence[Row]) -> None:
     _many(session, "fields", ("tenant", "content", "name", "word", "number"), made)
 
 
-def _vectors(session: Session, rows: Sequence[Row]) -> None:
+def _vectors(session: PostgresSession, rows: Sequence[Row]) -> None:
     spaces = _spaces(session)
     made = ((tenant, *sealed(line, place, spaces[space], *rest)) for tenant, line, place, space, *rest in rows)
     _many(session, "vectors", (*SECTIONS["vectors"].columns, "seal"), made)
 
 
-def _pending(session: Session, rows: Sequence[Row]) -> None:
+def _pending(session: PostgresSession, rows: Sequence[Row]) -> None:
     spaces = _spaces(session)
     made = ((tenant, content, spaces[space], *rest) for tenant, content, space, *rest in rows)
     _many(session, "pending", SECTIONS["pending"].columns, made)
 
 
-def _spaces(session: Session) -> dict[str, int]:
+def _spaces(session: PostgresSession) -> dict[str, int]:
     return {f"{model}@{version}/{size}": space for space, model, version, size, _ in session.rows("spaces")}
 
 
-def _answers(session: Session, rows: Sequence[Row]) -> None:
+def _answers(session: PostgresSession, rows: Sequence[Row]) -> None:
     made = ((tenant, *sealed(*rest)) for tenant, *rest in rows)
     _many(session, "answers", (*SECTIONS["answers"].columns, "seal"), made)
 
 
-def _receipts(session: Session, rows: Sequence[Row]) -> None:
+def _receipts(session: PostgresSession, rows: Sequence[Row]) -> None:
     for tenant, *row in rows:
         session.send("take_receipt", (tenant, *row, checksum(*row)))
 
 
-def _values(session: Session, rows: Sequence[Row]) -> None:
+def _values(session: PostgresSession, rows: Sequence[Row]) -> None:
     _many(session, "values", ("desk", "slot", *SECTIONS["values"].columns), (_placed(*row) for row in rows))
 
 
-def _lists(session: Session, rows: Sequence[Row]) -> None:
+def _lists(session: PostgresSession, rows: Sequence[Row]) -> None:
     names = [name for name in SECTIONS["lists"].columns if name != "position"]
     made = (_placed(*row[:5], *row[6:]) for row in rows)
     _many(session, "lists", ("desk", "slot", *names), made)
@@ -195,7 +195,7 @@ def _placed(tenant: int, user: str, agent: str, conversation: str, name: str, *r
     return (found["desk"], found["slot"], tenant, user, agent, conversation, name, *rest)
 
 
-def _namespaces(session: Session, rows: Sequence[Row]) -> None:
+def _namespaces(session: PostgresSession, rows: Sequence[Row]) -> None:
     import numpy as np
 
     numbers = _numbers(session, {name for place, *_ in rows if (name := owner(place)) is not None})
@@ -204,11 +204,11 @@ def _namespaces(session: Session, rows: Sequence[Row]) -> None:
         put(session, whose | {"id": id, "metadata": metadata, "model": model}, np.frombuffer(vector, "<f4"))
 
 
-def _owned(section: str) -> Callable[[Session, Sequence[Row]], None]:
+def _owned(section: str) -> Callable[[PostgresSession, Sequence[Row]], None]:
     """Rows that name a namespace: its owner is their tenant."""
     place = SECTIONS[section].columns.index("namespace")
 
-    def take(session: Session, rows: Sequence[Row]) -> None:
+    def take(session: PostgresSession, rows: Sequence[Row]) -> None:
         numbers = _numbers(session, {name for row in rows if (name := owner(row[place])) is not None})
         made = ((numbers.get(owner(row[place]) or "", STORES), *row) for row in rows)
         _many(session, section, ("tenant", *SECTIONS[section].columns), made)
@@ -216,12 +216,12 @@ def _owned(section: str) -> Callable[[Session, Sequence[Row]], None]:
     return take
 
 
-def _keys(session: Session, rows: Sequence[Row]) -> None:
+def _keys(session: PostgresSession, rows: Sequence[Row]) -> None:
     for row in rows:
         session.send("insert_key", row)
 
 
-_TAKEN: dict[str, Callable[[Session, Sequence[Row]], None]] = {
+_TAKEN: dict[str, Callable[[PostgresSession, Sequence[Row]], None]] = {
     "common": _common,
     "meta": _meta,
     "fields": _fields,

@@ -149,7 +149,7 @@ select value from meta where name = %(name)s
 insert into meta (name, value) values (%(name)s, %(value)s) on conflict (name) do update set value = excluded.value
 
 -- name: empty_meta
-delete from meta where name <> 'schema'
+delete from meta where name not in ('schema', 'outside')
 
 -- name: drop_meta
 delete from meta where name = %(name)s

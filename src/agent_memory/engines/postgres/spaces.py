@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from agent_memory.engines.postgres.connection import Session
+from agent_memory.engines.postgres.connection import PostgresSession
 from agent_memory.engines.postgres.journal import tell_store
-from agent_memory.engines.postgres.present import Look, columns
+from agent_memory.engines.postgres.present import PostgresLook, columns
 from agent_memory.engines.postgres.read import content
-from agent_memory.engines.postgres.write import Writer
+from agent_memory.engines.postgres.write import PostgresWriter
 from agent_memory.ledger.quantise import restored
 from agent_memory.ledger.rows import Lack
 from agent_memory.ledger.seals import checksum
-from agent_memory.ledger.spaces import Filled, adopting, complete
+from agent_memory.ledger.spaces import LateVectors, adopting, complete
 from agent_memory.ledger.spaces import embedded as filled
 from agent_memory.ledger.tenants import another
 from agent_memory.models.record import Scope
@@ -26,18 +26,18 @@ def named(space: Space) -> dict[str, Any]:
     return {"model": space.model, "version": space.version, "dimension": space.dimension}
 
 
-def number(session: Session, space: Space) -> int:
+def number(session: PostgresSession, space: Space) -> int:
     """0: there is none."""
     return session.cell("space", named(space)) or 0
 
 
-def active(session: Session) -> Space | None:
+def active(session: PostgresSession) -> Space | None:
     return next((Space(*said) for _, *said, is_active in session.rows("spaces") if is_active), None)
 
 
-def begin(session: Session, space: Space, anew: bool) -> None:
+def begin(session: PostgresSession, space: Space, anew: bool) -> None:
     """Nobody writes meanwhile."""
-    session.send("take_your_time")
+    session.take_your_time()
     session.send("change_spaces")
     known, before = number(session, space), active(session)
     if known:
@@ -51,7 +51,7 @@ def begin(session: Session, space: Space, anew: bool) -> None:
         tell(session, space.fingerprint)
 
 
-def _brought(session: Session, space: int) -> dict[str, Any]:
+def _brought(session: PostgresSession, space: int) -> dict[str, Any]:
     """Contents whose vector a caller brought, if it is as it came: nobody else could make it again."""
     sound = (
         (tenant, content)
@@ -61,8 +61,8 @@ def _brought(session: Session, space: int) -> dict[str, Any]:
     return columns("tenants contents", sound)
 
 
-def switch(session: Session, space: Space, anew: bool) -> None:
-    session.send("take_your_time")
+def switch(session: PostgresSession, space: Space, anew: bool) -> None:
+    session.take_your_time()
     session.send("change_spaces")
     known, before = number(session, space), active(session)
     complete(space, session.cell("all_pending", {"space": known}), known=bool(known))
@@ -73,12 +73,12 @@ def switch(session: Session, space: Space, anew: bool) -> None:
     tell(session, space.fingerprint)
 
 
-def tell(session: Session, reason: str) -> None:
+def tell(session: PostgresSession, reason: str) -> None:
     """Whoever holds the old vectors or words in memory reads them again."""
     tell_store(session, lambda head: [adopting(head, reason)])
 
 
-def sample(session: Session, space: Space, count: int) -> list[Sampled]:
+def sample(session: PostgresSession, space: Space, count: int) -> list[Sampled]:
     """By chance, so that many a `verify` sees many."""
     rows = session.rows("sample", {"space": number(session, space), "limit": count})
     return [
@@ -87,7 +87,7 @@ def sample(session: Session, space: Space, count: int) -> list[Sampled]:
     ]
 
 
-def embed(session: Session, look: Look, space: Space, batch: Sequence[Embedded], now: int) -> None:
+def embed(session: PostgresSession, look: PostgresLook, space: Space, batch: Sequence[Embedded], now: int) -> None:
     """Vectors that come later than what they are of."""
     present = look.present()
     batch = [one for one in batch if not another(look.founded, one.store, one.handle)]
@@ -101,13 +101,13 @@ def embed(session: Session, look: Look, space: Space, batch: Sequence[Embedded],
         look.scopes[whose] = scope
         lacking[handle] = Lack(handle, whose, space, part)
     made = filled(batch, lacking, present.head, look.scopes, now)
-    writer = Writer(session, look)
+    writer = PostgresWriter(session, look)
     writer.lines(made.lines)
     _fill(session, look, which, made)
     writer.vectors(made.vectors)
 
 
-def _fill(session: Session, look: Look, which: dict[str, Any], made: Filled) -> None:
+def _fill(session: PostgresSession, look: PostgresLook, which: dict[str, Any], made: LateVectors) -> None:
     """Contents lack only what comes from a passage on, or nothing any more."""
     anew = ((look.scopes[lack.scope], lack.content) for lack, _ in made.left if not lack.part)
     session.send("delete_vectors", which | columns("scopes contents", anew))  # the old ones stood in until now

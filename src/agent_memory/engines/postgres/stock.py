@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from agent_memory.engines.postgres.connection import STREAMED, Database, Session
+from agent_memory.engines.postgres.connection import STREAMED, Database, PostgresSession
 from agent_memory.engines.postgres.heads import Glance
-from agent_memory.engines.postgres.read import reader
+from agent_memory.engines.postgres.read import reader, scoped
 from agent_memory.engines.postgres.reads import Reads
 from agent_memory.ledger.rows import Ended
 from agent_memory.ledger.shelves.following import Since
-from agent_memory.ledger.shelves.stock import Links, News, Row, Vectors, Versions, heard
+from agent_memory.ledger.shelves.stock import Links, Row, ShelfNews, Vectors, Versions, heard
 from agent_memory.models.record import Scope
 from agent_memory.ports.changes import Vocabulary
 from agent_memory.ports.embedder import Space
@@ -21,12 +21,12 @@ from agent_memory.ports.index import Indexed, Snapshot
 def snapshot(reads: Reads, scope: Scope, most: int) -> Snapshot:
     """Scopes that more than `most` lines tell of are looked up, where that is prepared."""
     mine = reader(scope) | {"most": most}
-    asked = {"lasts": mine, "spaces": None, "active_pending": mine, "vocabularies": None}
+    asked = {"lasts": mine, "spaces": None, "vocabularies": None}
     heads, answers = reads.together(
         scope.tenant, lambda session: [session.send(name, values) for name, values in asked.items()]
     )
-    lasts, spaces, pending, vocabularies = answers
-    told = {Scope(tenant=scope.tenant, user=user, agent=agent): rest for user, agent, *rest in lasts}
+    lasts, spaces, vocabularies = answers
+    told = {scoped(scope.tenant, user, agent): rest for user, agent, *rest in lasts}
     return Snapshot(
         scope,
         heads.seq,
@@ -34,13 +34,13 @@ def snapshot(reads: Reads, scope: Scope, most: int) -> Snapshot:
         heads.adopted,
         {one: last for one, (last, *_) in told.items()},
         next((Space(*said) for _, *said, is_active in spaces if is_active), None),
-        sum(waiting for (waiting,) in pending),
+        sum(waiting for _, waiting, *_ in told.values()),
         tuple(Vocabulary(name, digest) for _, name, digest, _ in vocabularies),
         heads.era,
         heads.lag,
         {
             one: Indexed(line, recent, documents, tuple(place))
-            for one, (_, line, recent, documents, since, *place) in told.items()
+            for one, (_, _, line, recent, documents, since, *place) in told.items()
             if since == heads.adopted
         },
     )
@@ -66,13 +66,13 @@ def erased_since(database: Database, since: Mapping[str, int]) -> dict[str, Sinc
 class PostgresStock:
     """One read transaction, for a tenant. `kinds`: of these alone, without words and vectors."""
 
-    def __init__(self, session: Session, glance: Glance, kinds: Sequence[str] | None = None) -> None:
+    def __init__(self, session: PostgresSession, glance: Glance, kinds: Sequence[str] | None = None) -> None:
         spaces = session.send("spaces")
         self.seq, _, self.adopted, self.era, _ = glance.heads()
         self.space = next((Space(*said) for _, *said, is_active in spaces if is_active), None)
         self._session, self._kinds = session, kinds
 
-    def follow(self, scope: Scope, after: int) -> News:
+    def follow(self, scope: Scope, after: int) -> ShelfNews:
         asked, send = _asked(scope, after), self._session.send
         if self._kinds is not None:
             return self._named(asked | {"kinds": [*self._kinds]})
@@ -80,8 +80,8 @@ class PostgresStock:
         ended = send("stock_ended", asked)
         told = heard(lines)
         if after and not told.filled:
-            return News(erased=[*told.erased])
-        return News(
+            return ShelfNews(erased=[*told.erased])
+        return ShelfNews(
             Versions(*zip(*versions, strict=True)),
             words.fetchall(),
             self._vectors(asked) if self.space else (),
@@ -89,10 +89,10 @@ class PostgresStock:
             [*told.erased],
         )
 
-    def _named(self, asked: Mapping[str, Any]) -> News:
+    def _named(self, asked: Mapping[str, Any]) -> ShelfNews:
         lines, found, ended = (self._session.send(one, asked) for one in ("scope_lines", "stock_named", "stock_ended"))
         versions = Versions(*zip(*found, strict=True))
-        return News(versions, unread(versions), (), [*map(Ended._make, ended)], [*heard(lines).erased])
+        return ShelfNews(versions, unread(versions), (), [*map(Ended._make, ended)], [*heard(lines).erased])
 
     def fields(self, scope: Scope, after: int, name: str) -> Sequence[Row]:
         rows = self._session.rows("stock_fields", _asked(scope, after) | {"name": name})

@@ -23,7 +23,8 @@ left join lateral (
 
 -- name: lasts
 {{mine}}
-select m."user", m.agent, s.last, l.line, l.recent, l.documents, l.adopted, l.tenant, l.scope, l.space, l.dimension, l.first
+select m."user", m.agent, s.last, (select count(*) from pending p where p.tenant = (select me()) and p.scope = m.scope
+    and p.space = (select space from spaces where active)), l.line, l.recent, l.documents, l.adopted, l.tenant, l.scope, l.space, l.dimension, l.first
 from mine m join scopes s on s.tenant = (select me()) and s.scope = m.scope
 left join large_scopes l on l.tenant = s.tenant and l.scope = s.scope and l.ready and s.lines > %(most)s
 order by m.rank

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from psycopg.errors import InsufficientPrivilege, LockNotAvailable
 
-from agent_memory.engines.postgres.connection import BRIEF_SECONDS, LOCK_SECONDS, Database, Session
+from agent_memory.engines.postgres.connection import BRIEF_SECONDS, LOCK_SECONDS, Database, PostgresSession
 from agent_memory.models.errors import StoreError
 from agent_memory.models.moment import from_micros
 from agent_memory.ports.spans import log
@@ -26,7 +26,7 @@ REWRITE_AFTER = 3600 * 1_000_000
 _log = log(__name__)
 
 
-class Owed(NamedTuple):
+class OwedRewrite(NamedTuple):
     """Since when, how many erasures ago, whether nobody looks at what was there before any more, and whether a whole
     tenant went."""
 
@@ -36,15 +36,15 @@ class Owed(NamedTuple):
     tenants: bool
 
 
-def owe(session: Session, now: int, *, tenant: bool = False) -> None:
+def owe(session: PostgresSession, now: int, *, tenant: bool = False) -> None:
     """In the transaction that erases; `tenant`: a whole one."""
     session.send("owe_storage", {"now": now, "tenant": tenant})
 
 
-def owed(database: Database) -> Owed | None:
+def owed(database: Database) -> OwedRewrite | None:
     with database.reading(None) as session:
         found = session.row("storage_owed")
-    return None if found is None else Owed(*found)
+    return None if found is None else OwedRewrite(*found)
 
 
 def pay(database: Database, *, patient: bool) -> bool:
@@ -78,7 +78,7 @@ def ripe(database: Database) -> bool:
     return debt is not None and debt.free and _ripe(database, debt)
 
 
-def _ripe(database: Database, debt: Owed) -> bool:
+def _ripe(database: Database, debt: OwedRewrite) -> bool:
     return database.clock() - debt.since >= REWRITE_AFTER
 
 
@@ -98,14 +98,14 @@ def _rewrite(database: Database, tables: list[str], seconds: float) -> None:
         orders: dict[str, str] = dict(session.rows("orders", {"tables": tables}))
     for table in tables:
         with database.writing(None, seconds=seconds) as session:
-            session.send("take_your_time")
+            session.take_your_time()
             if table == "large_vectors":
                 _shed(session)
             session.send("rewrite", table=table, index=orders[table])
             session.send("count_rows", table=table)
 
 
-def _shed(session: Session) -> None:
+def _shed(session: PostgresSession) -> None:
     """The indexes of large readers, where this role may: made anew in here, they would shut everybody out of the table
     for as long as that takes. The job `index` makes them beside whoever reads, and memory answers meanwhile."""
     indexes = session.rows("large_indexes")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from agent_memory.engines.postgres import debts, storage
-from agent_memory.engines.postgres.connection import Database, Session
+from agent_memory.engines.postgres.connection import Database, PostgresSession
 from agent_memory.engines.postgres.journal import STORE, append
 from agent_memory.ledger.journal import Head
 from agent_memory.ledger.tenants import Leaving, farewell
@@ -33,7 +33,7 @@ class PostgresTenants:
 
     def erase(self, tenant: str, author: Author, now: int) -> Departed:
         with self._database.writing(None) as session:
-            session.send("take_your_time")
+            session.take_your_time()
             found = self._leaving(session, tenant)
             store = Head(*(session.row("lock_head", {"tenant": STORE}) or ()))
             lines = farewell(tenant, found, store, author, now)
@@ -46,7 +46,7 @@ class PostgresTenants:
         self._forgotten(tenant)
         return Departed(census, scrubbed=False)
 
-    def _leaving(self, session: Session, tenant: str) -> Leaving | None:
+    def _leaving(self, session: PostgresSession, tenant: str) -> Leaving | None:
         """A tenant that has keys alone gets its number now."""
         if (tenant,) not in session.rows("known_tenants"):
             return None
@@ -63,11 +63,11 @@ class PostgresTenants:
         return Leaving(number, Head(*head), lines, keys, (end[0], end[1]) if end else None)
 
 
-def _census(session: Session, tenant: str) -> Census:
+def _census(session: PostgresSession, tenant: str) -> Census:
     return Census(tenant, *(session.row("tenant_counts", {"name": tenant}) or ()))
 
 
-def _erase(session: Session, tenant: str, found: Leaving) -> None:
+def _erase(session: PostgresSession, tenant: str, found: Leaving) -> None:
     """Every row of it, and its name in what was said about jobs."""
     for table in TABLES:
         session.send("rows_of_tenant", {"tenant": found.number}, table=table)

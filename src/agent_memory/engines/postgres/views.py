@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from psycopg.errors import InsufficientPrivilege, LockNotAvailable
 
-from agent_memory.engines.postgres.connection import BRIEF_SECONDS, Database, Session
+from agent_memory.engines.postgres.connection import BRIEF_SECONDS, Database, PostgresSession
 from agent_memory.models.errors import InvalidInput, StoreError
 from agent_memory.models.kinds.kind import Kind
 
@@ -30,7 +30,7 @@ def prepare(database: Database, kinds: Sequence[Kind]) -> None:
                 raise
 
 
-def create(session: Session, kinds: Iterable[Kind], *, anew: bool = False) -> None:
+def create(session: PostgresSession, kinds: Iterable[Kind], *, anew: bool = False) -> None:
     session.send("schema_lock")
     taken: dict[str, bool] = dict(session.rows("relations"))
     for kind in kinds:

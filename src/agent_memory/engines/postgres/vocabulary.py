@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agent_memory.engines.postgres.connection import Database, Session
+from agent_memory.engines.postgres.connection import Database, PostgresSession
 from agent_memory.models.errors import Changed
 from agent_memory.ports.changes import Vocabulary
 
@@ -12,16 +12,16 @@ def stored(database: Database) -> tuple[Vocabulary, ...]:
         return known(session)
 
 
-def known(session: Session) -> tuple[Vocabulary, ...]:
+def known(session: PostgresSession) -> tuple[Vocabulary, ...]:
     """The one that is written, then the others."""
     return tuple(Vocabulary(name, digest) for _, name, digest, _ in session.rows("vocabularies"))
 
 
-def written(session: Session) -> Vocabulary | None:
+def written(session: PostgresSession) -> Vocabulary | None:
     return next((Vocabulary(*said) for said in session.rows("written")), None)
 
 
-def settle_first(session: Session, vocabulary: Vocabulary) -> None:
+def settle_first(session: PostgresSession, vocabulary: Vocabulary) -> None:
     """For the first write of a store: `Changed` when another one, in other words, was faster."""
     session.send("first_vocabulary", {"name": vocabulary.name, "digest": vocabulary.digest})
     stored = written(session)
@@ -29,7 +29,7 @@ def settle_first(session: Session, vocabulary: Vocabulary) -> None:
         raise Changed("the words of the store are made otherwise now", hint="open it again")
 
 
-def begin(session: Session, vocabulary: Vocabulary) -> None:
+def begin(session: PostgresSession, vocabulary: Vocabulary) -> None:
     """A rebuild, unless one in these words was begun and did not come to its end. Nobody writes meanwhile."""
     session.send("change_spaces")
     stored = known(session)

@@ -10,10 +10,10 @@ from typing import Any
 import psycopg
 
 from agent_memory.engines.postgres import erase, vocabulary
-from agent_memory.engines.postgres.connection import Database, Row, Session, lost
+from agent_memory.engines.postgres.connection import Database, PostgresSession, Row, lost
 from agent_memory.engines.postgres.feed import PostgresJobs
 from agent_memory.engines.postgres.journal import append, tell_store
-from agent_memory.engines.postgres.present import Look, columns
+from agent_memory.engines.postgres.present import PostgresLook, columns
 from agent_memory.engines.postgres.receipts import believed
 from agent_memory.ledger import repeats
 from agent_memory.ledger.journal import Line, founding
@@ -48,12 +48,12 @@ def _apply(database: Database, requests: Sequence[Request]) -> Sequence[Applied 
     try:
         with database.writing(tenant) as session:
             now = min(one.now for one in requests)
-            look = Look(session, tenant, wanted(requests), now)
+            look = PostgresLook(session, tenant, wanted(requests), now)
             planned = plan(requests, look.present())
             done = zip(requests, planned.answers, strict=True)
             writers = {one.author.scope for one, answer in done if isinstance(answer, Applied)}
             look.new = [scope for scope in look.new if scope in writers]
-            Writer(session, look).write(planned.rows, now)
+            PostgresWriter(session, look).write(planned.rows, now)
     except StoreError as error:
         if planned is None or not lost(error.__cause__):
             raise
@@ -95,10 +95,10 @@ def _landed(database: Database, tenant: str, line: Line) -> bool:
             time.sleep(PAUSE_SECONDS)
 
 
-class Writer:
+class PostgresWriter:
     """Rows into tables. `look` is what was read for them."""
 
-    def __init__(self, session: Session, look: Look) -> None:
+    def __init__(self, session: PostgresSession, look: PostgresLook) -> None:
         self.session = session
         self.tenant, self.genesis = look.tenant, look.genesis
         self.scopes, self.spaces, self.new = look.scopes, look.spaces, look.new

@@ -19,7 +19,7 @@ def open_store(path: Path, setting: str | None = None, *, filling: bool = False)
     from agent_memory.engines.sqlite.interning import Interning
     from agent_memory.engines.sqlite.namespaces import SqliteVectors
     from agent_memory.engines.sqlite.receipts import SqliteReceipts
-    from agent_memory.engines.sqlite.recode import Recoding
+    from agent_memory.engines.sqlite.recode import SqliteRecoding
     from agent_memory.engines.sqlite.records import SqliteRecords
     from agent_memory.engines.sqlite.schema import open_file
     from agent_memory.engines.sqlite.shipping import SqliteShipping
@@ -58,6 +58,6 @@ def open_store(path: Path, setting: str | None = None, *, filling: bool = False)
         debts=SqliteDebts(connections),
         owes=lambda: scrub.owes(connections),
         vocabularies=lambda: vocabulary.stored(connections),
-        recode=Recoding(connections, lambda: records.kinds),
+        recode=SqliteRecoding(connections, lambda: records.kinds),
         shipping=SqliteShipping(connections),
     )

@@ -34,6 +34,9 @@ class SqliteJobs(Jobs):
     def put(self, row: JobRow) -> None:
         self.connection.execute(SQL["put_job"], sealed(*row))
 
+    def drop(self, name: str) -> None:
+        self.connection.execute(SQL["drop_job"], (name,))
+
     def stored(self, name: str, tenant: str) -> Cursor:
         return Cursor(tenant, *(self.connection.execute(SQL["cursor"], (name, tenant)).fetchone() or ()))
 

@@ -51,3 +51,6 @@ select name, token, holder, since, until, ran_at, seconds, did, failed_at, error
 -- name: put_job
 insert or replace into leases (name, token, holder, since, until, ran_at, seconds, did, failed_at, error, seal)
 values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+
+-- name: drop_job
+delete from leases where name = ?

@@ -12,7 +12,7 @@ from agent_memory.engines.sqlite.eras import Eras
 from agent_memory.engines.sqlite.feed import SqliteJobs
 from agent_memory.engines.sqlite.interning import Interning, Naming
 from agent_memory.engines.sqlite.journal import STORE, Lines
-from agent_memory.engines.sqlite.read import Reader
+from agent_memory.engines.sqlite.read import SqliteReader
 from agent_memory.engines.sqlite.schema import check_version
 from agent_memory.engines.sqlite.stock import SqliteStock, erased_since, snapshot
 from agent_memory.ledger.marks import same_era
@@ -51,11 +51,11 @@ class SqliteIndex:
     def hydrate(self, view: View, handles: Sequence[int]) -> list[Record]:
         with self._connections.reading() as connection:
             same_era(view.era, self._eras.era)
-            return Reader(connection, self._interning, view).hydrate(handles)
+            return SqliteReader(connection, self._interning, view).hydrate(handles)
 
     def damaged(self, view: View, handles: Collection[int]) -> int:
         with self._connections.reading() as connection:
-            return Reader(connection, self._interning, view).damaged(handles)
+            return SqliteReader(connection, self._interning, view).damaged(handles)
 
     def space(self) -> Space | None:
         with self._connections.reading() as connection:

@@ -17,7 +17,7 @@ from agent_memory.ledger.quantise import restored, unit
 from agent_memory.ledger.seals import checksum
 from agent_memory.models.record import Scope
 from agent_memory.ports.feed import Work
-from agent_memory.ports.vectors import Held, Lag, Match, Missed, Scored, Settled, beginning, owner, sees
+from agent_memory.ports.vectors import HeldVector, Lag, Match, Missed, Scored, Settled, beginning, owner, sees
 
 
 class SqliteVectors:
@@ -77,10 +77,10 @@ class SqliteVectors:
             names = _names(connection, beginning(scope))
             return [Settled(*row) for name in names for row in connection.execute(SQL["namespace_counts"], (name,))]
 
-    def held(self, scope: Scope, id: str) -> list[Held]:
+    def held(self, scope: Scope, id: str) -> list[HeldVector]:
         with self._connections.reading() as connection:
             return [
-                Held(name, model, restored(scale, data).tolist(), json.loads(metadata), score, at)
+                HeldVector(name, model, restored(scale, data).tolist(), json.loads(metadata), score, at)
                 for name in _names(connection, beginning(scope))
                 for model, scale, data, metadata, score, at in connection.execute(SQL["namespace_vector"], (name, id))
             ]

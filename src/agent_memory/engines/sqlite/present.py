@@ -14,16 +14,25 @@ from agent_memory.engines.sqlite.interning import Naming
 from agent_memory.engines.sqlite.journal import Lines
 from agent_memory.engines.sqlite.statements import SQL
 from agent_memory.ledger.codecs import plain
-from agent_memory.ledger.rows import Answer, Descent, Held, LinkRow, Place, Present, Stored, Wanted
+from agent_memory.ledger.rows import (
+    BelievedRecord,
+    Descent,
+    KeptAnswer,
+    LinkRow,
+    Present,
+    RecordPlace,
+    StoredVersion,
+    Wanted,
+)
 from agent_memory.models.errors import Corrupt
 from agent_memory.models.record import Scope, Status
-from agent_memory.ports.changes import DERIVED_FROM, Content, State
+from agent_memory.ports.changes import DERIVED_FROM, Content, VersionState
 from agent_memory.ports.embedder import Space
 
 NUL = "\0"  # where SQLite ends a string in JSON
 
 
-class Look:
+class SqliteLook:
     """At what a tenant has. `scopes` are the rows of those that a write may name."""
 
     def __init__(self, connection: sqlite3.Connection, names: Naming, lines: Lines) -> None:
@@ -55,7 +64,7 @@ class Look:
             vocabulary.written(self.connection),
         )
 
-    def records(self, scope: Scope, wanted: Wanted) -> Iterator[Held]:
+    def records(self, scope: Scope, wanted: Wanted) -> Iterator[BelievedRecord]:
         ids, keys = wanted.ids.get(scope, ()), wanted.keys.get(scope, ())
         if not ids and not keys:
             return
@@ -70,15 +79,15 @@ class Look:
         rows = self.connection.execute(SQL["held"], asked)
         for (record, seq, id, kind), versions in groupby(rows, lambda row: row[:4]):
             stored = tuple(self._stored(*row[4:]) for row in versions)
-            yield Held(Place(self.lines.read(record, seq), id, scope), self.names.text(kind), stored)
+            yield BelievedRecord(RecordPlace(self.lines.read(record, seq), id, scope), self.names.text(kind), stored)
 
-    def _stored(self, row: int, seq: int | None, number: int, *said: Any) -> Stored:
+    def _stored(self, row: int, seq: int | None, number: int, *said: Any) -> StoredVersion:
         place, brought, text, codec, payload, salt, key, conversation, position, repository, *rest = said
         status, importance, confidence, source, valid_from, valid_to = rest
         version, content = self.lines.read(row, seq), self.lines.read(place, brought)
         if text is None:
-            return Stored(version, number, content, None, State(valid_from, key=key))
-        state = State(
+            return StoredVersion(version, number, content, None, VersionState(valid_from, key=key))
+        state = VersionState(
             valid_from=valid_from,
             valid_to=valid_to,
             key=key,
@@ -94,7 +103,7 @@ class Look:
             body = Content(plain(text, codec), payload, salt)
         except (TypeError, ValueError):
             raise Corrupt(f"content {content} cannot be read", hint="`agent-memory verify` names the damage") from None
-        return Stored(version, number, content, body, state)
+        return StoredVersion(version, number, content, body, state)
 
     def links(self, records: Mapping[int, int], types: Iterable[str]) -> Iterator[LinkRow]:
         """Those that stand between two of these records (line -> number), in a scope that the writer may name."""
@@ -115,7 +124,7 @@ class Look:
         }
         descents = [
             Descent(
-                Place(self.lines.read(record, seq), id, numbers[whose]),
+                RecordPlace(self.lines.read(record, seq), id, numbers[whose]),
                 self.lines.read(target, end),
                 self.names.scope_of(scope),
                 bool(stands),
@@ -129,10 +138,10 @@ class Look:
             whose = {"tenant": tenant, "user": user, "ids": _listed(ids)}
             yield from ((tenant, user, id) for (id,) in self.connection.execute(SQL["forgotten"], whose))
 
-    def answers(self, asked: Iterable[tuple[Scope, str]]) -> Iterator[tuple[tuple[Scope, str], Answer]]:
+    def answers(self, asked: Iterable[tuple[Scope, str]]) -> Iterator[tuple[tuple[Scope, str], KeptAnswer]]:
         for scope, key in asked:
             if row := self.connection.execute(SQL["answer"], (self.scopes[scope], key)).fetchone():
-                yield (scope, key), Answer(*row)
+                yield (scope, key), KeptAnswer(*row)
 
 
 def _listed(values: Iterable[object]) -> str:

@@ -12,25 +12,25 @@ from agent_memory.engines.sqlite.cells import count, lenient, misplaced
 from agent_memory.engines.sqlite.statements import PACKAGE, SQL
 from agent_memory.ledger import proof
 from agent_memory.ledger.evidence import (
-    Begun,
-    Body,
     CommonAt,
     ContentAt,
     EndedAt,
     FieldAt,
     GoneAt,
+    JournalStart,
     LineRow,
     LinkAt,
     Sealed,
+    StoredBody,
     VectorAt,
     VersionAt,
 )
 from agent_memory.ledger.journal import Line
-from agent_memory.ledger.rows import LinkRow, Place
+from agent_memory.ledger.rows import LinkRow, RecordPlace
 from agent_memory.ledger.sound import garbled, row_named
 from agent_memory.ledger.statements import load
 from agent_memory.models.record import Scope, Status
-from agent_memory.ports.changes import State, Verified
+from agent_memory.ports.changes import Verified, VersionState
 from agent_memory.ports.progress import counted
 from agent_memory.ports.records import Checker
 
@@ -64,7 +64,7 @@ _META = {"accessed", "scrub"}
 MARK = "migrating"  # in `meta`, while the file is being filled: how far that is
 
 
-def verify(connection: sqlite3.Connection, asked: proof.Asked, derive: Checker | None = None) -> Verified:
+def verify(connection: sqlite3.Connection, asked: proof.ProofRequest, derive: Checker | None = None) -> Verified:
     with lenient(connection):
         return proof.verify(_Evidence(connection, asked), asked, derive)
 
@@ -72,13 +72,13 @@ def verify(connection: sqlite3.Connection, asked: proof.Asked, derive: Checker |
 class _Journals:
     """A `row` is a line of the file."""
 
-    def __init__(self, connection: sqlite3.Connection, asked: proof.Asked) -> None:
+    def __init__(self, connection: sqlite3.Connection, asked: proof.ProofRequest) -> None:
         self._connection = connection
         self._asked = asked
         self._scope = lru_cache(4096)(_scope)
 
-    def journals(self) -> Iterator[Begun]:
-        for begun in map(Begun._make, self._connection.execute(SQL["all_tenants"]).fetchall()):
+    def journals(self) -> Iterator[JournalStart]:
+        for begun in map(JournalStart._make, self._connection.execute(SQL["all_tenants"]).fetchall()):
             if not self._asked.alone or begun.tenant == self._asked.tenant:
                 yield begun
 
@@ -98,9 +98,9 @@ class _Journals:
             version, record, id, tenant, user, agent, kind, number, *said, text, codec, payload, salt = row
             begins, ends, key, conversation, position, repository, status, importance, confidence, source = said
             known = (begins, ends, key, conversation, position, repository, cast(Status, names.get(status, "")))
-            state = State(*known, importance, confidence, names.get(source, ""))
-            place = Place(record, id, self._scope(tenant, user, agent))
-            body = None if text is None or tenant is None else Body(text, codec, payload, salt)
+            state = VersionState(*known, importance, confidence, names.get(source, ""))
+            place = RecordPlace(record, id, self._scope(tenant, user, agent))
+            body = None if text is None or tenant is None else StoredBody(text, codec, payload, salt)
             yield VersionAt(version, place, names.get(kind, ""), number, state, body)
 
     def ended_versions(self) -> Iterator[EndedAt]:
@@ -119,7 +119,7 @@ class _Journals:
 
     def tombstones(self) -> Iterator[GoneAt]:
         for line, record, id, *scope in self._rows("proof_tombstones"):
-            yield GoneAt(line, Place(record, id, self._scope(*scope)))
+            yield GoneAt(line, RecordPlace(record, id, self._scope(*scope)))
 
     def common(self) -> Iterator[CommonAt]:
         for *said, digest, old in self._connection.execute(SQL["proof_common"]):

@@ -29,7 +29,7 @@ VersionRow = namedtuple(  # as `version_columns` gives it; anything may stand in
 LinkRow = namedtuple("LinkRow", "link source target type weight properties")
 
 
-class Reader:
+class SqliteReader:
     """One snapshot, seen by one reader."""
 
     def __init__(self, connection: sqlite3.Connection, interning: Interning, view: View) -> None:

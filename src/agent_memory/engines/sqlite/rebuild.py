@@ -14,7 +14,7 @@ from agent_memory.engines.sqlite.connection import Connections
 from agent_memory.engines.sqlite.interning import Interning, Naming
 from agent_memory.engines.sqlite.journal import STORE, Lines
 from agent_memory.engines.sqlite.statements import SQL
-from agent_memory.engines.sqlite.write import Writer
+from agent_memory.engines.sqlite.write import SqliteWriter
 from agent_memory.ledger import rebuild as rules
 from agent_memory.ledger.seals import sealed_again
 from agent_memory.ledger.spaces import REBUILT, adopting
@@ -25,7 +25,7 @@ from agent_memory.ports.records import Analysis
 BATCH = 256  # rows of one transaction: others wait for it
 
 
-class Rebuild:
+class SqliteRebuild:
     """One run, from the beginning or from where another was stopped."""
 
     def __init__(self, connections: Connections, interning: Interning, analysis: Analysis) -> None:
@@ -75,9 +75,9 @@ class Rebuild:
             after = made[-1]
             yield from made
 
-    def _writer(self, connection: sqlite3.Connection, tenant: int) -> Writer:
+    def _writer(self, connection: sqlite3.Connection, tenant: int) -> SqliteWriter:
         names = Naming(self._interning, connection)
-        return Writer(connection, names, Lines(connection, names, tenant), {}, {})
+        return SqliteWriter(connection, names, Lines(connection, names, tenant), {}, {})
 
     def _receipts(self) -> None:
         """Their queries in the words of what may be forgotten."""

@@ -13,7 +13,7 @@ from agent_memory.models.kinds.kind import Kind
 from agent_memory.ports.store import Recoded
 
 
-class Recoding:
+class SqliteRecoding:
     """The `Recode` of a store. `kinds` are those that have views."""
 
     def __init__(self, connections: Connections, kinds: Callable[[], Iterable[Kind]]) -> None:

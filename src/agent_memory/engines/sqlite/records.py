@@ -11,11 +11,11 @@ from agent_memory.engines.sqlite import proof, schema, scrub, spaces, write
 from agent_memory.engines.sqlite.connection import BRIEF_SECONDS, Connections
 from agent_memory.engines.sqlite.interning import Interning
 from agent_memory.engines.sqlite.journal import head, seq_at
-from agent_memory.engines.sqlite.read import Reader
-from agent_memory.engines.sqlite.rebuild import Rebuild
+from agent_memory.engines.sqlite.read import SqliteReader
+from agent_memory.engines.sqlite.rebuild import SqliteRebuild
 from agent_memory.engines.sqlite.statements import SQL, cell, listed
 from agent_memory.ledger.groups import Groups
-from agent_memory.ledger.proof import Asked
+from agent_memory.ledger.proof import ProofRequest
 from agent_memory.ledger.request import Request
 from agent_memory.models.errors import StoreError
 from agent_memory.models.kinds.kind import Kind
@@ -47,37 +47,37 @@ class SqliteRecords:
 
     def get(self, view: View, ids: Sequence[str]) -> list[Record]:
         with self._connections.reading() as connection:
-            return Reader(connection, self._interning, view).get(ids)
+            return SqliteReader(connection, self._interning, view).get(ids)
 
     def by_key(self, view: View, kind: str, key: str) -> Record | None:
         with self._connections.reading() as connection:
-            return Reader(connection, self._interning, view).by_key(kind, key)
+            return SqliteReader(connection, self._interning, view).by_key(kind, key)
 
     def head(self, scope: Scope, kind: str, *, key: str | None = None, id: str | None = None) -> Record | None:
         with self._connections.reading() as connection:
-            return Reader(connection, self._interning, View(scope, 0)).head(scope, kind, key, id)
+            return SqliteReader(connection, self._interning, View(scope, 0)).head(scope, kind, key, id)
 
     def find(
         self, view: View, where: Filter, *, limit: int, after: str | None = None, oldest_first: bool = False
     ) -> list[Record]:
         with self._connections.reading() as connection:
-            return Reader(connection, self._interning, view).find(where, limit, after, oldest_first)
+            return SqliteReader(connection, self._interning, view).find(where, limit, after, oldest_first)
 
     def history(self, view: View, id: str) -> list[Record]:
         with self._connections.reading() as connection:
-            return Reader(connection, self._interning, view).history(id)
+            return SqliteReader(connection, self._interning, view).history(id)
 
     def beginning(self, view: View, prefix: str, *, limit: int) -> list[str]:
         with self._connections.reading() as connection:
-            return Reader(connection, self._interning, view).beginning(prefix, limit)
+            return SqliteReader(connection, self._interning, view).beginning(prefix, limit)
 
     def believed(self, view: View, where: Filter, *, after: int, limit: int) -> list[Linked]:
         with self._connections.reading() as connection:
-            return Reader(connection, self._interning, view).believed(where, after, limit)
+            return SqliteReader(connection, self._interning, view).believed(where, after, limit)
 
     def links(self, view: View, ids: Sequence[str]) -> list[Link]:
         with self._connections.reading() as connection:
-            return Reader(connection, self._interning, view).links(ids)
+            return SqliteReader(connection, self._interning, view).links(ids)
 
     def seq_at(self, tenant: str, moment: int) -> int:
         with self._connections.reading() as connection:
@@ -85,16 +85,16 @@ class SqliteRecords:
 
     def journal(self, view: View, *, after: int = 0, limit: int = 100, id: str | None = None) -> list[JournalLine]:
         with self._connections.reading() as connection:
-            return Reader(connection, self._interning, view).journal(after, limit, id)
+            return SqliteReader(connection, self._interning, view).journal(after, limit, id)
 
     def verify(
         self, tenant: str | None, derive: Checker | None = None, expect: Mark | None = None, *, alone: bool = False
     ) -> Verified:
         with self._connections.reading() as connection:
-            return proof.verify(connection, Asked(tenant, expect, alone), derive)
+            return proof.verify(connection, ProofRequest(tenant, expect, alone), derive)
 
     def rebuild(self, analysis: Analysis) -> Mapping[str, int]:
-        return Rebuild(self._connections, self._interning, analysis).run(self.kinds)
+        return SqliteRebuild(self._connections, self._interning, analysis).run(self.kinds)
 
     def stats(self, view: View) -> dict[str, Any]:
         with self._connections.reading() as connection:

@@ -22,7 +22,7 @@ from agent_memory.ledger.quantise import requantised, restored
 from agent_memory.ledger.request import SALT_BYTES
 from agent_memory.ledger.seals import checksum, sealed
 from agent_memory.ledger.shipment import FILLING, check_mark, occupied, unfilled, whole
-from agent_memory.ledger.tenants import Told, unaccounted
+from agent_memory.ledger.tenants import TenantHistory, unaccounted
 from agent_memory.models.record import Scope
 from agent_memory.ports.shipping import Cells, Show
 
@@ -111,7 +111,7 @@ def _note(connection: sqlite3.Connection, name: str, value: str) -> None:
 def _leave_room(connection: sqlite3.Connection) -> None:
     """Lines of a file are numbered without a gap, but for as many as went with tenants that were erased: so many are
     left out before the last line, which is the store's own, and which no row is known by."""
-    told = Told()
+    told = TenantHistory()
     for operation, *said in connection.execute(SQL["told_of_tenants"]):
         told.hear(NAMES[operation], *said)
     missing = [range(*between) for between in connection.execute(SQL["lost_lines"])]

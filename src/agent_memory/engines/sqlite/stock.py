@@ -15,7 +15,7 @@ from agent_memory.engines.sqlite.statements import SQL, VECTORS_PER_LINE, cell
 from agent_memory.ledger.journal import CONNECT, DISCONNECT, OPERATIONS
 from agent_memory.ledger.rows import Ended
 from agent_memory.ledger.shelves.following import Since
-from agent_memory.ledger.shelves.stock import Cells, Links, News, Row, Vectors, Versions, heard
+from agent_memory.ledger.shelves.stock import Cells, Links, Row, ShelfNews, Vectors, Versions, heard
 from agent_memory.models.record import Scope
 from agent_memory.ports.index import Snapshot
 
@@ -69,17 +69,17 @@ class SqliteStock:
         self._connection = connection
         self._interning = interning
 
-    def follow(self, scope: Scope, after: int) -> News:
+    def follow(self, scope: Scope, after: int) -> ShelfNews:
         asked = self._asked(scope, after)
         told = heard(self._connection.execute(SQL["scope_lines"], asked) if after else ())
         gone = self._connection.execute(SQL["numbers"], (json.dumps([*told.erased]),)) if told.erased else ()
         erased = [number for _, number in gone]
         if after and not told.filled:
-            return News(erased=erased)
+            return ShelfNews(erased=erased)
         with lenient(self._connection):
             versions = Versions(*zip(*self._rows("stock_versions", asked), strict=True))
             ended = self._connection.execute(SQL["ended_of"], {**asked, "records": json.dumps([*told.changed])})
-            return News(
+            return ShelfNews(
                 versions._replace(
                     kind=self._texts("name_texts", versions.kind),
                     status=self._texts("name_texts", versions.status),

@@ -11,7 +11,7 @@ from agent_memory.engines.sqlite.connection import Connections
 from agent_memory.engines.sqlite.feed import SqliteJobs
 from agent_memory.engines.sqlite.interning import Interning, Naming, founded, label
 from agent_memory.engines.sqlite.journal import Lines
-from agent_memory.engines.sqlite.present import Look
+from agent_memory.engines.sqlite.present import SqliteLook
 from agent_memory.engines.sqlite.schema import check_version
 from agent_memory.engines.sqlite.statements import SQL, VECTORS_PER_LINE, cell
 from agent_memory.ledger import repeats
@@ -42,13 +42,13 @@ def together(connections: Connections, interning: Interning, requests: Sequence[
         names = Naming(interning, connection)
         lines = Lines(connection, names, names.tenant(requests[0].author.scope.tenant))
         numbers = spaces.known(connection)
-        look = Look(connection, names, lines)
+        look = SqliteLook(connection, names, lines)
         rows, answers = plan(requests, look.present(wanted(requests), tuple(numbers)))
         writers = {one.author.scope for one, done in zip(requests, answers, strict=True) if isinstance(done, Applied)}
         if not writers:
             raise _Undone
         names.withdraw(look.scopes.keys() - writers)
-        Writer(connection, names, lines, look.scopes, numbers).write(rows, min(one.now for one in requests))
+        SqliteWriter(connection, names, lines, look.scopes, numbers).write(rows, min(one.now for one in requests))
         if scrub.owed(connection) is not None:
             answers = [one._replace(scrubbed=False) if isinstance(one, Applied) else one for one in answers]
     if writers:
@@ -79,10 +79,10 @@ def embed(
     numbers = spaces.known(connection)
     for lack, part in filled.left:
         spaces.fill(connection, (scopes[lack.scope], numbers[space], lines[lack.content]), lack, part)
-    Writer(connection, names, lines, scopes, numbers).vectors(filled.vectors)
+    SqliteWriter(connection, names, lines, scopes, numbers).vectors(filled.vectors)
 
 
-class Writer:
+class SqliteWriter:
     """Rows into tables: words become numbers here, and numbers of a journal lines of the file."""
 
     def __init__(

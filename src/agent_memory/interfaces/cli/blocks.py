@@ -61,7 +61,7 @@ class Card:
 
 
 @dataclass(frozen=True)
-class Line:
+class Sentence:
     """A sentence. `style`, as rich names it, is that of `lead` if there is one, else of all."""
 
     text: str
@@ -83,4 +83,4 @@ class Verbatim:
     text: str
 
 
-Block = Table | Card | Line | Note | Verbatim
+Block = Table | Card | Sentence | Note | Verbatim

@@ -8,13 +8,11 @@ import sys
 from collections.abc import Callable
 from datetime import datetime
 from importlib import import_module
-from operator import attrgetter
 from types import MappingProxyType
 from typing import Any, get_type_hints
 
 import click
 
-import agent_memory.app.namespaces  # noqa: F401 - fills the table
 from agent_memory.app import trust
 from agent_memory.app.memory import AgentMemory
 from agent_memory.app.operations import TABLE, Operation, Permission
@@ -33,7 +31,7 @@ from agent_memory.interfaces.cli import (
     vectors,
     whose,
 )
-from agent_memory.interfaces.cli.blocks import Line, Note
+from agent_memory.interfaces.cli.blocks import Note, Sentence
 from agent_memory.interfaces.cli.cleaning import cut, one_line
 from agent_memory.interfaces.cli.present import is_empty, present
 from agent_memory.interfaces.cli.root import OWN, QUICK
@@ -76,8 +74,10 @@ def group(name: str) -> click.Group:
     methods = namespaces()[name]
     owners = [_owner(operation) for operation in methods.values()]
     whole = max(owners, key=lambda owner: len(owner.__mro__))  # the class that takes the others in
-    about = ((whole.__doc__ if whole is not object else None) or name).split("\n\n")[0].replace("\n", " ")
-    made = suggest.Group(name, help=about, short_help=about, invoke_without_command=True, callback=_say_what_there_is)
+    about = " ".join(((whole.__doc__ if whole is not object else None) or name).split("\n\n")[0].split())
+    made = suggest.HelpfulGroup(
+        name, help=about, short_help=about, invoke_without_command=True, callback=_say_what_there_is
+    )
     made.params.extend(whose.after())
     for method, operation in methods.items():
         made.add_command(command(method, operation))
@@ -99,7 +99,7 @@ def _say_what_there_is() -> None:
         click.echo(context.get_help())
 
 
-class Command(click.Command):
+class HelpfulCommand(click.Command):
     """A command that says what to do about words too many, and about options that it does not have."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -148,7 +148,7 @@ def _two_meanings(context: click.Context, text: str) -> click.UsageError:
 def command(name: str, operation: Operation) -> click.Command:
     params = options.parameters(operation.signature, operation.name)
     dated = any(isinstance(param.type, options.MomentType) for param in params)
-    return Command(
+    return HelpfulCommand(
         name,
         callback=functools.partial(_run, operation),
         params=[*params, *_flags(operation), *whose.after(operation.signature)],
@@ -225,7 +225,7 @@ def _run(operation: Operation, **given: Any) -> int:
 def _asked(memory: AgentMemory, operation: Operation, said: dict[str, Any], placed: str | None) -> Any:
     """What it answers. A server that is older than this may refuse the repository, which nobody said: it is asked
     without it."""
-    ask = ASKED.get(operation.name) or (lambda memory, said: attrgetter(operation.name)(memory)(**said))
+    ask = ASKED.get(operation.name) or (lambda memory, said: memory._client.ask(operation.name, said))
     try:
         return ask(memory, said)
     except InvalidInput as error:
@@ -239,14 +239,16 @@ def _placed(operation: Operation) -> str | None:
     that it prefers; of what is written, the one that it belongs to."""
     if NEAR in operation.signature:
         return NEAR
-    writes = operation.permission is Permission.WRITE and not operation.erases
+    writes = operation.permission is Permission.WRITE and not operation.erases and operation.name not in EVERYWHERE
     return "repository" if writes and "repository" in operation.signature else None
 
 
-def _looked(said: dict[str, Any]) -> list[Line]:
+def _looked(said: dict[str, Any]) -> list[Sentence]:
     """The moments at which a read looked: words such as "last tuesday" had to be taken for one."""
     return [
-        Line(f"{words} {output.shown(said[name], iso=True)}", "dim") for name, words in LOOKED.items() if name in said
+        Sentence(f"{words} {output.shown(said[name], iso=True)}", "dim")
+        for name, words in LOOKED.items()
+        if name in said
     ]
 
 
@@ -281,6 +283,7 @@ QUESTIONS: dict[str, Callable[[AgentMemory, dict[str, Any]], None]] = {
 LOOKED = {"valid_at": "what held at", "as_of": "what was known at"}
 """The moments at which a read looks."""
 
+EVERYWHERE = frozenset({"user.set_preference"})  # what holds in all repositories, unless somebody names one
 NEAR = "near_repository"
 
 TYPED: dict[str, dict[str, Any]] = {"semantic.learn_fact": {"source": "user_stated"}}

@@ -19,20 +19,20 @@ def command(session: Session, _json: bool) -> int:
 
     Nothing is changed and no store is created. Exits with 1 if anything fails; warnings do not count.
     """
-    from agent_memory.app.check import State
+    from agent_memory.app.check import CheckState
     from agent_memory.app.doctor import examine
     from agent_memory.interfaces.cli import exits, output
-    from agent_memory.interfaces.cli.blocks import Block, Line
+    from agent_memory.interfaces.cli.blocks import Block, Sentence
 
     checks = examine(session.store, session.user, session.tenant, session.agent)
-    failed = any(check.state is State.FAIL for check in checks)
+    failed = any(check.state is CheckState.FAIL for check in checks)
     if session.json or _json:
         output.write_json({"ok": not failed, "checks": checks})
     else:
         lines: list[Block] = []
         for check in checks:
-            lines.append(Line(f"{check.name:<12} {check.detail}", STYLES[check.state], lead=f"{check.state:<5} "))
+            lines.append(Sentence(f"{check.name:<12} {check.detail}", STYLES[check.state], lead=f"{check.state:<5} "))
             if check.fix:
-                lines.append(Line(f"{'':18} → {check.fix}", "dim"))
+                lines.append(Sentence(f"{'':18} → {check.fix}", "dim"))
         output.write(lines)
     return exits.PROBLEMS if failed else exits.OK

@@ -8,7 +8,7 @@ from agent_memory.app.namespaces.records import Forgotten
 from agent_memory.app.namespaces.sweeping import Swept
 from agent_memory.app.namespaces.tenants import ErasedTenant, Tenant
 from agent_memory.app.registry import installed_kinds
-from agent_memory.interfaces.cli.blocks import Block, Line
+from agent_memory.interfaces.cli.blocks import Block, Sentence
 from agent_memory.models.size import counted
 
 
@@ -19,7 +19,7 @@ def forgotten(one: Forgotten) -> list[Block]:
 def swept(one: Swept) -> list[Block]:
     if one.dry_run:
         kinds = f": {by_kind(one.kinds)}; nothing was erased" if one.count else ""
-        return [Line(f"{one.count} would be forgotten{kinds}", "yellow" if one.count else "")]
+        return [Sentence(f"{one.count} would be forgotten{kinds}", "yellow" if one.count else "")]
     with_them = f", and {one.derived} derived from nothing else" if one.derived else ""
     kinds = f" ({by_kind(one.kinds)})" if one.count else ""
     return _scrubbed(f"forgotten: {one.count}{kinds}{with_them}", done=one.scrubbed)
@@ -27,7 +27,7 @@ def swept(one: Swept) -> list[Block]:
 
 def tenant(one: ErasedTenant) -> list[Block]:
     if one.dry_run:
-        return [Line(f"would be erased: {everything(one)}; nothing was erased", "yellow")]
+        return [Sentence(f"would be erased: {everything(one)}; nothing was erased", "yellow")]
     return _scrubbed(f"erased: {everything(one)}", done=one.scrubbed)
 
 
@@ -51,4 +51,4 @@ def _scrubbed(said: str, *, done: bool) -> list[Block]:
         if done
         else "; out of reach, but not off every disk yet: `agent-memory doctor` says where, and what takes it off"
     )
-    return [Line(said + late, "green" if done else "yellow")]
+    return [Sentence(said + late, "green" if done else "yellow")]

@@ -37,6 +37,7 @@ EXAMPLES: Mapping[str, str] = MappingProxyType(
         "serve": "serve --port 8005",
         "show": "show staging-port --as-of now",
         "stats": "stats",
+        "sync": "sync --dry-run",
         "tenants erase": "tenants erase default --dry-run",
         "try": "try recall 'why did the deploys time out?'",
         "upgrade": "upgrade",

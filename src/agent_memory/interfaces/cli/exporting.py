@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from contextlib import nullcontext
-from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -31,7 +30,7 @@ def command(session: Session, file: str, _json: bool) -> int:
     """
     from agent_memory.app.files import private
     from agent_memory.interfaces.cli import exits, output, progress
-    from agent_memory.interfaces.cli.blocks import Line
+    from agent_memory.interfaces.cli.blocks import Sentence
     from agent_memory.models.errors import InvalidInput
     from agent_memory.models.size import counted
 
@@ -46,7 +45,7 @@ def command(session: Session, file: str, _json: bool) -> int:
             why = f"{file}: cannot be written: {error.strerror}"
             raise InvalidInput(why, hint="name another file", field="file") from error
     if file != "-":
-        wrote = Line(f"wrote {counted(count, 'record')} to {file}")
+        wrote = Sentence(f"wrote {counted(count, 'record')} to {file}")
         output.write_json({"records": count}) if in_json else output.write([wrote])
     return exits.OK
 
@@ -61,7 +60,7 @@ def _write(memory: AgentMemory, target: BinaryIO, *, seen: bool) -> int:
     from agent_memory.ports.progress import tell
 
     total, count = memory.upkeep.stats()["records"], 0
-    for page in exported(lambda name, said: attrgetter(name)(memory)(**said), memory.user_id, {}):
+    for page in exported(memory._client.ask, memory.user_id, {}):
         lines = [to_json(record) + b"\n" for record in page]
         target.writelines([clean_json(line.decode()).encode() for line in lines] if seen else lines)
         count += len(page)

@@ -13,7 +13,7 @@ from agent_memory.interfaces.cli.session import Session
 
 if TYPE_CHECKING:
     from agent_memory.app.memory import AgentMemory
-    from agent_memory.models.graph import Imported
+    from agent_memory.models.graph import GraphImported
 
 
 @whose.anywhere
@@ -29,7 +29,7 @@ def command(session: Session, file: str, skip_bad: bool, later: bool, _json: boo
     Doing it twice changes nothing. Lines that cannot be read are named by number. `-` reads the standard input.
     """
     from agent_memory.interfaces.cli import exits, output, progress, vectors
-    from agent_memory.interfaces.cli.blocks import Block, Line
+    from agent_memory.interfaces.cli.blocks import Block, Sentence
     from agent_memory.models.errors import InvalidInput
     from agent_memory.models.size import counted
 
@@ -50,15 +50,15 @@ def command(session: Session, file: str, skip_bad: bool, later: bool, _json: boo
             counted(taken.relations, "relation"),
         )
     )
-    lines: list[Block] = [Line(f"took over {counts}; {taken.known} already known")]
-    lines += [Line(f"left out {one}", "yellow") for one in taken.bad]
+    lines: list[Block] = [Sentence(f"took over {counts}; {taken.known} already known")]
+    lines += [Sentence(f"left out {one}", "yellow") for one in taken.bad]
     output.write(lines)
     if left:
         output.write_error("note:", waiting, "yellow")
     return exits.OK
 
 
-def _loaded(memory: AgentMemory, file: str, text: str, skip_bad: bool) -> Imported:
+def _loaded(memory: AgentMemory, file: str, text: str, skip_bad: bool) -> GraphImported:
     """What is wrong is told of the file and by the option, which is what somebody here can change."""
     from agent_memory.models.errors import InvalidInput
 

@@ -6,7 +6,6 @@ import os
 import sys
 from contextlib import nullcontext
 from itertools import islice
-from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -35,7 +34,7 @@ def command(session: Session, file: str, restore_forgotten: bool, later: bool, _
     Vectors are made at the end; stopping there (Ctrl-C) loses nothing.
     """
     from agent_memory.interfaces.cli import exits, output, progress, vectors
-    from agent_memory.interfaces.cli.blocks import Line
+    from agent_memory.interfaces.cli.blocks import Sentence
     from agent_memory.models.errors import InvalidInput
     from agent_memory.models.size import counted
 
@@ -56,7 +55,7 @@ def command(session: Session, file: str, restore_forgotten: bool, later: bool, _
         forgotten = taken.effects["forgotten"]
         counts = ", ".join(f"{count} {name}" for name, count in taken.effects.items() if name != "forgotten")
         passed = f"; {forgotten} forgotten before, passed over (--restore-forgotten stores them)" if forgotten else ""
-        output.write([Line(f"read {counted(taken.lines, 'line')}: {counts}{passed}")])
+        output.write([Sentence(f"read {counted(taken.lines, 'line')}: {counts}{passed}")])
         if left:
             output.write_error("note:", waiting, "yellow")
     return exits.OK
@@ -68,7 +67,7 @@ def _read(memory: AgentMemory, source: BinaryIO, restore_forgotten: bool) -> Imp
     from agent_memory.models.size import counted
     from agent_memory.ports.progress import tell
 
-    taken = Import(lambda name, said: attrgetter(name)(memory)(**said))
+    taken = Import(memory._client.ask)
     size, done = os.fstat(source.fileno()).st_size, 0
     tell("importing", 0, size)
     try:

@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import resources
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 import click
@@ -17,10 +19,11 @@ _ALL = 10_000  # characters: more than anything says
 
 
 class Listing(NamedTuple):
-    """By name, each in its order."""
+    """By name, each in its order; `operations` are those behind commands, which then load nothing else."""
 
     commands: dict[str, str]
     namespaces: dict[str, str]
+    operations: Mapping[str, str] = MappingProxyType({})
 
     def names(self) -> list[str]:
         return [*self.commands, *self.namespaces]
@@ -39,11 +42,14 @@ def made() -> str:
     from agent_memory.interfaces.cli import commands, root
 
     context = click.Context(root.root)
+
+    def about(names: Iterable[str]) -> dict[str, str]:
+        return {name: _said(root.root.get_command(context, name)) for name in names}
+
     told = Listing(
-        *(
-            {name: _said(root.root.get_command(context, name)) for name in names}
-            for names in (sorted([*commands.top(), *root.OWN]), commands.namespaces())
-        )
+        about(sorted([*commands.top(), *root.OWN])),
+        about(commands.namespaces()),
+        {name: operation.name for name, operation in commands.top().items()},
     )
     return json.dumps(told._asdict(), indent=1, ensure_ascii=False) + "\n"
 

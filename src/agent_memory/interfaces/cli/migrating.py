@@ -39,14 +39,14 @@ def command(session: Session, source: str | None, target: str | None, abandon: s
     """
     from agent_memory.app import migrating
     from agent_memory.interfaces.cli import exits, output, progress
-    from agent_memory.interfaces.cli.blocks import Line
+    from agent_memory.interfaces.cli.blocks import Sentence
 
     in_json = session.json or _json or not sys.stdout.isatty()
     if abandon is not None:
         if source is not None:
             raise click.UsageError("--abandon takes the store that it empties, and nothing else")
         migrating.abandon(abandon)
-        output.write_json({"abandoned": True}) if in_json else output.write([Line("emptied; it can be used again")])
+        output.write_json({"abandoned": True}) if in_json else output.write([Sentence("emptied; it can be used again")])
         return exits.OK
     if source is None or target is None:
         raise click.UsageError("migrate takes two stores: FROM and TO")
@@ -69,18 +69,18 @@ def _unseen(section: str, rows: int) -> None:
 
 def _summary(done: Migrated) -> None:
     from agent_memory.interfaces.cli import output
-    from agent_memory.interfaces.cli.blocks import Block, Card, Line
+    from agent_memory.interfaces.cli.blocks import Block, Card, Sentence
     from agent_memory.models.size import counted
 
     rows = [(name.replace("_", " "), f"{count:,}") for name, count in done.rows.items() if count]
     heads = [(f"head of {name or 'the store'}", head) for name, head in sorted(done.heads.items())]
     whose = "" if done.tenant is None else f"tenant {done.tenant} of "
     said: list[Block] = [
-        Line(f"{whose}{done.source} is in {done.target} now ({done.seconds:.1f} s)", "green"),
+        Sentence(f"{whose}{done.source} is in {done.target} now ({done.seconds:.1f} s)", "green"),
         Card([*rows, *heads[:20]]),
     ]
     if done.resumed:
-        said.append(Line(f"{counted(done.resumed, 'row')} were there from a run before"))
+        said.append(Sentence(f"{counted(done.resumed, 'row')} were there from a run before"))
     if done.compared:
-        said.append(Line(f"proved the same: every row, every chain, and {counted(done.compared, 'read')} of both"))
+        said.append(Sentence(f"proved the same: every row, every chain, and {counted(done.compared, 'read')} of both"))
     output.write(said)

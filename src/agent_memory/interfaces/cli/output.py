@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TextIO
 
-from agent_memory.interfaces.cli.blocks import Block, Card, Interval, Line, Note, Table, Verbatim
+from agent_memory.interfaces.cli.blocks import Block, Card, Interval, Note, Sentence, Table, Verbatim
 from agent_memory.interfaces.cli.cleaning import clean_json, cut, one_line
 from agent_memory.models.visible import visible
 
@@ -108,10 +108,10 @@ def shown(value: object, *, iso: bool = False) -> str:
         return f"{start} → {'now' if value.end is None else shown(value.end, iso=iso)}"
     if isinstance(value, float):
         return f"{value:.4g}"
-    if isinstance(value, list | tuple | dict):
+    if isinstance(value, list | tuple | dict) or hasattr(value, "model_dump"):
         from pydantic_core import to_jsonable_python
 
-        return json.dumps(to_jsonable_python(value), ensure_ascii=False)
+        return json.dumps(to_jsonable_python(value, exclude_none=True), ensure_ascii=False)
     return str(value)
 
 
@@ -135,7 +135,7 @@ def _plain(block: Block) -> str:
         case Card(fields, body):
             lines = [f"{name}: {one_line(shown(value, iso=True))}" for name, value in fields]
             return "\n".join([*lines, *(["", visible(body)] if body else [])])
-        case Line(text, _, lead):
+        case Sentence(text, _, lead):
             return visible(lead + text)
         case Verbatim(text):
             return text

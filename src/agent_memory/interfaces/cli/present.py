@@ -15,8 +15,8 @@ from agent_memory.app.namespaces.sweeping import Swept
 from agent_memory.app.namespaces.tenants import ErasedTenant
 from agent_memory.app.namespaces.upkeep import JobReport, Verification
 from agent_memory.app.operations import Operation
-from agent_memory.interfaces.cli import PROGRAM, erasures, jobs, tracing, vectors
-from agent_memory.interfaces.cli.blocks import Block, Card, Column, Interval, Line, Note, Table, Under, Verbatim
+from agent_memory.interfaces.cli import PROGRAM, erasures, jobs, tracing, userfiles, vectors
+from agent_memory.interfaces.cli.blocks import Block, Card, Column, Interval, Note, Sentence, Table, Under, Verbatim
 from agent_memory.interfaces.cli.cleaning import one_line
 from agent_memory.interfaces.cli.output import shown
 from agent_memory.interfaces.cli.rules import findings, prompts, proposals, trusting, versions
@@ -24,6 +24,7 @@ from agent_memory.models.answer import FromPage, Hit, Recalled, Replay
 from agent_memory.models.bundle import MemoryBundle
 from agent_memory.models.context import Context
 from agent_memory.models.embedding import VectorRecalled
+from agent_memory.models.files import SyncedFiles
 from agent_memory.models.record import JournalLine, Record, Status
 from agent_memory.models.rules import (
     AppliedRules,
@@ -73,7 +74,7 @@ def present(operation: Operation, result: Any, *, why: bool = False, nothing: No
         return shape(result)
     if isinstance(result, BaseModel):
         return mapping(_fields(result))
-    return mapping(result) if isinstance(result, dict) else [Line(shown(result))]
+    return mapping(result) if isinstance(result, dict) else [Sentence(shown(result))]
 
 
 def record(one: Record) -> list[Block]:
@@ -208,7 +209,10 @@ def receipt(body: dict[str, Any]) -> list[Block]:
 def replayed(one: Replay) -> list[Block]:
     """Whether the answer is the same; if not, what could be the reason, and what is elsewhere."""
     if one.identical:
-        return [Line("identical: the same records, versions, order and scores", "green"), *recalled(one.recalled)[:-1]]
+        return [
+            Sentence("identical: the same records, versions, order and scores", "green"),
+            *recalled(one.recalled)[:-1],
+        ]
     reasons = [
         *([f"{counted(one.forgotten, 'record')} forgotten since"] if one.forgotten else []),
         *([] if one.same_space else [f"meaning was compared in {one.space}, whose vectors are not there any more"]),
@@ -217,7 +221,7 @@ def replayed(one: Replay) -> list[Block]:
     ]
     columns = (Column("before", label=True), Column("after", label=True), ID)
     rows: list[tuple[object, ...]] = [(_place(diff.before), _place(diff.after), diff.id) for diff in one.differences]
-    return [Line("not identical", "yellow"), *(Line(reason) for reason in reasons), Table(columns, rows)]
+    return [Sentence("not identical", "yellow"), *(Sentence(reason) for reason in reasons), Table(columns, rows)]
 
 
 def _place(where: tuple[int, int, float] | None) -> str:
@@ -254,18 +258,18 @@ def reasons(hit: Hit) -> str:
 
 
 def written(one: Written) -> list[Block]:
-    return [Line(f"{one.effect} {one.id} (version {one.version})", "green")]
+    return [Sentence(f"{one.effect} {one.id} (version {one.version})", "green")]
 
 
 def verification(one: Verification) -> list[Block]:
     counted = ", ".join(f"{number} {_of_one(what) if number == 1 else what}" for what, number in one.checked.items())
-    blocks: list[Block] = [Line(f"problem: {problem}", "red") for problem in one.problems]
-    blocks += [Line(f"known: {note}", "yellow") for note in one.notes]
+    blocks: list[Block] = [Sentence(f"problem: {problem}", "red") for problem in one.problems]
+    blocks += [Sentence(f"known: {note}", "yellow") for note in one.notes]
     if one.ok:
-        blocks.append(Line(f"ok: {counted}", "green"))
+        blocks.append(Sentence(f"ok: {counted}", "green"))
     return [
         *blocks,
-        Line(f"head: {one.seq}:{one.head}" + (f"+{one.heads['']}" if one.heads.get("") else "")),
+        Sentence(f"head: {one.seq}:{one.head}" + (f"+{one.heads['']}" if one.heads.get("") else "")),
         Note(f"keep this elsewhere: `{PROGRAM} verify --expect HEAD` proves that a later store still contains it"),
     ]
 
@@ -291,7 +295,7 @@ def journal(lines: list[JournalLine]) -> list[Block]:
 
 
 def bundle(one: MemoryBundle) -> list[Block]:
-    return [Line(one.to_context_string()), *_left_out(one.damaged)]
+    return [Sentence(one.to_context_string()), *_left_out(one.damaged)]
 
 
 def context(one: Context) -> list[Block]:
@@ -311,7 +315,7 @@ def listed(result: list[Any]) -> list[Block]:
     if isinstance(result[0], BaseModel):
         result = [_fields(one) for one in result]
     if not isinstance(result[0], dict):
-        return [Line(shown(one)) for one in result]
+        return [Sentence(shown(one)) for one in result]
     names = sorted(dict.fromkeys(name for one in result for name in one), key=lambda name: name in TEXTS)
     names = [name for name in names if any(one.get(name) not in (None, [], {}) for one in result)] or names
     columns = tuple(_column(name, [one.get(name) for one in result]) for name in names)
@@ -333,7 +337,7 @@ def mapping(fields: Mapping[str, Any]) -> list[Block]:
     blocks: list[Block] = [Card(flat)] if flat else []
     for name, value in fields.items():
         if _nested(value):
-            blocks += [Line(f"\n{name}", "bold"), *(mapping(value) if isinstance(value, dict) else listed(value))]
+            blocks += [Sentence(f"\n{name}", "bold"), *(mapping(value) if isinstance(value, dict) else listed(value))]
     return blocks or [NOTHING]
 
 
@@ -380,6 +384,7 @@ PRESENTERS: Mapping[type, Callable[[Any], list[Block]]] = {
     AppliedRules: prompts.applied,
     TrustedRepository: trusting.newly,
     FollowedPages: trusting.followed,
+    SyncedFiles: userfiles.synced,
     str: lambda text: [Verbatim(text)],
 }
 

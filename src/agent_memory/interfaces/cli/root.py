@@ -50,7 +50,7 @@ module of ours, which is loaded without the table of operations."""
 GROUPS = MappingProxyType(
     {
         "Start here": ("try", "demo", "add", "recall", "list", "show", "context"),
-        "Write and correct": ("learn", "prefer", "edit", "amend", "forget"),
+        "Write and correct": ("learn", "prefer", "sync", "edit", "amend", "forget"),
         "Look closer": ("history", "journal", "preferences", "whoami", "remember", "recipes", "receipt", "replay"),
         "For agents and programs": ("mcp", "serve", "worker", "guard"),
         "Move and keep": (
@@ -63,7 +63,7 @@ GROUPS = MappingProxyType(
 WIDEST = 10_000  # columns of help: as many as the terminal has
 
 
-class Quick(suggest.Group):
+class Quick(suggest.HelpfulGroup):
     """A namespace whose quick commands are found without the others."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -94,7 +94,7 @@ def _help_alone() -> None:
         click.echo(context.get_help())
 
 
-class Root(suggest.Group):
+class Root(suggest.HelpfulGroup):
     """Commands come from the table of operations, which is loaded when the first of them is asked for."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -106,10 +106,13 @@ class Root(suggest.Group):
             return own
         if cmd_name in QUICK:
             return Quick(cmd_name, invoke_without_command=True, callback=_help_alone, params=whose.after())
+        from agent_memory.app.operations import TABLE
         from agent_memory.interfaces.cli import commands
 
-        if cmd_name in commands.top():
-            return commands.command(cmd_name, commands.top()[cmd_name])
+        name = listed().operations.get(cmd_name)
+        operation = commands.top().get(cmd_name) if name is None else TABLE[name]
+        if operation is not None:
+            return commands.command(cmd_name, operation)
         return commands.group(cmd_name) if cmd_name in commands.namespaces() else None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
-from agent_memory.interfaces.cli.blocks import Block, Card, Column, Line, Note, Table, Under, Verbatim
+from agent_memory.interfaces.cli.blocks import Block, Card, Column, Note, Sentence, Table, Under, Verbatim
 from agent_memory.interfaces.cli.ids import abbreviated
 from agent_memory.interfaces.cli.output import cells, shown
 from agent_memory.models.visible import visible
@@ -31,7 +31,7 @@ def draw(block: Block, console: Console) -> None:
             _draw_table(block, console)
         case Card(fields, body):
             _print(_card(fields, body, console), console)
-        case Line(text, style, lead):
+        case Sentence(text, style, lead):
             say(Text.assemble((lead, style), visible(text)) if lead else Text(visible(text), style), console)
         case Verbatim(text):
             say(Text(visible(text)), console)

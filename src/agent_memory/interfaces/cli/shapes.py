@@ -9,7 +9,8 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 
 from agent_memory.interfaces.cli.cleaning import cut, one_line
 
-TEXTS = ("content", "text", "claim", "description", "name")  # the field that words of somebody's own belong to
+TEXTS = tuple("content text claim description decision title trigger category name key".split())
+"""The field that words of somebody's own belong to."""
 LONGEST = 60
 EXAMPLES: Mapping[str, Any] = MappingProxyType({"records": [{"text": "Staging listens on port 5433"}]})
 """By the name of the argument, where its type says too little."""

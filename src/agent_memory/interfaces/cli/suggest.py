@@ -76,7 +76,7 @@ def other_option(error: click.NoSuchOption, command: click.Command, context: cli
     return told
 
 
-class Group(click.Group):
+class HelpfulGroup(click.Group):
     """A group that says what may have been meant, and whose commands show an example in their help."""
 
     def resolve_command(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from agent_memory.interfaces.cli.blocks import Block, Card, Column, Line, Note, Table
+from agent_memory.interfaces.cli.blocks import Block, Card, Column, Note, Sentence, Table
 from agent_memory.models.trace import Trace
 
 FEW = 5  # candidates of a channel
@@ -42,7 +42,7 @@ def _channels(one: Trace) -> list[Block]:
     ]
     more = any(len(candidates) > FEW for candidates in one.channels.values())
     return [
-        Line("\nwhat each channel put first", "bold"),
+        Sentence("\nwhat each channel put first", "bold"),
         Table(columns, rows),
         *([Note(f"the first {FEW} of each; --json gives more")] if more else []),
     ]
@@ -63,7 +63,7 @@ def _left_out(one: Trace) -> list[Block]:
         (found.place, f"{found.score:.2f}", f"{found.relevance:.2f}", REASONS.get(found.reason, found.reason), found.id)
         for found in one.left_out[:SOME]
     ]
-    return [Line(f"\nleft out: {counted}", "bold"), Table(columns, rows)]
+    return [Sentence(f"\nleft out: {counted}", "bold"), Table(columns, rows)]
 
 
 def _hidden(one: Trace) -> list[Block]:
@@ -72,4 +72,4 @@ def _hidden(one: Trace) -> list[Block]:
     counted: list[tuple[str, object]] = [
         (CLOCKS.get(reason, f"filtered by {reason}"), count) for reason, count in one.hidden.items()
     ]
-    return [Line("\nversions that were not candidates", "bold"), Card(counted)]
+    return [Sentence("\nversions that were not candidates", "bold"), Card(counted)]

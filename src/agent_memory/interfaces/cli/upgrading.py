@@ -25,16 +25,16 @@ def command(session: Session, accept_damage: bool, _json: bool) -> int:
     from agent_memory.app import config
     from agent_memory.app.upgrading import upgrade
     from agent_memory.interfaces.cli import exits, output, progress
-    from agent_memory.interfaces.cli.blocks import Line
+    from agent_memory.interfaces.cli.blocks import Sentence
 
     with progress.shown(in_json=session.json or _json):
         done = upgrade(config.load(store=session.store).store_url, accept_damage=accept_damage)
     if session.json or _json:
         output.write_json(done)
     elif done.before == done.after:
-        output.write([Line(f"{done.store} has version {done.after} already")])
+        output.write([Sentence(f"{done.store} has version {done.after} already")])
     elif done.before == 0:
-        output.write([Line(f"{done.store}: created, version {done.after}", "green")])
+        output.write([Sentence(f"{done.store}: created, version {done.after}", "green")])
     else:
-        output.write([Line(f"{done.store}: upgraded from version {done.before} to {done.after}", "green")])
+        output.write([Sentence(f"{done.store}: upgraded from version {done.before} to {done.after}", "green")])
     return exits.OK

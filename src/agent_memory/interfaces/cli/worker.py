@@ -20,7 +20,7 @@ from agent_memory.interfaces.cli.session import Session
 
 if TYPE_CHECKING:
     from agent_memory.core.upkeep.runner import Observe
-    from agent_memory.ports.feed import Run
+    from agent_memory.ports.feed import JobOutcome
 
 
 @whose.anywhere
@@ -110,7 +110,7 @@ def _until_told(stop: Callable[[], Any]) -> Iterator[threading.Event]:
 def _until_gone(tell: Observe, gone: threading.Event, told: threading.Event) -> Observe:
     """When nobody reads what it tells any more, the worker ends, and no job has failed."""
 
-    def observe(job: str, run: Run) -> None:
+    def observe(job: str, run: JobOutcome) -> None:
         try:
             tell(job, run)
         except BrokenPipeError:
@@ -133,7 +133,7 @@ def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
-def _told_in_json(job: str, run: Run) -> None:
+def _told_in_json(job: str, run: JobOutcome) -> None:
     from agent_memory.ports.spans import trace_id
 
     line = {
@@ -147,6 +147,6 @@ def _told_in_json(job: str, run: Run) -> None:
     click.echo(json.dumps({name: value for name, value in line.items() if value is not None}))
 
 
-def _told(job: str, run: Run) -> None:
+def _told(job: str, run: JobOutcome) -> None:
     came = did(run.did) if run.error is None else f"failed: {run.error}"
     click.echo(f"{datetime.now().astimezone():%H:%M:%S}  {job}: {came} ({run.seconds:.1f} s)")

@@ -22,17 +22,17 @@ from google.protobuf.message import DecodeError
 from pydantic_core import to_json
 
 from agent_memory.app.news import Follower
-from agent_memory.app.service import Caller, Claim, Service
+from agent_memory.app.service import Caller, CallerClaim, Service
 from agent_memory.app.transfer import PAGE, Import
 from agent_memory.interfaces.grpc.inbox import Inbox
 from agent_memory.interfaces.grpc.schema import RESULT, Method
 from agent_memory.interfaces.grpc.status import telling
-from agent_memory.interfaces.grpc.streams import RESTORE, Imported, Session
+from agent_memory.interfaces.grpc.streams import RESTORE, StreamCaller, StreamsImported
 from agent_memory.interfaces.grpc.weight import MOST_FIELDS, too_heavy
 from agent_memory.interfaces.loopback import is_local
 from agent_memory.models.errors import AgentMemoryError, InvalidInput, StoreError, TooMany
 from agent_memory.ports import spans
-from agent_memory.ports.abandon import Call
+from agent_memory.ports.abandon import AbandonableCall
 
 SAID = ("tenant", "user", "agent", "conversation")
 MOST_STREAMS = 16
@@ -42,7 +42,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Desk:
+class CallDesk:
     """What all calls of one server share."""
 
     service: Service
@@ -64,7 +64,7 @@ class Desk:
     async def run(self, work: Callable[..., T], *given: Any) -> T:
         """In a thread. A caller who hangs up before it began keeps it from beginning; of what began, a read is stopped
         and a write is finished."""
-        call = Call()
+        call = AbandonableCall()
         work = functools.partial(work, *given)
         return await call.awaited(asyncio.get_running_loop().run_in_executor(self.threads, call.run, work))
 
@@ -80,7 +80,7 @@ class Desk:
 
 @dataclass(frozen=True)
 class _Route:
-    desk: Desk
+    desk: CallDesk
     method: Method
     takes: Any
     gives: Any
@@ -93,7 +93,7 @@ class _Route:
                 return await self.desk.run(self._answered, caller, raw, carried(context))
         raise AssertionError("a call that failed was aborted")
 
-    def _identified(self, claim: Claim) -> Caller:
+    def _identified(self, claim: CallerClaim) -> Caller:
         operation = self.method.operation
         return self.desk.service.identify(claim, operation.name if operation else f"stream.{self.method.name.lower()}")
 
@@ -126,7 +126,7 @@ class _Route:
                         if not page:
                             await self._wait(follower)
 
-    def _begun(self, session: Session, raw: bytes) -> Iterator[list[Any]]:
+    def _begun(self, session: StreamCaller, raw: bytes) -> Iterator[list[Any]]:
         assert self.method.stream is not None
         pages: Iterator[list[Any]] = self.method.stream.run(session, self._read(raw))
         return pages
@@ -154,7 +154,7 @@ class _Route:
                         await self.desk.run(self._take, taken, page)
                         page = []
                 await self.desk.run(self._take, taken, page)
-                return self._written(Imported(received=taken.lines, **taken.effects))
+                return self._written(StreamsImported(received=taken.lines, **taken.effects))
         raise AssertionError("a call that failed was aborted")
 
     def _take(self, taken: Import, page: list[bytes]) -> None:
@@ -167,7 +167,7 @@ class _Route:
             error.hint = f"{error.hint}; {kept}" if error.hint else kept
             raise
 
-    def _session(self, claim: Claim, trace: dict[str, str]) -> Session:
+    def _session(self, claim: CallerClaim, trace: dict[str, str]) -> StreamCaller:
         caller = self._identified(claim)
         lasting = self.desk.service.lasting(caller, lambda: self._identified(claim))
 
@@ -175,7 +175,7 @@ class _Route:
             with self._served(trace):
                 return lasting(name, said)
 
-        return Session(caller.scope.tenant, caller.scope.user, call)
+        return StreamCaller(caller.scope.tenant, caller.scope.user, call)
 
     def _read(self, raw: bytes) -> dict[str, Any]:
         """Only ever in a thread."""
@@ -193,7 +193,7 @@ class _Route:
         return bytes(message.SerializeToString())
 
 
-def claimed(context: Any) -> Claim:
+def claimed(context: Any) -> CallerClaim:
     """Who the metadata say is calling. Text beyond ASCII travels as bytes, under the same name with `-bin`."""
     told: dict[str, str] = {}
     for name, value in context.invocation_metadata():
@@ -205,7 +205,9 @@ def claimed(context: Any) -> Claim:
     scheme, _, token = told.get("authorization", "").partition(" ")
     said = {name: told.get(f"x-memory-{name}") or None for name in SAID}
     peer = _host(context.peer())
-    return Claim(token=token.strip() if scheme.lower() == "bearer" else None, **said, local=is_local(peer), peer=peer)
+    return CallerClaim(
+        token=token.strip() if scheme.lower() == "bearer" else None, **said, local=is_local(peer), peer=peer
+    )
 
 
 def carried(context: Any) -> dict[str, str]:

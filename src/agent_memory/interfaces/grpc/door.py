@@ -15,7 +15,7 @@ from grpc_reflection.v1alpha import reflection, reflection_pb2
 from agent_memory.app.service import Service
 from agent_memory.interfaces.connections import most_connections
 from agent_memory.interfaces.grpc import descriptor, status
-from agent_memory.interfaces.grpc.calls import MOST_STREAMS, Desk
+from agent_memory.interfaces.grpc.calls import MOST_STREAMS, CallDesk
 from agent_memory.interfaces.grpc.guests import Guests
 from agent_memory.interfaces.grpc.inbox import MOST_BYTES
 from agent_memory.interfaces.grpc.reflection import Known
@@ -36,14 +36,14 @@ OPTIONS = (
 REUSE = "grpc.so_reuseport"  # several processes on one port share its connections
 
 
-class Door:
+class GrpcDoor:
     """A running server, with an event loop and threads of its own. `port` is the one that it got."""
 
     def __init__(self, service: Service, address: str, tls: Tls | None = None, shares: bool = False) -> None:
         """`shares`: other processes of this server listen there, too."""
         self._stopping = threading.Event()
         self._threads = ThreadPoolExecutor(WORKERS, thread_name_prefix="agent-memory-grpc")
-        self._desk = Desk(service, self._threads, self._stopping, threading.BoundedSemaphore(MOST_STREAMS))
+        self._desk = CallDesk(service, self._threads, self._stopping, threading.BoundedSemaphore(MOST_STREAMS))
         self._loop = asyncio.new_event_loop()
         self._turning = threading.Thread(target=self._loop.run_forever, name="agent-memory-grpc-loop", daemon=True)
         self._turning.start()
@@ -111,7 +111,7 @@ class Door:
     def _within(self, work: Coroutine[Any, Any, Any]) -> Any:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
-    def __enter__(self) -> Door:
+    def __enter__(self) -> GrpcDoor:
         return self
 
     def __exit__(self, *error: Any) -> None:

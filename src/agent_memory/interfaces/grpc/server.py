@@ -10,7 +10,7 @@ from agent_memory.interfaces.tls import Tls
 from agent_memory.models.errors import InvalidInput, PartMissing
 
 if TYPE_CHECKING:
-    from agent_memory.interfaces.grpc.door import Door
+    from agent_memory.interfaces.grpc.door import GrpcDoor
 
 PORT = 8006
 _PARTS = {"grpc": "grpcio", "grpc_health": "grpcio-health-checking", "grpc_reflection": "grpcio-reflection"}
@@ -18,7 +18,7 @@ _PARTS = {"grpc": "grpcio", "grpc_health": "grpcio-health-checking", "grpc_refle
 
 def start(
     service: Service, host: str = "127.0.0.1", port: int = PORT, tls: Tls | None = None, shares: bool = False
-) -> Door:
+) -> GrpcDoor:
     """Listen and answer, in threads of its own, until it is stopped; port 0 takes one that is free. With `shares` other
     processes may listen on the same port.
 
@@ -31,7 +31,7 @@ def start(
             field="host",
         )
     try:
-        from agent_memory.interfaces.grpc.door import Door
+        from agent_memory.interfaces.grpc.door import GrpcDoor
     except ImportError as error:
         package = _PARTS.get((error.name or "").partition(".")[0], "protobuf")
         raise PartMissing(
@@ -39,4 +39,4 @@ def start(
         ) from error
     if port and not shares:
         listening(host, port, "--grpc-port").close()  # gRPC itself would say it badly, and on the standard error
-    return Door(service, f"[{host}]:{port}" if ":" in host else f"{host}:{port}", tls, shares)
+    return GrpcDoor(service, f"[{host}]:{port}" if ":" in host else f"{host}:{port}", tls, shares)

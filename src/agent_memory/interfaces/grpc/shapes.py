@@ -25,10 +25,28 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
-from agent_memory.interfaces.grpc.values import FLAG, JSON, MOMENT, NUMBER, OBJECT, TEXT, WHOLE, Part, Plain, shown
+from agent_memory.interfaces.grpc.values import (
+    FLAG,
+    JSON,
+    MOMENT,
+    NUMBER,
+    OBJECT,
+    TEXT,
+    WHOLE,
+    MessagePart,
+    Plain,
+    shown,
+)
 from agent_memory.models.errors import InvalidInput
 
-SCALARS: dict[Any, Plain | Part] = {str: TEXT, bool: FLAG, int: WHOLE, float: NUMBER, datetime: MOMENT, Any: JSON}
+SCALARS: dict[Any, Plain | MessagePart] = {
+    str: TEXT,
+    bool: FLAG,
+    int: WHOLE,
+    float: NUMBER,
+    datetime: MOMENT,
+    Any: JSON,
+}
 REQUIRED = object()
 
 
@@ -72,7 +90,7 @@ class Field:
     """`argument` is its name in Python, which the members of a `oneof` share; `fits` tells them apart there."""
 
     name: str
-    item: Plain | Part
+    item: Plain | MessagePart
     argument: str
     label: str = ""  # or optional, repeated, map
     oneof: str = ""
@@ -111,7 +129,7 @@ class Field:
     def said(self, message: Any) -> bool:
         if self.label in ("repeated", "map"):
             return self.required or len(getattr(message, self.name)) > 0
-        if isinstance(self.item, Part):
+        if isinstance(self.item, MessagePart):
             return bool(message.HasField(self.name))
         if self.item.is_enum:
             return bool(getattr(message, self.name) != 0)
@@ -189,11 +207,11 @@ class Shapes:
             label, item = "map", self._item(arguments[1], home, name)
         else:
             item = self._item(kind, home, name)
-        if isinstance(item, Part) and label == "optional":
+        if isinstance(item, MessagePart) and label == "optional":
             label = ""  # a message that is not there is not there
         yield Field(name, item, name, label, required=required, comment=comment)
 
-    def _item(self, annotation: Any, home: Message, name: str) -> Plain | Part:
+    def _item(self, annotation: Any, home: Message, name: str) -> Plain | MessagePart:
         """One value, whatever it takes: lists and tuples inside others become messages."""
         (kind, *others), _ = alternatives(annotation)
         origin, arguments = typing.get_origin(kind), typing.get_args(kind)
@@ -219,21 +237,21 @@ class Shapes:
             home.enums.append(known)
         return Plain(known.name, known.number, known.word, is_enum=True)
 
-    def _model(self, model: type[BaseModel]) -> Part:
+    def _model(self, model: type[BaseModel]) -> MessagePart:
         name = self._names[model]
         if name not in self.messages:
             self.message(name, documented(model), dict(members(model)))
         made = self.messages[name]
-        return Part(name, made.fill, made.read)
+        return MessagePart(name, made.fill, made.read)
 
-    def _list(self, item: Plain | Part) -> Part:
+    def _list(self, item: Plain | MessagePart) -> MessagePart:
         name = f"{pascal(item.type)}List"
         made = self.messages.setdefault(name, Message(name, "A list that can be empty, or not there."))
         made.fields = [Field("values", item, "values", "repeated", required=True)]
         (only,) = made.fields
-        return Part(name, only.put, only.take)
+        return MessagePart(name, only.put, only.take)
 
-    def _tuple(self, items: list[Plain | Part]) -> Part:
+    def _tuple(self, items: list[Plain | MessagePart]) -> MessagePart:
         name = f"{''.join(pascal(item.type) for item in items)}Tuple"
         made = self.messages.setdefault(name, Message(name, "Values in their order."))
         made.fields = [Field(f"item{place}", item, f"item{place}") for place, item in enumerate(items, 1)]
@@ -242,7 +260,7 @@ class Shapes:
             for one, given in zip(made.fields, value, strict=True):
                 one.put(message, given)
 
-        return Part(name, fill, lambda message: tuple(one.take(message) for one in made.fields))
+        return MessagePart(name, fill, lambda message: tuple(one.take(message) for one in made.fields))
 
 
 def alternatives(annotation: Any) -> tuple[list[Any], bool]:

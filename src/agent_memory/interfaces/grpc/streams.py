@@ -16,7 +16,7 @@ from agent_memory.models.record import JournalLine, Linked
 RESTORE = "restore_forgotten"
 
 
-class Imported(Model):
+class StreamsImported(Model):
     """How many records came, and what became of them. `forgotten` were passed over: they were forgotten before."""
 
     received: int
@@ -27,7 +27,7 @@ class Imported(Model):
 
 
 @dataclass(frozen=True)
-class Session:
+class StreamCaller:
     """Whose stream it is, and how it runs an operation by its name."""
 
     tenant: str
@@ -35,7 +35,7 @@ class Session:
     call: Callable[[str, dict[str, Any]], Any]
 
 
-def export(session: Session, said: dict[str, Any]) -> Iterator[list[Linked]]:
+def export(session: StreamCaller, said: dict[str, Any]) -> Iterator[list[Linked]]:
     """Every version of the user's own that is believed, with its links, one message each: of every standing unless one
     is named, in the order in which the store came to them.
 
@@ -44,7 +44,7 @@ def export(session: Session, said: dict[str, Any]) -> Iterator[list[Linked]]:
     return (page for page in exported(session.call, session.user, said) if page)
 
 
-def journal(session: Session, said: dict[str, Any]) -> Iterator[list[JournalLine]]:
+def journal(session: StreamCaller, said: dict[str, Any]) -> Iterator[list[JournalLine]]:
     """Who changed what, as it happens: first the lines after `after`, then each new one, until the caller hangs up.
 
     With `follow` false it ends with the last line that there is.
@@ -59,7 +59,7 @@ def journal(session: Session, said: dict[str, Any]) -> Iterator[list[JournalLine
         yield lines
 
 
-def take_in(session: Session) -> Import:
+def take_in(session: StreamCaller) -> Import:
     """Store a stream of records: what `records.add` takes, and what an export gave.
 
     If one is refused, those before it are stored, and the error says how many. Sending them again with their ids or
@@ -90,7 +90,7 @@ STREAMS = (
         take_in,
         "records.add",
         frozenset({"reason", "idempotency_key"}),
-        Imported,
+        StreamsImported,
         {RESTORE: (bool, False)},
         takes_many=True,
     ),

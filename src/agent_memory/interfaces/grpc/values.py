@@ -31,7 +31,7 @@ class Plain:
 
 
 @dataclass(frozen=True)
-class Part:
+class MessagePart:
     """A value that is a message of its own."""
 
     type: str
@@ -111,9 +111,9 @@ TEXT = Plain("string", to=str)
 FLAG = Plain("bool")
 WHOLE = Plain("int64")
 NUMBER = Plain("double")
-MOMENT = Part("google.protobuf.Timestamp", _fill_moment, _read_moment)
-JSON = Part("google.protobuf.Value", _fill_json, _read_json)
-OBJECT = Part("google.protobuf.Struct", _fill_object, _read_object)
+MOMENT = MessagePart("google.protobuf.Timestamp", _fill_moment, _read_moment)
+JSON = MessagePart("google.protobuf.Value", _fill_json, _read_json)
+OBJECT = MessagePart("google.protobuf.Struct", _fill_object, _read_object)
 
 
 def shown(default: Any) -> str:

@@ -72,7 +72,7 @@ UNTIL = frozenset({"until", "to", "end", "end_date", "to_date"})
 
 
 @dataclass
-class Heard:
+class ReadCall:
     """How a call was understood. `names`: what the model called an argument of ours. `moments`: what its words for a
     day were taken for."""
 
@@ -86,7 +86,7 @@ def spoken(given: Mapping[str, Any], needed: Collection[str] = ()) -> dict[str, 
     return {name: value for name, value in given.items() if name in needed or (value is not None and value != "")}
 
 
-def named(given: Mapping[str, Any], known: Collection[str], heard: Heard) -> dict[str, Any]:
+def named(given: Mapping[str, Any], known: Collection[str], heard: ReadCall) -> dict[str, Any]:
     """By our names, as far as they are meant."""
     found = {name: value for name, value in given.items() if name in known}
     for name, value in given.items():
@@ -98,7 +98,7 @@ def named(given: Mapping[str, Any], known: Collection[str], heard: Heard) -> dic
     return found
 
 
-def understood(operation: Operation, given: Mapping[str, Any], heard: Heard) -> dict[str, Any]:
+def understood(operation: Operation, given: Mapping[str, Any], heard: ReadCall) -> dict[str, Any]:
     """The arguments of an operation. What is still strange, the operation refuses by name."""
     part = whole(operation)
     own = [name for name in operation.signature if part is None or name != part.name]
@@ -134,7 +134,7 @@ def _kinds(said: object) -> object:
     return [kind(one) for one in said] if isinstance(said, list) else kind(said)
 
 
-def _moment(name: str, text: str, heard: Heard) -> str:
+def _moment(name: str, text: str, heard: ReadCall) -> str:
     """ISO 8601 of what was said. What is asked `until` a day takes that day along."""
     try:
         taken = moment(name, text, heard.now, closing=heard.names.get(name) in UNTIL).isoformat()

@@ -17,7 +17,7 @@ from pydantic_core import to_jsonable_python
 
 from agent_memory.app.service import Caller, Service
 from agent_memory.interfaces.mcp import schemas
-from agent_memory.interfaces.mcp.places import Tool
+from agent_memory.interfaces.mcp.places import McpTool
 from agent_memory.models.errors import AgentMemoryError
 
 OURS: Mapping[str, str] = MappingProxyType(
@@ -48,14 +48,14 @@ OURS_ALONE = frozenset({"as_of", "valid_at"})
 """Arguments that the official server does not have."""
 
 
-def arguments(tool: Tool) -> dict[str, Any]:
+def arguments(tool: McpTool) -> dict[str, Any]:
     (operation,) = tool.actions.values()
     schema: dict[str, Any] = renamed(schemas.plain(operation.arguments.model_json_schema()), THEIRS)
     fields = schema.get("properties", {})
     return {**schema, "properties": {name: one for name, one in fields.items() if name not in OURS_ALONE}}
 
 
-def answer(tool: Tool) -> dict[str, Any]:
+def answer(tool: McpTool) -> dict[str, Any]:
     """Nothing is cut, so every field is there."""
     (operation,) = tool.actions.values()
     schema: dict[str, Any] = renamed(schemas.plain(schemas.given(operation)), THEIRS)
@@ -66,7 +66,7 @@ def answered(value: Any) -> Any:
     return renamed(to_jsonable_python(value), THEIRS)
 
 
-def call(service: Service, tool: Tool, caller: Caller, given: Mapping[str, Any]) -> types.CallToolResult:
+def call(service: Service, tool: McpTool, caller: Caller, given: Mapping[str, Any]) -> types.CallToolResult:
     """Arguments that the official server does not know are passed over, as it does."""
     (operation,) = tool.actions.values()
     said = renamed(dict(given), OURS)

@@ -18,14 +18,14 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from agent_memory.app.service import Caller, Service
-from agent_memory.interfaces.mcp.server import Door
+from agent_memory.interfaces.mcp.server import McpDoor
 
 MOST_BYTES = 8 * 1024 * 1024
 
 Identify = Callable[[Request], Caller]
 
 
-class Entrance:
+class McpRoute:
     """What the application's own routes do: metrics and traces are told which one it is."""
 
     def __init__(self, app: ASGIApp) -> None:
@@ -41,7 +41,7 @@ def mount(
     app: Starlette, service: Service, identify: Identify, *, toolsets: Iterable[str] = (), path: str = "/mcp"
 ) -> None:
     """Offer MCP at `path` of this application; it lives as long as the application does."""
-    server = Door(service, _placed(service, identify), toolsets).server()
+    server = McpDoor(service, _placed(service, identify), toolsets).server()
     manager = StreamableHTTPSessionManager(server, json_response=True, stateless=True, max_request_body_size=MOST_BYTES)
     around = app.router.lifespan_context
 
@@ -51,7 +51,7 @@ def mount(
             yield state
 
     app.router.lifespan_context = living
-    entrance = Entrance(StreamableHTTPASGIApp(manager))
+    entrance = McpRoute(StreamableHTTPASGIApp(manager))
     entrance.route = Route(path, endpoint=entrance, name="mcp")
     app.router.routes.append(entrance.route)
 

@@ -6,7 +6,6 @@ import functools
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-import agent_memory.app.namespaces  # noqa: F401 - fills the table
 from agent_memory.app.operations import TABLE, Operation, Permission
 from agent_memory.models.errors import InvalidInput
 from agent_memory.models.model import Model
@@ -21,7 +20,7 @@ _SAME_AGAIN = frozenset({"PUT", "PATCH", "DELETE"})
 
 
 @dataclass(frozen=True)
-class Place:
+class ToolPlace:
     """One operation as a tool of its own, or as an action of one."""
 
     toolset: str
@@ -31,7 +30,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Tool:
+class McpTool:
     """What an agent can call: one operation, or several by the name of an action."""
 
     name: str
@@ -84,13 +83,13 @@ def whole(operation: Operation) -> Whole | None:
     return None
 
 
-def places() -> Iterator[Place]:
+def places() -> Iterator[ToolPlace]:
     for operation in TABLE.values():
         for place in (operation.toolset or "").split():
             if not place.startswith(SCHEME):
                 toolset, _, rest = place.partition("/")
                 tool, _, action = rest.partition("/")
-                yield Place(toolset, tool or operation.name.replace(".", "_"), action or None, operation)
+                yield ToolPlace(toolset, tool or operation.name.replace(".", "_"), action or None, operation)
 
 
 def toolsets() -> list[str]:
@@ -109,13 +108,13 @@ def chosen(names: Iterable[str]) -> frozenset[str]:
     return asked - {ALL} | (frozenset(known) - {COMPAT} if ALL in asked else frozenset())
 
 
-def tools(names: frozenset[str]) -> dict[str, Tool]:
+def tools(names: frozenset[str]) -> dict[str, McpTool]:
     """The tools of these toolsets by name, in the order of their declarations."""
-    found: dict[str, Tool] = {}
+    found: dict[str, McpTool] = {}
     for place in places():
         if place.toolset in names:
-            known = found.get(place.tool, Tool(place.tool, place.toolset, {}))
-            found[place.tool] = Tool(place.tool, known.toolset, {**known.actions, place.action: place.operation})
+            known = found.get(place.tool, McpTool(place.tool, place.toolset, {}))
+            found[place.tool] = McpTool(place.tool, known.toolset, {**known.actions, place.action: place.operation})
     return found
 
 

@@ -14,8 +14,9 @@ from pydantic.json_schema import GenerateJsonSchema
 
 from agent_memory.app.operations import Operation
 from agent_memory.app.registry import installed_kinds
-from agent_memory.interfaces.mcp.places import VECTORS, Tool, whole
+from agent_memory.interfaces.mcp.places import VECTORS, McpTool, whole
 from agent_memory.interfaces.mcp.wording import about
+from agent_memory.models.kinds.work import Task
 from agent_memory.models.recipe import Recipe
 
 Schema = dict[str, Any]
@@ -35,14 +36,14 @@ class _Plain(GenerateJsonSchema):
     ignored_warning_kinds = {"skipped-choice", "non-serializable-default"}  # noqa: RUF012 - as pydantic declares it
 
 
-def takes_budget(tool: Tool) -> bool:
+def takes_budget(tool: McpTool) -> bool:
     """Tools that read take a number of tokens, unless an operation of theirs does so by itself."""
     return any(one.permission == "read" for one in tool.actions.values()) and not any(
         BUDGET in one.signature for one in tool.actions.values()
     )
 
 
-def arguments(tool: Tool) -> Schema:
+def arguments(tool: McpTool) -> Schema:
     """What a call takes: the arguments of its operation, or of all its actions."""
     each = [_arguments(one) for one in tool.actions.values()]
     properties: Schema = {}
@@ -102,19 +103,33 @@ def _arguments(operation: Operation) -> Schema:
 
 
 def _sayable(operation: Operation, name: str, schema: Schema) -> Schema:
-    """For a model: no bounds of 64 bits, no one form of dates, the kinds there are, and a recipe by its name (its two
-    dozen numbers are for programs)."""
+    """For a model: no bounds of 64 bits, no one form of dates, the kinds there are, a recipe by its name (its two dozen
+    numbers are for programs), and a task by what is to be done."""
     parameter = operation.signature.get(name)
     if parameter is not None and Recipe in typing.get_args(parameter.annotation):
         return {"type": "string", "default": schema.get("default", "default")}
+    if parameter is not None and Task in typing.get_args(parameter.annotation):
+        return {"type": "string"}
     if name in ("kind", "kinds"):
         kinds: Schema = {"type": "string", "enum": list(installed_kinds())}
         return {**schema, "items": kinds} if name == "kinds" else {**schema, **kinds}
-    return {
+    return _unpedantic(schema)
+
+
+def _unpedantic(schema: Schema) -> Schema:
+    """The same for what lists and objects hold."""
+    found = {
         part: one
         for part, one in schema.items()
         if not (part in _BOUNDS and abs(one) >= 2**53) and part not in _PEDANTIC
     }
+    if "anyOf" in found:
+        found["anyOf"] = [_unpedantic(one) for one in found["anyOf"]]
+    if isinstance(items := found.get("items"), dict):
+        found["items"] = _unpedantic(items)
+    if "properties" in found:
+        found["properties"] = {name: _unpedantic(one) for name, one in found["properties"].items()}
+    return found
 
 
 def given(operation: Operation) -> Schema:

@@ -37,7 +37,7 @@ class _Offer:
         self.resources = places.resources(names)
 
 
-class Door:
+class McpDoor:
     """What is offered, and the handlers that the SDK calls. `roots`, where the client's are asked for."""
 
     def __init__(

@@ -20,7 +20,7 @@ from mcp.server.stdio import stdio_server
 
 from agent_memory.app.service import Caller, Service
 from agent_memory.interfaces.mcp.roots import Roots
-from agent_memory.interfaces.mcp.server import Door
+from agent_memory.interfaces.mcp.server import McpDoor
 
 PIECE = 65536
 
@@ -30,7 +30,7 @@ def serve(service: Service, caller: Caller, toolsets: Iterable[str] = ()) -> boo
     is closed."""
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="agent-memory: %(levelname)s %(message)s")
     roots = Roots() if service.workplace.own and service.settings.workplace is None else None
-    server = Door(service, lambda _: caller, toolsets, roots).server()
+    server = McpDoor(service, lambda _: caller, toolsets, roots).server()
 
     async def run() -> None:
         async with stdio_server() as (read, write):

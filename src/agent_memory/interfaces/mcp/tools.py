@@ -12,10 +12,10 @@ import mcp_types as types
 from agent_memory.app.operations import Operation
 from agent_memory.app.service import Caller, Service
 from agent_memory.interfaces.mcp import answers, compat, schemas
-from agent_memory.interfaces.mcp.arguments import NAMES, Heard, named, spoken, understood
+from agent_memory.interfaces.mcp.arguments import NAMES, ReadCall, named, spoken, understood
 from agent_memory.interfaces.mcp.budget import within, written
 from agent_memory.interfaces.mcp.faces import FACES
-from agent_memory.interfaces.mcp.places import COMPAT, Tool, whole
+from agent_memory.interfaces.mcp.places import COMPAT, McpTool, whole
 from agent_memory.interfaces.mcp.wording import WHEN, hinted
 from agent_memory.models.errors import AgentMemoryError, InvalidInput
 from agent_memory.models.model import FIXES
@@ -26,7 +26,7 @@ SHOWN = 80  # characters of a name that nobody knows
 log = spans.log(__name__)
 
 
-def announced(tool: Tool) -> types.Tool:
+def announced(tool: McpTool) -> types.Tool:
     ours = tool.toolset != COMPAT
     return types.Tool(
         name=tool.name,
@@ -43,17 +43,17 @@ def announced(tool: Tool) -> types.Tool:
     )
 
 
-def _taken(tool: Tool) -> dict[str, Any]:
+def _taken(tool: McpTool) -> dict[str, Any]:
     return FACES[tool.name].schema() if tool.name in FACES else schemas.arguments(tool)
 
 
-def ordered(tools: Mapping[str, Tool]) -> dict[str, Tool]:
+def ordered(tools: Mapping[str, McpTool]) -> dict[str, McpTool]:
     """Those that an agent needs most at the top."""
     first = [name for name in (*FACES, *WHEN) if name in tools]
     return {name: tools[name] for name in dict.fromkeys([*first, *tools])}
 
 
-def described(tool: Tool) -> str:
+def described(tool: McpTool) -> str:
     """What a model reads about a tool."""
     if tool.toolset == COMPAT:
         return next(iter(tool.actions.values())).summary.rstrip(".")
@@ -79,14 +79,14 @@ def _wants(operation: Operation) -> str:
     return ", ".join(f"{name}?" if may else name for name, may in optional.items())
 
 
-def allowed(tool: Tool, caller: Caller) -> bool:
+def allowed(tool: McpTool, caller: Caller) -> bool:
     """Whether there is anything in it that this caller may do."""
     return any(one.permission in caller.permissions for one in tool.actions.values())
 
 
-def call(service: Service, tool: Tool, caller: Caller, given: Mapping[str, Any]) -> types.CallToolResult:
+def call(service: Service, tool: McpTool, caller: Caller, given: Mapping[str, Any]) -> types.CallToolResult:
     """Run it. Whatever goes wrong is an answer that the model can read: a code, what is wrong, and the fix."""
-    heard = Heard(service.clock.now().astimezone())
+    heard = ReadCall(service.clock.now().astimezone())
     try:
         if tool.toolset == COMPAT:
             return compat.call(service, tool, caller, given)
@@ -113,7 +113,7 @@ def failed(problem: Mapping[str, str]) -> types.CallToolResult:
     )
 
 
-def _told(tool: Tool, problem: dict[str, str], heard: Heard, given: Mapping[str, Any]) -> dict[str, str]:
+def _told(tool: McpTool, problem: dict[str, str], heard: ReadCall, given: Mapping[str, Any]) -> dict[str, str]:
     """In the words of whoever called: the tool and its arguments, not the operation, and tools instead of commands."""
     message = problem["message"]
     for operation in tool.actions.values():
@@ -130,7 +130,7 @@ def _told(tool: Tool, problem: dict[str, str], heard: Heard, given: Mapping[str,
     return told
 
 
-def _unknown(tool: Tool, field: str) -> dict[str, str]:
+def _unknown(tool: McpTool, field: str) -> dict[str, str]:
     """What is said of an argument that there is not: the one that was probably meant, and what a face takes."""
     takes = [*FACES[tool.name].takes()] if tool.name in FACES else []
     near = get_close_matches(field[:SHOWN], _known(tool), 1)
@@ -139,13 +139,13 @@ def _unknown(tool: Tool, field: str) -> dict[str, str]:
     return {"message": f"there is no {field[:SHOWN]}", **({"hint": " ".join(said)} if said else {})}
 
 
-def _shown(tool: Tool, field: str) -> str:
+def _shown(tool: McpTool, field: str) -> str:
     """What a face calls an argument of the operation behind it."""
     takes = FACES[tool.name].takes() if tool.name in FACES else {}
     return field if field in takes else next((name for name in takes if name in NAMES.get(field, ())), field)
 
 
-def asked(tool: Tool, given: Mapping[str, Any], heard: Heard) -> tuple[Operation, dict[str, Any], int]:
+def asked(tool: McpTool, given: Mapping[str, Any], heard: ReadCall) -> tuple[Operation, dict[str, Any], int]:
     """Which operation, with which arguments, and how many tokens its answer may have."""
     action, said = _chosen(tool, dict(given), heard)
     if not isinstance(action, str | None) or action not in tool.actions:
@@ -165,7 +165,7 @@ def asked(tool: Tool, given: Mapping[str, Any], heard: Heard) -> tuple[Operation
     return operation, understood(operation, said, heard), tokens
 
 
-def _chosen(tool: Tool, given: dict[str, Any], heard: Heard) -> tuple[Any, dict[str, Any]]:
+def _chosen(tool: McpTool, given: dict[str, Any], heard: ReadCall) -> tuple[Any, dict[str, Any]]:
     """The action that is named, or the one that a face finds in what is given."""
     action = given.pop(schemas.ACTION, None) if tool.grouped else None
     face = FACES.get(tool.name)
@@ -178,7 +178,7 @@ def _chosen(tool: Tool, given: dict[str, Any], heard: Heard) -> tuple[Any, dict[
     return (found, said) if action in (None, found) else (action, given)
 
 
-def _known(tool: Tool) -> list[str]:
+def _known(tool: McpTool) -> list[str]:
     """The arguments of a tool: of its face, if it has one, and of everything behind it."""
     known = dict.fromkeys(FACES[tool.name].takes() if tool.name in FACES else ())
     for operation in tool.actions.values():

@@ -19,11 +19,11 @@ from agent_memory.interfaces.rest.compat import compat_router
 from agent_memory.interfaces.rest.description import described
 from agent_memory.interfaces.rest.entrance import Entrance, claimed, identified, known
 from agent_memory.interfaces.rest.guard import Guard
-from agent_memory.interfaces.rest.limits import Limits
+from agent_memory.interfaces.rest.limits import RequestLimits
 from agent_memory.interfaces.rest.metrics import Measured, Metrics
 from agent_memory.interfaces.rest.routes import answered, router
 from agent_memory.interfaces.rest.streams import stream_router
-from agent_memory.interfaces.rest.traces import Traced
+from agent_memory.interfaces.rest.traces import TraceMiddleware
 from agent_memory.models.access import Permission
 from agent_memory.models.errors import AgentMemoryError, Corrupt, StoreError
 from agent_memory.ports import spans
@@ -34,7 +34,7 @@ SILENT: Any = {"tracing": False, "metrics": False, "logs": False, "auto_configur
 
 
 def create_app(service: Service, hosts: frozenset[str] = frozenset(), **limits: float) -> FastAPI:
-    """Everything that REST offers for one store. `limits` are those of `Limits`.
+    """Everything that REST offers for one store. `limits` are those of `RequestLimits`.
 
     `app.state.identify` says who was let in; `app.state.stopping` is set when streams should end.
     """
@@ -61,15 +61,15 @@ def create_app(service: Service, hosts: frozenset[str] = frozenset(), **limits: 
     app.openapi = lambda: described(app)  # type: ignore[method-assign]
     problems.install(app)
     metrics = Metrics(service)
-    _operate(app, service, metrics)
-    for part in (compat_router(service), call_router(service), stream_router(service), router(service)):
+    for part in (call_router(service), compat_router(service), stream_router(service), router(service)):
         app.router.routes.extend(part.routes)
-    app.add_middleware(Limits, **limits)
+    _operate(app, service, metrics)
+    app.add_middleware(RequestLimits, **limits)
     app.add_middleware(Entrance, identify=identify)
     app.add_middleware(Guard, hosts=hosts)
     app.add_middleware(Answers)
     app.add_middleware(Measured, metrics=metrics)
-    app.add_middleware(Traced)
+    app.add_middleware(TraceMiddleware)
     return app
 
 

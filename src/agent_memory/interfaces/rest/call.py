@@ -9,16 +9,17 @@ from agent_memory.app.operations import TABLE
 from agent_memory.app.service import Service
 from agent_memory.interfaces.rest.description import TAKEN, reference
 from agent_memory.interfaces.rest.entrance import known
-from agent_memory.interfaces.rest.headers import Said
+from agent_memory.interfaces.rest.headers import HeaderArguments
 from agent_memory.interfaces.rest.problems import problem
-from agent_memory.interfaces.rest.routes import ERRORS, answered, read_object
+from agent_memory.interfaces.rest.routes import ERRORS, Bodied, answered, read_object
 from agent_memory.interfaces.threads import threaded
 
 
 def call_router(service: Service) -> APIRouter:
-    made = APIRouter(prefix="/v1/call")
+    made = APIRouter(prefix="/v1/call", route_class=Bodied)
 
     body = {"content": {"application/json": {"schema": {"type": "object"}}}}
+    named = {"name": "operation", "in": "path", "required": True, "schema": {"type": "string", "title": "Operation"}}
     headers = [reference("parameters", name) for name in TAKEN]
 
     @made.post(
@@ -27,18 +28,19 @@ def call_router(service: Service) -> APIRouter:
         responses=ERRORS,
         response_model=None,
         tags=["call"],
-        openapi_extra={"requestBody": body, "parameters": headers},
+        openapi_extra={"requestBody": body, "parameters": [named, *headers]},
     )
-    async def call(operation: str, request: Request) -> Response:
+    async def call(request: Request) -> Response:
         """Any operation by its name; the body is its arguments as a JSON object."""
-        declared = TABLE.get(operation)
+        name: str = request.path_params["operation"]
+        declared = TABLE.get(name)
         if declared is None:
-            return problem(404, f"no operation {operation!r}", "no_such_operation")
+            return problem(404, f"no operation {name!r}", "no_such_operation")
         raw = await request.body()
 
         def work() -> Response:
             given = read_object(raw)
-            said = {**Said(request.headers).arguments(declared, given), **given}
+            said = {**HeaderArguments(request.headers).arguments(declared, given), **given}
             return answered(service.call(declared, known(request), said))
 
         return await threaded(work)

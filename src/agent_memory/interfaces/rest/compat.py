@@ -13,13 +13,13 @@ from agent_memory.app import episodes
 from agent_memory.app.service import Service
 from agent_memory.interfaces.rest.description import IDEMPOTENCY_KEY, reference
 from agent_memory.interfaces.rest.entrance import known
-from agent_memory.interfaces.rest.headers import Said
-from agent_memory.interfaces.rest.routes import ERRORS, Bodied, Given, answered, read_object
+from agent_memory.interfaces.rest.headers import HeaderArguments
+from agent_memory.interfaces.rest.routes import ERRORS, Bodied, RequestBody, answered, read_object
 from agent_memory.interfaces.threads import threaded
 from agent_memory.models.model import Model, Text, Unit, bounded
 
 
-class Store(Given):
+class StoreRequest(RequestBody):
     """One memory: a text, how much it matters, and what else belongs to it."""
 
     context: Text = Field(min_length=1)
@@ -45,16 +45,16 @@ def compat_router(service: Service) -> APIRouter:
 
     async def store_memory(request: Request) -> Response:
         """Store a memory; gives its id."""
-        key, raw = Said(request.headers).idempotency_key, await request.body()
+        key, raw = HeaderArguments(request.headers).idempotency_key, await request.body()
 
         def work() -> str:
-            given = Store(**bounded(read_object(raw), Store.model_fields))
+            given = StoreRequest(**bounded(read_object(raw), StoreRequest.model_fields))
             said = (given.context, given.importance, given.metadata, key)
             return episodes.store(service.named(known(request)), *said)
 
         return answered({"id": await threaded(work)}, 201)
 
-    given = inspect.Parameter("given", inspect.Parameter.KEYWORD_ONLY, annotation=Store)
+    given = inspect.Parameter("given", inspect.Parameter.KEYWORD_ONLY, annotation=StoreRequest)
     store_memory.__signature__ = inspect.Signature([given])  # type: ignore[attr-defined]
     made.add_api_route(
         "/store",

@@ -8,7 +8,7 @@ from typing import Any
 from fastapi import Request
 
 from agent_memory.app import headers
-from agent_memory.app.service import Caller, Claim, Service
+from agent_memory.app.service import Caller, CallerClaim, Service
 from agent_memory.interfaces.loopback import is_local
 from agent_memory.interfaces.rest.guard import App, Receive, Send
 from agent_memory.interfaces.rest.problems import of_error
@@ -39,12 +39,12 @@ class Entrance:
         await self._app(scope, receive, send)
 
 
-def claimed(request: Request) -> Claim:
+def claimed(request: Request) -> CallerClaim:
     """Who the headers say is calling."""
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
     peer = request.client.host if request.client else ""  # a Unix socket has no host
     key = token.strip() if scheme.lower() == "bearer" else None
-    return Claim(token=key, **headers.read(request.headers), local=not peer or is_local(peer), peer=peer)
+    return CallerClaim(token=key, **headers.read(request.headers), local=not peer or is_local(peer), peer=peer)
 
 
 def identified(service: Service, request: Request) -> Caller:

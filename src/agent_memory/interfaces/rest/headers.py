@@ -39,7 +39,7 @@ def gives(operation: Operation) -> dict[str, dict[str, str]]:
     return {"Link": reference("headers", "Link")} if pages else {}
 
 
-class Said:
+class HeaderArguments:
     """The headers of a request, as far as they are arguments."""
 
     def __init__(self, headers: Mapping[str, str]) -> None:

@@ -22,7 +22,7 @@ TELLING_SECONDS = 1.0
 RETRY_SECONDS = 2
 
 
-class Heads(H11Protocol):
+class TimedConnection(H11Protocol):
     """A connection of the server; `seconds` is from the first moment, or the first byte after an answer."""
 
     seconds = HEAD_SECONDS

@@ -28,7 +28,7 @@ RETRY_SECONDS = 2
 STREAMS = frozenset({"/v1/import"})
 
 
-class Room:
+class BodyRoom:
     """Bytes of bodies that are held at once, over all connections, from their arrival to the answer. The first
     `SMALL_BYTES` of each are free: few large ones cannot keep out those who send little."""
 
@@ -45,7 +45,7 @@ class Room:
         self._left += size
 
 
-class Limits:
+class RequestLimits:
     """ASGI middleware. A call that takes too long is answered: a read is stopped, a write may or may not be done."""
 
     def __init__(
@@ -58,7 +58,7 @@ class Limits:
     ) -> None:
         self._app = app
         self._most_bytes = most_bytes
-        self._room = Room(held_bytes)
+        self._room = BodyRoom(held_bytes)
         self._body_seconds = body_seconds
         self._answer_seconds = answer_seconds
 
@@ -86,13 +86,12 @@ class Limits:
     ) -> None:
         """Until the answer begins there is a limit, and a client that hangs up is not worked for any more; a stream may
         then go on for as long as both sides want."""
-        answer = _Answer(send)
-        working = asyncio.ensure_future(self._app(scope, receive, answer.send))
-        begun, gone = asyncio.ensure_future(answer.begun.wait()), asyncio.ensure_future(hung_up)
+        begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        answer = _Answer(send, begun)
+        working, gone = asyncio.ensure_future(self._app(scope, receive, answer.send)), asyncio.ensure_future(hung_up)
+        first: set[asyncio.Future[Any]] = {working, begun, gone}
         try:
-            await asyncio.wait(
-                {working, begun, gone}, timeout=self._answer_seconds, return_when=asyncio.FIRST_COMPLETED
-            )
+            await asyncio.wait(first, timeout=self._answer_seconds, return_when=asyncio.FIRST_COMPLETED)
             if working.done() or begun.done():
                 gone.cancel()
                 await working
@@ -151,7 +150,7 @@ class Limits:
 class _Body:
     """One body as it comes in. Its place in the room is its own until it is let go, once."""
 
-    def __init__(self, room: Room) -> None:
+    def __init__(self, room: BodyRoom) -> None:
         self._room = room
         self._taken = 0
         self._held = bytearray()
@@ -180,15 +179,16 @@ class _Body:
 class _Answer:
     """Whether it has begun; what comes after it was `closed` is dropped."""
 
-    def __init__(self, send: Send) -> None:
+    def __init__(self, send: Send, begun: asyncio.Future[None]) -> None:
         self._send = send
-        self.begun = asyncio.Event()
+        self._begun = begun
         self.closed = False
 
     async def send(self, message: Message) -> None:
         if self.closed:
             return
-        self.begun.set()
+        if not self._begun.done():
+            self._begun.set_result(None)
         await self._send(message)
 
 

@@ -20,7 +20,7 @@ from agent_memory.interfaces.rest.guard import App, Message, Receive, Send
 from agent_memory.models.errors import AgentMemoryError
 from agent_memory.models.moment import to_micros
 from agent_memory.models.record import Scope
-from agent_memory.ports.feed import Run
+from agent_memory.ports.feed import JobOutcome
 from agent_memory.ports.records import View
 from agent_memory.ports.watch import State, Wait
 
@@ -78,7 +78,7 @@ class Metrics:
             self._known[part] = self._parts.labels(part)
         self._known[part].observe(seconds)
 
-    def worked(self, job: str, run: Run) -> None:
+    def worked(self, job: str, run: JobOutcome) -> None:
         (self._job_runs if run.error is None else self._job_failures).labels(job).inc()
         self._job_seconds.labels(job).observe(run.seconds)
 

@@ -14,12 +14,14 @@ from fastapi.routing import APIRoute
 from pydantic import BeforeValidator, ConfigDict, Field, WithJsonSchema, create_model
 from pydantic_core import to_json
 from starlette.responses import Response
+from starlette.routing import Match
+from starlette.types import Scope
 
 from agent_memory.app.operations import TABLE, Operation, storable
 from agent_memory.app.service import Service
 from agent_memory.interfaces.rest.description import reference
 from agent_memory.interfaces.rest.entrance import known
-from agent_memory.interfaces.rest.headers import Said, gives, takes, told
+from agent_memory.interfaces.rest.headers import HeaderArguments, gives, takes, told
 from agent_memory.interfaces.rest.problems import Problem
 from agent_memory.interfaces.threads import threaded
 from agent_memory.models.errors import InvalidInput
@@ -37,13 +39,22 @@ ERRORS: dict[int | str, dict[str, Any]] = {
 }
 
 
-class Given(Model):
+class RequestBody(Model):
     """What a request holds. Built at once: FastAPI silences a warning of pydantic's only while it builds a route."""
 
     model_config = ConfigDict(defer_build=False)
 
 
-class Bodied(APIRoute):
+class Looked(APIRoute):
+    """A route that looks at the beginning of a path before its expression does: there are more than a hundred."""
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        if self.path.partition("{")[0] not in scope["path"]:
+            return Match.NONE, {}
+        return super().matches(scope)
+
+
+class Bodied(Looked):
     """A route with a body: FastAPI describes it, its endpoint gets the request as it is. FastAPI would parse and check
     a body on the event loop, where everybody waits for it."""
 
@@ -74,7 +85,7 @@ def router(service: Service) -> APIRouter:
             _PATH.sub(r"{\1:path}", path),  # an id may hold a slash
             _endpoint(operation, route, service),
             methods=[method],
-            route_class_override=APIRoute if method in _QUERY else Bodied,
+            route_class_override=Looked if method in _QUERY else Bodied,
             operation_id=operation.name.replace(".", "_") + suffix,
             summary=operation.summary,
             description=inspect.getdoc(operation.function),
@@ -107,7 +118,7 @@ def _endpoint(operation: Operation, route: str, service: Service) -> Callable[..
         if twice := named.keys() & given.keys():
             field = twice.pop()
             raise InvalidInput(f"{field}: is in the path", hint="leave it out of the body", field=field)
-        said = {**Said(request.headers).arguments(operation, given), **named, **given}
+        said = {**HeaderArguments(request.headers).arguments(operation, given), **named, **given}
         answer = service.call(operation, known(request), said)
         return answered(answer, headers=told(operation, answer, said.get("limit"), request.url))
 
@@ -155,7 +166,9 @@ def shape_of(operation: Operation, names: list[str], *, in_query: bool) -> type[
             annotation = Annotated[annotation, BeforeValidator(_from_json), WithJsonSchema({"type": "string"})]
         missing = parameter.default is parameter.empty
         fields[name] = (annotation, Field(... if missing else parameter.default))
-    return create_model(f"{operation.name.title().replace('.', '').replace('_', '')}Request", __base__=Given, **fields)
+    return create_model(
+        f"{operation.name.title().replace('.', '').replace('_', '')}Request", __base__=RequestBody, **fields
+    )
 
 
 def _holds_dict(annotation: Any) -> bool:

@@ -23,7 +23,7 @@ from agent_memory.app.service import Caller, Service
 from agent_memory.app.transfer import LONGEST_LINE, PAGE, Call, Import, exported
 from agent_memory.interfaces.rest.entrance import identified, known
 from agent_memory.interfaces.rest.problems import STATUS, problem
-from agent_memory.interfaces.rest.routes import ERRORS, Given, answered, arguments_of, shape_of
+from agent_memory.interfaces.rest.routes import ERRORS, RequestBody, answered, arguments_of, shape_of
 from agent_memory.models.errors import AgentMemoryError, InvalidInput, TooMany
 from agent_memory.models.model import Model
 from agent_memory.models.record import Linked
@@ -41,7 +41,7 @@ MOST_HELD = 2 * LONGEST_LINE  # of an import, before it is written
 PAGING = frozenset({"limit", "after_seq"})
 
 
-class Imported(Model):
+class ImportAnswer(Model):
     """`lines` were read; what they came to. `forgotten` are those passed over because they were forgotten before."""
 
     lines: int
@@ -77,7 +77,7 @@ def stream_router(service: Service) -> APIRouter:
     listing = TABLE["records.versions"]
     chosen = shape_of(listing, [name for name in listing.signature if name not in PAGING], in_query=True)
 
-    async def export_records(request: Request, given: Given) -> Response:
+    async def export_records(request: Request, given: RequestBody) -> Response:
         """Every version of the user's own that is believed, with its links, one JSON object a line."""
         caller, call = _lasting(service, request)
         pages = exported(call, caller.scope.user, arguments_of(given))
@@ -93,7 +93,7 @@ def stream_router(service: Service) -> APIRouter:
         "/import",
         operation_id="streams_import",
         response_model=None,
-        responses={200: {"model": Imported}, **ERRORS},
+        responses={200: {"model": ImportAnswer}, **ERRORS},
         openapi_extra={"requestBody": {"content": {NDJSON: LINES}}},
     )
     async def import_records(
@@ -161,7 +161,7 @@ async def _import(call: Call, body: AsyncIterator[bytes], restore_forgotten: boo
         said = f"line {line}: {error.message}"
         more = {"hint": error.hint, "field": error.field, "line": line, "imported": taken.lines}
         return problem(status, said, error.code, **more)
-    return answered(Imported(lines=taken.lines, **taken.effects))
+    return answered(ImportAnswer(lines=taken.lines, **taken.effects))
 
 
 async def _pages(body: AsyncIterator[bytes]) -> AsyncIterator[list[bytes]]:

@@ -13,7 +13,7 @@ CARRIED = ("traceparent", "tracestate")
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 
-class Traced:
+class TraceMiddleware:
     """ASGI middleware. Of an address only its route is told: the rest is what somebody asks for."""
 
     def __init__(self, app: App) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from typing import NamedTuple, Protocol
 
-from agent_memory.ledger.marks import Held
+from agent_memory.ledger.marks import LastSeen
 from agent_memory.models.errors import AgentMemoryError
 from agent_memory.models.record import Scope
 
@@ -33,7 +33,7 @@ Watch = Callable[[Mapping[str, int]], Mapping[str, Since]]
 """Tenants, each with a line -> what became of them since, where they still are. One trip."""
 
 
-class Watched(Protocol):
+class FollowedShelves(Protocol):
     """The shelves of a process."""
 
     def filled(self) -> Mapping[str, int]:
@@ -50,7 +50,7 @@ class Watched(Protocol):
 class Following:
     """Safe to begin again and again. After a failure the next look asks from the same line on."""
 
-    def __init__(self, shelves: Watched, watch: Watch) -> None:
+    def __init__(self, shelves: FollowedShelves, watch: Watch) -> None:
         self._shelves = shelves
         self._watch = watch
         self.renew()
@@ -60,7 +60,7 @@ class Following:
         self._guard = threading.Lock()
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
-        self._seen: dict[str, Held] = {}
+        self._seen: dict[str, LastSeen] = {}
 
     def begin(self) -> None:
         with self._guard:
@@ -94,7 +94,7 @@ class Following:
 
     def look(self) -> None:
         filled = self._shelves.filled()
-        self._seen = {tenant: self._seen.get(tenant, Held(seq)) for tenant, seq in filled.items()}
+        self._seen = {tenant: self._seen.get(tenant, LastSeen(seq)) for tenant, seq in filled.items()}
         found = self._watch({tenant: held.seq for tenant, held in self._seen.items()}) if self._seen else {}
         for tenant, held in [*self._seen.items()]:
             now = found.get(tenant)
@@ -105,4 +105,4 @@ class Following:
             with suppress(AgentMemoryError):  # the others are not to wait for this one
                 if now.erased:
                     self._shelves.refresh(now.erased)
-                self._seen[tenant] = Held(now.seq, now.chain)
+                self._seen[tenant] = LastSeen(now.seq, now.chain)

@@ -13,11 +13,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from agent_memory.ledger.shelves.links import Edge
+from agent_memory.ledger.shelves.links import LinkEnd
 from agent_memory.ledger.shelves.masks import believed, holding
 from agent_memory.ledger.shelves.shelf import Shelf
 from agent_memory.models.record import Status
-from agent_memory.ports.index import Called, Step
+from agent_memory.ports.index import Called, LinkStep
 from agent_memory.ports.records import View
 
 
@@ -44,7 +44,7 @@ def called(shelves: Sequence[Shelf], names: Collection[str], view: View, at: int
     ]
 
 
-def steps(shelves: Sequence[Shelf], handles: Collection[int], view: View, at: int, most: int) -> list[Step]:
+def steps(shelves: Sequence[Shelf], handles: Collection[int], view: View, at: int, most: int) -> list[LinkStep]:
     records = {record for shelf in shelves for record in shelf.records_of(handles)}
     shown = _shown(shelves, records, view, at)
     here = {record: one.version for record, one in shown.items() if one and one.version in handles}
@@ -54,13 +54,13 @@ def steps(shelves: Sequence[Shelf], handles: Collection[int], view: View, at: in
     edges = sorted(edge for edge in edges if edge.far in there)  # in the order in which the links came
     fans = Counter(map(_fan, edges))
     return [
-        Step(here[edge.near], one.version, edge.type, edge.weight, not edge.against, one.status)
+        LinkStep(here[edge.near], one.version, edge.type, edge.weight, not edge.against, one.status)
         for edge in edges
         if fans[_fan(edge)] <= most and (one := there[edge.far])
     ]
 
 
-def _fan(edge: Edge) -> tuple[int, str, bool]:
+def _fan(edge: LinkEnd) -> tuple[int, str, bool]:
     return edge.near, edge.type, edge.against
 
 

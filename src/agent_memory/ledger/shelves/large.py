@@ -13,25 +13,25 @@ import numpy as np
 
 from agent_memory.ledger.shelves.search import Search
 from agent_memory.ledger.shelves.shelf import Shelf
-from agent_memory.ledger.shelves.stock import Links, News, Row, Stock
+from agent_memory.ledger.shelves.stock import Links, Row, ShelfNews, Stock
 from agent_memory.models.record import Scope
 from agent_memory.ports.index import Probe, Snapshot
 
 
-class Found(NamedTuple):
+class LargeCandidates(NamedTuple):
     """Candidates with all their rows, and their `fields` by name, as a `Stock` has them. `frequencies` is about how
     many of the `documents` have each term of the probe; None where these are all that the filter leaves."""
 
-    news: News
+    news: ShelfNews
     fields: Mapping[str, Sequence[Row]]
     frequencies: Sequence[int] | None = None
     documents: int = 0
 
 
-class Linked(NamedTuple):
+class LargeLinks(NamedTuple):
     """Links, and the versions of what they join."""
 
-    news: News
+    news: ShelfNews
     links: Links
 
 
@@ -39,7 +39,7 @@ class Large(Protocol):
     """What an engine finds in a scope of `Snapshot.large`, of contents up to the line `until`. Other scopes and tenants
     do not show."""
 
-    def found(self, snapshot: Snapshot, scope: Scope, probe: Probe, until: int) -> Found:
+    def found(self, snapshot: Snapshot, scope: Scope, probe: Probe, until: int) -> LargeCandidates:
         """For one probe: what is near in meaning, what has its words or its key, what is `also` spoken for, and the
         turns beside these. What the filter hides may be among them, and does not take the place of anything else."""
         ...
@@ -52,12 +52,12 @@ class Large(Protocol):
         """What a shelf of versions of these kinds alone is stocked by: their words and vectors are left out."""
         ...
 
-    def linked(self, snapshot: Snapshot, handles: Collection[int]) -> Linked:
+    def linked(self, snapshot: Snapshot, handles: Collection[int]) -> LargeLinks:
         """The links that begin or end at these versions, in all scopes of the reader."""
         ...
 
 
-def add(search: Search, snapshot: Snapshot, recent: Shelf, found: Found) -> None:
+def add(search: Search, snapshot: Snapshot, recent: Shelf, found: LargeCandidates) -> None:
     """Collect the evidence of a large scope, after that of its `recent` shelf."""
     shelf = Shelf(recent.scope)
     shelf.put(found.news, snapshot.space)
@@ -76,7 +76,7 @@ def add(search: Search, snapshot: Snapshot, recent: Shelf, found: Found) -> None
     search.beyond += max(0, round(found.documents * share) - search.shown)
 
 
-def linked(scope: Scope, found: Linked) -> Shelf:
+def linked(scope: Scope, found: LargeLinks) -> Shelf:
     """A shelf of what links join."""
     shelf = Shelf(scope)
     shelf.put(found.news, None)

@@ -18,7 +18,7 @@ _COLUMNS: dict[str, Any] = {**dict.fromkeys(_NUMBERS, np.int64), "type": np.int3
 _TYPES: Types = {**dict.fromkeys(_NUMBERS, (int,)), "type": (str,), "weight": (float,)}
 
 
-class Edge(NamedTuple):
+class LinkEnd(NamedTuple):
     """A link as it is seen from one of its ends, `against` its direction or with it."""
 
     link: int
@@ -48,16 +48,16 @@ class Links:
             columns[name].extend(cells)
         end(columns["link"], columns["ended"], ended)
 
-    def edges(self, records: NDArray[np.uint64], at: int) -> list[Edge]:
+    def edges(self, records: NDArray[np.uint64], at: int) -> list[LinkEnd]:
         """Those that begin or end at these records, as of a journal line."""
-        found: list[Edge] = []
+        found: list[LinkEnd] = []
         columns, types = {name: column.rows for name, column in self.columns.items()}, [*self._types]
         for against, (near, far) in enumerate((("source", "target"), ("target", "source"))):
             rows = self._ends[near].among(records)
             rows = rows[(columns["link"][rows] <= at) & (columns["ended"][rows] > at)]
             cells = (columns[name][rows].tolist() for name in ("link", near, far, "type", "weight"))
             found += [
-                Edge(link, bool(against), here, there, types[type], weight)
+                LinkEnd(link, bool(against), here, there, types[type], weight)
                 for link, here, there, type, weight in zip(*cells, strict=True)
             ]
         return found

@@ -17,7 +17,7 @@ from agent_memory.ports.index import Pool, Probe, Snapshot
 from agent_memory.ports.records import CONFINED, Filter
 from agent_memory.ports.spans import span
 
-BLOCK = 1024  # vectors turned into floats at a time: 1.5 MB, which stays in the processor's cache
+BLOCK = 512  # vectors turned into floats at a time: 0.8 MB, which stays in the processor's cache
 
 
 @dataclass
@@ -50,21 +50,20 @@ class Search:
         columns, order = seen.columns, seen.order
         rows = order[self._mask(seen)[order]]
         at = columns["place"][rows]
-        told, telling = at, np.ones(len(at), np.int64)  # contents, and how many versions have each of them
-        if probe.past:  # only there may several: before something else held, and after
+        told = at  # contents
+        if probe.past:  # only there may several versions have one: before something else held, and after
             told, spread, telling = np.unique(at, return_inverse=True, return_counts=True)
         back = np.full(len(seen.lengths), -1, np.int64)
         back[told] = np.arange(len(told))
-        counts = np.zeros((len(told), len(probe.terms)), np.uint8, order="F")  # core reads it word by word
-        matching = np.zeros(len(told), np.bool_)
+        counts = np.zeros((len(told) + 1, len(probe.terms)), np.uint8, order="F")  # core reads it word by word
         with span("gather.words", terms=len(seen.words)):
             for term, (places, times) in enumerate(seen.words):
-                here = back[places]
-                shown = here >= 0
-                here = here[shown]
-                counts[here, term] = times[shown]
-                matching[here] = True
-                self.frequencies[term] += telling[here].sum()
+                column = counts[:, term]
+                column[back[places]] = times  # what is not shown goes to the last row, which nobody reads
+                having = column[:-1]
+                self.frequencies[term] += telling[having > 0].sum() if probe.past else np.count_nonzero(having)
+        counts = counts[:-1]
+        matching = counts.max(axis=1, initial=0) > 0
         if query is None or not seen.vectors or not len(rows):
             similarity = np.full(len(told), np.nan, np.float32)
         else:
@@ -77,12 +76,12 @@ class Search:
         if probe.past:
             counts, matching, similarity = counts.T.take(spread, axis=-1).T, matching[spread], similarity[spread]
         self.numberings.append(seen.numbering)
+        past = {"valid_to": columns["valid_to"][rows], "records": columns["record"][rows]} if probe.past else {}
         self.parts.append(
-            {
+            past
+            | {
                 "handles": columns["version"][rows],
                 "valid_from": columns["valid_from"][rows],
-                "valid_to": columns["valid_to"][rows],
-                "records": columns["record"][rows],
                 "importance": columns["importance"][rows],
                 "conversations": columns["conversation"][rows],
                 "positions": columns["position"][rows],
@@ -258,12 +257,17 @@ def _similarity(
     `owners` says to which row a vector belongs (-1: to none that is visible)."""
     chosen = np.flatnonzero(owners >= 0)
     whole = len(chosen) == len(vectors)
-    scores = np.empty(len(chosen), np.float32)
-    for start in range(0, len(chosen), BLOCK):
-        block = vectors[start : start + BLOCK] if whole else vectors[chosen[start : start + BLOCK]]
-        scores[start : start + BLOCK] = block.astype(np.float32) @ query
+    if not whole:
+        owners, scales = owners[chosen], scales[chosen]
+    scores = np.empty(len(owners), np.float32)
+    floats = np.empty((min(BLOCK, len(owners)), len(query)), np.float32)
+    for start in range(0, len(owners), BLOCK):
+        part = slice(start, start + BLOCK)
+        block = vectors[part] if whole else vectors[chosen[part]]
+        floats[: len(block)] = block
+        scores[part] = floats[: len(block)] @ query
     best = np.full(rows, -2.0, np.float32)
-    np.maximum.at(best, owners[chosen], scores * scales[chosen])
+    np.maximum.at(best, owners, scores * scales)
     best[best == -2.0] = np.nan
     return best
 

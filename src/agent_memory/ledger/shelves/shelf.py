@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 
 from agent_memory.ledger.marks import same_era
 from agent_memory.ledger.shelves.columns import NOBODYS, Growing, Numbering, Types, end, hashed, misfits, standing
-from agent_memory.ledger.shelves.links import Edge, Links
+from agent_memory.ledger.shelves.links import LinkEnd, Links
 from agent_memory.ledger.shelves.postings import ENTRY, Postings
-from agent_memory.ledger.shelves.stock import News, Row, Stock, Vectors
+from agent_memory.ledger.shelves.stock import Row, ShelfNews, Stock, Vectors
 from agent_memory.models.record import Scope, Status
 from agent_memory.ports.embedder import Space
 from agent_memory.ports.index import Calling, Snapshot
@@ -142,7 +142,7 @@ class Shelf:
                 self._empty()  # some rows are in, and would come in again
                 raise
 
-    def put(self, news: News, space: Space | None) -> None:
+    def put(self, news: ShelfNews, space: Space | None) -> None:
         """Rows that were read for one question."""
         self._make_room(space)
         self._add(news)
@@ -192,7 +192,7 @@ class Shelf:
         self.names = {name: having for name, having in left.items() if having}
         self.gone += len(rows)
 
-    def _add(self, news: News) -> None:
+    def _add(self, news: ShelfNews) -> None:
         versions = self._own(self._sound(news.versions, misfits(news.versions, _VERSION)))
         if versions.version:
             self._add_words(news.words, sorted({content for content in versions.content if content > self.seq}))
@@ -320,7 +320,7 @@ class Shelf:
             records: list[int] = self.columns["record"].rows[rows].tolist()
             return records
 
-    def edges(self, records: NDArray[np.uint64], at: int) -> list[Edge]:
+    def edges(self, records: NDArray[np.uint64], at: int) -> list[LinkEnd]:
         """The links that begin or end at these records, as of a journal line."""
         with self.lock:
             return self.links.edges(records, at)

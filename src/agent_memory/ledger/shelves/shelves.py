@@ -17,7 +17,7 @@ from agent_memory.ledger.shelves.stock import Stock
 from agent_memory.ledger.spaces import same
 from agent_memory.models.record import Scope
 from agent_memory.ports.abandon import finishing
-from agent_memory.ports.index import Called, Calling, Indexed, Pool, Probe, Snapshot, Step
+from agent_memory.ports.index import Called, Calling, Indexed, LinkStep, Pool, Probe, Snapshot
 from agent_memory.ports.records import View
 from agent_memory.ports.spans import span
 
@@ -31,7 +31,7 @@ MOST_RECENT = 4  # times as many rows as are recent may stand on a shelf of thes
 CACHE_BYTES = 512 * 1024 * 1024  # shelves beyond this are dropped, the longest unused first
 
 
-class Place(NamedTuple):
+class ShelfPlace(NamedTuple):
     """Where a shelf stands: the whole of a scope, or what is recent in a large one, or goes by a name there."""
 
     scope: Scope
@@ -60,7 +60,7 @@ class Shelves:
     def renew(self) -> None:
         """Also in a child: other threads may have held these."""
         self._guard = threading.Lock()
-        self._shelves: OrderedDict[Place, Shelf] = OrderedDict()
+        self._shelves: OrderedDict[ShelfPlace, Shelf] = OrderedDict()
         if self._following is not None:
             self._following.renew()
 
@@ -82,7 +82,7 @@ class Shelves:
         """Read on, in those of one tenant that there are; what knows only names is left to the next question."""
         with self._guard:
             for scope in scopes:
-                self._shelves.pop(Place(scope, "names"), None)
+                self._shelves.pop(ShelfPlace(scope, "names"), None)
             shelves = [shelf for place, shelf in self._shelves.items() if place.scope in scopes]
         if shelves:
             with self._stock(shelves[0].scope.tenant) as stock:
@@ -137,7 +137,7 @@ class Shelves:
         shelves = self._followed(snapshot, lambda _: [NAMES], named=tuple(calling))
         return called(shelves, names, view, snapshot.at(view), most)
 
-    def steps(self, snapshot: Snapshot, view: View, handles: Sequence[int], *, most: int) -> list[Step]:
+    def steps(self, snapshot: Snapshot, view: View, handles: Sequence[int], *, most: int) -> list[LinkStep]:
         from agent_memory.ledger.shelves.hops import steps
         from agent_memory.ledger.shelves.shelf import LINKS
 
@@ -176,11 +176,11 @@ class Shelves:
     def _shelf(self, scope: Scope, indexed: Indexed | None, named: bool) -> Shelf:
         from agent_memory.ledger.shelves.shelf import Shelf
 
-        place = Place(scope, "whole" if indexed is None else "names" if named else "recent")
+        place = ShelfPlace(scope, "whole" if indexed is None else "names" if named else "recent")
         since = indexed.recent if indexed is not None and not named else 0
         with self._guard:
             if indexed is not None:
-                self._shelves.pop(Place(scope, "whole"), None)
+                self._shelves.pop(ShelfPlace(scope, "whole"), None)
             shelf = self._shelves.get(place)
             if shelf is None or (indexed is not None and since and self._outgrown(shelf, indexed)):
                 shelf = self._shelves[place] = Shelf(scope, since)

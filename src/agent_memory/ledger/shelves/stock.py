@@ -34,7 +34,7 @@ Links = namedtuple("Links", "link source target type weight ended", defaults=(()
 """Columns, in the order of their numbers. `type` is a text, `ended` is `NEVER` where there is no end."""
 
 
-class News(NamedTuple):
+class ShelfNews(NamedTuple):
     """What came to a scope since a journal line. `words` are (content, length, terms) of new contents: hashes and then
     counts, as `Terms` has them. `erased` are records."""
 
@@ -55,7 +55,7 @@ class Stock(Protocol):
     era: int
     space: Space | None
 
-    def follow(self, scope: Scope, after: int) -> News:
+    def follow(self, scope: Scope, after: int) -> ShelfNews:
         """What is new in exactly this scope since the line `after`; 0: everything."""
         ...
 
@@ -72,7 +72,7 @@ class Stock(Protocol):
         ...
 
 
-class Heard(NamedTuple):
+class ShelfChanges(NamedTuple):
     """What journal lines mean for a shelf. `filled`: there are rows to read; `changed`: records with new versions."""
 
     filled: bool
@@ -80,10 +80,10 @@ class Heard(NamedTuple):
     erased: set[int]
 
 
-def heard(lines: Iterable[Row]) -> Heard:
+def heard(lines: Iterable[Row]) -> ShelfChanges:
     """Of (operation, record)."""
     records: defaultdict[str | None, set[int]] = defaultdict(set)
     for operation, record in lines:
         records[NAMES.get(operation)].update([record] if type(record) is int else [])
     filled = not records.keys().isdisjoint({PUT, AMEND, EMBED})
-    return Heard(filled, records[PUT] | records[AMEND], records[ERASE])
+    return ShelfChanges(filled, records[PUT] | records[AMEND], records[ERASE])

@@ -2,7 +2,21 @@
 
 from __future__ import annotations
 
-from agent_memory.models.kinds import conversation, experience, knowledge, log, person, procedure, work
+from agent_memory.models.kinds import (
+    agent,
+    conversation,
+    decisions,
+    experience,
+    knowledge,
+    log,
+    operational,
+    patterns,
+    person,
+    procedure,
+    run,
+    tools,
+    work,
+)
 from agent_memory.models.kinds.kind import Kind
 
 BUILT_IN: tuple[Kind, ...] = (
@@ -11,6 +25,12 @@ BUILT_IN: tuple[Kind, ...] = (
     *experience.KINDS,
     *person.KINDS,
     *work.KINDS,
+    *decisions.KINDS,
+    *operational.KINDS,
+    *patterns.KINDS,
+    *tools.KINDS,
     *log.KINDS,
     *procedure.KINDS,
+    *agent.KINDS,
+    *run.KINDS,
 )

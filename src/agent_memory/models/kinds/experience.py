@@ -22,6 +22,7 @@ class ToolCall(Model):
     latency_ms: int = Field(ge=0, le=2**53)
     turn_id: Name | None = None
     task_type: Name | None = None
+    run_id: Name | None = None
 
 
 class StrategyPayload(Model):
@@ -63,6 +64,14 @@ class ReflectionPayload(Model):
     type: Literal["failure_analysis", "success_pattern", "insight"]
     outcome: dict[str, Any] = Field(default_factory=dict)
     state: Literal["queued", "done"] = "queued"
+    agent_id: Name | None = None
+    cycle_id: Name | None = None
+    metadata: dict[str, Any] | None = None
+
+
+def offered(record: Record) -> bool:
+    """What never worked is not."""
+    return record.kind != "strategy" or bool(record.payload.get("worked"))
 
 
 def _strategy_shown(text: str, payload: dict[str, Any]) -> str:
@@ -73,7 +82,14 @@ def _strategy_shown(text: str, payload: dict[str, Any]) -> str:
 
 
 KINDS = (
-    Kind("tool_call", "tool_calls", ToolCall, indexed=("tool_name", "task_type"), searchable=False, tier="working"),
+    Kind(
+        "tool_call",
+        "tool_calls",
+        ToolCall,
+        indexed=("tool_name", "task_type", "run_id"),
+        searchable=False,
+        tier="working",
+    ),
     Kind(
         "strategy",
         "strategies",
@@ -83,5 +99,5 @@ KINDS = (
         tier="working",
         shown=_strategy_shown,
     ),
-    Kind("reflection", "reflections", ReflectionPayload, indexed=("type", "state")),
+    Kind("reflection", "reflections", ReflectionPayload, indexed=("type", "state", "agent_id", "cycle_id")),
 )

@@ -111,7 +111,7 @@ def check_plain(value: Any) -> None:
         raise ValueError(f"more than {LONGEST_PAYLOAD} characters of JSON")
 
 
-def canonical_json(value: Any, field: str = "payload") -> str:
+def canonical_json(value: Any, field: str = "payload", most: int = LONGEST_PAYLOAD) -> str:
     """One spelling per value: sorted keys, no spaces, no NaN."""
     try:
         text = _spell(value)
@@ -123,9 +123,9 @@ def canonical_json(value: Any, field: str = "payload") -> str:
             hint="use strings, finite numbers, booleans, lists and dicts with string keys",
             field=field,
         ) from None
-    if len(text) > LONGEST_PAYLOAD:
+    if len(text) > most:
         raise InvalidInput(
-            f"{field}: {len(text)} characters of JSON; the limit is {LONGEST_PAYLOAD}",
+            f"{field}: {len(text)} characters of JSON; the limit is {most}",
             hint="keep large data in a file and store its path and hash",
             field=field,
         )

@@ -2,23 +2,44 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
+from agent_memory.models.draft import Draft
 from agent_memory.models.kinds.kind import Kind, joined_key
 from agent_memory.models.model import Model, Name
 
 
 class Preference(Model):
-    """What somebody wants, in a domain ("git"), under a name ("merge style")."""
+    """What somebody wants, in a domain ("git"), under a name ("merge style"). With a `repository` it holds there alone,
+    instead of the one without."""
 
     domain: Name
     name: Name
     value: Any
+    repository: Name | None = None
 
     @property
     def key(self) -> str:
         """The same as `name`."""
         return self.name
+
+    def draft(self, confidence: float = 1.0) -> Draft:
+        shown = self.value if isinstance(self.value, str) else json.dumps(self.value, ensure_ascii=False, default=str)
+        said = [self.domain, self.name, *([] if shown == self.name else [shown])]
+        return Draft(
+            kind="preference",
+            text=": ".join(said),
+            payload=self.model_dump(),
+            confidence=confidence,
+            source="user_stated",
+            repository=self.repository,
+        )
+
+
+def preference_key(domain: str, name: str, repository: str | None = None) -> str:
+    """Its natural key in the store. Names of repositories are told apart by their case."""
+    return joined_key(domain, name) + ("" if repository is None else f"\x1f{repository}")
 
 
 class Expertise(Model):
@@ -35,7 +56,7 @@ KINDS = (
         "preference",
         "preferences",
         Preference,
-        key=lambda text, payload: joined_key(payload["domain"], payload["name"]),
+        key=lambda text, payload: preference_key(payload["domain"], payload["name"], payload.get("repository")),
         succeeds=True,
         indexed=("domain", "name"),
         tier="user",

@@ -26,6 +26,7 @@ class ProcedurePayload(Model):
     severity: Text | None = None
     markdown: Text | None = None
     reason: Text | None = None
+    description: Text | None = None
     steps: list[Text] = Field(default_factory=list)
 
 

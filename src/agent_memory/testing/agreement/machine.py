@@ -17,7 +17,7 @@ from agent_memory.models.record import Scope
 from agent_memory.ports.access import KeyRow, Refusal
 from agent_memory.ports.changes import Author, Change, Derived, Erase, Once
 from agent_memory.ports.embedder import Space
-from agent_memory.ports.feed import Cursor, Run, Work
+from agent_memory.ports.feed import Cursor, JobOutcome, Work
 from agent_memory.ports.index import NEVER, Embedded, Probe
 from agent_memory.ports.receipts import ReceiptLine
 from agent_memory.ports.records import Analysis, View
@@ -291,7 +291,7 @@ class Agreement(Both):
         reader, tenant, limit = pick.choice(READERS), pick.choice(TENANTS), pick.choice((1, 3, 100))
         scope = pick.choice([one for one in SCOPES if one.tenant == tenant])
         made, lost, stale = pick.choice((None, some_put(pick))), pick.random() < 0.2, pick.random() < 0.2
-        run, now = pick.choice((None, Run(0.5, {"made": 1}), Run(0.5, error="why"))), moment(pick)
+        run, now = pick.choice((None, JobOutcome(0.5, {"made": 1}), JobOutcome(0.5, error="why"))), moment(pick)
 
         def act(store: Store) -> Any:
             lease = store.feed.lease(reader, "tester", 3600.0)

@@ -7,7 +7,7 @@ import pytest
 from agent_memory.models.errors import Changed, LeaseLost
 from agent_memory.models.record import Scope
 from agent_memory.ports.changes import Author, Erase
-from agent_memory.ports.feed import Cursor, FeedLine, JobState, Lease, Run, Work
+from agent_memory.ports.feed import Cursor, FeedLine, JobOutcome, JobState, Lease, Work
 from agent_memory.ports.index import Embedded
 from agent_memory.ports.store import Store
 from agent_memory.testing.builders import (
@@ -42,7 +42,7 @@ def make(store: Store, done: Work, id: str = "made") -> None:
     store.records.apply([put("made", id=id)], author=Author(ALICE, "job"), now=NOW, work=done)
 
 
-class FeedConformance:
+class FeedLineConformance:
     """The `Feed` port."""
 
     def test_lines_of_a_tenant_whoever_they_belong_to(self, store: Store) -> None:
@@ -180,7 +180,7 @@ class LeaseConformance:
                 store.feed.advance(late)
         with pytest.raises(LeaseLost):
             store.feed.renew(over, LONG)
-        store.feed.release(over, Run(1.0))
+        store.feed.release(over, JobOutcome(1.0))
         assert store.records.get(view(), ["made"]) == [] and store.feed.cursor("read", "acme") == ACME
         assert store.feed.states()[0].holder == "two" and store.feed.states()[0].ran_at is None
         make(store, work(taken, lines))
@@ -192,6 +192,18 @@ class LeaseConformance:
             make(store, Work(lease))
         with pytest.raises(LeaseLost):
             make(store, Work(leased(store, holder="two")._replace(holder="one")))
+
+    def test_a_job_that_is_forgotten_leaves_nothing(self, store: Store) -> None:
+        lease = leased(store)
+        store.feed.release(lease._replace(holder="two"), forget=True)
+        assert len(store.feed.states()) == 1, "whoever does not hold it forgets nothing"
+        store.feed.release(lease, forget=True)
+        assert store.feed.states() == []
+        taken = leased(store, holder="two")
+        with pytest.raises(LeaseLost):
+            make(store, Work(lease))
+        make(store, Work(taken))
+        assert store.records.verify(ALICE.tenant).problems == ()
 
     def test_a_lease_that_is_renewed_is_kept(self, store: Store) -> None:
         lease = store.feed.lease("read", "one", 0.0)
@@ -214,7 +226,7 @@ class LeaseConformance:
         assert store.index.pending(SPACE) == 0
 
     def test_a_job_is_not_due_again_before_its_time(self, store: Store) -> None:
-        store.feed.release(leased(store), Run(0.5, {"made": 2}))
+        store.feed.release(leased(store), JobOutcome(0.5, {"made": 2}))
         assert store.feed.lease("read", "two", LONG, every=LONG) is None
         store.feed.release(leased(store, holder="two"))
         assert store.feed.lease("read", "two", LONG, every=LONG) is None, "giving back is no run"
@@ -222,15 +234,15 @@ class LeaseConformance:
 
     def test_what_is_known_of_jobs(self, store: Store) -> None:
         assert store.feed.states() == []
-        store.feed.release(leased(store), Run(0.5, {"made": 2}))
-        store.feed.release(leased(store, "fail"), Run(0.25, error="nobody answers"))
+        store.feed.release(leased(store), JobOutcome(0.5, {"made": 2}))
+        store.feed.release(leased(store, "fail"), JobOutcome(0.25, error="nobody answers"))
         leased(store, "held", "two")
         failed, waiting, ran = store.feed.states()
         assert (ran.name, ran.holder, ran.until, ran.seconds, ran.did) == ("read", None, None, 0.5, {"made": 2})
         assert ran.ran_at is not None and ran.failed_at is None and ran.error is None
         assert (failed.error, failed.did, failed.failed_at) == ("nobody answers", {}, failed.ran_at)
         assert waiting.until is not None and waiting == JobState("held", "two", waiting.until)
-        store.feed.release(leased(store, "fail"), Run(0.5, {"made": 1}))
+        store.feed.release(leased(store, "fail"), JobOutcome(0.5, {"made": 1}))
         again = store.feed.states()[0]
         assert (again.error, again.failed_at) == ("nobody answers", failed.failed_at), "the last failure is remembered"
         assert again.did == {"made": 1} and store.records.verify(ALICE.tenant).problems == ()

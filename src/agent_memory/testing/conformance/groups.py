@@ -17,7 +17,7 @@ ME = Author(ALICE, "tester")
 PATIENCE = 120.0
 
 
-class Held(list[Change]):
+class HeldChanges(list[Change]):
     """Changes of a write that stays in its transaction until `go`: whoever comes meanwhile has to wait."""
 
     def __init__(self, *changes: Change) -> None:
@@ -32,7 +32,7 @@ class Held(list[Change]):
 
 def at_once(store: Store, requests: Sequence[dict[str, Any]]) -> list[Applied | AgentMemoryError]:
     """The answer or error of each, after all of them came while another write was going on."""
-    held, told = Held(), dict[int, Applied | AgentMemoryError]()
+    held, told = HeldChanges(), dict[int, Applied | AgentMemoryError]()
     ready = threading.Barrier(len(requests) + 1)
 
     def work(number: int, asked: dict[str, Any]) -> None:

@@ -7,7 +7,7 @@ import pytest
 from agent_memory.models.errors import NotFound
 from agent_memory.models.record import Link, Status
 from agent_memory.ports.changes import Disconnect, Effect, Key
-from agent_memory.ports.index import Step
+from agent_memory.ports.index import LinkStep
 from agent_memory.ports.store import Store
 from agent_memory.testing.builders import (
     ALICE,
@@ -35,7 +35,7 @@ def ends(links: list[Link]) -> list[str]:
     return [f"{one.source_id}>{one.target_id}" for one in links]
 
 
-class LinkConformance:
+class LinkRowConformance:
     """A link has the narrower scope of its ends, and both must be visible."""
 
     def test_a_link_comes_back_as_it_was_written(self, store: Store) -> None:
@@ -114,9 +114,9 @@ class LinkConformance:
         write(store, put("x", id="a"), put("x", id="b", status=Status.ARCHIVED), link("a", "b", "knows", 0.5))
         a, b = (record.seq for record in store.records.get(view(), ["a", "b"]))
         [there] = steps(store, view(), [a], 10)
-        assert there == Step(a, b, "knows", 0.5, outward=True, status=Status.ARCHIVED)
+        assert there == LinkStep(a, b, "knows", 0.5, outward=True, status=Status.ARCHIVED)
         [back] = steps(store, view(), [b], 10)
-        assert back == Step(b, a, "knows", 0.5, outward=False, status=Status.ACTIVE)
+        assert back == LinkStep(b, a, "knows", 0.5, outward=False, status=Status.ACTIVE)
 
     def test_a_link_to_itself_goes_both_ways(self, store: Store) -> None:
         people(store, "a")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from agent_memory.engines.sqlite import open_store
-from agent_memory.ledger.shipment import Item, Tally, items, unlike
+from agent_memory.ledger.shipment import ShippedRow, Tally, items, unlike
 from agent_memory.models.errors import Conflict, StoreError
 from agent_memory.ports.access import KeyRow, Refusal
 from agent_memory.ports.changes import Author, Erase, Once
@@ -81,24 +81,24 @@ def port(store: Store) -> Shipping:
     return store.shipping
 
 
-def stream(store: Store, tenant: str | None = None) -> list[Item]:
+def stream(store: Store, tenant: str | None = None) -> list[ShippedRow]:
     with port(store).showing(tenant) as show:
         return list(items(show, tenant))
 
 
-def told(cargo: list[Item]) -> dict[str, list[Any]]:
+def told(cargo: list[ShippedRow]) -> dict[str, list[Any]]:
     tally = Tally()
     for item in cargo:
         tally.add(item)
     return tally.told()
 
 
-def take(store: Store, cargo: list[Item], mark: str, after: str) -> None:
+def take(store: Store, cargo: list[ShippedRow], mark: str, after: str) -> None:
     rows = groupby(cargo, lambda item: item.section.name)
     port(store).take([(name, [item.cells for item in several]) for name, several in rows], mark, after=after)
 
 
-def carry(cargo: list[Item], store: Store) -> None:
+def carry(cargo: list[ShippedRow], store: Store) -> None:
     port(store).begin("0")
     for start in range(0, len(cargo), 7):
         take(store, cargo[start : start + 7], str(start + 7), str(start))

@@ -6,12 +6,12 @@ from agent_memory.testing.conformance.access import AccessConformance
 from agent_memory.testing.conformance.debts import DebtConformance
 from agent_memory.testing.conformance.departed import DepartedConformance
 from agent_memory.testing.conformance.erasure import DerivedErasureConformance, ErasureConformance
-from agent_memory.testing.conformance.feed import FeedConformance as _Feed
+from agent_memory.testing.conformance.feed import FeedLineConformance as _Feed
 from agent_memory.testing.conformance.feed import LeaseConformance
 from agent_memory.testing.conformance.finding import FindConformance
 from agent_memory.testing.conformance.groups import GroupConformance
 from agent_memory.testing.conformance.journal import JournalConformance
-from agent_memory.testing.conformance.links import LinkConformance as _Links
+from agent_memory.testing.conformance.links import LinkRowConformance as _Links
 from agent_memory.testing.conformance.links import LinkWallConformance
 from agent_memory.testing.conformance.moments import RecordedTimeConformance, ValidTimeConformance
 from agent_memory.testing.conformance.names import NameConformance

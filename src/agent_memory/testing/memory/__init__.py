@@ -10,20 +10,20 @@ from agent_memory.ports.store import Store
 from agent_memory.testing.memory.access import MemoryAccess
 from agent_memory.testing.memory.beside import MemoryDebts, MemoryReceipts, MemoryWorking
 from agent_memory.testing.memory.feed import MemoryFeed
-from agent_memory.testing.memory.index import MemoryIndex
+from agent_memory.testing.memory.index import ToyIndex
 from agent_memory.testing.memory.records import MemoryRecords
 from agent_memory.testing.memory.tenants import MemoryTenants
 from agent_memory.testing.memory.vectors import MemoryVectors
-from agent_memory.testing.memory.world import Room
+from agent_memory.testing.memory.world import ToyRoom
 
 
 def open_store() -> Store:
     """A new, empty store that lives as long as this process."""
-    room = Room()
+    room = ToyRoom()
     return Store(
         url="memory://",
         records=MemoryRecords(room),
-        index=MemoryIndex(room),
+        index=ToyIndex(room),
         working=MemoryWorking(room),
         receipts=MemoryReceipts(room),
         vectors=MemoryVectors(room),

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from agent_memory.ports.access import KeyRow, Refusal
-from agent_memory.testing.memory.world import KEY, OURSELVES, Room, Signature, Worlds, sealed
+from agent_memory.testing.memory.world import KEY, OURSELVES, ToyRoom, ToySignature, Worlds, sealed
 
 
 class MemoryAccess:
-    def __init__(self, room: Room) -> None:
+    def __init__(self, room: ToyRoom) -> None:
         self._room = room
 
     def add(self, key: KeyRow, *, instead: str | None = None) -> bool:
@@ -55,4 +55,4 @@ class MemoryAccess:
 def _note(world: Worlds, key: KeyRow, at: int) -> None:
     """A key as it stands from now on, and its line."""
     world.keys[key.id] = key
-    world.note(Signature(at, OURSELVES, key.id), KEY, None, None, sealed(b"", repr(key)))
+    world.note(ToySignature(at, OURSELVES, key.id), KEY, None, None, sealed(b"", repr(key)))

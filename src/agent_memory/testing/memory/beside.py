@@ -11,12 +11,12 @@ from agent_memory.ports.records import View
 from agent_memory.ports.working import Desk
 from agent_memory.testing.memory.erase import clear_desks
 from agent_memory.testing.memory.vectors import miss_all
-from agent_memory.testing.memory.world import ERASE, Room, Slip
+from agent_memory.testing.memory.world import ERASE, Slip, ToyRoom
 from agent_memory.testing.memory.write import asked
 
 
 class MemoryWorking:
-    def __init__(self, room: Room) -> None:
+    def __init__(self, room: ToyRoom) -> None:
         self._room = room
 
     def set(self, desk: Desk, key: str, value: str, *, expires_at: int, now: int) -> None:
@@ -67,7 +67,7 @@ class MemoryWorking:
 
 
 class MemoryReceipts:
-    def __init__(self, room: Room) -> None:
+    def __init__(self, room: ToyRoom) -> None:
         self._room = room
 
     def keep(self, lines: Sequence[ReceiptLine]) -> None:
@@ -143,7 +143,7 @@ def _accesses(times: tuple[int, ...], until: int | None, since: int) -> Accesses
 
 
 class MemoryDebts:
-    def __init__(self, room: Room) -> None:
+    def __init__(self, room: ToyRoom) -> None:
         self._room = room
 
     def attach(self, place: str) -> None:

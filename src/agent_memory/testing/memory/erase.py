@@ -10,10 +10,10 @@ from agent_memory.models.record import Scope
 from agent_memory.ports.changes import DERIVED_FROM
 from agent_memory.ports.vectors import belongs, sees
 from agent_memory.ports.working import Desk
-from agent_memory.testing.memory.world import ERASE, Entry, Signature, Slip, World, Worlds
+from agent_memory.testing.memory.world import ERASE, Slip, ToyRecord, ToySignature, ToyWorld, Worlds
 
 
-def erase(world: World, by: Signature, entry: Entry) -> None:
+def erase(world: ToyWorld, by: ToySignature, entry: ToyRecord) -> None:
     bodies = {one.number: one for one in world.bodies.values() if one.record == entry.number}
     world.versions = {seq: one for seq, one in world.versions.items() if one.record != entry.number}
     world.bodies = {number: one for number, one in world.bodies.items() if number not in bodies}
@@ -39,7 +39,7 @@ def erase(world: World, by: Signature, entry: Entry) -> None:
         world.debts[name, entry.scope, entry.id] = (world.seq, since)
 
 
-def clear_desks(world: World, scope: Scope, ids: Collection[str]) -> None:
+def clear_desks(world: ToyWorld, scope: Scope, ids: Collection[str]) -> None:
     """What pictures these records, on the desks of whoever sees their scope."""
 
     def is_one(desk: Desk, text: str) -> bool:
@@ -52,7 +52,7 @@ def clear_desks(world: World, scope: Scope, ids: Collection[str]) -> None:
     }
 
 
-def clear_namespaces(world: World, scope: Scope, ids: Collection[str]) -> None:
+def clear_namespaces(world: ToyWorld, scope: Scope, ids: Collection[str]) -> None:
     """In place: they are the store's."""
     for place in [place for place in world.namespaces if place[1] in ids and sees(place[0], scope)]:
         del world.namespaces[place]
@@ -67,13 +67,13 @@ def clear_tenant(worlds: Worlds, tenant: str) -> None:
     miss_again(worlds, [one for one in worlds.missed if belongs(one[1], tenant)])
 
 
-def miss_again(world: World | Worlds, rows: Collection[tuple[str, str, str]]) -> None:
+def miss_again(world: ToyWorld | Worlds, rows: Collection[tuple[str, str, str]]) -> None:
     """What has changed again since somebody may have begun to tell it."""
     for row in rows:
         world.missed[row] = max(world.missed.values(), default=0) + 1
 
 
-def derived(world: World, entry: Entry, scopes: Collection[Scope]) -> list[Entry]:
+def derived(world: ToyWorld, entry: ToyRecord, scopes: Collection[Scope]) -> list[ToyRecord]:
     """What was derived from a record alone: found again and again, until nothing more goes with it."""
     edges = [one for one in world.edges.values() if one.type == DERIVED_FROM and one.source != one.target]
     gone = {entry.number}
@@ -91,7 +91,7 @@ def derived(world: World, entry: Entry, scopes: Collection[Scope]) -> list[Entry
         gone |= more
 
 
-def _reads(reader: Scope, entry: Entry) -> bool:
+def _reads(reader: Scope, entry: ToyRecord) -> bool:
     return entry.scope in reader.readable()
 
 

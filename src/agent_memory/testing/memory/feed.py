@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from agent_memory.models.errors import Changed, LeaseLost
-from agent_memory.ports.feed import Cursor, FeedLine, JobState, Lease, Run, Work
-from agent_memory.testing.memory.world import Duty, Line, Room, Worlds
+from agent_memory.ports.feed import Cursor, FeedLine, JobOutcome, JobState, Lease, Work
+from agent_memory.testing.memory.world import Duty, ToyLine, ToyRoom, Worlds
 
 
 class MemoryFeed:
-    def __init__(self, room: Room) -> None:
+    def __init__(self, room: ToyRoom) -> None:
         self._room = room
 
     def news(self, name: str, *, limit: int = 100) -> list[str]:
@@ -50,10 +50,13 @@ class MemoryFeed:
         with self._room.writing() as world:
             world.duties[lease.name] = replace(_held(world, lease), good=_good(seconds))
 
-    def release(self, lease: Lease, run: Run | None = None) -> None:
+    def release(self, lease: Lease, run: JobOutcome | None = None, *, forget: bool = False) -> None:
         with self._room.writing() as world:
             duty = world.duties.get(lease.name, Duty())
             if duty.lease != lease:
+                return
+            if forget:
+                del world.duties[lease.name]
                 return
             now = _now()
             ran = duty.ran if run is None else (now, run)
@@ -101,7 +104,7 @@ def _good(seconds: float) -> tuple[int, int]:
     return now, now + int(seconds * 1e6)
 
 
-def _lines(world: Worlds, tenant: str) -> list[Line]:
+def _lines(world: Worlds, tenant: str) -> list[ToyLine]:
     return world.of(tenant).lines
 
 
@@ -115,13 +118,13 @@ def _cursor(world: Worlds, name: str, tenant: str) -> Cursor:
     return cursor if _stands(world, cursor) else Cursor(tenant)
 
 
-def _unread(world: Worlds, name: str) -> Iterator[tuple[str, Line]]:
+def _unread(world: Worlds, name: str) -> Iterator[tuple[str, ToyLine]]:
     for tenant in sorted(world.tenants):
         after = _cursor(world, name, tenant).seq
         yield from ((tenant, line) for line in _lines(world, tenant) if line.seq > after)
 
 
-def _told(world: Worlds, line: Line) -> FeedLine:
+def _told(world: Worlds, line: ToyLine) -> FeedLine:
     assert line.scope is not None
     entry = world.of(line.scope.tenant).entries.get(line.record or 0)
     kind = entry.kind if entry else None

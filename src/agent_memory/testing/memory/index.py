@@ -13,20 +13,31 @@ from agent_memory.models.record import Record, Scope
 from agent_memory.ports.changes import Vector
 from agent_memory.ports.embedder import Space
 from agent_memory.ports.feed import Work
-from agent_memory.ports.index import NEVER, Called, Calling, Embedded, Pool, Probe, Sampled, Snapshot, Step, Unembedded
+from agent_memory.ports.index import (
+    NEVER,
+    Called,
+    Calling,
+    Embedded,
+    LinkStep,
+    Pool,
+    Probe,
+    Sampled,
+    Snapshot,
+    Unembedded,
+)
 from agent_memory.ports.records import View
 from agent_memory.testing.memory.feed import go_on
-from agent_memory.testing.memory.read import Reader
+from agent_memory.testing.memory.read import ToyReader
 from agent_memory.testing.memory.world import (
     ADOPT,
     EMBED,
     OURSELVES,
-    Body,
     Made,
-    Room,
-    Signature,
-    Version,
-    World,
+    ToyBody,
+    ToyRoom,
+    ToySignature,
+    ToyVersion,
+    ToyWorld,
     Worlds,
 )
 
@@ -39,15 +50,15 @@ if TYPE_CHECKING:
 class _Row:
     """A version that the reader sees, and what speaks for it."""
 
-    version: Version
-    body: Body
+    version: ToyVersion
+    body: ToyBody
     similarity: float
     counts: list[int]
     exact: bool
 
 
-class MemoryIndex:
-    def __init__(self, room: Room) -> None:
+class ToyIndex:
+    def __init__(self, room: ToyRoom) -> None:
         self._room = room
 
     def snapshot(self, scope: Scope) -> Snapshot:
@@ -68,7 +79,7 @@ class MemoryIndex:
             if probe.vector is not None and probe.space != active:
                 raise SpaceMismatch(f"the store holds vectors of {active}, not of {probe.space}")
             own = world.of(snapshot.scope.tenant)
-            reader = Reader(own, _at(snapshot, probe.view))
+            reader = ToyReader(own, _at(snapshot, probe.view))
             until = snapshot.seq if probe.vectors_until is None else min(snapshot.seq, probe.vectors_until)
             probe = probe._replace(vectors_until=until)
             rows = [_row(own, probe, version) for version in reader.visible(probe.where, probe.past)]
@@ -86,15 +97,15 @@ class MemoryIndex:
         self, snapshot: Snapshot, view: View, names: Collection[str], calling: Calling, *, most: int
     ) -> list[Called]:
         with self._room.reading() as world:
-            return Reader(world.of(view.scope.tenant), _at(snapshot, view)).called(names, calling, most)
+            return ToyReader(world.of(view.scope.tenant), _at(snapshot, view)).called(names, calling, most)
 
-    def steps(self, snapshot: Snapshot, view: View, handles: Sequence[int], *, most: int) -> list[Step]:
+    def steps(self, snapshot: Snapshot, view: View, handles: Sequence[int], *, most: int) -> list[LinkStep]:
         with self._room.reading() as world:
-            return Reader(world.of(view.scope.tenant), _at(snapshot, view)).steps(handles, most)
+            return ToyReader(world.of(view.scope.tenant), _at(snapshot, view)).steps(handles, most)
 
     def hydrate(self, view: View, handles: Sequence[int]) -> list[Record]:
         with self._room.reading() as world:
-            return Reader(world.of(view.scope.tenant), view).hydrate(handles)
+            return ToyReader(world.of(view.scope.tenant), view).hydrate(handles)
 
     def damaged(self, view: View, handles: Collection[int]) -> int:
         return 0
@@ -183,7 +194,7 @@ class MemoryIndex:
                     continue
                 scope = world.scope_of(one.handle)
                 if scope not in lines:
-                    lines[scope] = world.note(Signature(now, OURSELVES), EMBED, scope, None, b"")
+                    lines[scope] = world.note(ToySignature(now, OURSELVES), EMBED, scope, None, b"")
                 if one.vectors:
                     made = (Made(lines[scope], vector) for vector in one.vectors)
                     world.vectors[place] = (*(world.vectors.get(place, ()) if part else ()), *made)
@@ -192,13 +203,13 @@ class MemoryIndex:
                     del world.pending[place]
 
 
-def _brought(world: World, space: Space, body: int) -> bool:
+def _brought(world: ToyWorld, space: Space, body: int) -> bool:
     """A caller's own vector stays: nobody else can make it again."""
     return any(made.vector.start == made.vector.end == 0 for made in world.vectors.get((space, body), ()))
 
 
 def _adopt(world: Worlds, space: Space) -> None:
-    world.note(Signature(0, OURSELVES, space.fingerprint), ADOPT, None, None, b"")
+    world.note(ToySignature(0, OURSELVES, space.fingerprint), ADOPT, None, None, b"")
 
 
 def _at(snapshot: Snapshot, view: View) -> View:
@@ -215,7 +226,7 @@ def _lacking(world: Worlds, space: Space, scope: Scope | None) -> list[tuple[str
     ]
 
 
-def _row(world: World, probe: Probe, version: Version) -> _Row:
+def _row(world: ToyWorld, probe: Probe, version: ToyVersion) -> _Row:
     body = world.bodies[version.body]
     similarity = nan
     if probe.vector is not None and probe.space is not None:

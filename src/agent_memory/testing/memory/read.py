@@ -10,24 +10,24 @@ from math import inf
 from agent_memory.models.errors import NotFound
 from agent_memory.models.moment import from_micros, maybe_moment
 from agent_memory.models.record import JournalLine, Link, Linked, Record, Scope
-from agent_memory.ports.changes import State
-from agent_memory.ports.index import Called, Calling, Step
+from agent_memory.ports.changes import VersionState
+from agent_memory.ports.index import Called, Calling, LinkStep
 from agent_memory.ports.records import CONFINED, Filter, View
-from agent_memory.testing.memory.world import Edge, Entry, Version, World
+from agent_memory.testing.memory.world import ToyLink, ToyRecord, ToyVersion, ToyWorld
 
 Past = tuple[tuple[int, int], ...]
 
 
-class Reader:
+class ToyReader:
     """One world, seen by one reader at one moment."""
 
-    def __init__(self, world: World, view: View) -> None:
+    def __init__(self, world: ToyWorld, view: View) -> None:
         self.world = world
         self.view = view
         self.scopes = view.scope.readable()
         self.seq = inf if view.seq is None else view.seq
 
-    def _entries(self, id: str | None = None) -> list[Entry]:
+    def _entries(self, id: str | None = None) -> list[ToyRecord]:
         """All records behind the reader's walls that had come by then, or those with this id: the narrowest scope
         first, then by age."""
         rank = {scope: place for place, scope in enumerate(self.scopes)}
@@ -38,10 +38,10 @@ class Reader:
         ]
         return sorted(seen, key=lambda entry: (rank[entry.scope], entry.number))
 
-    def _named(self, id: str) -> Entry | None:
+    def _named(self, id: str) -> ToyRecord | None:
         return next(iter(self._entries(id)), None)
 
-    def _shown(self, entry: Entry) -> Version | None:
+    def _shown(self, entry: ToyRecord) -> ToyVersion | None:
         """The version that holds: at most one."""
         believed = [
             version
@@ -53,11 +53,11 @@ class Reader:
         left = [version for version in believed if _ends_after(version.state, self.view.now)]
         return min(left, key=lambda version: version.state.valid_from, default=None)
 
-    def visible(self, where: Filter, past: Past = ()) -> list[Version]:
+    def visible(self, where: Filter, past: Past = ()) -> list[ToyVersion]:
         versions = [version for entry in self._entries() if (version := self._shown(entry))]
         return [one for one in (*versions, *self._over(past)) if self._misfit(one, where) is None]
 
-    def _over(self, past: Past) -> list[Version]:
+    def _over(self, past: Past) -> list[ToyVersion]:
         """The versions that are over, and held in one of these intervals."""
         seen = {entry.number for entry in self._entries()} if past and self.view.valid_at is None else ()
         believed = [
@@ -81,7 +81,7 @@ class Reader:
             and (reason := self._hiding(entry, version, where, over))
         )
 
-    def _hiding(self, entry: Entry, version: Version, where: Filter, over: Collection[int]) -> str | None:
+    def _hiding(self, entry: ToyRecord, version: ToyVersion, where: Filter, over: Collection[int]) -> str | None:
         if not self._stands(version.seq, version.ended):
             return "recorded"
         seen = self._shown(entry) is version or version.seq in over
@@ -143,7 +143,7 @@ class Reader:
         edges = [one for one in self.world.edges.values() if one.source == record and self._believed(one)]
         return [self._link(one) for one in edges if self.world.entries[one.target].scope in self.scopes]
 
-    def record(self, version: Version) -> Record:
+    def record(self, version: ToyVersion) -> Record:
         entry, body, state = self.world.entries[version.record], self.world.bodies[version.body], version.state
         return Record(
             id=entry.id,
@@ -172,7 +172,7 @@ class Reader:
         wanted = {entry.number for id in ids if (entry := self._named(id))}
         return [self._link(edge) for edge in self._edges() if wanted & {edge.source, edge.target}]
 
-    def steps(self, handles: Sequence[int], most: int) -> list[Step]:
+    def steps(self, handles: Sequence[int], most: int) -> list[LinkStep]:
         seen = [version for entry in self._entries() if (version := self._shown(entry))]
         starts = {version.record: version for version in seen if version.seq in handles}
         shown = {version.record: version for version in seen}
@@ -183,7 +183,9 @@ class Reader:
                 same = [one for one in edges if one.type == edge.type and (one.source, one.target)[not outward] == near]
                 if near in starts and far in shown and len(same) <= most:
                     there = shown[far]
-                    found.append(Step(starts[near].seq, there.seq, edge.type, edge.weight, outward, there.state.status))
+                    found.append(
+                        LinkStep(starts[near].seq, there.seq, edge.type, edge.weight, outward, there.state.status)
+                    )
         return found
 
     def hydrate(self, handles: Sequence[int]) -> list[Record]:
@@ -206,21 +208,21 @@ class Reader:
             for one in sorted(shown, key=lambda one: one.record)
         ]
 
-    def _names(self, version: Version, calling: Calling) -> Sequence[str]:
+    def _names(self, version: ToyVersion, calling: Calling) -> Sequence[str]:
         naming = calling.get(self.world.entries[version.record].kind)
         return () if naming is None else naming(json.loads(self.world.bodies[version.body].payload))
 
-    def _believed(self, edge: Edge) -> bool:
+    def _believed(self, edge: ToyLink) -> bool:
         return self._stands(edge.seq, edge.ended) and edge.scope in self.scopes
 
-    def _edges(self) -> Iterable[Edge]:
+    def _edges(self) -> Iterable[ToyLink]:
         """Believed at the view's moment, inside the walls, both ends shown."""
         for edge in self.world.edges.values():
             ends = (self.world.entries[edge.source], self.world.entries[edge.target])
             if self._believed(edge) and all(end.scope in self.scopes and self._shown(end) for end in ends):
                 yield edge
 
-    def _link(self, edge: Edge) -> Link:
+    def _link(self, edge: ToyLink) -> Link:
         return Link(
             source_id=self.world.entries[edge.source].id,
             target_id=self.world.entries[edge.target].id,
@@ -256,7 +258,7 @@ class Reader:
     def _stands(self, seq: int, ended: int | None) -> bool:
         return seq <= self.seq and (ended is None or ended > self.seq)
 
-    def _misfit(self, version: Version, where: Filter) -> str | None:
+    def _misfit(self, version: ToyVersion, where: Filter) -> str | None:
         """The first part of the filter that does not let it through."""
         state, fields = version.state, self.world.bodies[version.body].fields
         fits = {
@@ -272,21 +274,21 @@ class Reader:
         }
         return next((name for name, fitting in fits.items() if not fitting), None)
 
-    def _elsewhere(self, version: Version, pages: tuple[str, ...]) -> bool:
+    def _elsewhere(self, version: ToyVersion, pages: tuple[str, ...]) -> bool:
         kind, field = CONFINED
         fields = self.world.bodies[version.body].fields
         places = [value for name, value in fields if name == field]
         return self.world.entries[version.record].kind == kind and any(place not in pages for place in places)
 
 
-def _age(version: Version) -> tuple[int, int]:
+def _age(version: ToyVersion) -> tuple[int, int]:
     return version.state.valid_from, version.record
 
 
-def _holds(state: State, moment: int) -> bool:
+def _holds(state: VersionState, moment: int) -> bool:
     return state.valid_from <= moment and (state.valid_to is None or state.valid_to > moment)
 
 
-def _ends_after(state: State, now: int) -> bool:
+def _ends_after(state: VersionState, now: int) -> bool:
     """Whether there is still a moment at which it holds; an interval that was cut to nothing has none."""
     return state.valid_to is None or state.valid_to > max(now, state.valid_from)

@@ -16,7 +16,7 @@ from agent_memory.ports.embedder import Space
 from agent_memory.ports.feed import Work
 from agent_memory.ports.records import Analysis, Checker, Filter, View
 from agent_memory.testing.memory.feed import go_on
-from agent_memory.testing.memory.read import Reader
+from agent_memory.testing.memory.read import ToyReader
 from agent_memory.testing.memory.world import (
     ADOPT,
     AMEND,
@@ -25,20 +25,20 @@ from agent_memory.testing.memory.world import (
     GENESIS,
     OURSELVES,
     PUT,
-    Journal,
-    Line,
-    Room,
-    Signature,
-    World,
+    ToyJournal,
+    ToyLine,
+    ToyRoom,
+    ToySignature,
+    ToyWorld,
     chained,
     edge_proof,
     version_proof,
 )
-from agent_memory.testing.memory.write import Writer, asked, words
+from agent_memory.testing.memory.write import ToyWriter, asked, words
 
 
 class MemoryRecords:
-    def __init__(self, room: Room) -> None:
+    def __init__(self, room: ToyRoom) -> None:
         self._room = room
 
     def apply(
@@ -54,41 +54,41 @@ class MemoryRecords:
         with self._room.writing() as world:
             if work is not None:
                 go_on(world, work)
-            return Writer(world.of(author.scope.tenant), author, now).apply(changes, expect, once)
+            return ToyWriter(world.of(author.scope.tenant), author, now).apply(changes, expect, once)
 
     def get(self, view: View, ids: Sequence[str]) -> list[Record]:
         with self._room.reading() as world:
-            return Reader(world.of(view.scope.tenant), view).get(ids)
+            return ToyReader(world.of(view.scope.tenant), view).get(ids)
 
     def by_key(self, view: View, kind: str, key: str) -> Record | None:
         with self._room.reading() as world:
-            return Reader(world.of(view.scope.tenant), view).by_key(kind, key)
+            return ToyReader(world.of(view.scope.tenant), view).by_key(kind, key)
 
     def head(self, scope: Scope, kind: str, *, key: str | None = None, id: str | None = None) -> Record | None:
         with self._room.reading() as world:
-            return Reader(world.of(scope.tenant), View(scope, 0)).head(scope, kind, key, id)
+            return ToyReader(world.of(scope.tenant), View(scope, 0)).head(scope, kind, key, id)
 
     def find(
         self, view: View, where: Filter, *, limit: int, after: str | None = None, oldest_first: bool = False
     ) -> list[Record]:
         with self._room.reading() as world:
-            return Reader(world.of(view.scope.tenant), view).find(where, limit, after, oldest_first)
+            return ToyReader(world.of(view.scope.tenant), view).find(where, limit, after, oldest_first)
 
     def history(self, view: View, id: str) -> list[Record]:
         with self._room.reading() as world:
-            return Reader(world.of(view.scope.tenant), view).history(id)
+            return ToyReader(world.of(view.scope.tenant), view).history(id)
 
     def beginning(self, view: View, prefix: str, *, limit: int) -> list[str]:
         with self._room.reading() as world:
-            return Reader(world.of(view.scope.tenant), view).beginning(prefix, limit)
+            return ToyReader(world.of(view.scope.tenant), view).beginning(prefix, limit)
 
     def believed(self, view: View, where: Filter, *, after: int, limit: int) -> list[Linked]:
         with self._room.reading() as world:
-            return Reader(world.of(view.scope.tenant), view).believed(where, after, limit)
+            return ToyReader(world.of(view.scope.tenant), view).believed(where, after, limit)
 
     def links(self, view: View, ids: Sequence[str]) -> list[Link]:
         with self._room.reading() as world:
-            return Reader(world.of(view.scope.tenant), view).links(ids)
+            return ToyReader(world.of(view.scope.tenant), view).links(ids)
 
     def seq_at(self, tenant: str, moment: int) -> int:
         with self._room.reading() as world:
@@ -96,20 +96,20 @@ class MemoryRecords:
 
     def journal(self, view: View, *, after: int = 0, limit: int = 100, id: str | None = None) -> list[JournalLine]:
         with self._room.reading() as world:
-            return Reader(world.of(view.scope.tenant), view).journal(after, limit, id)
+            return ToyReader(world.of(view.scope.tenant), view).journal(after, limit, id)
 
     def verify(
         self, tenant: str | None, derive: Checker | None = None, expect: Mark | None = None, *, alone: bool = False
     ) -> Verified:
         with self._room.reading() as world:
-            own: Journal = world if tenant is None else world.of(tenant)
-            whole: list[tuple[str | None, Journal]] = [(None, world), *world.tenants.items()]
+            own: ToyJournal = world if tenant is None else world.of(tenant)
+            whole: list[tuple[str | None, ToyJournal]] = [(None, world), *world.tenants.items()]
             journals = dict([(tenant, own)] if alone else whole)
             checked, problems = Counter[str](), list[str]()
             for journal in journals.values():
                 checked["journal lines"] += len(journal.lines)
                 problems += _unchained(journal)
-                if isinstance(journal, World):
+                if isinstance(journal, ToyWorld):
                     checked += Counter(versions=len(journal.versions), links=len(journal.edges))
                     problems += _strange(journal, derive)
             heads = {name: _head(journal) for name, journal in journals.items() if journal.lines}
@@ -125,7 +125,7 @@ class MemoryRecords:
             for one in world.tenants.values():
                 one.vocabulary = analysis.vocabulary
                 _rebuild(one, world.spaces[:1], analysis)
-            world.note(Signature(0, OURSELVES, "rebuild"), ADOPT, None, None, b"")
+            world.note(ToySignature(0, OURSELVES, "rebuild"), ADOPT, None, None, b"")
             return {"contents": sum(len(one.bodies) for one in world.tenants.values()), "views": 0}
 
     def stats(self, view: View) -> dict[str, Any]:
@@ -161,7 +161,7 @@ class MemoryRecords:
         """No other tool can look into a process: nothing to offer."""
 
 
-def _rebuild(world: World, spaces: Sequence[Space], analysis: Analysis) -> None:
+def _rebuild(world: ToyWorld, spaces: Sequence[Space], analysis: Analysis) -> None:
     for id, slip in world.receipts.items():
         if (query := json.loads(slip.body).get("query")) is not None:
             world.receipts[id] = replace(slip, terms=asked(analysis.asked(query)))
@@ -176,11 +176,11 @@ def _rebuild(world: World, spaces: Sequence[Space], analysis: Analysis) -> None:
             world.pending.setdefault((space, number), 0)
 
 
-def _head(journal: Journal) -> Mark:
+def _head(journal: ToyJournal) -> Mark:
     return Mark(journal.seq, (journal.lines[-1].chain if journal.lines else GENESIS).hex())
 
 
-def _unchained(journal: Journal) -> Iterator[str]:
+def _unchained(journal: ToyJournal) -> Iterator[str]:
     before = GENESIS
     for line in journal.lines:
         if chained(before, line) != line.chain:
@@ -188,7 +188,7 @@ def _unchained(journal: Journal) -> Iterator[str]:
         before = line.chain
 
 
-def _strange(world: World, derive: Checker | None) -> Iterator[str]:
+def _strange(world: ToyWorld, derive: Checker | None) -> Iterator[str]:
     """What is not what was written, or does not follow from it."""
     for line in world.lines:
         if line.proof != (_proof(world, line) or line.proof):
@@ -200,7 +200,7 @@ def _strange(world: World, derive: Checker | None) -> Iterator[str]:
             yield f"content {body.number}: its words or fields do not follow from it"
 
 
-def _proof(world: World, line: Line) -> bytes | None:
+def _proof(world: ToyWorld, line: ToyLine) -> bytes | None:
     """The digest of what a line brought, made again; None when that is gone or was nothing."""
     if line.operation in (PUT, AMEND) and line.seq in world.versions:
         version = world.versions[line.seq]

@@ -8,11 +8,11 @@ from agent_memory.ports.changes import Author
 from agent_memory.ports.tenants import Census, Departed
 from agent_memory.ports.vectors import belongs
 from agent_memory.testing.memory.erase import clear_tenant
-from agent_memory.testing.memory.world import DEPARTED, KEY, OURSELVES, Room, Signature, Worlds, named
+from agent_memory.testing.memory.world import DEPARTED, KEY, OURSELVES, ToyRoom, ToySignature, Worlds, named
 
 
 class MemoryTenants:
-    def __init__(self, room: Room) -> None:
+    def __init__(self, room: ToyRoom) -> None:
         self._room = room
 
     def census(self, tenant: str | None = None) -> list[Census]:
@@ -28,9 +28,9 @@ class MemoryTenants:
             if not _holds(worlds, census):
                 raise NotFound(f"there is no tenant {tenant!r}", field="tenant")
             for id in sorted(id for id, key in worlds.keys.items() if key.tenant == tenant):
-                worlds.note(Signature(now, OURSELVES, id), KEY, None, None, b"")
+                worlds.note(ToySignature(now, OURSELVES, id), KEY, None, None, b"")
                 del worlds.keys[id]
-            seq = worlds.note(Signature(now, author.actor, author.reason), DEPARTED, None, None, named(tenant))
+            seq = worlds.note(ToySignature(now, author.actor, author.reason), DEPARTED, None, None, named(tenant))
             worlds.tenants.pop(tenant, None)
             worlds.refusals = [one for one in worlds.refusals if one.tenant != tenant]
             worlds.cursors = {place: one for place, one in worlds.cursors.items() if place[1] != tenant}

@@ -12,16 +12,27 @@ from agent_memory.models.errors import InvalidInput
 from agent_memory.models.kinds.kind import canonical_json
 from agent_memory.models.record import Scope
 from agent_memory.ports.feed import Work
-from agent_memory.ports.vectors import VECTORS, Held, Lag, Match, Missed, Scored, Settled, beginning, called, owner
+from agent_memory.ports.vectors import (
+    VECTORS,
+    HeldVector,
+    Lag,
+    Match,
+    Missed,
+    Scored,
+    Settled,
+    beginning,
+    called,
+    owner,
+)
 from agent_memory.testing.memory.erase import clear_namespaces, clear_tenant, miss_again
 from agent_memory.testing.memory.feed import go_on
-from agent_memory.testing.memory.world import Room, Worlds
+from agent_memory.testing.memory.world import ToyRoom, Worlds
 
 
 class MemoryVectors:
     """`go_on` checks and moves a piece of work."""
 
-    def __init__(self, room: Room, go_on: Callable[[Any, Work], None] = go_on) -> None:
+    def __init__(self, room: ToyRoom, go_on: Callable[[Any, Work], None] = go_on) -> None:
         self._room = room
         self._go_on = go_on
 
@@ -87,10 +98,10 @@ class MemoryVectors:
                     found[name] = Settled(name, model, len(data), before + 1)
         return [*found.values()]
 
-    def held(self, scope: Scope, id: str) -> list[Held]:
+    def held(self, scope: Scope, id: str) -> list[HeldVector]:
         with self._room.reading() as world:
             return [
-                Held(
+                HeldVector(
                     *(name, model, restored(scale, data).tolist(), json.loads(text)),
                     *world.scores.get((name, id), (None, None)),
                 )

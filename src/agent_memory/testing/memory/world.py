@@ -17,9 +17,9 @@ from dataclasses import dataclass, field, fields
 from agent_memory.models.errors import StoreError
 from agent_memory.models.record import Scope
 from agent_memory.ports.access import KeyRow, Refusal
-from agent_memory.ports.changes import Applied, State, Vector, Vocabulary
+from agent_memory.ports.changes import Applied, Vector, VersionState, Vocabulary
 from agent_memory.ports.embedder import Space
-from agent_memory.ports.feed import Cursor, Lease, Run
+from agent_memory.ports.feed import Cursor, JobOutcome, Lease
 from agent_memory.ports.working import Desk
 
 PUT, AMEND, CONNECT, DISCONNECT, ERASE, EMBED, ADOPT, KEY, TENANT, DEPARTED = (
@@ -39,7 +39,7 @@ GENESIS = bytes(32)
 
 
 @dataclass(frozen=True)
-class Entry:
+class ToyRecord:
     """A record without its versions; its number is the journal line that brought it."""
 
     number: int
@@ -49,7 +49,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Body:
+class ToyBody:
     """A content and what was derived from it, vectors apart."""
 
     number: int
@@ -63,14 +63,14 @@ class Body:
 
 
 @dataclass(frozen=True)
-class Version:
+class ToyVersion:
     """`seq` to `ended`, half open: the recorded interval."""
 
     seq: int
     record: int
     number: int
     body: int
-    state: State
+    state: VersionState
     ended: int | None = None
 
 
@@ -83,7 +83,7 @@ class Made:
 
 
 @dataclass(frozen=True)
-class Edge:
+class ToyLink:
     """A link, believed from `seq` to `ended`."""
 
     seq: int
@@ -98,7 +98,7 @@ class Edge:
 
 
 @dataclass(frozen=True)
-class Line:
+class ToyLine:
     """One line of a journal. `scope` None: it is one of the store's own journal, and no reader's."""
 
     seq: int
@@ -131,12 +131,12 @@ class Duty:
     lease: Lease | None = None
     good: tuple[int, int] | None = None
     tokens: int = 0
-    ran: tuple[int, Run] | None = None
+    ran: tuple[int, JobOutcome] | None = None
     failed: tuple[int, str] | None = None
 
 
 @dataclass(frozen=True)
-class Signature:
+class ToySignature:
     """Who writes lines, why and when."""
 
     now: int
@@ -145,10 +145,10 @@ class Signature:
 
 
 @dataclass
-class Journal:
+class ToyJournal:
     """Lines, numbered without gaps."""
 
-    lines: list[Line] = field(default_factory=list)
+    lines: list[ToyLine] = field(default_factory=list)
 
     @property
     def seq(self) -> int:
@@ -158,9 +158,11 @@ class Journal:
         """Recorded time never goes backwards."""
         return max(now, self.lines[-1].at) if self.lines else now
 
-    def note(self, by: Signature, operation: str, scope: Scope | None, record: Entry | None, proof: bytes) -> int:
+    def note(
+        self, by: ToySignature, operation: str, scope: Scope | None, record: ToyRecord | None, proof: bytes
+    ) -> int:
         """Append a line to the journal; its seq."""
-        line = Line(
+        line = ToyLine(
             seq=self.seq + 1,
             at=self.clock(by.now),
             operation=operation,
@@ -173,7 +175,7 @@ class Journal:
             chain=b"",
         )
         before = self.lines[-1].chain if self.lines else GENESIS
-        self.lines.append(Line(**{**line.__dict__, "chain": chained(before, line)}))
+        self.lines.append(ToyLine(**{**line.__dict__, "chain": chained(before, line)}))
         return line.seq
 
 
@@ -182,13 +184,13 @@ Picture = tuple[float, bytes, str, str | None]
 
 
 @dataclass
-class World(Journal):
+class ToyWorld(ToyJournal):
     """What one tenant has. Keys are numbers given by its journal, except where the type says otherwise."""
 
-    entries: dict[int, Entry] = field(default_factory=dict)
-    bodies: dict[int, Body] = field(default_factory=dict)
-    versions: dict[int, Version] = field(default_factory=dict)
-    edges: dict[int, Edge] = field(default_factory=dict)
+    entries: dict[int, ToyRecord] = field(default_factory=dict)
+    bodies: dict[int, ToyBody] = field(default_factory=dict)
+    versions: dict[int, ToyVersion] = field(default_factory=dict)
+    edges: dict[int, ToyLink] = field(default_factory=dict)
     spaces: list[Space] = field(default_factory=list)  # the store's, as are the next five
     namespaces: dict[tuple[str, str], Picture] = field(default_factory=dict)
     scores: dict[tuple[str, str], tuple[float, int]] = field(default_factory=dict)
@@ -204,18 +206,18 @@ class World(Journal):
     values: dict[tuple[Desk, str], tuple[str, int]] = field(default_factory=dict)
     lists: dict[tuple[Desk, str], tuple[tuple[str, int], ...]] = field(default_factory=dict)  # oldest first
 
-    def copy(self) -> World:
-        return World(**{one.name: copy.copy(getattr(self, one.name)) for one in fields(self)})
+    def copy(self) -> ToyWorld:
+        return ToyWorld(**{one.name: copy.copy(getattr(self, one.name)) for one in fields(self)})
 
     def scope_of(self, body: int) -> Scope:
         return self.entries[self.bodies[body].record].scope
 
 
 @dataclass
-class Worlds(Journal):
+class Worlds(ToyJournal):
     """The worlds of all tenants; beside them what belongs to the store, with a journal of its own."""
 
-    tenants: dict[str, World] = field(default_factory=dict)
+    tenants: dict[str, ToyWorld] = field(default_factory=dict)
     spaces: list[Space] = field(default_factory=list)  # the first is active
     vocabulary: Vocabulary | None = None  # all words are in it: a rebuild is done at once
     accessed_since: int = 0  # earlier accesses only count
@@ -234,9 +236,9 @@ class Worlds(Journal):
         draft.tenants = {name: world.copy() for name, world in self.tenants.items()}
         return draft
 
-    def of(self, tenant: str) -> World:
+    def of(self, tenant: str) -> ToyWorld:
         """An empty one where the tenant has never written."""
-        world = self.tenants.setdefault(tenant, World())
+        world = self.tenants.setdefault(tenant, ToyWorld())
         for name in ("spaces", "namespaces", "scores", "missed", "places", "debts"):
             setattr(world, name, getattr(self, name))
         world.vocabulary = self.vocabulary or world.vocabulary
@@ -249,7 +251,7 @@ class Worlds(Journal):
         for name, world in self.tenants.items():
             world.vocabulary = self.vocabulary
             if world.lines and not self.founded(name):
-                self.note(Signature(world.lines[0].at, OURSELVES), TENANT, None, None, named(name))
+                self.note(ToySignature(world.lines[0].at, OURSELVES), TENANT, None, None, named(name))
 
     def founded(self, tenant: str) -> int:
         """The line that tells of a tenant; 0: none does, or it went since."""
@@ -257,7 +259,7 @@ class Worlds(Journal):
         return next((line.seq if line.operation == TENANT else 0 for line in told), 0)
 
 
-class Room:
+class ToyRoom:
     """Where the worlds of now are kept. One lock for everybody."""
 
     def __init__(self) -> None:
@@ -301,7 +303,7 @@ def named(tenant: str) -> bytes:
     return hashlib.sha256(tenant.encode()).digest()
 
 
-def chained(before: bytes, line: Line) -> bytes:
+def chained(before: bytes, line: ToyLine) -> bytes:
     """Each line seals itself and, through `before`, all lines that came before it."""
     said = [line.seq, line.at, line.operation, str(line.scope), line.record, line.actor, line.reason]
     return hashlib.sha256(before + json.dumps(said).encode() + line.proof).digest()
@@ -312,9 +314,9 @@ def sealed(salt: bytes, *values: object) -> bytes:
     return hashlib.sha256(salt + json.dumps(values, default=str).encode()).digest()
 
 
-def version_proof(body: Body, state: State) -> bytes:
+def version_proof(body: ToyBody, state: VersionState) -> bytes:
     return sealed(body.salt, body.text, body.payload, *state)
 
 
-def edge_proof(edge: Edge) -> bytes:
+def edge_proof(edge: ToyLink) -> bytes:
     return sealed(edge.salt, edge.source, edge.target, edge.type, edge.weight, edge.properties)

@@ -25,8 +25,8 @@ from agent_memory.ports.changes import (
     Once,
     Outcome,
     Put,
-    State,
     Terms,
+    VersionState,
 )
 from agent_memory.testing.memory.erase import derived, erase
 from agent_memory.testing.memory.world import (
@@ -35,25 +35,25 @@ from agent_memory.testing.memory.world import (
     DISCONNECT,
     ERASE,
     PUT,
-    Body,
-    Edge,
-    Entry,
     Made,
-    Signature,
-    Version,
-    World,
+    ToyBody,
+    ToyLink,
+    ToyRecord,
+    ToySignature,
+    ToyVersion,
+    ToyWorld,
     edge_proof,
     version_proof,
 )
 
 
-class Writer:
+class ToyWriter:
     """One write. Whoever calls it throws the world away when it raises."""
 
-    def __init__(self, world: World, author: Author, now: int) -> None:
+    def __init__(self, world: ToyWorld, author: Author, now: int) -> None:
         self.world = world
         self.scope = author.scope
-        self.by = Signature(now, author.actor, author.reason)
+        self.by = ToySignature(now, author.actor, author.reason)
         self.became: dict[str, str] = {}  # id of a put in this write -> id of the record that it became
         self.erased: list[str] = []
         self.along: set[str] = set()  # ids that went with what they were derived from
@@ -110,18 +110,18 @@ class Writer:
             entry = self._keyed(expect.kind or "", expect.key)
         self._check_version(entry, expect.version)
 
-    def _check_version(self, entry: Entry | None, version: int) -> None:
+    def _check_version(self, entry: ToyRecord | None, version: int) -> None:
         number = self._last_number(entry) if entry else 0
         if number != version:
             raise Changed(f"version {version} was expected, the store has {number}", hint="read it again")
 
     # -- which record
 
-    def _mine(self, id: str) -> Entry | None:
+    def _mine(self, id: str) -> ToyRecord | None:
         """The writer's own: a put never changes a record of another scope."""
         return _only(one for one in self.world.entries.values() if one.id == id and one.scope == self.scope)
 
-    def _keyed(self, kind: str, key: str) -> Entry | None:
+    def _keyed(self, kind: str, key: str) -> ToyRecord | None:
         return _only(
             entry
             for entry in self.world.entries.values()
@@ -130,7 +130,7 @@ class Writer:
             and any(version.state.key == key for version in self._believed(entry))
         )
 
-    def _seen(self, end: str | Key, only: Scope | None = None) -> Entry:
+    def _seen(self, end: str | Key, only: Scope | None = None) -> ToyRecord:
         """Any that the writer may see, the narrowest scope first; by key, only the writer's own."""
         if isinstance(end, Key):
             found = self._keyed(end.kind, end.key)
@@ -144,17 +144,17 @@ class Writer:
                     return entry
         raise NotFound(f"no record {id!r}", field="id")
 
-    def _own(self, id: str, only: Scope | None = None) -> Entry:
+    def _own(self, id: str, only: Scope | None = None) -> ToyRecord:
         entry = self._seen(id, only)
         if entry.scope.user != self.scope.user:
             raise Denied(f"record {id!r} is shared by all users", field="id")
         return entry
 
-    def _believed(self, entry: Entry) -> list[Version]:
+    def _believed(self, entry: ToyRecord) -> list[ToyVersion]:
         versions = [one for one in self.world.versions.values() if one.record == entry.number and one.ended is None]
         return sorted(versions, key=lambda one: (one.state.valid_from, one.seq))
 
-    def _last_number(self, entry: Entry) -> int:
+    def _last_number(self, entry: ToyRecord) -> int:
         return max(one.number for one in self.world.versions.values() if one.record == entry.number)
 
     # -- versions
@@ -164,7 +164,7 @@ class Writer:
         if entry is None and put.unless_forgotten and self._forgotten(put.id):
             return Outcome(Effect.FORGOTTEN, put.id)
         if entry is None:
-            entry = Entry(self.world.seq + 1, put.id, self.scope, put.kind)
+            entry = ToyRecord(self.world.seq + 1, put.id, self.scope, put.kind)
             self.world.entries[entry.number] = entry
             self.became[put.id] = put.id
             self.along.discard(put.id)
@@ -193,7 +193,7 @@ class Writer:
         erased = (line for line in self.world.lines if line.operation == ERASE and line.record_id == id)
         return any(line.scope is not None and (line.scope.tenant, line.scope.user) == mine for line in erased)
 
-    def _target(self, put: Put) -> Entry | None:
+    def _target(self, put: Put) -> ToyRecord | None:
         named = self._mine(put.id)
         keyed = self._keyed(put.kind, put.state.key) if put.state.key is not None else None
         if named is None:
@@ -224,17 +224,17 @@ class Writer:
         self._again(entry, number + 1, state, latest.body)
         return Outcome(Effect.UPDATED, entry.id, number + 1)
 
-    def _end(self, *versions: Version) -> None:
+    def _end(self, *versions: ToyVersion) -> None:
         for version in versions:
             self.world.versions[version.seq] = replace(version, ended=self.world.seq + 1)
 
-    def _store(self, entry: Entry, number: int, state: State, content: Content, derived: Derived) -> None:
+    def _store(self, entry: ToyRecord, number: int, state: VersionState, content: Content, derived: Derived) -> None:
         """A version with a content of its own."""
         if derived.vocabulary and self.world.vocabulary and derived.vocabulary.name != self.world.vocabulary.name:
             raise Changed(f"the words are those of {self.world.vocabulary.name!r} now", hint="open it again")
         self.world.vocabulary = self.world.vocabulary or derived.vocabulary
         terms = words(derived.terms)
-        body = Body(
+        body = ToyBody(
             self.world.seq + 1,
             entry.number,
             content.text,
@@ -253,13 +253,13 @@ class Writer:
             if not (made and derived.complete):
                 self.world.pending[space, body.number] = len(made)
 
-    def _again(self, entry: Entry, number: int, state: State, body: int) -> None:
+    def _again(self, entry: ToyRecord, number: int, state: VersionState, body: int) -> None:
         """A version of a content that is stored already."""
         self._line(AMEND, entry, number, state, self.world.bodies[body])
 
-    def _line(self, operation: str, entry: Entry, number: int, state: State, body: Body) -> None:
+    def _line(self, operation: str, entry: ToyRecord, number: int, state: VersionState, body: ToyBody) -> None:
         seq = self.world.note(self.by, operation, entry.scope, entry, version_proof(body, state))
-        self.world.versions[seq] = Version(seq, entry.number, number, body.number, state)
+        self.world.versions[seq] = ToyVersion(seq, entry.number, number, body.number, state)
 
     # -- links
 
@@ -276,7 +276,7 @@ class Writer:
             return Outcome(Effect.UNCHANGED, source.id)
         if old is not None:
             self.world.edges[old.seq] = replace(old, ended=self.world.seq + 1)
-        edge = Edge(
+        edge = ToyLink(
             self.world.seq + 1,
             source.number,
             target.number,
@@ -299,7 +299,7 @@ class Writer:
         self.world.note(self.by, DISCONNECT, self._narrower(source.scope, target.scope), source, b"")
         return Outcome(Effect.UPDATED, source.id)
 
-    def _edge(self, source: Entry, target: Entry, type: str) -> Edge | None:
+    def _edge(self, source: ToyRecord, target: ToyRecord, type: str) -> ToyLink | None:
         ends = (source.number, target.number, type)
         scope = self._narrower(source.scope, target.scope)
         for edge in self.world.edges.values():
@@ -313,7 +313,7 @@ class Writer:
         return chosen if chosen.user == self.scope.user else self.scope
 
 
-def _only(entries: Iterator[Entry]) -> Entry | None:
+def _only(entries: Iterator[ToyRecord]) -> ToyRecord | None:
     return next(entries, None)
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from agent_memory.engines.http.reranker import LONGEST, HttpReranker
 from agent_memory.models.errors import AgentMemoryError, InvalidInput, PartMissing
-from agent_memory.testing.wire import Answer, FakeReranker, overlap
+from agent_memory.testing.wire import CannedAnswer, FakeReranker, overlap
 from patience import FOREVER, silent
 
 KEY = "sk-test-0123456789abcdef"
@@ -40,7 +40,7 @@ def test_scores_come_in_the_order_of_the_texts(texts: bool) -> None:
 )
 def test_the_forms_of_answers_that_are_in_use(answer: object) -> None:
     with FakeReranker() as service:
-        service.troubles.append(Answer(200, answer))
+        service.troubles.append(CannedAnswer(200, answer))
         assert HttpReranker(service.url).score("q", ["a", "b"], 5.0) == [-11.0, 2.5]
         assert "model" not in service.requests[0].body
 
@@ -59,7 +59,7 @@ def test_the_forms_of_answers_that_are_in_use(answer: object) -> None:
 )
 def test_an_answer_of_another_shape_is_an_error(answer: object) -> None:
     with FakeReranker() as service:
-        service.troubles.append(Answer(200, answer))
+        service.troubles.append(CannedAnswer(200, answer))
         with pytest.raises(PartMissing, match="cannot be used"):
             HttpReranker(service.url).score("q", ["a"], 5.0)
 
@@ -76,7 +76,7 @@ def test_it_gives_up_when_the_time_is_over() -> None:
     with silent() as port, pytest.raises(PartMissing):
         HttpReranker(f"http://127.0.0.1:{port}", timeout=FOREVER).score("q", ["a"], 0.2)
     with FakeReranker() as service:
-        service.troubles.extend(Answer(503, {}) for _ in range(9))
+        service.troubles.extend(CannedAnswer(503, {}) for _ in range(9))
         with pytest.raises(PartMissing, match="503"):
             HttpReranker(service.url).score("q", ["a"], 0.2)
         assert len(service.requests) == 1, "no pause that is longer than the time"
@@ -87,7 +87,7 @@ def test_errors_are_our_own_and_name_no_key() -> None:
         HttpReranker(service.url, api_key=KEY).score("q", ["a"], 5.0)
     assert KEY not in str(refused.value)
     with FakeReranker() as service:
-        service.troubles.extend(Answer(400, {"error": {"message": "no such model"}}) for _ in range(2))
+        service.troubles.extend(CannedAnswer(400, {"error": {"message": "no such model"}}) for _ in range(2))
         with pytest.raises(InvalidInput, match="no such model"):
             HttpReranker(service.url).score("q", ["a"], 5.0)
     with pytest.raises(PartMissing, match="cannot be reached"):

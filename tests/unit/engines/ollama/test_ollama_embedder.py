@@ -10,7 +10,7 @@ import pytest
 
 from agent_memory.engines.ollama.embedder import BATCH, OllamaEmbedder
 from agent_memory.models.errors import InvalidInput, PartMissing, SpaceMismatch
-from agent_memory.testing.wire import Answer, FakeOllama, vector
+from agent_memory.testing.wire import CannedAnswer, FakeOllama, vector
 
 
 @pytest.fixture
@@ -67,7 +67,7 @@ def test_an_ollama_that_does_not_run_is_reported() -> None:
 
 
 def test_a_model_that_is_still_loading_is_waited_for(service: FakeOllama) -> None:
-    service.troubles.append(Answer(503, {"error": "server busy"}, {"Retry-After": "0"}))
+    service.troubles.append(CannedAnswer(503, {"error": "server busy"}, {"Retry-After": "0"}))
     assert OllamaEmbedder(base_url=service.url).embed_many(["x"]).shape == (1, 768)
 
 
@@ -78,7 +78,7 @@ def test_a_wrong_dimension_is_a_mismatch(service: FakeOllama) -> None:
 
 @pytest.mark.parametrize("body", [[], {}, {"embeddings": []}, {"embeddings": {}}, {"embeddings": [None]}, b"{"])
 def test_an_answer_of_another_shape_is_reported(service: FakeOllama, body: object) -> None:
-    service.troubles.append(Answer(200, body))
+    service.troubles.append(CannedAnswer(200, body))
     with pytest.raises(PartMissing, match="cannot be used"):
         OllamaEmbedder(base_url=service.url).embed_many(["x"])
 

@@ -11,7 +11,7 @@ import pytest
 
 from agent_memory.engines.openai.embedder import BATCH, LONGEST, OpenAIEmbedder
 from agent_memory.models.errors import AgentMemoryError, InvalidInput, PartMissing, SpaceMismatch
-from agent_memory.testing.wire import Answer, FakeOpenAI, vector
+from agent_memory.testing.wire import CannedAnswer, FakeOpenAI, vector
 
 KEY = "sk-test-0123456789abcdef"
 NOW = {"Retry-After": "0"}
@@ -83,7 +83,7 @@ def test_odd_texts_are_sent_in_a_form_that_is_accepted(service: FakeOpenAI) -> N
 
 @pytest.mark.parametrize("status", [429, 500, 503])
 def test_trouble_that_passes_is_waited_for(service: FakeOpenAI, status: int) -> None:
-    service.troubles.extend([Answer(status, {}, NOW), Answer(status, b"<html>", NOW)])
+    service.troubles.extend([CannedAnswer(status, {}, NOW), CannedAnswer(status, b"<html>", NOW)])
     assert embedder(service).embed_many(["x"]).shape == (1, 1536)
     assert len(service.requests) == 3
 
@@ -97,27 +97,27 @@ def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 def test_what_the_service_asks_for_is_waited(service: FakeOpenAI, pauses: list[float]) -> None:
-    service.troubles.append(Answer(429, {}, {"Retry-After": "0.3"}))
+    service.troubles.append(CannedAnswer(429, {}, {"Retry-After": "0.3"}))
     embedder(service).embed_many(["x"])
     assert pauses == [0.3]
 
 
 def test_trouble_that_does_not_pass_is_reported(service: FakeOpenAI) -> None:
-    service.troubles.extend(Answer(503, {}, NOW) for _ in range(9))
+    service.troubles.extend(CannedAnswer(503, {}, NOW) for _ in range(9))
     with pytest.raises(PartMissing, match="503"):
         embedder(service, attempts=3).embed_many(["x"])
     assert len(service.requests) == 3
 
 
 def test_a_service_that_wants_an_hour_is_not_waited_for(service: FakeOpenAI) -> None:
-    service.troubles.append(Answer(429, {}, {"Retry-After": "3600"}))
+    service.troubles.append(CannedAnswer(429, {}, {"Retry-After": "3600"}))
     with pytest.raises(PartMissing, match="429"):
         embedder(service).embed_many(["x"])
     assert len(service.requests) == 1
 
 
 def test_a_rejected_request_is_not_repeated(service: FakeOpenAI) -> None:
-    service.troubles.append(Answer(400, {"error": {"message": "too long"}}))
+    service.troubles.append(CannedAnswer(400, {"error": {"message": "too long"}}))
     with pytest.raises(InvalidInput, match="too long"):
         embedder(service).embed_many(["x"])
     assert len(service.requests) == 1
@@ -145,7 +145,7 @@ def test_a_wrong_dimension_is_a_mismatch(service: FakeOpenAI) -> None:
     ],
 )
 def test_an_answer_of_another_shape_is_reported(service: FakeOpenAI, body: Any) -> None:
-    service.troubles.append(Answer(200, body))
+    service.troubles.append(CannedAnswer(200, body))
     with pytest.raises(PartMissing, match="cannot be used"):
         embedder(service).embed_many(["x"])
 
@@ -166,15 +166,15 @@ def test_a_missing_model_is_named(service: FakeOpenAI) -> None:
 @pytest.mark.parametrize(
     "answer",
     [
-        Answer(401, {"error": {"message": f"Incorrect API key provided: {KEY}"}}),
-        Answer(403, {"error": {"message": KEY}}),
-        Answer(400, {"error": {"message": f"bad header: Bearer {KEY}"}}),
-        Answer(404, {"error": f"nothing for {KEY}"}),
-        Answer(302, {}, {"Location": "http://127.0.0.1:9/"}),
-        Answer(200, KEY.encode()),
+        CannedAnswer(401, {"error": {"message": f"Incorrect API key provided: {KEY}"}}),
+        CannedAnswer(403, {"error": {"message": KEY}}),
+        CannedAnswer(400, {"error": {"message": f"bad header: Bearer {KEY}"}}),
+        CannedAnswer(404, {"error": f"nothing for {KEY}"}),
+        CannedAnswer(302, {}, {"Location": "http://127.0.0.1:9/"}),
+        CannedAnswer(200, KEY.encode()),
     ],
 )
-def test_the_key_is_in_no_error(service: FakeOpenAI, answer: Answer) -> None:
+def test_the_key_is_in_no_error(service: FakeOpenAI, answer: CannedAnswer) -> None:
     service.troubles.append(answer)
     openai = embedder(service)
     with pytest.raises(AgentMemoryError) as caught:
@@ -208,7 +208,7 @@ def test_the_tokens_are_those_of_the_bill(service: FakeOpenAI) -> None:
 @pytest.mark.parametrize("usage", [None, {}, {"total_tokens": None}, {"total_tokens": -1}, {"total_tokens": "7"}, []])
 def test_a_server_that_tells_no_tokens_is_not_guessed_at(service: FakeOpenAI, usage: Any) -> None:
     data = [{"index": 0, "embedding": vector("x", 1536)}]
-    service.troubles.append(Answer(200, {"data": data, "usage": usage}))
+    service.troubles.append(CannedAnswer(200, {"data": data, "usage": usage}))
     rows, tokens = embedder(service).embed_and_count(["x"])
     assert rows.shape == (1, 1536) and tokens is None
 

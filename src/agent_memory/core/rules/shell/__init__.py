@@ -6,12 +6,12 @@ lists what is seen and what is not.
 """
 
 from agent_memory.core.rules.shell.parse import understand, understand_argv
-from agent_memory.core.rules.shell.pattern import Pattern, having, matches, pattern
+from agent_memory.core.rules.shell.pattern import CommandPattern, having, matches, pattern
 from agent_memory.core.rules.shell.words import Argv, Understood, Word
 
 __all__ = [
     "Argv",
-    "Pattern",
+    "CommandPattern",
     "Understood",
     "Word",
     "having",

@@ -17,7 +17,7 @@ _RANGE = re.compile(r"(-?\d{1,6}|[A-Za-z])\.\.(-?\d{1,6}|[A-Za-z])")
 
 
 @dataclass(frozen=True)
-class Piece:
+class WordPart:
     """A stretch of a written word: its text, or None for a hole. Not `quoted`: globs, braces and splitting apply.
     `split`: the value of a variable, which is split and globbed but has no braces. `spreads`: `"$@"`."""
 
@@ -27,7 +27,7 @@ class Piece:
     spreads: bool = False
 
 
-def expanded(pieces: list[Piece], bash: bool = True) -> list[Word]:
+def expanded(pieces: list[WordPart], bash: bool = True) -> list[Word]:
     """The words that a written word becomes. Not in `bash`: braces may stay as they are."""
     plain = all(piece.text is not None and not piece.split for piece in pieces)
     if plain and not any(not piece.quoted and _special(piece.text or "") for piece in pieces):
@@ -46,14 +46,14 @@ def _special(text: str) -> bool:
     return text.startswith("~") or any(char in text for char in "*?[{")
 
 
-def _atoms(piece: Piece) -> Iterator[Piece]:
+def _atoms(piece: WordPart) -> Iterator[WordPart]:
     if piece.text is None or piece.quoted or piece.split:
         yield piece
     else:
-        yield from (Piece(char, False) for char in piece.text)
+        yield from (WordPart(char, False) for char in piece.text)
 
 
-def _braces(atoms: list[Piece]) -> list[list[Piece]]:
+def _braces(atoms: list[WordPart]) -> list[list[WordPart]]:
     """Brace expansion, leftmost first."""
     for start, atom in enumerate(atoms):
         if _is(atom, "{"):
@@ -68,13 +68,13 @@ def _braces(atoms: list[Piece]) -> list[list[Piece]]:
     return [atoms]
 
 
-def _is(atom: Piece, char: str) -> bool:
+def _is(atom: WordPart, char: str) -> bool:
     return not atom.quoted and not atom.split and atom.text == char
 
 
-def _parts(atoms: list[Piece], start: int) -> tuple[list[list[Piece]], int] | None:
+def _parts(atoms: list[WordPart], start: int) -> tuple[list[list[WordPart]], int] | None:
     """The alternatives of the brace at an offset and where it ends; None: it is no brace expansion."""
-    depth, parts = 0, [list[Piece]()]
+    depth, parts = 0, [list[WordPart]()]
     for at in range(start, len(atoms)):
         atom = atoms[at]
         if _is(atom, "{"):
@@ -93,7 +93,7 @@ def _parts(atoms: list[Piece], start: int) -> tuple[list[list[Piece]], int] | No
     return None
 
 
-def _alternatives(parts: list[list[Piece]], end: int) -> tuple[list[list[Piece]], int] | None:
+def _alternatives(parts: list[list[WordPart]], end: int) -> tuple[list[list[WordPart]], int] | None:
     if len(parts) > 1:
         return parts, end
     text = "".join("\0" if atom.quoted or atom.text is None else atom.text for atom in parts[0])
@@ -112,15 +112,15 @@ def _alternatives(parts: list[list[Piece]], end: int) -> tuple[list[list[Piece]]
     if abs(high - low) >= MOST_WORDS:
         raise Unclear("braces that make too many words")
     steps = range(low, high + 1) if low <= high else range(low, high - 1, -1)
-    return [[Piece(str(one) if numbers else chr(one), True)] for one in steps], end
+    return [[WordPart(str(one) if numbers else chr(one), True)] for one in steps], end
 
 
-def _finished(pieces: list[Piece]) -> list[Word]:
+def _finished(pieces: list[WordPart]) -> list[Word]:
     """Splitting, globs and tildes, after the braces."""
     if not pieces:
         return []
     words: list[Word] = []
-    current: list[Piece] = []
+    current: list[WordPart] = []
     for piece in pieces:
         if not piece.split or piece.text is None:
             current.append(piece)
@@ -131,11 +131,11 @@ def _finished(pieces: list[Piece]) -> list[Word]:
                 words += _joined(current)
                 current = []
             if one:
-                current.append(Piece(one, False))
+                current.append(WordPart(one, False))
     return words + _joined(current)
 
 
-def _joined(pieces: list[Piece]) -> list[Word]:
+def _joined(pieces: list[WordPart]) -> list[Word]:
     if not pieces:
         return []
     parts: list[str | None] = []

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from agent_memory.core.rules.shell.braces import expanded
-from agent_memory.core.rules.shell.lexer import Constant, Lexed, Source
+from agent_memory.core.rules.shell.lexer import Constant, Lexed, ShellSource
 from agent_memory.core.rules.shell.words import Unclear
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _OWN = set(
 )
 
 
-def constants(nodes: Iterable[Node], source: Source) -> dict[str, Constant]:
+def constants(nodes: Iterable[Node], source: ShellSource) -> dict[str, Constant]:
     assigned = [node for node in nodes if node.type == "variable_assignment" and _at_top(node)]
     if not assigned or len(assigned) > MOST_CONSTANTS or _AFAR.search(source.text):
         return {}
@@ -60,7 +60,7 @@ def _once(name: str, text: str) -> bool:
     return len(named) == 1 and not re.search(rf"\$\{{{name}:?=", text)
 
 
-def _value(node: Node, source: Source) -> str | None:
+def _value(node: Node, source: ShellSource) -> str | None:
     lexed = Lexed()
     try:
         source.lex(node.start_byte, node.end_byte, lexed)

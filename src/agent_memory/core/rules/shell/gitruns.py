@@ -6,7 +6,7 @@ import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
-from agent_memory.core.rules.shell.inner import Inner, Runs, Script, joined
+from agent_memory.core.rules.shell.inner import Inner, InnerCommand, Script, joined
 from agent_memory.core.rules.shell.meaning import front
 from agent_memory.core.rules.shell.words import ANY, Word
 
@@ -44,12 +44,12 @@ def git(words: Sequence[Word], aliases: Mapping[str, str]) -> Iterator[Inner]:
     elif sub == "submodule":
         yield from _foreach(rest)
     elif sub == "bisect" and rest and rest[0].text == "run":
-        yield from [Runs(tuple(rest[1:]))] if rest[1:] else []
+        yield from [InnerCommand(tuple(rest[1:]))] if rest[1:] else []
     elif sub in ("rebase", "filter-branch", "difftool"):
         yield from _scripts(rest)
     elif sub == "for-each-repo":
         after = next((n for n, word in enumerate(rest) if not word.lead.startswith("-")), len(rest))
-        yield from (Runs((words[0], *rest[start:]), False) for start in {after, after + 1} if rest[start:])
+        yield from (InnerCommand((words[0], *rest[start:]), False) for start in {after, after + 1} if rest[start:])
 
 
 def _inline(value: Word, known: dict[str, str]) -> bool:
@@ -73,7 +73,7 @@ def _alias(front: Sequence[Word], name: str, value: str, rest: Sequence[Word]) -
         yield Script(ANY, False)
         return
     if split and split[0] != name:
-        yield Runs((*front, *map(Word.of, split), *rest))
+        yield InnerCommand((*front, *map(Word.of, split), *rest))
 
 
 def _foreach(rest: Sequence[Word]) -> Iterator[Inner]:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from agent_memory.core.rules.shell.inner import Inner, Runs, Script, joined
+from agent_memory.core.rules.shell.inner import Inner, InnerCommand, Script, joined
 from agent_memory.core.rules.shell.words import ANY, Word
 
 _TELLERS = frozenset("echo printf grep egrep fgrep rg ag set ls cat head tail wc cd rm mv cp touch test [".split())
@@ -61,10 +61,10 @@ def _other(name: str, words: Sequence[Word]) -> Iterator[Inner]:
             yield replace(inner, certain=inner.certain and not loose)
 
 
-def run_file(words: Sequence[Word], certain: bool = False) -> Iterator[Runs]:
+def run_file(words: Sequence[Word], certain: bool = False) -> Iterator[InnerCommand]:
     """A file and its arguments. Without a slash it may be no file, but a program that is looked for by its name."""
     if words and not words[0].spreads and (words[0].text is not None or "/" in (words[0].parts[-1] or "")):
-        yield Runs(tuple(words), certain or "/" in (words[0].parts[-1] or ""))
+        yield InnerCommand(tuple(words), certain or "/" in (words[0].parts[-1] or ""))
 
 
 def by_option(words: Sequence[Word]) -> Iterator[Inner]:
@@ -76,7 +76,7 @@ def by_option(words: Sequence[Word]) -> Iterator[Inner]:
                 yield Script(Word((value, *word.parts[1:])))
             elif words[at + 1 :]:
                 yield Script(words[at + 1])
-                yield Runs(tuple(words[at + 1 :]), False)
+                yield InnerCommand(tuple(words[at + 1 :]), False)
 
 
 def interpreted(words: Sequence[Word]) -> Iterator[Inner]:
@@ -94,4 +94,4 @@ def behind(name: str, words: Sequence[Word]) -> Iterator[Inner]:
     """`op run -- git merge`: a program that we do not know may run what stands behind its `--`."""
     at = next((number for number, word in enumerate(words) if word.text == "--"), None)
     if at is not None and name not in _TELLERS and words[at + 1 :] and words[at + 1].text:
-        yield Runs(tuple(words[at + 1 :]), False)
+        yield InnerCommand(tuple(words[at + 1 :]), False)

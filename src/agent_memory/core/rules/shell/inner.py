@@ -10,7 +10,7 @@ from agent_memory.core.rules.shell.words import Word
 
 
 @dataclass(frozen=True)
-class Runs:
+class InnerCommand:
     """Words that are run as a command. Not `certain`: another reading is possible. `doubt`: and so is anything."""
 
     words: tuple[Word, ...]
@@ -28,7 +28,7 @@ class Script:
     bash: bool | None = False
 
 
-Inner = Runs | Script
+Inner = InnerCommand | Script
 
 
 def joined(words: Sequence[Word]) -> Word:

@@ -13,7 +13,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from agent_memory.core.rules.shell.braces import Piece
+from agent_memory.core.rules.shell.braces import WordPart
 from agent_memory.core.rules.shell.words import Unclear
 
 _PLAIN = re.compile(r"[^\\'\"$`\s;&|()<>]+")
@@ -38,18 +38,18 @@ class Constant:
 
 @dataclass
 class Lexed:
-    words: list[list[Piece]] = field(default_factory=list)
-    assigned: list[list[Piece]] = field(default_factory=list)
-    fed: list[Piece] | None = None
+    words: list[list[WordPart]] = field(default_factory=list)
+    assigned: list[list[WordPart]] = field(default_factory=list)
+    fed: list[WordPart] | None = None
     """What a here-string gives to its standard input."""
     reads: bool = False
     """Its standard input is a file."""
-    written: list[list[Piece]] = field(default_factory=list)
+    written: list[list[WordPart]] = field(default_factory=list)
     """Files that its output goes to."""
 
 
 @dataclass(frozen=True)
-class Source:
+class ShellSource:
     """A text with what the tree says of it: where what begins at an offset ends, and which variables are constant."""
 
     text: str
@@ -108,23 +108,23 @@ class Source:
         elif fd in ("", "0") and operator.startswith("<"):
             into.reads, into.fed = True, None
             if any(piece.text is None for piece in target):
-                into.fed = [Piece(None, True)]
+                into.fed = [WordPart(None, True)]
         return at
 
     def _process(self, at: int) -> bool:
         return self.text[at : at + 2] in ("<(", ">(") and at in self.ends
 
-    def word(self, start: int, end: int) -> tuple[list[Piece], int]:
+    def word(self, start: int, end: int) -> tuple[list[WordPart], int]:
         """The word at an offset, and where it ends."""
-        pieces: list[Piece] = []
+        pieces: list[WordPart] = []
         at = start
         while at < end:
             char = self.text[at]
             if char in "<>" and self._process(at):
-                pieces += [Piece("/dev/fd/", True), Piece(None, True)]
+                pieces += [WordPart("/dev/fd/", True), WordPart(None, True)]
                 at = self.ends[at]
             elif char == "(" and pieces and assigns_to(pieces) == "" and at in self.ends:
-                pieces.append(Piece(None, True))
+                pieces.append(WordPart(None, True))
                 at = self.ends[at]
             elif char in " \t\n;&|()<>":
                 break
@@ -132,18 +132,18 @@ class Source:
                 if at + 1 >= end:
                     raise Unclear("it ends in a backslash")
                 if self.text[at + 1] != "\n":
-                    pieces.append(Piece(self.text[at + 1], True))
+                    pieces.append(WordPart(self.text[at + 1], True))
                 at += 2
             elif char == "'":
                 close = self._close("'", at + 1, end)
-                pieces.append(Piece(self.text[at + 1 : close], True))
+                pieces.append(WordPart(self.text[at + 1 : close], True))
                 at = close + 1
             elif char == '"':
                 at = self._quoted(at + 1, end, pieces)
             elif char in "$`":
                 at = self._dollar(at, end, pieces, False)
             elif found := _PLAIN.match(self.text, at, end):
-                pieces.append(Piece(found[0], False))
+                pieces.append(WordPart(found[0], False))
                 at = found.end()
             else:
                 raise Unclear(f"the character {char!r} outside quotes")
@@ -155,8 +155,8 @@ class Source:
             raise Unclear(f"a {char} that does not end")
         return close
 
-    def _quoted(self, at: int, end: int, pieces: list[Piece]) -> int:
-        pieces.append(Piece("", True))
+    def _quoted(self, at: int, end: int, pieces: list[WordPart]) -> int:
+        pieces.append(WordPart("", True))
         while at < end:
             char = self.text[at]
             if char == '"':
@@ -164,38 +164,38 @@ class Source:
             if char == "\\" and at + 1 < end:
                 following = self.text[at + 1]
                 if following != "\n":
-                    pieces.append(Piece(following if following in '$`"\\' else "\\" + following, True))
+                    pieces.append(WordPart(following if following in '$`"\\' else "\\" + following, True))
                 at += 2
             elif char in "$`":
                 at = self._dollar(at, end, pieces, True)
             elif found := _PLAIN_QUOTED.match(self.text, at, end):
-                pieces.append(Piece(found[0], True))
+                pieces.append(WordPart(found[0], True))
                 at = found.end()
             else:
                 break
         raise Unclear('a " that does not end')
 
-    def heredoc(self, start: int, end: int) -> list[Piece]:
+    def heredoc(self, start: int, end: int) -> list[WordPart]:
         """The body of a here-document whose delimiter is not quoted."""
-        pieces: list[Piece] = []
+        pieces: list[WordPart] = []
         at = start
         while at < end:
             char = self.text[at]
             if char == "\\" and at + 1 < end and self.text[at + 1] in "$`\\\n":
                 if self.text[at + 1] != "\n":
-                    pieces.append(Piece(self.text[at + 1], True))
+                    pieces.append(WordPart(self.text[at + 1], True))
                 at += 2
             elif char == "`":
                 at = self.text.index("`", at + 1) + 1 if "`" in self.text[at + 1 : end] else end
-                pieces.append(Piece(None, True))
+                pieces.append(WordPart(None, True))
             elif char == "$":
                 at = self._dollar(at, end, pieces, True)
             else:
-                pieces.append(Piece(char, True))
+                pieces.append(WordPart(char, True))
                 at += 1
         return pieces
 
-    def _dollar(self, at: int, end: int, pieces: list[Piece], quoted: bool) -> int:
+    def _dollar(self, at: int, end: int, pieces: list[WordPart], quoted: bool) -> int:
         following = self.text[at + 1 : at + 2] if at + 1 < end else ""
         if self.text[at] == "`" or following in ("(", "{", "["):
             until = self.ends.get(at)
@@ -203,30 +203,30 @@ class Source:
                 raise Unclear(f"a substitution near {self.text[at : at + 20]!r}")
             simple = _SIMPLE.fullmatch(self.text, at, until)
             number = self.text.startswith("$((", at) or following == "["
-            pieces.append(self._variable(simple[1], at, quoted) if simple else Piece(None, quoted or number))
+            pieces.append(self._variable(simple[1], at, quoted) if simple else WordPart(None, quoted or number))
             return until
         if following == "'" and not quoted:
             return self._ansi(at + 2, end, pieces)
         if following == '"' and not quoted:
             if not self.bash:
-                pieces.append(Piece(None, True))  # elsewhere it is a dollar before quotes
+                pieces.append(WordPart(None, True))  # elsewhere it is a dollar before quotes
             return self._quoted(at + 2, end, pieces)
         if found := _NAME.match(self.text, at + 1, end):
             pieces.append(self._variable(found[0], at, quoted))
             return found.end()
         if following and following in "@*0123456789#?$!-_":
-            pieces.append(Piece(None, quoted and following != "@", spreads=following == "@"))
+            pieces.append(WordPart(None, quoted and following != "@", spreads=following == "@"))
             return at + 2
-        pieces.append(Piece("$", True))
+        pieces.append(WordPart("$", True))
         return at + 1
 
-    def _variable(self, name: str, at: int, quoted: bool) -> Piece:
+    def _variable(self, name: str, at: int, quoted: bool) -> WordPart:
         constant = self.constants.get(name)
         if constant is None or at < constant.since:
-            return Piece(None, quoted)
-        return Piece(constant.value, quoted, split=not quoted)
+            return WordPart(None, quoted)
+        return WordPart(constant.value, quoted, split=not quoted)
 
-    def _ansi(self, at: int, end: int, pieces: list[Piece]) -> int:
+    def _ansi(self, at: int, end: int, pieces: list[WordPart]) -> int:
         close = at
         while close < end and self.text[close] != "'":
             close += 2 if self.text[close] == "\\" else 1
@@ -234,7 +234,7 @@ class Source:
             raise Unclear("a $' that does not end")
         if not self.bash and "'" in (read := self.text[at:close]):
             raise Unclear(f"$'{read}' ends elsewhere in shells other than bash")
-        pieces.append(Piece(_ESCAPE.sub(_escaped, self.text[at:close]) if self.bash else None, True))
+        pieces.append(WordPart(_ESCAPE.sub(_escaped, self.text[at:close]) if self.bash else None, True))
         return close + 1
 
 
@@ -250,7 +250,7 @@ def _escaped(found: re.Match[str]) -> str:
     return chr(code) if octal or byte else chr(code).encode().decode("latin-1")
 
 
-def assigns_to(pieces: list[Piece]) -> str | None:
+def assigns_to(pieces: list[WordPart]) -> str | None:
     """What follows the `=` in the first piece of an assignment; None: it is no assignment."""
     first = pieces[0]
     if first.quoted or first.split or first.text is None:

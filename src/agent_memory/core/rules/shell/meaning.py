@@ -8,9 +8,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from agent_memory.core.rules.clone import Clone
+from agent_memory.core.rules.clone import CloneState
 from agent_memory.core.rules.shell.programs import GIT_FRONT
-from agent_memory.core.rules.shell.reading import Option, Place, grammar_of, tokens
+from agent_memory.core.rules.shell.reading import BareWord, Option, grammar_of, tokens
 from agent_memory.core.rules.shell.words import SOME, Argv, Word
 
 OFF = ("false", "no", "off", "0")
@@ -19,7 +19,7 @@ GIT, MERGE, PUSH = map(Word.of, ("git", "merge", "push"))
 
 
 @dataclass(frozen=True)
-class Call:
+class GitCall:
     """A command of git, taken apart: `before` are its words up to the subcommand, `places` those behind it."""
 
     before: tuple[Word, ...]
@@ -43,10 +43,10 @@ def front(words: Sequence[Word]) -> int:
     at = 1
     while at < len(words) and words[at].lead.startswith("-"):
         at += 2 if words[at].text in GIT_FRONT else 1
-    return at
+    return min(at, len(words))
 
 
-def settled(words: Sequence[Word], clone: Clone) -> Sequence[Word]:
+def settled(words: Sequence[Word], clone: CloneState) -> Sequence[Word]:
     """A pull with the option that the settings give it, where nobody typed another."""
     call = call_of(words)
     if call is None or call.name != "pull" or call.open or _rebases(call, {}) is not None or _only(call, {}):
@@ -56,7 +56,7 @@ def settled(words: Sequence[Word], clone: Clone) -> Sequence[Word]:
     return words if said is None else (*call.before, Word.of("pull"), Word.of(said), *call.rest)
 
 
-def restated(argv: Argv, clone: Clone) -> Iterator[Argv]:
+def restated(argv: Argv, clone: CloneState) -> Iterator[Argv]:
     """What else a command is: a pull or a commit that merges is a merge, a push goes to each of its branches."""
     call = call_of(argv.words)
     if call is None:
@@ -73,14 +73,14 @@ def restated(argv: Argv, clone: Clone) -> Iterator[Argv]:
         yield from _pushes(argv, call, clone)
 
 
-def call_of(words: Sequence[Word]) -> Call | None:
+def call_of(words: Sequence[Word]) -> GitCall | None:
     """What a command of git is; None where it has no subcommand."""
     at = front(words)
     if at >= len(words):
         return None
     read = list(tokens(words[1:], grammar_of("git")))
-    places = [one.word for one in read if isinstance(one, Place)]
-    return Call(
+    places = [one.word for one in read if isinstance(one, BareWord)]
+    return GitCall(
         tuple(words[:at]),
         words[at].text,
         tuple(one for one in read if isinstance(one, Option)),
@@ -89,7 +89,7 @@ def call_of(words: Sequence[Word]) -> Call | None:
     )
 
 
-def _settings(call: Call, clone: Clone) -> dict[str, str]:
+def _settings(call: GitCall, clone: CloneState) -> dict[str, str]:
     """Those of the clone, and what `git -c name=value` says."""
     found = dict(clone.settings or {})
     for at, word in enumerate(call.before[:-1]):
@@ -99,7 +99,7 @@ def _settings(call: Call, clone: Clone) -> dict[str, str]:
     return found
 
 
-def _rebases(call: Call, settings: Mapping[str, str], branch: str | None = None) -> bool | None:
+def _rebases(call: GitCall, settings: Mapping[str, str], branch: str | None = None) -> bool | None:
     """Whether a pull rebases; None where nobody says so or otherwise."""
     typed = call.last("--rebase", "--no-rebase")
     if typed is not None:
@@ -109,7 +109,7 @@ def _rebases(call: Call, settings: Mapping[str, str], branch: str | None = None)
     return None if said is None else said.lower() not in OFF
 
 
-def _only(call: Call, settings: Mapping[str, str]) -> bool:
+def _only(call: GitCall, settings: Mapping[str, str]) -> bool:
     """Whether a pull or a merge can do no more than go forward."""
     typed = call.last("--ff-only", "--ff", "--no-ff")
     if typed is not None:
@@ -117,7 +117,7 @@ def _only(call: Call, settings: Mapping[str, str]) -> bool:
     return settings.get("pull.ff", settings.get("merge.ff", "")).lower() == "only"
 
 
-def _pushes(argv: Argv, call: Call, clone: Clone) -> Iterator[Argv]:
+def _pushes(argv: Argv, call: GitCall, clone: CloneState) -> Iterator[Argv]:
     """A push to each of its branches by name, with what its refspecs say in signs said in options."""
     settings, branch = _settings(call, clone), clone.branch
     remote = call.places[0] if call.places else Word.of(_remote(call, settings, branch))
@@ -129,7 +129,7 @@ def _pushes(argv: Argv, call: Call, clone: Clone) -> Iterator[Argv]:
             yield Argv(words, argv.certain, argv)
 
 
-def _remote(call: Call, settings: Mapping[str, str], branch: str | None) -> str:
+def _remote(call: GitCall, settings: Mapping[str, str], branch: str | None) -> str:
     typed = call.last("--repo")
     if typed is not None and typed.value is not None and typed.value.text:
         return typed.value.text
@@ -137,7 +137,7 @@ def _remote(call: Call, settings: Mapping[str, str], branch: str | None) -> str:
     return next((settings[name] for name in names if settings.get(name)), "origin")
 
 
-def _unsaid(call: Call, settings: Mapping[str, str], branch: str | None) -> list[tuple[Word, tuple[str, ...]]]:
+def _unsaid(call: GitCall, settings: Mapping[str, str], branch: str | None) -> list[tuple[Word, tuple[str, ...]]]:
     """Where a push goes that names no branch."""
     if call.last("--all", "--branches", "--mirror") is not None:
         return [(SOME, ())]

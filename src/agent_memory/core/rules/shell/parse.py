@@ -12,16 +12,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from agent_memory.core.rules.clone import NOWHERE, Clone
-from agent_memory.core.rules.shell.braces import Piece, expanded
+from agent_memory.core.rules.clone import NOWHERE, CloneState
+from agent_memory.core.rules.shell.braces import WordPart, expanded
 from agent_memory.core.rules.shell.constants import constants
 from agent_memory.core.rules.shell.gitruns import STEERS, configured
 from agent_memory.core.rules.shell.holes import HOLE, holes, requoted
-from agent_memory.core.rules.shell.lexer import Lexed, Source
+from agent_memory.core.rules.shell.lexer import Lexed, ShellSource
 from agent_memory.core.rules.shell.meaning import restated, settled
 from agent_memory.core.rules.shell.tree import HOLDERS, SIMPLE, dropped, in_expansion, is_part, nodes_of, parsed
 from agent_memory.core.rules.shell.words import ANY, Argv, Unclear, Understood, Word
-from agent_memory.core.rules.shell.wrappers import Runs, Script, unwrapped
+from agent_memory.core.rules.shell.wrappers import InnerCommand, Script, unwrapped
 from agent_memory.core.rules.shell.writers import moved, written
 
 if TYPE_CHECKING:
@@ -53,24 +53,24 @@ class Setting:
     bash: bool = True
 
 
-def understand(command: str, clone: Clone = NOWHERE) -> Understood:
+def understand(command: str, clone: CloneState = NOWHERE) -> Understood:
     """What a line for a shell could run, in a clone of git."""
-    reader = Reader(clone)
+    reader = CommandReader(clone)
     reader.script(command, Setting())
     return reader.understood()
 
 
-def understand_argv(words: Sequence[str], clone: Clone = NOWHERE) -> Understood:
+def understand_argv(words: Sequence[str], clone: CloneState = NOWHERE) -> Understood:
     """What a list of words could run, without a shell: `["sh", "-c", "git merge"]` is a merge too."""
-    reader = Reader(clone)
+    reader = CommandReader(clone)
     reader.argv(list(map(Word.of, words)), Setting())
     return reader.understood()
 
 
-class Reader:
+class CommandReader:
     """Collects the commands of one line."""
 
-    def __init__(self, clone: Clone) -> None:
+    def __init__(self, clone: CloneState) -> None:
         self._clone = clone
         self._git: Mapping[str, str] = clone.aliases
         self._aliases: dict[str, Word] = {}
@@ -110,7 +110,7 @@ class Reader:
             self.doubt("it is no Unicode text")
             return
         try:
-            Passage(self, data, setting.bash).walk(setting)
+            ShellText(self, data, setting.bash).walk(setting)
         except Unclear as unclear:
             self.doubt(str(unclear))
         except RecursionError:
@@ -141,7 +141,7 @@ class Reader:
         try:
             for inner in unwrapped(argv, setting.fed, self._git):
                 deeper = replace(setting, nested=setting.nested + 1, certain=setting.certain and inner.certain)
-                if isinstance(inner, Runs):
+                if isinstance(inner, InnerCommand):
                     self.argv(inner.words, deeper)
                 elif isinstance(inner, Script):
                     self._inner(inner.text, deeper if inner.bash is None else replace(deeper, bash=inner.bash))
@@ -179,10 +179,10 @@ class Reader:
             )
 
 
-class Passage:
+class ShellText:
     """One text for a shell, with its tree."""
 
-    def __init__(self, reader: Reader, data: bytes, bash: bool) -> None:
+    def __init__(self, reader: CommandReader, data: bytes, bash: bool) -> None:
         self._reader = reader
         self._tails: dict[int, tuple[Sequence[Span], Word | None]] = {}
         self._root = parsed(data).root_node
@@ -191,7 +191,7 @@ class Passage:
         text = data.decode("latin-1")
         nodes = nodes_of(self._root)
         ends = {node.start_byte: node.end_byte for node in nodes if node.type in _ENDS}
-        bare = Source(text, ends, {}, bash)
+        bare = ShellSource(text, ends, {}, bash)
         self._source = replace(bare, constants=constants(nodes, bare))
         if not bash and any(node.type in _BASH_ONLY for node in nodes):
             reader.doubt("[[ and (( mean something else in shells other than bash")
@@ -299,7 +299,7 @@ class Passage:
             for word in holes(expanded(pieces, self._source.bash)):
                 self._reader.write(word)
 
-    def _keyword(self, words: list[list[Piece]]) -> None:
+    def _keyword(self, words: list[list[WordPart]]) -> None:
         """A reserved word is no program: where the grammar takes it for one, it does not know."""
         bare = [
             "".join(piece.text or "" for piece in pieces) if not any(p.quoted for p in pieces) else ""
@@ -320,7 +320,7 @@ class Passage:
                 fed = self._heredoc(redirect, setting, depth, files)
             else:
                 files.append(redirect)
-            if self._source.text[before : redirect.start_byte].strip(" \t\\\n"):
+            if self._source.text[before : redirect.start_byte].replace("\\\n", "").strip():
                 spans.append((before, redirect.start_byte))  # the grammar drops the dash of `python - <<EOF`
             before = redirect.end_byte
         spans += [(file.start_byte, file.end_byte) for file in files]

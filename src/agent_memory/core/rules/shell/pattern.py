@@ -15,7 +15,7 @@ from functools import lru_cache
 from agent_memory.core.rules.answer import Answer
 from agent_memory.core.rules.shell.globs import Glob
 from agent_memory.core.rules.shell.programs import Grammar
-from agent_memory.core.rules.shell.reading import Option, Place, grammar_of, tokens
+from agent_memory.core.rules.shell.reading import BareWord, Option, grammar_of, tokens
 from agent_memory.core.rules.shell.words import Argv, Word
 
 LONGEST_PATTERN = 1_000
@@ -34,7 +34,7 @@ class Need:
 
 
 @dataclass(frozen=True)
-class Form:
+class PatternForm:
     """What a pattern asks of a command's words; `sure`: False where it is a second reading of the pattern."""
 
     needs: tuple[Need, ...]
@@ -43,32 +43,32 @@ class Form:
 
 
 @dataclass(frozen=True)
-class Pattern:
+class CommandPattern:
     """`program` is None in a pattern that holds for any."""
 
     text: str
     program: Glob | None
     words: tuple[str, ...]
-    forms: tuple[Form, ...]
+    forms: tuple[PatternForm, ...]
 
 
-def pattern(text: str) -> Pattern:
+def pattern(text: str) -> CommandPattern:
     """The pattern that a text says; ValueError says what is wrong with it."""
     words = _split(text)
     name = re.sub(r"\.(exe|cmd|bat|com)$", "", re.split(r"[/\\]", words[0])[-1].lower())
     if not name or name.startswith("-"):
         raise ValueError(f"the command pattern {text!r} does not name a program: begin with one, or with *")
     glob = Glob(name)
-    return Pattern(text, glob, tuple(words[1:]), _forms(tuple(words[1:]), glob.literal))
+    return CommandPattern(text, glob, tuple(words[1:]), _forms(tuple(words[1:]), glob.literal))
 
 
-def having(text: str) -> Pattern:
+def having(text: str) -> CommandPattern:
     """The options or words that a text asks of any command: `--dry-run`, `-n prod`, `main`."""
     words = tuple(_split(text))
-    return Pattern(text, None, words, ())
+    return CommandPattern(text, None, words, ())
 
 
-def matches(pattern: Pattern, argv: Argv) -> Answer:
+def matches(pattern: CommandPattern, argv: Argv) -> Answer:
     """Whether a command is what a pattern says."""
     if pattern.program is None:
         return min(_having(pattern, argv), Answer.YES if argv.certain else Answer.MAYBE)
@@ -104,7 +104,7 @@ def _split(text: str) -> list[str]:
 
 
 @lru_cache(maxsize=1024)
-def _forms(words: tuple[str, ...], program: str | None) -> tuple[Form, ...]:
+def _forms(words: tuple[str, ...], program: str | None) -> tuple[PatternForm, ...]:
     needs: list[Need] = []
     places: list[Glob] = []
     loose: list[Glob] = []
@@ -122,34 +122,34 @@ def _forms(words: tuple[str, ...], program: str | None) -> tuple[Form, ...]:
             )
         else:
             (places if token.sure else loose).append(Glob(token.word.text or ""))
-    first = Form(tuple(needs), tuple(places))
+    first = PatternForm(tuple(needs), tuple(places))
     if not loose:
         return (first,)
     # `foo -x bar`: -x may have a value in the pattern too, and then bar is a word of its own.
     ordered = tuple(Glob(word) for word in words if not word.startswith("-"))
-    return first, Form(tuple(Need(need.name, None, need.names) for need in needs), ordered, sure=False)
+    return first, PatternForm(tuple(Need(need.name, None, need.names) for need in needs), ordered, sure=False)
 
 
 @dataclass(frozen=True)
-class Read:
+class SortedTokens:
     """A command's tokens, sorted."""
 
     options: tuple[Option, ...]
-    places: tuple[Place, ...]
+    places: tuple[BareWord, ...]
     holes: tuple[Word, ...]
     negated: frozenset[str]
     grammar: Grammar
 
 
 @lru_cache(maxsize=256)
-def _read(argv: Argv) -> Read:
+def _read(argv: Argv) -> SortedTokens:
     grammar = grammar_of(argv.program.text)
     found = list(tokens(argv.words[1:], grammar))
     options = tuple(token for token in found if isinstance(token, Option))
-    places = tuple(token for token in found if isinstance(token, Place))
+    places = tuple(token for token in found if isinstance(token, BareWord))
     holes = tuple(word for word in _before_end(argv.words) if word.text is None and _may_be_options(word))
     negated = frozenset("--" + option.name[5:] for option in options if option.name.startswith("--no-"))
-    return Read(options, places, holes, negated, grammar)
+    return SortedTokens(options, places, holes, negated, grammar)
 
 
 def _before_end(words: Sequence[Word]) -> Sequence[Word]:
@@ -162,7 +162,7 @@ def _may_be_options(word: Word) -> bool:
     return (word.spreads and not word.files) or word.lead.startswith("-")
 
 
-def _form(form: Form, read: Read) -> Answer:
+def _form(form: PatternForm, read: SortedTokens) -> Answer:
     answer = Answer.YES if form.sure else Answer.MAYBE
     for need in form.needs:
         answer = min(answer, _has(need, read))
@@ -174,7 +174,7 @@ def _form(form: Form, read: Read) -> Answer:
     return min(answer, placed)
 
 
-def _has(need: Need, read: Read) -> Answer:
+def _has(need: Need, read: SortedTokens) -> Answer:
     """Whether an option is among those of a command."""
     best = Answer.NO
     for option in read.options:
@@ -203,7 +203,7 @@ def _may_be(name: str, word: Word) -> bool:
     )
 
 
-def _begins(globs: Sequence[Glob], places: Sequence[Place]) -> Answer:
+def _begins(globs: Sequence[Glob], places: Sequence[BareWord]) -> Answer:
     """Whether the first places fit, in order. Every reading is followed at once: `at` are the numbers of globs met
     so far, -1 a reading that fails."""
     reached: dict[int, Answer] = {0: Answer.YES}
@@ -220,7 +220,7 @@ def _begins(globs: Sequence[Glob], places: Sequence[Place]) -> Answer:
     return Answer.YES if len(reached) == 1 else Answer.MAYBE
 
 
-def _steps(at: int, place: Place, globs: Sequence[Glob]) -> set[int]:
+def _steps(at: int, place: BareWord, globs: Sequence[Glob]) -> set[int]:
     if at in (-1, len(globs)):
         return {at}
     steps: set[int] = set() if place.sure and not place.word.spreads else {at}
@@ -239,7 +239,7 @@ def _steps(at: int, place: Place, globs: Sequence[Glob]) -> set[int]:
     return steps
 
 
-def _having(pattern: Pattern, argv: Argv) -> Answer:
+def _having(pattern: CommandPattern, argv: Argv) -> Answer:
     read = _read(argv)
     form = _forms(pattern.words, argv.program.text)[0]
     answer = Answer.YES
@@ -248,13 +248,13 @@ def _having(pattern: Pattern, argv: Argv) -> Answer:
     return min(answer, _anywhere(form.places, read.places))
 
 
-def _anywhere(globs: Sequence[Glob], places: Sequence[Place]) -> Answer:
+def _anywhere(globs: Sequence[Glob], places: Sequence[BareWord]) -> Answer:
     """Whether each is met by one of the places."""
     return min(
         (max((_somewhere(glob, place) for place in places), default=Answer.NO) for glob in globs), default=Answer.YES
     )
 
 
-def _somewhere(glob: Glob, place: Place) -> Answer:
+def _somewhere(glob: Glob, place: BareWord) -> Answer:
     answer = glob.answer(place.word)
     return answer if place.sure and not place.word.spreads else min(answer, Answer.MAYBE)

@@ -22,7 +22,7 @@ class Option:
 
 
 @dataclass(frozen=True)
-class Place:
+class BareWord:
     """A word without a dash. Not `sure`: it may be the value of the option before it. `late`: behind a `--`."""
 
     word: Word
@@ -30,7 +30,7 @@ class Place:
     late: bool = False
 
 
-Token = Option | Place
+Token = Option | BareWord
 
 
 def grammar_of(program: str | None) -> Grammar:
@@ -49,7 +49,7 @@ def tokens(words: Sequence[Word], grammar: Grammar, letters: bool = False) -> It
             yield Option(f"{named[1]}=", Word((word.lead[named.end() :], *word.parts[1:])))
             continue
         if ended or not word.lead.startswith("-") or word.lead == "-":
-            yield Place(word, late=ended)
+            yield BareWord(word, late=ended)
             if not sub and grammar.front is not None and not word.spreads:
                 sub, options = True, grammar.subs.get(word.text or "", grammar.every)
             continue
@@ -62,7 +62,7 @@ def tokens(words: Sequence[Word], grammar: Grammar, letters: bool = False) -> It
                 continue
             yield Option(option.name, following)
             if following.spreads or (takes is None and not following.lead.startswith("-")):
-                yield Place(following, sure=False)
+                yield BareWord(following, sure=False)
                 at += 1
             elif takes:
                 at += 1

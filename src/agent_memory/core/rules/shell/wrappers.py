@@ -1,6 +1,7 @@
 """What a command runs in turn: `sudo -u x sh -c "git merge"` runs a shell that runs git.
 
-Each function gives the commands (`Runs`) and scripts (`Script`) inside one command; the caller looks into those again.
+Each function gives the commands (`InnerCommand`) and scripts (`Script`) inside one command; the caller looks into those
+again.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from agent_memory.core.rules.shell.gitruns import git
 from agent_memory.core.rules.shell.given import INTERPRETER, behind, by_file, by_option, interpreted, run_file
-from agent_memory.core.rules.shell.inner import Inner, Runs, Script, joined
+from agent_memory.core.rules.shell.inner import Inner, InnerCommand, Script, joined
 from agent_memory.core.rules.shell.launchers import LAUNCHERS, SUBCOMMANDS, Launcher
 from agent_memory.core.rules.shell.words import ANY, FILES, SOME, Argv, Word
 
@@ -22,7 +23,7 @@ _READERS = frozenset(". source sudo doas su runuser ssh chroot unshare nsenter".
 _STDIN = ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
 _ASSIGN = re.compile(r"[A-Za-z_]\w*\+?=")
 
-__all__ = ["Inner", "Runs", "Script", "unwrapped"]
+__all__ = ["Inner", "InnerCommand", "Script", "unwrapped"]
 
 
 def unwrapped(argv: Argv, fed: Word | None, aliases: Mapping[str, str]) -> Iterator[Inner]:
@@ -38,7 +39,7 @@ def unwrapped(argv: Argv, fed: Word | None, aliases: Mapping[str, str]) -> Itera
     elif name == "git":
         yield from git(words, aliases)
     elif name.startswith("git-"):
-        yield Runs((Word.of("git"), Word.of(name[4:]), *words[1:]))
+        yield InnerCommand((Word.of("git"), Word.of(name[4:]), *words[1:]))
     elif INTERPRETER.fullmatch(name):
         yield from by_file(words)
     elif name in _SPECIAL:
@@ -128,7 +129,7 @@ def _launched(words: Sequence[Word], launcher: Launcher, at: int = 1) -> Iterato
         if rest and launcher.script:
             yield Script(joined(rest), start.certain, start.doubt)
         elif rest:
-            yield Runs(rest, start.certain, start.doubt)
+            yield InnerCommand(rest, start.certain, start.doubt)
 
 
 def _shell(words: Sequence[Word], fed: Word | None) -> Iterator[Inner]:
@@ -177,7 +178,7 @@ def _su(words: Sequence[Word]) -> Iterator[Inner]:
         elif re.match(r"-c.", text):
             yield Script(Word((text[2:], *word.parts[1:])))
         elif (word.text == "--" or (words[at - 1].text == "-u" and at > 1)) and at + 1 < len(words):
-            yield Runs(tuple(words[at + 1 :]), False)
+            yield InnerCommand(tuple(words[at + 1 :]), False)
         elif word.spreads:
             yield Script(ANY, False)
 
@@ -237,7 +238,7 @@ def _env(words: Sequence[Word]) -> Iterator[Inner]:
             except ValueError:
                 split = value.text.split()
             doubt = None if plain else "env -S with quotes or variables"
-            yield Runs((words[0], *map(Word.of, split), *rest), plain, doubt)
+            yield InnerCommand((words[0], *map(Word.of, split), *rest), plain, doubt)
             return
         if text == "--" or not (text.startswith("-") or _ASSIGN.match(text)):
             break
@@ -272,9 +273,9 @@ def _xargs(words: Sequence[Word]) -> Iterator[Inner]:
         if not rest:
             continue
         if mark is None:
-            yield Runs((*rest, FILES), start.certain, start.doubt)
+            yield InnerCommand((*rest, FILES), start.certain, start.doubt)
         else:
-            yield Runs(tuple(_marked(word, mark) for word in rest), start.certain, start.doubt)
+            yield InnerCommand(tuple(_marked(word, mark) for word in rest), start.certain, start.doubt)
 
 
 def _replaced(own: Sequence[Word]) -> str | None:
@@ -305,7 +306,7 @@ def _find(words: Sequence[Word]) -> Iterator[Inner]:
             rest = words[at + 1 : end]
             many = end < len(words) and words[end].text == "+"
             if rest:
-                yield Runs(tuple(FILES if many and word.text == "{}" else _marked(word, "{}") for word in rest))
+                yield InnerCommand(tuple(FILES if many and word.text == "{}" else _marked(word, "{}") for word in rest))
             at = end
         at += 1
 
@@ -317,7 +318,7 @@ def _fd(words: Sequence[Word]) -> Iterator[Inner]:
         if found:
             rest = [Word((word.lead[found.end() :], *word.parts[1:])), *rest]
         if rest and (found or word.text in ("-x", "-X", "--exec", "--exec-batch")):
-            yield Runs((*(_marked(one, "{}") for one in rest), SOME), False)
+            yield InnerCommand((*(_marked(one, "{}") for one in rest), SOME), False)
 
 
 def _kubectl(words: Sequence[Word]) -> Iterator[Inner]:
@@ -328,9 +329,9 @@ def _kubectl(words: Sequence[Word]) -> Iterator[Inner]:
     elif "exec" in texts and "--" in texts[texts.index("exec") :]:
         rest = words[texts.index("--", texts.index("exec")) + 1 :]
         if rest:
-            yield Runs(tuple(rest))
+            yield InnerCommand(tuple(rest))
     elif "exec" in texts and words[texts.index("exec") + 2 :]:
-        yield Runs(tuple(words[texts.index("exec") + 2 :]), False)
+        yield InnerCommand(tuple(words[texts.index("exec") + 2 :]), False)
 
 
 def _subcommand(name: str, words: Sequence[Word]) -> Iterator[Inner]:
@@ -346,12 +347,12 @@ def _subcommand(name: str, words: Sequence[Word]) -> Iterator[Inner]:
             return
         if word.text == "kubectl":
             rest = words[at + 2 :] if words[at + 1 : at + 2] and words[at + 1].text == "--" else words[at + 1 :]
-            yield Runs((word, *rest))
+            yield InnerCommand((word, *rest))
             return
         entry = _entry(words[at + 1 :]) if word.text == "run" else None
         for inner in _launched(words, launcher, at + 1):
-            if entry is not None and isinstance(inner, Runs):
-                yield Runs((entry, *inner.words), False, inner.doubt)
+            if entry is not None and isinstance(inner, InnerCommand):
+                yield InnerCommand((entry, *inner.words), False, inner.doubt)
             yield inner
         return
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from agent_memory.core.rules.shell.meaning import Call, call_of
+from agent_memory.core.rules.shell.meaning import GitCall, call_of
 from agent_memory.core.rules.shell.words import Argv, Word
 
 BELOW = "…"  # stands for whatever is in a folder
@@ -115,7 +115,7 @@ def _base(word: Word) -> Word:
     return Word(tuple(one for one in parts if one != "") or ("",), word.spreads, word.files)
 
 
-def _git(call: Call) -> Iterator[Word]:
+def _git(call: GitCall) -> Iterator[Word]:
     writes = {
         "mv": True,
         "checkout": call.last("-b", "-B", "--orphan") is None,

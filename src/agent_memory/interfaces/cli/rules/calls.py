@@ -41,7 +41,7 @@ CURSOR = ("preToolUse", "beforeShellExecution", "beforeMCPExecution", "beforeRea
 
 
 @dataclass(frozen=True)
-class Call:
+class PlannedToolUse:
     """A tool that an agent is about to use, and where: `others` are further folders that it works in."""
 
     tool: str
@@ -71,7 +71,7 @@ def form_of(told: Mapping[str, Any]) -> str:
     return "gemini" if event == "BeforeTool" else "claude"
 
 
-def read(told: Mapping[str, Any]) -> Call:
+def read(told: Mapping[str, Any]) -> PlannedToolUse:
     """The call; ValueError says why it is none."""
     tool = next((told[name] for name in ("tool_name", "toolName", "tool") if told.get(name)), None)
     given: Any = next((told[name] for name in ("tool_input", "toolArgs", "arguments") if name in told), None)
@@ -84,7 +84,7 @@ def read(told: Mapping[str, Any]) -> Call:
     if not isinstance(tool, str) or not isinstance(given if given is not None else {}, dict):
         raise ValueError("it names no tool with arguments: tool_name and tool_input, or tool and arguments")
     first, *others = _folders(told)
-    return Call(tool, given or {}, first, tuple(others))
+    return PlannedToolUse(tool, given or {}, first, tuple(others))
 
 
 def _folders(told: Mapping[str, Any]) -> list[Path]:
@@ -99,7 +99,7 @@ def _folders(told: Mapping[str, Any]) -> list[Path]:
     return [Path(folder) for folder in named]
 
 
-def actions(call: Call) -> Iterator[Action]:
+def actions(call: PlannedToolUse) -> Iterator[Action]:
     """The call itself, the command that it runs, and each path that it writes."""
     yield Action(tool=call.tool, arguments=call.arguments)
     for name in COMMANDS:
@@ -112,7 +112,7 @@ def actions(call: Call) -> Iterator[Action]:
             yield _path(path, _written(call, beside, path))
 
 
-def _command(call: Call, said: object) -> Iterator[Action]:
+def _command(call: PlannedToolUse, said: object) -> Iterator[Action]:
     words = next((call.arguments[name] for name in WORDS if isinstance(call.arguments.get(name), list | str)), None)
     if isinstance(said, list) and said:
         yield Action(argv=tuple(str(word) for word in said))
@@ -167,7 +167,7 @@ def answer(form: str, denied: str | None, warned: str | None, *, asks: bool = Fa
     return {"hookSpecificOutput": said}
 
 
-def _only_reads(call: Call) -> bool:
+def _only_reads(call: PlannedToolUse) -> bool:
     """By its name, since nothing else tells: what is not plainly a reader is taken for a writer."""
     reads = READERS.match(call.tool) is not None and WRITERS.search(call.tool) is None
     return reads or call.arguments.get("command") == SHOWN
@@ -179,7 +179,7 @@ def _path(path: str, text: str | None) -> Action:
     return Action(path=path) if text is None else Action(path=path, text=text)
 
 
-def _written(call: Call, given: Mapping[str, Any], path: str) -> str | None:
+def _written(call: PlannedToolUse, given: Mapping[str, Any], path: str) -> str | None:
     """What will stand there, as far as the call says; None where it says nothing."""
     whole = [str(given[name]) for name in TEXTS if isinstance(given.get(name), str)]
     if whole:
@@ -209,7 +209,7 @@ def _is_dict(value: object) -> bool:
     return isinstance(value, dict)
 
 
-def _patched(call: Call, patch: str) -> Iterator[Action]:
+def _patched(call: PlannedToolUse, patch: str) -> Iterator[Action]:
     """The files of a patch in the form of Codex, each with what is there and what is added."""
     parts = re.split(r"(?m)^(?=\*\*\* (?:Add|Update|Delete) File: )", patch)
     for part in parts:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agent_memory.app.namespaces.rules import Begun, Linted
-from agent_memory.interfaces.cli.blocks import Block, Line, Note, Verbatim
+from agent_memory.interfaces.cli.blocks import Block, Note, Sentence, Verbatim
 from agent_memory.interfaces.cli.cleaning import one_line
 from agent_memory.interfaces.cli.rules import trusting
 from agent_memory.models.rules import Finding
@@ -18,8 +18,8 @@ def linted(result: Linted) -> list[Block]:
     said = f"{_count(len(result.pages), 'page')}: {_count(errors, 'error')}, {_count(warnings, 'warning')}"
     said += f"; --fix repairs {safe}" if safe else ""
     return [
-        *(Line(f"fixed {one_line(path)}", "green") for path in result.fixed),
-        *(Line(one_line(str(one)), STYLES[one.level]) for one in result.findings),
+        *(Sentence(f"fixed {one_line(path)}", "green") for path in result.fixed),
+        *(Sentence(one_line(str(one)), STYLES[one.level]) for one in result.findings),
         Note(said),
     ]
 
@@ -31,8 +31,8 @@ def annotated(result: Linted) -> list[Block]:
 
 def begun(result: Begun) -> list[Block]:
     return [
-        *(Line(f"wrote {one}", "green") for one in result.written),
-        *(Line(f"kept {one}: it was there already") for one in result.kept),
+        *(Sentence(f"wrote {one}", "green") for one in result.written),
+        *(Sentence(f"kept {one}: it was there already") for one in result.kept),
         *([Note(trusting.TRUSTED)] if result.newly_trusted else []),
         Note("write your rules into .memory/procedural.md, and check them with `agent-memory rules lint`"),
     ]

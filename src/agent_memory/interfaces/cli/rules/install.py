@@ -28,20 +28,20 @@ def command(session: Session, /, folder: Path, **given: Any) -> int:
     from agent_memory.app import trust
     from agent_memory.engines.git.hooks import install, uninstall
     from agent_memory.interfaces.cli import exits, output
-    from agent_memory.interfaces.cli.blocks import Block, Line, Note
+    from agent_memory.interfaces.cli.blocks import Block, Note, Sentence
     from agent_memory.interfaces.cli.rules.trusting import TRUSTED
 
     removing = given["uninstall"]
     done = uninstall(folder) if removing else install(folder, sys.executable)
-    begun = not removing and trust.begin(trust.Repository(folder))
+    begun = not removing and trust.begin(trust.TrustTarget(folder))
     if session.json or given["_json"]:
         said = {"folder": str(done.folder), "hooks": done.hooks, "before": done.before, "newly_trusted": begun}
         output.write_json(said)
         return exits.OK
     before = ", ".join(done.before)
-    lines: list[Block] = [Line(f"{'removed' if removing else 'installed'} {name}") for name in done.hooks]
+    lines: list[Block] = [Sentence(f"{'removed' if removing else 'installed'} {name}") for name in done.hooks]
     if before:
-        lines.append(Line(f"put back: {before}" if removing else f"run first, as before: {before}"))
+        lines.append(Sentence(f"put back: {before}" if removing else f"run first, as before: {before}"))
     lines.append(Note(f"in {done.folder}" if done.hooks else f"nothing to remove in {done.folder}"))
     lines += [Note(TRUSTED)] if begun else []
     output.write(lines)

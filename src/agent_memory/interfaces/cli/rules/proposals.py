@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agent_memory.interfaces.cli import PROGRAM
-from agent_memory.interfaces.cli.blocks import Block, Column, Line, Note, Table, Under
+from agent_memory.interfaces.cli.blocks import Block, Column, Note, Sentence, Table, Under
 from agent_memory.models.rules import Proposal
 
 
@@ -24,15 +24,15 @@ def waiting(found: list[Proposal]) -> list[Block]:
 
 def proposed(one: Proposal) -> list[Block]:
     next_step = f"it holds nowhere yet: `{PROGRAM} rules approve {one.name}` writes it to your page"
-    return [Line(f"proposed {one.name} ({one.id})", "green"), Note(next_step)]
+    return [Sentence(f"proposed {one.name} ({one.id})", "green"), Note(next_step)]
 
 
 def approved(one: Proposal) -> list[Block]:
-    return [Line(f"approved {one.name}: it holds from now on, in {one.page}", "green")]
+    return [Sentence(f"approved {one.name}: it holds from now on, in {one.page}", "green")]
 
 
 def rejected(one: Proposal) -> list[Block]:
-    return [Line(f"rejected {one.name}", "green")]
+    return [Sentence(f"rejected {one.name}", "green")]
 
 
 def _text(one: Proposal) -> str:

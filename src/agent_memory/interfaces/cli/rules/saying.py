@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from agent_memory.interfaces.cli.blocks import Block, Line
+from agent_memory.interfaces.cli.blocks import Block, Sentence
 from agent_memory.interfaces.cli.cleaning import cut, one_line
 from agent_memory.models.rules import Severity, Verdict, Violation
 
@@ -47,7 +47,7 @@ def summed(verdict: Verdict) -> Block:
 
 def _coloured(line: str) -> Block:
     word = next((word for word in STYLES if line.startswith(word)), "")
-    return Line(line.removeprefix(word), STYLES.get(word, ""), word) if word else Line(line)
+    return Sentence(line.removeprefix(word), STYLES.get(word, ""), word) if word else Sentence(line)
 
 
 def told(verdict: Verdict) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 from agent_memory.app.trust import HOW
 from agent_memory.app.variables import read_dotenv
 from agent_memory.interfaces.cli import PROGRAM
-from agent_memory.interfaces.cli.blocks import Block, Line, Note
+from agent_memory.interfaces.cli.blocks import Block, Note, Sentence
 from agent_memory.interfaces.cli.cleaning import one_line
 from agent_memory.models.rules import FollowedPages, TrustedRepository
 
@@ -24,7 +24,7 @@ def hint(untrusted: str | None) -> list[Block]:
 def newly(one: TrustedRepository) -> list[Block]:
     origin = f", cloned from {one_line(one.origin)}" if one.origin else ""
     told: list[Block] = [
-        Line(f"trusted {one_line(one.path)}{origin}", "green"),
+        Sentence(f"trusted {one_line(one.path)}{origin}", "green"),
         Note(f"its pages are rules now; `{PROGRAM} rules follow` lets recall find them, too"),
     ]
     said, _ = read_dotenv(Path(one.path) / ".env")
@@ -32,10 +32,10 @@ def newly(one: TrustedRepository) -> list[Block]:
         said_now = (
             f"its .env counts now, and sets {', '.join(names)}: `{PROGRAM} doctor` shows where settings come from"
         )
-        told.append(Line(said_now, "yellow"))
+        told.append(Sentence(said_now, "yellow"))
     return told
 
 
 def followed(one: FollowedPages) -> list[Block]:
     said = f"{one.written} written, {one.archived} archived, {one.unchanged} unchanged"
-    return [Line(f"{one_line(one.repository)}: {said}", "green")]
+    return [Sentence(f"{one_line(one.repository)}: {said}", "green")]

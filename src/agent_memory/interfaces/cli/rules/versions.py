@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agent_memory.interfaces.cli import PROGRAM
-from agent_memory.interfaces.cli.blocks import Block, Column, Line, Note, Table, Under
+from agent_memory.interfaces.cli.blocks import Block, Column, Note, Sentence, Table, Under
 from agent_memory.interfaces.cli.cleaning import one_line
 from agent_memory.interfaces.cli.rules.trusting import hint
 from agent_memory.models.rules import Check, Rule, Rulebook, RuleChange, RuleRevision, Version
@@ -26,7 +26,7 @@ def rulebook(book: Rulebook) -> list[Block]:
         *((entry.id, entry.section, str(entry.at), entry.title) for entry in book.entries),
     ]
     rows += [(one.id, "not trusted", f"{one.repository}, {one.page}", one.text) for one in book.quoted]
-    errors = [Line(one_line(str(one)), "red") for one in book.findings if one.level == "error"]
+    errors = [Sentence(one_line(str(one)), "red") for one in book.findings if one.level == "error"]
     shown: list[Block] = [Table(columns, rows)] if rows else [Note(f"no rules: `{PROGRAM} rules init` begins a page")]
     trusted = f"; {book.repository} is trusted" if book.repository and book.is_trusted else ""
     return [

@@ -1,0 +1,80 @@
+"""From working memory into the archive: what is over and old gets the status `archived`, and each batch a summary. T10.
+
+The archive is the same store: nothing is copied or lost, history and search go on, and what is forgotten is forgotten
+once. A summary names the records it is about and repeats none of their words, so that forgetting one leaves no trace.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from functools import partial
+
+from agent_memory.core.write.commit import SELF, How, Writing, commit, until_settled
+from agent_memory.models.draft import Draft
+from agent_memory.models.record import Link, Record, Status
+from agent_memory.ports.changes import DERIVED_FROM, Amend, Author, Expect
+from agent_memory.ports.records import Filter, View
+
+BATCH = 500
+SAMPLES = 5
+OVER: Mapping[str, frozenset[str] | None] = {
+    "decision": None,
+    "event": None,
+    "goal": frozenset({"completed", "abandoned"}),
+    "task": frozenset({"completed", "done", "failed", "cancelled"}),
+}
+"""What is moved: kinds, and the statuses in which one is over; None: it always is."""
+
+
+def migrate(writing: Writing, view: View, author: Author, cutoff: int) -> dict[str, int]:
+    """How many of each kind were moved; those that began at the cutoff or later stay, and so does what others share."""
+    moved = dict.fromkeys((kind for kind in OVER if kind in writing.kinds), 0)
+    for kind in moved:
+        last: str | None = None
+        where = Filter(kinds=(kind,), before=cutoff)
+        while page := writing.records.find(view, where, limit=BATCH, after=last):
+            last = page[-1].id
+            ids = [one.id for one in page if one.scope == author.scope and is_over(one)]
+            moved[kind] += until_settled(
+                partial(_move, writing, author, view.now), partial(_over, writing, author, kind, ids)
+            )
+    return moved
+
+
+def _over(writing: Writing, author: Author, kind: str, ids: list[str]) -> list[Record]:
+    """Of these, what is over at this moment: one may have been taken up again since it was found."""
+    heads = (writing.records.head(author.scope, kind, id=id) for id in ids)
+    return [one for one in heads if one is not None and one.status == Status.ACTIVE and is_over(one)]
+
+
+def _move(writing: Writing, author: Author, now: int, batch: list[Record]) -> int:
+    if batch:
+        changes = [Amend(one.id, status=Status.ARCHIVED) for one in batch]
+        expect = [Expect(one.version, id=one.id) for one in batch]
+        commit(writing, [_summary(batch[0].kind, batch)], author, now, How(changes=changes, expect=expect))
+    return len(batch)
+
+
+def is_over(record: Record) -> bool:
+    ended = OVER[record.kind]
+    return ended is None or record.payload.get("status") in ended
+
+
+def _summary(kind: str, batch: list[Record]) -> Draft:
+    ids = [one.id for one in batch]
+    first, last = min(one.valid_from for one in batch), max(one.valid_from for one in batch)
+    return Draft(
+        kind="summary",
+        id=hashlib.blake2b(f"archive {' '.join(sorted(ids))}".encode(), digest_size=13).hexdigest(),
+        text=f"archived: {len(ids)} records of kind {kind}, from {first:%Y-%m-%d} to {last:%Y-%m-%d}",
+        payload={
+            "archived": kind,
+            "count": len(ids),
+            "first": first.isoformat(),
+            "last": last.isoformat(),
+            "samples": ids[:SAMPLES],
+        },
+        source="archive",
+        links=tuple(Link(source_id=SELF, target_id=id, type=DERIVED_FROM) for id in ids),
+    )
