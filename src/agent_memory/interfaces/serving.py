@@ -67,7 +67,7 @@ def serve(
         with needing("server"):
             import uvicorn
 
-            heads = import_module(HEADS).Heads
+            heads = import_module(HEADS).TimedConnection
         sockets = opened(listen, held) if inherited is None else list(inherited)
         app, found = compose(service, listen)
         where = _where(listen, found, sockets[-1])
