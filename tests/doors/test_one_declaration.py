@@ -17,7 +17,7 @@ from starlette.testclient import TestClient
 from agent_memory import AgentMemory, AsyncAgentMemory
 from agent_memory.app import aio
 from agent_memory.app.namespaces import Records
-from agent_memory.app.operations import TABLE, operation
+from agent_memory.app.operations import TABLE, ToolSlot, operation
 from agent_memory.app.service import CallerClaim, Service
 from agent_memory.interfaces.cli import commands, reference
 from agent_memory.interfaces.grpc.schema import schema
@@ -31,7 +31,7 @@ SCRIPTS = Path(__file__).parents[2] / "scripts"
 CACHED: tuple[Any, ...] = (commands.top, commands.namespaces, aio.mirror)
 
 
-@operation("records.shout", "POST /toys/{key}/shout", toolset="core", command="shout")
+@operation("records.shout", "POST /toys/{key}/shout", mcp=[ToolSlot("core", "records_shout")], command="shout")
 def shout(self: Records, key: str, limit: int = 1) -> list[str]:
     """Say the name of a toy loudly."""
     return [f"{key.upper()} for {self._client.scope.user}"] * limit

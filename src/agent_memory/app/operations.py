@@ -7,9 +7,9 @@ import functools
 import inspect
 import types
 import typing
-from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Annotated, Any, Concatenate, Generic, NamedTuple, ParamSpec, Self, TypeVar, overload
 
 from pydantic import AfterValidator, Field, WithJsonSchema, create_model
 from pydantic_core import to_jsonable_python
@@ -31,11 +31,24 @@ R = TypeVar("R")
 N = TypeVar("N", bound="Namespace")
 
 
+class ToolSlot(NamedTuple):
+    """An operation as a tool of one of MCP's toolsets, or as one action of such a tool."""
+
+    toolset: str
+    tool: str
+    action: str | None = None
+
+
+class ResourceSlot(NamedTuple):
+    """An operation as a resource of MCP; parts of its address in braces are arguments."""
+
+    uri: str
+
+
 @dataclass(frozen=True, eq=False)
 class Operation:
     """`name` is namespace.method; `route` is where REST has it, below its version; `command` is a short name on the
-    command line, where there is one. `toolset` is where MCP has it: `upkeep/stats` is the tool `stats` of the toolset
-    `upkeep`, `records/goals/add` the action `add` of the tool `goals`, `memory://stats` a resource; blanks part them.
+    command line, where there is one. `mcp` is where MCP has it, as tools and resources.
     `erases`: it takes something away, and nothing that a caller can do brings it back. `here`: it is about files of
     whoever calls, and runs in their own process also when the store is a server. `of_one`: a second route, for a
     single one of its `ids`."""
@@ -45,7 +58,7 @@ class Operation:
     route: str
     permission: Permission
     command: str | None
-    toolset: str | None = None
+    mcp: Sequence[ToolSlot | ResourceSlot] = ()
     erases: bool = False
     here: bool = False
     of_one: str | None = None
@@ -222,7 +235,7 @@ def operation(
     *,
     permission: Permission = Permission.READ,
     command: str | None = None,
-    toolset: str | None = None,
+    mcp: Sequence[ToolSlot | ResourceSlot] = (),
     erases: bool = False,
     here: bool = False,
     of_one: str | None = None,
@@ -230,7 +243,7 @@ def operation(
     """Put a method into the table. Calling it dispatches the operation: here, or at a server."""
 
     def mark(function: Callable[Concatenate[N, P], R]) -> Callable[Concatenate[N, P], R]:
-        declared = TABLE[name] = Operation(name, function, route, permission, command, toolset, erases, here, of_one)
+        declared = TABLE[name] = Operation(name, function, route, permission, command, mcp, erases, here, of_one)
 
         @functools.wraps(function)
         def call(self: N, *args: P.args, **kwargs: P.kwargs) -> R:

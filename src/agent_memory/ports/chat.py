@@ -63,8 +63,8 @@ class ChatAnswer(NamedTuple):
 
 
 class ChatModel(Protocol):
-    """Promises: an answer is whole or an error; a stream that breaks off is an error, never a short answer; a service that
-    is busy is asked again, and what it used is counted once. Safe to share between threads."""
+    """Promises: an answer is whole or an error; a stream that breaks off is an error, never a short answer; a service
+    that is busy is asked again, and what it used is counted once. Safe to share between threads."""
 
     @property
     def model(self) -> str:

@@ -19,7 +19,7 @@ from talking import program
 from tools import found, run
 
 from agent_memory.app import namespaces
-from agent_memory.app.operations import NAMESPACES, TABLE, Namespace, operation
+from agent_memory.app.operations import NAMESPACES, TABLE, Namespace, ToolSlot, operation
 from agent_memory.interfaces.mcp import prompts
 
 pytestmark = pytest.mark.foreign
@@ -57,12 +57,12 @@ def fixtures(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(TABLE, name, None)  # type: ignore[arg-type] # taken out again after the test
 
     class Tests(Namespace):
-        @operation("tests.simple", "GET /tests/simple", toolset="core/test_simple_text")
+        @operation("tests.simple", "GET /tests/simple", mcp=[ToolSlot("core", "test_simple_text")])
         def simple(self) -> str:
             """A text."""
             return "This is a simple text response for testing."
 
-        @operation("tests.error", "GET /tests/error", toolset="core/test_error_handling")
+        @operation("tests.error", "GET /tests/error", mcp=[ToolSlot("core", "test_error_handling")])
         def error(self) -> str:
             """An error."""
             raise RuntimeError("This tool intentionally returns an error for testing")

@@ -16,7 +16,7 @@ from starlette.datastructures import QueryParams
 from talking import actions, refused, told
 
 from agent_memory.app import namespaces
-from agent_memory.app.operations import NAMESPACES, TABLE, Namespace, Permission, operation
+from agent_memory.app.operations import NAMESPACES, TABLE, Namespace, Permission, ResourceSlot, ToolSlot, operation
 from agent_memory.app.registry import installed_kinds, token_counter
 from agent_memory.app.service import Caller, Service
 from agent_memory.interfaces.mcp import places, prompts, tools
@@ -66,11 +66,11 @@ def test_what_an_address_asks_for_is_put_together_once(service: Service) -> None
     )
 
 
-def test_every_operation_that_names_a_toolset_is_reachable_and_nothing_else() -> None:
+def test_every_operation_that_names_a_tool_or_resource_is_reachable_and_nothing_else() -> None:
     found = places.tools(frozenset(places.toolsets()))
     reachable = {one.name for tool in found.values() for one in tool.actions.values()}
     assert reachable | {one.name for one in places.resources(frozenset(places.toolsets())).values()} == {
-        one.name for one in TABLE.values() if one.toolset
+        one.name for one in TABLE.values() if one.mcp
     }
 
 
@@ -133,17 +133,17 @@ def test_a_toy_operation_is_a_tool_with_no_further_line(inside: Any, monkeypatch
         monkeypatch.setitem(TABLE, name, None)  # type: ignore[arg-type] # taken out again after the test
 
     class Toys(Namespace):
-        @operation("toys.greet", "POST /toys/greet", permission=Permission.WRITE, toolset="core")
+        @operation("toys.greet", "POST /toys/greet", permission=Permission.WRITE, mcp=[ToolSlot("core", "toys_greet")])
         def greet(self, name: str, times: int = 1) -> str:
             """Say hello."""
             return f"hello {name} " * times
 
-        @operation("toys.count", "GET /toys", toolset="core/toys/count memory://toys")
+        @operation("toys.count", "GET /toys", mcp=[ToolSlot("core", "toys", "count"), ResourceSlot("memory://toys")])
         def count(self) -> int:
             """How many toys."""
             return 7
 
-        @operation("toys.throw", "DELETE /toys", permission=Permission.WRITE, toolset="core/toys/throw")
+        @operation("toys.throw", "DELETE /toys", permission=Permission.WRITE, mcp=[ToolSlot("core", "toys", "throw")])
         def throw(self, name: str) -> None:
             """Throw a toy away."""
             raise RuntimeError("a bug, with a secret")
@@ -313,8 +313,8 @@ def test_the_guide_lists_every_toolset_and_tool() -> None:
 
 def test_tools_of_one_name_are_in_one_toolset() -> None:
     homes: dict[str, set[str]] = {}
-    for place in places.places():
-        homes.setdefault(place.tool, set()).add(place.toolset)
+    for slot, _ in places.places():
+        homes.setdefault(slot.tool, set()).add(slot.toolset)
     assert {name: sets for name, sets in homes.items() if len(sets) > 1} == {}
     assert all(None not in tool.actions or len(tool.actions) == 1 for tool in places.tools(frozenset(homes)).values())
 

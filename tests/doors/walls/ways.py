@@ -238,7 +238,7 @@ class Mcp(Way):
 
     def __init__(self, http: TestClient) -> None:
         self._http = http
-        self._places = {one.operation.name: one for one in places.places()}
+        self._places = {operation.name: slot for slot, operation in places.places()}
 
     def call(self, who: Badge, operation: Operation, given: dict[str, Any]) -> str:
         place = self._places.get(operation.name)

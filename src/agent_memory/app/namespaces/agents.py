@@ -6,7 +6,7 @@ from typing import Any
 
 from agent_memory.app.namespaces.asking import asked, chosen_recipe
 from agent_memory.app.namespaces.vectors import recalled_from
-from agent_memory.app.operations import Namespace, Operation, Permission, operation
+from agent_memory.app.operations import Namespace, Operation, Permission, ToolSlot, operation
 from agent_memory.core.recall.recall import recall
 from agent_memory.core.recall.receipt import Question
 from agent_memory.core.work import agents
@@ -30,7 +30,7 @@ class Agents(Namespace):
     """Agents with directives and settings of their own, and what they did: cycles with a proposal before the act and a
     result after it. One that was killed goes on where it was."""
 
-    @operation("agents.create", "POST /agents", permission=Permission.WRITE, toolset="work/agents/create")
+    @operation("agents.create", "POST /agents", permission=Permission.WRITE, mcp=[ToolSlot("work", "agents", "create")])
     def create(self, name: Name, directives: RecordText, overrides: dict[str, Any] = {}) -> Agent:  # noqa: B006
         """Store an agent; one of this name gets these directives and overrides from now on. Overrides: `recipe`, `k`
         and `namespaces` decide what it recalls, `model` and `budget` go with each of its cycles."""
@@ -39,7 +39,7 @@ class Agents(Namespace):
             chosen_recipe(self._client, own.recipe)
         return agents.create(self._client.ground(), AgentPayload(name=name, directives=directives, overrides=own))
 
-    @operation("agents.get", "GET /agents/{name}", toolset="work/agents/get")
+    @operation("agents.get", "GET /agents/{name}", mcp=[ToolSlot("work", "agents", "get")])
     def get(self, name: Name) -> Agent:
         """One agent, by its name or id."""
         return agents.named(self._client.ground(), name)
@@ -72,7 +72,7 @@ class Agents(Namespace):
         """One cycle of an agent by its index; the first is 1."""
         return agents.at_index(self._client.ground(), agent_id, index)
 
-    @operation("agents.cycles", "GET /agents/{agent_id}/cycles", toolset="work/agents/cycles")
+    @operation("agents.cycles", "GET /agents/{agent_id}/cycles", mcp=[ToolSlot("work", "agents", "cycles")])
     def cycles(self, agent_id: Name, limit: Many = 20) -> list[AgentCycle]:
         """Cycles of an agent, the newest first."""
         ground = self._client.ground()
@@ -91,7 +91,7 @@ class Agents(Namespace):
         about = {"cycle_id": cycle_id, "metadata": metadata}
         return agents.note(self._client.ground(), agent_id, type, content, about)
 
-    @operation("agents.notes", "GET /agents/{agent_id}/notes", toolset="work/agents/notes")
+    @operation("agents.notes", "GET /agents/{agent_id}/notes", mcp=[ToolSlot("work", "agents", "notes")])
     def notes(self, agent_id: Name, type: Noted, limit: Many = 20) -> list[MemoryRecord]:
         """What an agent noted, of one type, the newest first. Results of its cycles are among them."""
         ground = self._client.ground()
@@ -99,7 +99,7 @@ class Agents(Namespace):
         view, chosen = asked(self._client, {"kinds": [type], "fields": fields})
         return [MemoryRecord.of(one) for one in ground.records.find(view, chosen, limit=limit)]
 
-    @operation("agents.recall", "POST /agents/{agent_id}/recall", toolset="work/agents/recall")
+    @operation("agents.recall", "POST /agents/{agent_id}/recall", mcp=[ToolSlot("work", "agents", "recall")])
     def recall(
         self, agent_id: Name, query: Query, k: Hits | None = None, run_id: Name | None = None
     ) -> list[Recollected]:
@@ -124,7 +124,7 @@ class Agents(Namespace):
             *(Recollected(source="recent", record=record) for record in recent),
         ]
 
-    @operation("agents.list", "GET /agents", toolset="work/agents/list")
+    @operation("agents.list", "GET /agents", mcp=[ToolSlot("work", "agents", "list")])
     def list(self, limit: Few = 100) -> list[Agent]:
         """The agents that there are, the newest first."""
         view, chosen = asked(self._client, {"kinds": ["agent"]})

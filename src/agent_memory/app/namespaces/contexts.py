@@ -11,7 +11,7 @@ from agent_memory.app.following import folder_here, shown_here
 from agent_memory.app.namespaces.asking import asked, chosen_recipe
 from agent_memory.app.namespaces.operational import critical, present
 from agent_memory.app.namespaces.options import Bounds, Moments, Where
-from agent_memory.app.operations import Namespace, operation
+from agent_memory.app.operations import Namespace, ToolSlot, operation
 from agent_memory.app.trust import TrustTarget, book
 from agent_memory.core.context import gather
 from agent_memory.core.context.assemble import SHARE, Assembled, ContextLimits, Offer, assemble
@@ -39,7 +39,7 @@ MOST_GOALS = 20
 class Contexts(Namespace):
     """Prompts from memory, bounded."""
 
-    @operation("contexts.assemble", "POST /context", command="context", toolset="core/context")
+    @operation("contexts.assemble", "POST /context", command="context", mcp=[ToolSlot("core", "context")])
     def assemble(
         self,
         task_description: str,

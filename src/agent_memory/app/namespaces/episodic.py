@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Unpack
 
 from agent_memory.app.namespaces.asking import Moments, Where, asked, own_user
-from agent_memory.app.operations import Namespace, Permission, operation
+from agent_memory.app.operations import Namespace, Permission, ResourceSlot, ToolSlot, operation
 from agent_memory.core.recall.bundle import turn_shown
 from agent_memory.core.recall.recall import recall
 from agent_memory.core.recall.receipt import Question
@@ -20,7 +20,12 @@ MOST_TURNS = 10_000
 class Episodic(Namespace):
     """Turns in order, each linked to the one before."""
 
-    @operation("episodic.store_turn", "POST /turns", permission=Permission.WRITE, toolset="conversation/turns/store")
+    @operation(
+        "episodic.store_turn",
+        "POST /turns",
+        permission=Permission.WRITE,
+        mcp=[ToolSlot("conversation", "turns", "store")],
+    )
     def store_turn(self, turn: Turn) -> Turn:
         """Store a turn; the same conversation and index again corrects it."""
         return self._store(turn)
@@ -62,7 +67,10 @@ class Episodic(Namespace):
     @operation(
         "episodic.get_conversation",
         "GET /conversations/{conversation_id}",
-        toolset="conversation/turns/conversation memory://conversations/{conversation_id}",
+        mcp=[
+            ToolSlot("conversation", "turns", "conversation"),
+            ResourceSlot("memory://conversations/{conversation_id}"),
+        ],
     )
     def get_conversation(self, conversation_id: str, **at: Unpack[Moments]) -> list[Turn]:
         """A whole conversation, in order."""
@@ -70,7 +78,7 @@ class Episodic(Namespace):
         records = self._client.runtime.store.records.find(view, chosen, limit=MOST_TURNS, oldest_first=True)
         return sorted((Turn.of(record) for record in records), key=lambda turn: turn.index)
 
-    @operation("episodic.get_recent_turns", "GET /turns/recent", toolset="conversation/turns/recent")
+    @operation("episodic.get_recent_turns", "GET /turns/recent", mcp=[ToolSlot("conversation", "turns", "recent")])
     def get_recent_turns(
         self, user_id: str | None = None, hours: float = 24, limit: int = 50, **at: Unpack[Moments]
     ) -> list[dict[str, Any]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Unpack
 
 from agent_memory.app.namespaces.asking import Moments
-from agent_memory.app.operations import Namespace, Permission, operation
+from agent_memory.app.operations import Namespace, Permission, ResourceSlot, ToolSlot, operation
 from agent_memory.core.recall.standing import goals, with_parents
 from agent_memory.core.work.goals import add_goal, change_goal
 from agent_memory.models.errors import NotFound
@@ -18,7 +18,12 @@ from agent_memory.models.record import Record
 class Goals(Namespace):
     """Goals with a status, a priority, a deadline, sub-goals and what blocks them."""
 
-    @operation("goals.add", "POST /goals", permission=Permission.WRITE, toolset="core/save/goal records/goals/add")
+    @operation(
+        "goals.add",
+        "POST /goals",
+        permission=Permission.WRITE,
+        mcp=[ToolSlot("core", "save", "goal"), ToolSlot("records", "goals", "add")],
+    )
     def add(self, goal: Goal) -> Goal:
         """Store a goal; the same id again changes what is said of it, and keeps the rest."""
         return add_goal(self._client.ground(), goal)
@@ -27,7 +32,7 @@ class Goals(Namespace):
         "goals.update",
         "PATCH /goals/{id}",
         permission=Permission.WRITE,
-        toolset="core/save/progress records/goals/update",
+        mcp=[ToolSlot("core", "save", "progress"), ToolSlot("records", "goals", "update")],
     )
     def update(
         self,
@@ -46,18 +51,20 @@ class Goals(Namespace):
         changes = {name: value for name, value in given.items() if value is not None}
         return change_goal(self._client.ground(), id, changes)
 
-    @operation("goals.get", "GET /goals/{id}", toolset="records/goals/get")
+    @operation("goals.get", "GET /goals/{id}", mcp=[ToolSlot("records", "goals", "get")])
     def get(self, id: str, **at: Unpack[Moments]) -> Goal:
         """One goal by its id."""
         found = [Goal.of(self._record(id, at))]
         return with_parents(self._client.runtime.store.records, self._client.view(**at), found)[0]
 
-    @operation("goals.active", "GET /goals", toolset="records/goals/active memory://goals")
+    @operation(
+        "goals.active", "GET /goals", mcp=[ToolSlot("records", "goals", "active"), ResourceSlot("memory://goals")]
+    )
     def active(self, **at: Unpack[Moments]) -> list[Goal]:
         """Active goals, the highest priority first, then the oldest."""
         return goals(self._client.runtime.store.records, self._client.view(**at), status="active")
 
-    @operation("goals.children", "GET /goals/{id}/children", toolset="records/goals/children")
+    @operation("goals.children", "GET /goals/{id}/children", mcp=[ToolSlot("records", "goals", "children")])
     def children(self, id: str, **at: Unpack[Moments]) -> list[Goal]:
         """The sub-goals of a goal."""
         return goals(self._client.runtime.store.records, self._client.view(**at), parent_goal_id=id)

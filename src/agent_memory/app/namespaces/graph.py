@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Unpack
 
 from agent_memory.app.namespaces.asking import Moments
-from agent_memory.app.operations import Namespace, Permission, operation
+from agent_memory.app.operations import Namespace, Permission, ResourceSlot, ToolSlot, operation
 from agent_memory.core.graph.draw import Drawing
 from agent_memory.core.graph.file import parsed
 from agent_memory.core.graph.look import GraphLook
@@ -35,7 +35,10 @@ class Graph(Namespace):
     """The knowledge graph of the official MCP memory server: entities, observations, relations."""
 
     @operation(
-        "graph.create_entities", "POST /graph/entities", permission=Permission.WRITE, toolset="compat/create_entities"
+        "graph.create_entities",
+        "POST /graph/entities",
+        permission=Permission.WRITE,
+        mcp=[ToolSlot("compat", "create_entities")],
     )
     def create_entities(self, entities: list[Node]) -> Nodes:
         """Create multiple new entities in the knowledge graph.
@@ -47,7 +50,7 @@ class Graph(Namespace):
         "graph.create_relations",
         "POST /graph/relations",
         permission=Permission.WRITE,
-        toolset="compat/create_relations",
+        mcp=[ToolSlot("compat", "create_relations")],
     )
     def create_relations(self, relations: list[Edge]) -> Edges:
         """Create multiple new relations between entities in the knowledge graph. Relations should be in active voice.
@@ -61,7 +64,7 @@ class Graph(Namespace):
         "graph.add_observations",
         "POST /graph/observations",
         permission=Permission.WRITE,
-        toolset="compat/add_observations",
+        mcp=[ToolSlot("compat", "add_observations")],
     )
     def add_observations(self, observations: list[Observing]) -> Observed:
         """Add new observations to existing entities in the knowledge graph.
@@ -73,7 +76,7 @@ class Graph(Namespace):
         "graph.delete_entities",
         "POST /graph/entities/delete",
         permission=Permission.WRITE,
-        toolset="compat/delete_entities",
+        mcp=[ToolSlot("compat", "delete_entities")],
         erases=True,
     )
     def delete_entities(self, entity_names: list[str]) -> Deleted:
@@ -86,7 +89,7 @@ class Graph(Namespace):
         "graph.delete_observations",
         "POST /graph/observations/delete",
         permission=Permission.WRITE,
-        toolset="compat/delete_observations",
+        mcp=[ToolSlot("compat", "delete_observations")],
         erases=True,
     )
     def delete_observations(self, deletions: list[Unobserving]) -> Deleted:
@@ -99,7 +102,7 @@ class Graph(Namespace):
         "graph.delete_relations",
         "POST /graph/relations/delete",
         permission=Permission.WRITE,
-        toolset="compat/delete_relations",
+        mcp=[ToolSlot("compat", "delete_relations")],
         erases=True,
     )
     def delete_relations(self, relations: list[Edge]) -> Deleted:
@@ -108,13 +111,15 @@ class Graph(Namespace):
         They end; that they were stays in the journal. What only they mentioned is forgotten."""
         return self._drawing().delete_relations(relations)
 
-    @operation("graph.read", "GET /graph", toolset="compat/read_graph memory://knowledge-graph")
+    @operation(
+        "graph.read", "GET /graph", mcp=[ToolSlot("compat", "read_graph"), ResourceSlot("memory://knowledge-graph")]
+    )
     def read(self, **at: Unpack[Moments]) -> KnowledgeGraph:
         """Read the entire knowledge graph."""
         look = self._look(**at)
         return look.around(look.all(), look.all(mentioned=True))
 
-    @operation("graph.search", "GET /graph/search", toolset="compat/search_nodes")
+    @operation("graph.search", "GET /graph/search", mcp=[ToolSlot("compat", "search_nodes")])
     def search(self, query: str, **at: Unpack[Moments]) -> KnowledgeGraph:
         """Search for nodes in the knowledge graph based on a query.
 
@@ -123,7 +128,7 @@ class Graph(Namespace):
             raise InvalidInput(f"query: {len(query)} characters; the limit is {LONGEST_QUERY}", field="query")
         return self._look(**at).searched(query)
 
-    @operation("graph.open", "POST /graph/open", toolset="compat/open_nodes")
+    @operation("graph.open", "POST /graph/open", mcp=[ToolSlot("compat", "open_nodes")])
     def open(self, names: list[str], **at: Unpack[Moments]) -> KnowledgeGraph:
         """Open specific nodes in the knowledge graph by their names."""
         look = self._look(**at)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Unpack
 
 from agent_memory.app.namespaces.asking import Moments, asked
-from agent_memory.app.operations import Namespace, Permission, operation
+from agent_memory.app.operations import Namespace, Permission, ToolSlot, operation
 from agent_memory.core.experience.finding import nearest
 from agent_memory.core.write.commit import Revision, commit, commit_after_reading
 from agent_memory.models.archive import ARCHIVES, COLLECTIONS, Collection, Found, Procedure
@@ -23,7 +23,7 @@ from agent_memory.ports.records import Filter
 class Longterm(Namespace):
     """Procedures, incidents, the history of settings, and decisions, old ones included."""
 
-    @operation("longterm.semantic_search", "GET /archive", toolset="experience/archive/search")
+    @operation("longterm.semantic_search", "GET /archive", mcp=[ToolSlot("experience", "archive", "search")])
     def semantic_search(
         self, query: Query, collections: list[Collection] | None = None, n_results: Hits = 5, **at: Unpack[Moments]
     ) -> list[Found]:
@@ -47,7 +47,7 @@ class Longterm(Namespace):
         "longterm.store_procedure",
         "PUT /procedures/{name}",
         permission=Permission.WRITE,
-        toolset="experience/archive/procedure",
+        mcp=[ToolSlot("experience", "archive", "procedure")],
     )
     def store_procedure(self, name: Name, description: Text, steps: list[str]) -> Procedure:
         """Store how something is done; the same name again is a new version of it."""
@@ -77,7 +77,10 @@ class Longterm(Namespace):
         return next(own, None)
 
     @operation(
-        "longterm.store_incident", "POST /incidents", permission=Permission.WRITE, toolset="experience/archive/incident"
+        "longterm.store_incident",
+        "POST /incidents",
+        permission=Permission.WRITE,
+        mcp=[ToolSlot("experience", "archive", "incident")],
     )
     def store_incident(self, incident: Incident) -> Incident:
         """Store what went wrong: timeline, severity, services, resolution, lessons; the same id again updates it."""
@@ -97,7 +100,7 @@ class Longterm(Namespace):
         "longterm.store_config_change",
         "POST /config-changes",
         permission=Permission.WRITE,
-        toolset="experience/archive/setting",
+        mcp=[ToolSlot("experience", "archive", "setting")],
     )
     def store_config_change(self, change: ConfigChange) -> ConfigChange:
         """Note that a setting got another value: from what, to what, by whom and why. One that happened earlier than

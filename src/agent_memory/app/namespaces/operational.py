@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any
 
 from agent_memory.app.client import Client
-from agent_memory.app.operations import Namespace, Operation, Permission, operation
+from agent_memory.app.operations import Namespace, Operation, Permission, ResourceSlot, ToolSlot, operation
 from agent_memory.core.context.gather import SNAPSHOT_TOKENS
 from agent_memory.core.context.system import snapshot
 from agent_memory.core.context.tokens import estimate
@@ -32,7 +32,7 @@ class Operational(Namespace):
         "operational.push_event",
         "POST /operational/events",
         permission=Permission.WRITE,
-        toolset="operational/events/push",
+        mcp=[ToolSlot("operational", "events", "push")],
     )
     def push_event(self, event: Event) -> None:
         """Put an event into the ring of this scope. A critical one is also a record, durable before this returns."""
@@ -61,7 +61,7 @@ class Operational(Namespace):
 
         return push_event
 
-    @operation("operational.get_recent", "GET /operational/events", toolset="operational/events/recent")
+    @operation("operational.get_recent", "GET /operational/events", mcp=[ToolSlot("operational", "events", "recent")])
     def get_recent(self, count: Many = 10, category: str | None = None) -> list[Event]:
         """The latest events of the ring, the last that was pushed first."""
         found = self._client.runtime.rings.events(self._client.scope, self._client.now())
@@ -71,7 +71,7 @@ class Operational(Namespace):
         "operational.update_metric",
         "PUT /operational/metrics/{key}",
         permission=Permission.WRITE,
-        toolset="operational/metrics/set",
+        mcp=[ToolSlot("operational", "metrics", "set")],
     )
     def update_metric(self, key: Name, value: Finite) -> None:
         """The value of a metric from now on."""
@@ -79,7 +79,7 @@ class Operational(Namespace):
             self._client.scope, METRIC, key, {"key": key, "value": value}, self._client.now()
         )
 
-    @operation("operational.get_metrics", "GET /operational/metrics", toolset="operational/metrics/show")
+    @operation("operational.get_metrics", "GET /operational/metrics", mcp=[ToolSlot("operational", "metrics", "show")])
     def get_metrics(self) -> dict[str, float]:
         """The last value of each metric."""
         return {one["key"]: one["value"] for one in present(self._client).metrics}
@@ -88,7 +88,7 @@ class Operational(Namespace):
         "operational.start_task",
         "PUT /operational/tasks/{name}",
         permission=Permission.WRITE,
-        toolset="operational/activity/start",
+        mcp=[ToolSlot("operational", "activity", "start")],
     )
     def start_task(self, name: Name, state: str = "running", description: str | None = None) -> None:
         """Say that a task is under way, and in which state; again, when that changes."""
@@ -100,7 +100,7 @@ class Operational(Namespace):
         "operational.finish_task",
         "POST /operational/tasks/{name}/finish",
         permission=Permission.WRITE,
-        toolset="operational/activity/finish",
+        mcp=[ToolSlot("operational", "activity", "finish")],
     )
     def finish_task(self, name: Name, state: str = "done") -> None:
         """A task is no longer under way; how it ended is an event of the category `task`."""
@@ -115,7 +115,9 @@ class Operational(Namespace):
         )
         push(client, ended)
 
-    @operation("operational.get_active_tasks", "GET /operational/tasks", toolset="operational/activity/show")
+    @operation(
+        "operational.get_active_tasks", "GET /operational/tasks", mcp=[ToolSlot("operational", "activity", "show")]
+    )
     def get_active_tasks(self) -> list[dict[str, Any]]:
         """The tasks under way: name, state, description, and since when they are in that state."""
         return [{**one, "at": from_micros(one["at"]).isoformat()} for one in present(self._client).tasks]
@@ -123,7 +125,7 @@ class Operational(Namespace):
     @operation(
         "operational.get_system_snapshot",
         "GET /operational/snapshot",
-        toolset="operational/snapshot memory://snapshot",
+        mcp=[ToolSlot("operational", "snapshot"), ResourceSlot("memory://snapshot")],
     )
     def get_system_snapshot(self) -> str:
         """What is so right now, in at most 500 tokens: the newest critical events, errors and warnings, tasks under

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Unpack
 
 from agent_memory.app.namespaces.asking import Moments
-from agent_memory.app.operations import Namespace, Permission, operation
+from agent_memory.app.operations import Namespace, Permission, ToolSlot, operation
 from agent_memory.core.experience import patterns
 from agent_memory.core.write.commit import Revision, commit_after_reading
 from agent_memory.models.errors import NotFound
@@ -14,7 +14,12 @@ from agent_memory.ports.changes import Expect
 
 
 class Patterns(Namespace):
-    @operation("state.store_pattern", "PUT /patterns", permission=Permission.WRITE, toolset="experience/store_pattern")
+    @operation(
+        "state.store_pattern",
+        "PUT /patterns",
+        permission=Permission.WRITE,
+        mcp=[ToolSlot("experience", "store_pattern")],
+    )
     def store_pattern(self, pattern: Pattern) -> Pattern:
         """Store what to do when something happens. The same trigger and action again is the same pattern, and keeps
         its id and its statistics, unless you give others."""
@@ -33,7 +38,7 @@ class Patterns(Namespace):
         commit_after_reading(self._client.runtime.writing, read, self._client.now())
         return stored[0]
 
-    @operation("state.find_pattern", "GET /patterns/for", toolset="experience/find_pattern")
+    @operation("state.find_pattern", "GET /patterns/for", mcp=[ToolSlot("experience", "find_pattern")])
     def find_pattern(self, trigger: str, **at: Unpack[Moments]) -> Pattern | None:
         """The pattern for what happened, or none: one whose trigger is just that, else one whose expression is found in
         it, else one that means the same. Of several, the one whose success rate is surely the highest."""
@@ -44,7 +49,7 @@ class Patterns(Namespace):
         "state.update_pattern_stats",
         "POST /patterns/{id}/outcomes",
         permission=Permission.WRITE,
-        toolset="experience/pattern_outcome",
+        mcp=[ToolSlot("experience", "pattern_outcome")],
     )
     def update_pattern_stats(self, id: str, success: bool) -> Pattern:
         """Count one more outcome of a pattern, also when others count at the same time."""

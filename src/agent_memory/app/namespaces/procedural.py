@@ -9,7 +9,7 @@ from typing import Any, Unpack
 
 from agent_memory.app.namespaces.asking import Moments, asked
 from agent_memory.app.namespaces.tooling import Tooling
-from agent_memory.app.operations import Permission, operation
+from agent_memory.app.operations import Permission, ToolSlot, operation
 from agent_memory.core.experience.patterns import check_expression
 from agent_memory.core.experience.strategies import is_for, links
 from agent_memory.core.recall.recall import recall
@@ -37,7 +37,7 @@ class Procedural(Tooling):
         "procedural.record_invocation",
         "POST /tool-calls",
         permission=Permission.WRITE,
-        toolset="experience/tools/record",
+        mcp=[ToolSlot("experience", "tools", "record")],
     )
     def record_invocation(
         self,
@@ -81,7 +81,7 @@ class Procedural(Tooling):
         "procedural.learn_strategy",
         "POST /strategies",
         permission=Permission.WRITE,
-        toolset="experience/strategies/learn",
+        mcp=[ToolSlot("experience", "strategies", "learn")],
     )
     def learn_strategy(
         self,
@@ -106,7 +106,7 @@ class Procedural(Tooling):
         "procedural.reinforce_strategy",
         "POST /strategies/{strategy_id}/outcomes",
         permission=Permission.WRITE,
-        toolset="experience/strategies/reinforce",
+        mcp=[ToolSlot("experience", "strategies", "reinforce")],
     )
     def reinforce_strategy(self, strategy_id: str, success: bool) -> Strategy:
         """Count one more outcome of a strategy."""
@@ -119,7 +119,7 @@ class Procedural(Tooling):
 
         return self._tried(known, success, Strategy.of(known()[0]), None)
 
-    @operation("procedural.find_strategies", "GET /strategies", toolset="experience/strategies/find")
+    @operation("procedural.find_strategies", "GET /strategies", mcp=[ToolSlot("experience", "strategies", "find")])
     def find_strategies(self, task_description: str, top_k: int = 5, **at: Unpack[Moments]) -> list[Strategy]:
         """Strategies that worked at least once: first those whose context pattern fits the task, the most successful
         first; then others, by likeness to the task and by success."""
@@ -133,7 +133,7 @@ class Procedural(Tooling):
         first = {one.id for one in meant}
         return [*meant, *(one for _, one in ranked if one.id not in first)][:top_k]
 
-    @operation("procedural.get_tool_stats", "GET /tools", toolset="experience/tools/stats")
+    @operation("procedural.get_tool_stats", "GET /tools", mcp=[ToolSlot("experience", "tools", "stats")])
     def get_tool_stats(self, task_type: str | None = None, **at: Unpack[Moments]) -> list[dict[str, Any]]:
         """Per tool: how often, how successful, how fast (milliseconds); most used first.
 
@@ -150,7 +150,9 @@ class Procedural(Tooling):
             found.setdefault(tool, _for_task(outcomes, used.get(tool, [])))
         return _by_use(found)
 
-    @operation("procedural.reflect", "POST /reflections", permission=Permission.WRITE, toolset="experience/reflect")
+    @operation(
+        "procedural.reflect", "POST /reflections", permission=Permission.WRITE, mcp=[ToolSlot("experience", "reflect")]
+    )
     def reflect(self, outcome: dict[str, Any]) -> str:
         """Queue an outcome (`success`, `task_type`, …) to be thought about; gives the id of the reflection."""
         success = outcome.get("success")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from agent_memory.app import pagefiles, registry, trust
 from agent_memory.app.fitting import fitting
-from agent_memory.app.operations import Namespace, Permission, operation
+from agent_memory.app.operations import Namespace, Permission, ToolSlot, operation
 from agent_memory.app.procedures import Procedures, procedures
 from agent_memory.app.workplace import Workplace
 from agent_memory.core.context.tokens import checked
@@ -31,7 +31,7 @@ NEAR = 0.5  # of the best one's relevance, under which it is not what the task n
 class Prompts(Namespace):
     """What of `memory.rules` puts procedures where work is done."""
 
-    @operation("rules.prompt", "POST /rules/prompt", toolset="core/rules/prompt", here=True)
+    @operation("rules.prompt", "POST /rules/prompt", mcp=[ToolSlot("core", "rules", "prompt")], here=True)
     def prompt(
         self,
         task: str | None = None,

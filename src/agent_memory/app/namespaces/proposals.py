@@ -8,7 +8,7 @@ from typing import Unpack
 from agent_memory.app import pagefiles
 from agent_memory.app.config import config_folder
 from agent_memory.app.namespaces.asking import Moments, asked
-from agent_memory.app.operations import Namespace, Permission, operation
+from agent_memory.app.operations import Namespace, Permission, ToolSlot, operation
 from agent_memory.core.write.commit import commit, write
 from agent_memory.models.draft import Draft
 from agent_memory.models.errors import Denied, InvalidInput, NotFound
@@ -26,7 +26,12 @@ REPOSITORY_PAGE = ".memory/procedural.md"
 class Proposals(Namespace):
     """What of `memory.rules` is about rules that hold nowhere yet."""
 
-    @operation("rules.propose", "POST /rules/proposals", permission=Permission.WRITE, toolset="core/rules/propose")
+    @operation(
+        "rules.propose",
+        "POST /rules/proposals",
+        permission=Permission.WRITE,
+        mcp=[ToolSlot("core", "rules", "propose")],
+    )
     def propose(self, rule: str, confidence: Unit = 0.8, reason: str | None = None) -> Proposal:
         """Propose a rule. It waits for somebody to approve it, and holds nowhere until then.
 

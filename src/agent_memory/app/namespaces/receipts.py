@@ -7,7 +7,7 @@ import re
 from itertools import islice
 from typing import Any
 
-from agent_memory.app.operations import Namespace, Permission, operation
+from agent_memory.app.operations import Namespace, Permission, ResourceSlot, ToolSlot, operation
 from agent_memory.core.recall.costs import costs, told
 from agent_memory.core.recall.recall import recall
 from agent_memory.core.recall.receipt import PIPELINE, differences, questions_of
@@ -42,14 +42,14 @@ class Receipts(Namespace):
         "receipts.get",
         "GET /receipts/{receipt_id}",
         command="receipt",
-        toolset="records/receipts/get memory://receipts/{receipt_id}",
+        mcp=[ToolSlot("records", "receipts", "get"), ResourceSlot("memory://receipts/{receipt_id}")],
     )
     def get(self, receipt_id: str) -> dict[str, Any]:
         """What was asked, of which moment, with which recipe, what was shown and why, and what it cost."""
         body = self._body(receipt_id)
         return {**body, "now": from_micros(body["now"]).isoformat()}
 
-    @operation("receipts.find", "GET /receipts", toolset="records/receipts/find")
+    @operation("receipts.find", "GET /receipts", mcp=[ToolSlot("records", "receipts", "find")])
     def find(
         self,
         since: Moment | None = None,
@@ -83,7 +83,10 @@ class Receipts(Namespace):
         return client.runtime.store.receipts.since(whose, moment, MOST_LINES)
 
     @operation(
-        "receipts.replay", "POST /receipts/{receipt_id}/replay", command="replay", toolset="records/receipts/replay"
+        "receipts.replay",
+        "POST /receipts/{receipt_id}/replay",
+        command="replay",
+        mcp=[ToolSlot("records", "receipts", "replay")],
     )
     def replay(self, receipt_id: str, now: bool = False) -> Replay:
         """Ask a recall again as of its own moment, and prove that the answer is the same.

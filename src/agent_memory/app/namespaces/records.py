@@ -7,7 +7,7 @@ from typing import Any, TypedDict, Unpack
 
 from agent_memory.app.namespaces.asking import Where, asked
 from agent_memory.app.namespaces.sweeping import Sweeping
-from agent_memory.app.operations import TABLE, Permission, operation
+from agent_memory.app.operations import TABLE, Permission, ResourceSlot, ToolSlot, operation
 from agent_memory.core.write.commit import How, Revision, commit, commit_after_reading, connect, item, once, write
 from agent_memory.core.write.forget import forget
 from agent_memory.core.write.normalise import again
@@ -69,7 +69,11 @@ class Records(Sweeping):
     """Write, read, list, relate and forget records of every kind."""
 
     @operation(
-        "records.add", "POST /records", permission=Permission.WRITE, command="add", toolset="core/save/note records/add"
+        "records.add",
+        "POST /records",
+        permission=Permission.WRITE,
+        command="add",
+        mcp=[ToolSlot("core", "save", "note"), ToolSlot("records", "add")],
     )
     def add(
         self,
@@ -108,7 +112,12 @@ class Records(Sweeping):
         how = How(embed, once=once(idempotency_key, drafts), skip_forgotten=skip_forgotten, listed=listed)
         return self._commit(drafts, reason, how)
 
-    @operation("records.get", "GET /records/{id}", command="show", toolset="core/get/one memory://records/{id}")
+    @operation(
+        "records.get",
+        "GET /records/{id}",
+        command="show",
+        mcp=[ToolSlot("core", "get", "one"), ResourceSlot("memory://records/{id}")],
+    )
     def get(self, id: str, as_of: Moment | None = None, valid_at: Moment | None = None) -> Record:
         """One record by its id, as it is now or as of a moment."""
         records = self._client.runtime.store.records
@@ -135,7 +144,12 @@ class Records(Sweeping):
         records = self._client.runtime.store.records
         return records.by_key(view, kind, key) or records.by_key(view, kind, fold(key))
 
-    @operation("records.find", "GET /records", command="list", toolset="core/recall/list records/list")
+    @operation(
+        "records.find",
+        "GET /records",
+        command="list",
+        mcp=[ToolSlot("core", "recall", "list"), ToolSlot("records", "list")],
+    )
     def find(
         self,
         kind: str | None = None,
@@ -160,7 +174,10 @@ class Records(Sweeping):
         return self._client.runtime.store.records.believed(view, chosen, after=after_seq, limit=limit)
 
     @operation(
-        "records.history", "GET /records/{id}/history", command="history", toolset="core/get/history records/history"
+        "records.history",
+        "GET /records/{id}/history",
+        command="history",
+        mcp=[ToolSlot("core", "get", "history"), ToolSlot("records", "history")],
     )
     def history(self, id: str) -> list[Record]:
         """Every version of a record, in the order the store came to believe them."""
@@ -171,7 +188,7 @@ class Records(Sweeping):
         "PATCH /records/{id}",
         permission=Permission.WRITE,
         command="amend",
-        toolset="core/save/amend records/revise/amend",
+        mcp=[ToolSlot("core", "save", "amend"), ToolSlot("records", "revise", "amend")],
     )
     def amend(
         self,
@@ -202,7 +219,7 @@ class Records(Sweeping):
         "PUT /records/{id}",
         permission=Permission.WRITE,
         command="edit",
-        toolset="core/save/edit records/revise/edit",
+        mcp=[ToolSlot("core", "save", "edit"), ToolSlot("records", "revise", "edit")],
     )
     def edit(
         self,
@@ -246,7 +263,7 @@ class Records(Sweeping):
         "POST /records/forget",
         permission=Permission.WRITE,
         command="forget",
-        toolset="core/forget/ids",
+        mcp=[ToolSlot("core", "forget", "ids")],
         erases=True,
         of_one="DELETE /records/{id}",
     )
@@ -265,22 +282,24 @@ class Records(Sweeping):
         applied = forget(client.runtime.writing, ids, client.author(reason), client.now(), if_version)
         return Forgotten(ids=list(applied.erased), seq=applied.seq, scrubbed=applied.scrubbed)
 
-    @operation("records.link", "POST /links", permission=Permission.WRITE, toolset="knowledge/links/add")
+    @operation("records.link", "POST /links", permission=Permission.WRITE, mcp=[ToolSlot("knowledge", "links", "add")])
     def link(self, link: Link, reason: str | None = None) -> str:
         """Connect two records by a typed edge; says whether it was created, updated or unchanged."""
         return self._relate(connect(link), reason)
 
-    @operation("records.unlink", "POST /links/end", permission=Permission.WRITE, toolset="knowledge/links/end")
+    @operation(
+        "records.unlink", "POST /links/end", permission=Permission.WRITE, mcp=[ToolSlot("knowledge", "links", "end")]
+    )
     def unlink(self, source_id: str, target_id: str, type: str, reason: str | None = None) -> str:
         """Take an edge away; its history stays."""
         return self._relate(Disconnect(source_id, target_id, type), reason)
 
-    @operation("records.links", "GET /records/{id}/links", toolset="knowledge/links/list")
+    @operation("records.links", "GET /records/{id}/links", mcp=[ToolSlot("knowledge", "links", "list")])
     def links(self, id: str, as_of: Moment | None = None, valid_at: Moment | None = None) -> list[Link]:
         """Edges that start or end at a record."""
         return self._client.runtime.store.records.links(self._client.view(as_of, valid_at), [id])
 
-    @operation("records.journal", "GET /journal", command="journal", toolset="upkeep/journal")
+    @operation("records.journal", "GET /journal", command="journal", mcp=[ToolSlot("upkeep", "journal")])
     def journal(self, id: str | None = None, after: int = 0, limit: Many = 100) -> list[JournalLine]:
         """Who changed what, why and when: the lines that this reader may see."""
         return self._client.runtime.store.records.journal(self._client.view(), after=after, limit=limit, id=id)

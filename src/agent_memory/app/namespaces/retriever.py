@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from agent_memory.app.config import read_recipes
 from agent_memory.app.namespaces.asking import asked, chosen_recipe, own_user
 from agent_memory.app.namespaces.options import BundleOptions, RecallOptions, Where
-from agent_memory.app.operations import Namespace, Operation, operation
+from agent_memory.app.operations import Namespace, Operation, ResourceSlot, ToolSlot, operation
 from agent_memory.core.recall.bundle import GROUPS, bundle
 from agent_memory.core.recall.recall import recall
 from agent_memory.core.recall.receipt import Question
@@ -29,7 +29,7 @@ class Retriever(Namespace):
         super().__init__(client)
         self.weights = RetrievalWeights()
 
-    @operation("recall", "POST /recall", command="recall", toolset="core/recall/search")
+    @operation("recall", "POST /recall", command="recall", mcp=[ToolSlot("core", "recall", "search")])
     def recall(
         self,
         query: Query,
@@ -90,7 +90,12 @@ class Retriever(Namespace):
         own_user(self._client, user_id)
         return self.remember(query, top_k, **how)
 
-    @operation("retriever.recipes", "GET /recipes", command="recipes", toolset="upkeep/recipes memory://recipes")
+    @operation(
+        "retriever.recipes",
+        "GET /recipes",
+        command="recipes",
+        mcp=[ToolSlot("upkeep", "recipes"), ResourceSlot("memory://recipes")],
+    )
     def recipes(self) -> list[Listed]:
         """The recipes that a recall can name: built in, and those of the recipes file."""
         return [Listed.of(recipe) for recipe in read_recipes(self._client.settings).values()]

@@ -6,7 +6,7 @@ from agent_memory.app import pagefiles, trust
 from agent_memory.app.namespaces.prompts import Prompts
 from agent_memory.app.namespaces.proposals import Proposals
 from agent_memory.app.namespaces.trusting import Trusting
-from agent_memory.app.operations import Permission, operation
+from agent_memory.app.operations import Permission, ToolSlot, operation
 from agent_memory.app.procedures import called, understood
 from agent_memory.models.limits import Few
 from agent_memory.models.model import Model
@@ -36,7 +36,7 @@ class Begun(Model):
 class Rules(Proposals, Prompts, Trusting):
     """Procedures in your own files: pages of Markdown with rules that are checked, skills and examples."""
 
-    @operation("rules.read", "GET /rules", toolset="core/rules/read", here=True)
+    @operation("rules.read", "GET /rules", mcp=[ToolSlot("core", "rules", "read")], here=True)
     def read(self, folder: str | None = None, at: str | None = None) -> Rulebook:
         """The rules, skills and examples that hold in a folder, each with its file, line and commit.
 
@@ -61,7 +61,7 @@ class Rules(Proposals, Prompts, Trusting):
         """The rules that were added, removed or changed from one commit, tag or branch to another, or to the disk."""
         return self._procedures().diff(self._client.workplace.folder(folder), a, b)
 
-    @operation("rules.check", "POST /rules/check", toolset="core/rules/check", here=True)
+    @operation("rules.check", "POST /rules/check", mcp=[ToolSlot("core", "rules", "check")], here=True)
     def check(self, action: Action, folder: str | None = None, at: str | None = None) -> Verdict:
         """Say whether an action is allowed by the rules of a folder, before it is done.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from agent_memory.app.namespaces.asking import asked
-from agent_memory.app.operations import Namespace, Operation, Permission, operation
+from agent_memory.app.operations import Namespace, Operation, Permission, ToolSlot, operation
 from agent_memory.core.work import runs
 from agent_memory.models.kinds.run import Run, RunStep, Spent
 from agent_memory.models.limits import Many, Money, RecordText, Seconds, Spendable
@@ -16,13 +16,15 @@ class Runs(Namespace):
     """Runs have a beginning, steps, an end and an outcome, and tell what they cost. From `start` to `end`
     recalls, contexts and tool calls of this client carry the run's id."""
 
-    @operation("runs.start", "POST /runs", permission=Permission.WRITE, toolset="work/runs/start")
+    @operation("runs.start", "POST /runs", permission=Permission.WRITE, mcp=[ToolSlot("work", "runs", "start")])
     def start(self, task_type: Name, title: RecordText, model: Name | None = None) -> Run:
         """Begin a run of a type of task."""
         payload = {"task_type": task_type, "model": model}
         return runs.start(self._client.ground(), title, payload, self._client.conversation_id)
 
-    @operation("runs.step", "POST /runs/{id}/steps", permission=Permission.WRITE, toolset="work/runs/step")
+    @operation(
+        "runs.step", "POST /runs/{id}/steps", permission=Permission.WRITE, mcp=[ToolSlot("work", "runs", "step")]
+    )
     def step(
         self,
         id: str,
@@ -36,7 +38,7 @@ class Runs(Namespace):
         spent = Spent(tokens=tokens, money=money, seconds=seconds)
         return runs.step(self._client.ground(), id, title, data, spent)
 
-    @operation("runs.end", "POST /runs/{id}/end", permission=Permission.WRITE, toolset="work/runs/end")
+    @operation("runs.end", "POST /runs/{id}/end", permission=Permission.WRITE, mcp=[ToolSlot("work", "runs", "end")])
     def end(
         self,
         id: str,
@@ -51,12 +53,12 @@ class Runs(Namespace):
         spent = Spent(tokens=tokens, money=money, seconds=seconds)
         return runs.end(self._client.ground(), id, outcome, success, spent)
 
-    @operation("runs.get", "GET /runs/{id}", toolset="work/runs/get")
+    @operation("runs.get", "GET /runs/{id}", mcp=[ToolSlot("work", "runs", "get")])
     def get(self, id: str) -> Run:
         """One run with its steps."""
         return runs.told(self._client.ground(), id)
 
-    @operation("runs.list", "GET /runs", toolset="work/runs/list")
+    @operation("runs.list", "GET /runs", mcp=[ToolSlot("work", "runs", "list")])
     def list(self, task_type: Name | None = None, success: bool | None = None, limit: Many = 20) -> list[Run]:
         """Runs, the newest first."""
         fields = {name: one for name, one in (("task_type", task_type), ("success", success)) if one is not None}

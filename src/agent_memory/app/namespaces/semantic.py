@@ -8,7 +8,7 @@ from typing import Any, Unpack
 
 from agent_memory.app.namespaces.asking import asked
 from agent_memory.app.namespaces.options import ClaimOptions, Moments, Where
-from agent_memory.app.operations import Namespace, Permission, operation
+from agent_memory.app.operations import Namespace, Permission, ToolSlot, operation
 from agent_memory.core.graph.draft import ABOUT
 from agent_memory.core.recall.bundle import facts_shown
 from agent_memory.core.recall.recall import recall
@@ -30,7 +30,10 @@ class Semantic(Namespace):
     """What is known: who and what there is, what is claimed of them, how they are related."""
 
     @operation(
-        "semantic.upsert_entity", "PUT /entities", permission=Permission.WRITE, toolset="knowledge/entities/upsert"
+        "semantic.upsert_entity",
+        "PUT /entities",
+        permission=Permission.WRITE,
+        mcp=[ToolSlot("knowledge", "entities", "upsert")],
     )
     def upsert_entity(self, entity: Entity) -> Entity:
         """Store an entity. The same id, or the same name and type, is updated: aliases and properties are merged,
@@ -48,7 +51,11 @@ class Semantic(Namespace):
         return merged[0]
 
     @operation(
-        "semantic.learn_fact", "POST /facts", permission=Permission.WRITE, command="learn", toolset="records/learn_fact"
+        "semantic.learn_fact",
+        "POST /facts",
+        permission=Permission.WRITE,
+        command="learn",
+        mcp=[ToolSlot("records", "learn_fact")],
     )
     def learn_fact(
         self,
@@ -81,7 +88,7 @@ class Semantic(Namespace):
         )
         return self._store(fact)
 
-    @operation("semantic.store_fact", "PUT /facts", permission=Permission.WRITE, toolset="core/save/fact")
+    @operation("semantic.store_fact", "PUT /facts", permission=Permission.WRITE, mcp=[ToolSlot("core", "save", "fact")])
     def store_fact(self, fact: Fact) -> Fact:
         """Store a claim. The same claim again is the same fact; a claim about the same subject and predicate
         supersedes the one before, which stays true for its own time."""
@@ -122,7 +129,7 @@ class Semantic(Namespace):
             if hit.why.similarity is not None
         ]
 
-    @operation("semantic.get_entity", "GET /entities/{id}", toolset="knowledge/entities/get")
+    @operation("semantic.get_entity", "GET /entities/{id}", mcp=[ToolSlot("knowledge", "entities", "get")])
     def get_entity(self, id: str, **at: Unpack[Moments]) -> Entity:
         """One entity, with how often and when last it was recalled, until `as_of` if that is given."""
         view = self._client.view(**at)
@@ -134,7 +141,7 @@ class Semantic(Namespace):
         told = self._client.runtime.store.receipts.accesses(view, [id], until=until).get(id)
         return Entity.of(found[0], told and (told.times, maybe_moment(told.last)))
 
-    @operation("semantic.get_entity_graph", "POST /entities/graph", toolset="knowledge/entities/graph")
+    @operation("semantic.get_entity_graph", "POST /entities/graph", mcp=[ToolSlot("knowledge", "entities", "graph")])
     def get_entity_graph(self, entity_ids: list[str], depth: Depth = 2, **at: Unpack[Moments]) -> dict[str, Any]:
         """Entities around some entities, how they are related and how far, and the facts about all of them."""
         view, records = self._client.view(**at), self._client.runtime.store.records
@@ -169,7 +176,7 @@ class Semantic(Namespace):
         "semantic.create_relationship",
         "POST /relationships",
         permission=Permission.WRITE,
-        toolset="knowledge/entities/relate",
+        mcp=[ToolSlot("knowledge", "entities", "relate")],
     )
     def create_relationship(
         self, source_id: str, target_id: str, rel_type: str, properties: dict[str, Any] | None = None

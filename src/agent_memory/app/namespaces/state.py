@@ -7,7 +7,7 @@ from typing import Any, Unpack
 from agent_memory.app.namespaces.asking import Moments, asked
 from agent_memory.app.namespaces.patterns import Patterns
 from agent_memory.app.namespaces.worklist import Worklist
-from agent_memory.app.operations import Permission, operation
+from agent_memory.app.operations import Permission, ToolSlot, operation
 from agent_memory.core.experience.archive import migrate
 from agent_memory.core.experience.finding import nearest, similar, summary
 from agent_memory.core.write.commit import Revision, commit, commit_after_reading
@@ -26,7 +26,12 @@ from agent_memory.ports.changes import Expect
 class State(Patterns, Worklist):
     """Goals, tasks, decisions, patterns and agent states: what is worked with, before it becomes an archive."""
 
-    @operation("state.log_decision", "POST /decisions", permission=Permission.WRITE, toolset="experience/decisions/log")
+    @operation(
+        "state.log_decision",
+        "POST /decisions",
+        permission=Permission.WRITE,
+        mcp=[ToolSlot("experience", "decisions", "log")],
+    )
     def log_decision(self, decision: Decision) -> Decision:
         """Log what was decided, by whom, why and among which alternatives; the same id again corrects it."""
         client = self._client
@@ -37,7 +42,7 @@ class State(Patterns, Worklist):
         "state.record_outcome",
         "POST /decisions/{id}/outcome",
         permission=Permission.WRITE,
-        toolset="experience/decisions/outcome",
+        mcp=[ToolSlot("experience", "decisions", "outcome")],
     )
     def record_outcome(self, id: str, outcome: str, success: bool | None = None) -> Decision:
         """Say how a decision turned out; what was known of it before stays in its history."""
@@ -53,14 +58,16 @@ class State(Patterns, Worklist):
         commit_after_reading(self._client.runtime.writing, read, self._client.now())
         return made[0]
 
-    @operation("state.find_similar_decisions", "GET /decisions/similar", toolset="experience/decisions/similar")
+    @operation(
+        "state.find_similar_decisions", "GET /decisions/similar", mcp=[ToolSlot("experience", "decisions", "similar")]
+    )
     def find_similar_decisions(self, context: Query, limit: Hits = 5, **at: Unpack[Moments]) -> list[Decision]:
         """Decisions in situations like this one, the most similar first, each with its relevance."""
         view, where = asked(self._client, {"kinds": ["decision"]}, at)
         found = similar(self._client.runtime.recalling, context, view, where, limit, "context")
         return [Decision.of(hit.record, hit.relevance) for hit in found]
 
-    @operation("state.find_relevant", "GET /state/relevant", toolset="experience/relevant")
+    @operation("state.find_relevant", "GET /state/relevant", mcp=[ToolSlot("experience", "relevant")])
     def find_relevant(self, task_description: Query, limit: Hits = 5, **at: Unpack[Moments]) -> list[Relevant]:
         """What of goals, tasks, decisions, patterns and strategies helps with a task, the most relevant first."""
         kinds = self._client.runtime.kinds

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agent_memory.app.namespaces.asking import Where, asked
-from agent_memory.app.operations import Namespace, Permission, operation
+from agent_memory.app.operations import Namespace, Permission, ToolSlot, operation
 from agent_memory.core.write.forget import sweep
 from agent_memory.models.errors import InvalidInput
 from agent_memory.models.model import Model, Name
@@ -25,7 +25,11 @@ class Sweeping(Namespace):
     """Records that go together."""
 
     @operation(
-        "records.forget_where", "POST /forget", permission=Permission.WRITE, toolset="core/forget/where", erases=True
+        "records.forget_where",
+        "POST /forget",
+        permission=Permission.WRITE,
+        mcp=[ToolSlot("core", "forget", "where")],
+        erases=True,
     )
     def forget_where(
         self,

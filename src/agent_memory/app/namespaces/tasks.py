@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Unpack
 
 from agent_memory.app.namespaces.asking import Moments, asked
-from agent_memory.app.operations import Namespace, Permission, operation
+from agent_memory.app.operations import Namespace, Permission, ToolSlot, operation
 from agent_memory.core.work import tasks
 from agent_memory.models.errors import NotFound
 from agent_memory.models.kinds.work import Claim, Heartbeat, Task, TaskStatus
@@ -17,7 +17,7 @@ from agent_memory.models.record import Record
 class Tasks(Namespace):
     """Tasks that depend on each other. Workers claim what is ready, say that they live, and report what came of it."""
 
-    @operation("tasks.add", "POST /tasks", permission=Permission.WRITE, toolset="work/tasks/add")
+    @operation("tasks.add", "POST /tasks", permission=Permission.WRITE, mcp=[ToolSlot("work", "tasks", "add")])
     def add(
         self,
         task: Task | RecordText,
@@ -33,7 +33,7 @@ class Tasks(Namespace):
         whole = Task(description=task, **said) if isinstance(task, str) else task.model_copy(update=said)
         return tasks.add_task(self._client.ground(), whole)
 
-    @operation("tasks.get", "GET /tasks/{id}", toolset="work/tasks/get")
+    @operation("tasks.get", "GET /tasks/{id}", mcp=[ToolSlot("work", "tasks", "get")])
     def get(self, id: str, **at: Unpack[Moments]) -> Task:
         """One task by its id."""
         found = self._client.runtime.store.records.get(self._client.view(**at), [id])
@@ -41,44 +41,60 @@ class Tasks(Namespace):
             raise NotFound(f"no task {id!r}", field="id")
         return Task.of(found[0])
 
-    @operation("tasks.ready", "GET /tasks/ready", toolset="work/tasks/ready")
+    @operation("tasks.ready", "GET /tasks/ready", mcp=[ToolSlot("work", "tasks", "ready")])
     def ready(self, limit: Many = 10) -> list[Task]:
         """What can be claimed now: the highest priority first, then the oldest."""
         return tasks.ready_tasks(self._client.ground(), limit)
 
-    @operation("tasks.claim", "POST /tasks/claim", permission=Permission.WRITE, toolset="work/tasks/claim")
+    @operation(
+        "tasks.claim", "POST /tasks/claim", permission=Permission.WRITE, mcp=[ToolSlot("work", "tasks", "claim")]
+    )
     def claim(self, worker: Name, lease_seconds: LeaseSeconds = 60.0) -> Claim:
         """Take the first task that is ready, or whose worker was not heard of for the length of its lease: gives the
         task, and the token to report with. Where there is nothing to do, both are None."""
         return tasks.claim(self._client.ground(), worker, lease_seconds)
 
-    @operation("tasks.heartbeat", "POST /tasks/heartbeat", permission=Permission.WRITE, toolset="work/tasks/heartbeat")
+    @operation(
+        "tasks.heartbeat",
+        "POST /tasks/heartbeat",
+        permission=Permission.WRITE,
+        mcp=[ToolSlot("work", "tasks", "heartbeat")],
+    )
     def heartbeat(self, token: str, progress: Any = None) -> Heartbeat:
         """Say that the work goes on, and how far it is: the lease is good for its whole length again. Tells whether the
         task was cancelled. A claim that is over is refused."""
         return tasks.heartbeat(self._client.ground(), token, progress)
 
-    @operation("tasks.finish", "POST /tasks/finish", permission=Permission.WRITE, toolset="work/tasks/finish")
+    @operation(
+        "tasks.finish", "POST /tasks/finish", permission=Permission.WRITE, mcp=[ToolSlot("work", "tasks", "finish")]
+    )
     def finish(self, token: str, outcome: Any = None) -> Task:
         """The task is done, and what waited for it alone is ready. A claim that is over is refused."""
         return tasks.finish(self._client.ground(), token, outcome)
 
-    @operation("tasks.fail", "POST /tasks/fail", permission=Permission.WRITE, toolset="work/tasks/fail")
+    @operation("tasks.fail", "POST /tasks/fail", permission=Permission.WRITE, mcp=[ToolSlot("work", "tasks", "fail")])
     def fail(self, token: str, reason: RecordText) -> Task:
         """It did not work: it is tried again later, twice as long each time, or has failed for good."""
         return tasks.fail(self._client.ground(), token, reason)
 
-    @operation("tasks.cancel", "POST /tasks/{id}/cancel", permission=Permission.WRITE, toolset="work/tasks/cancel")
+    @operation(
+        "tasks.cancel",
+        "POST /tasks/{id}/cancel",
+        permission=Permission.WRITE,
+        mcp=[ToolSlot("work", "tasks", "cancel")],
+    )
     def cancel(self, id: str) -> Task:
         """It is not to be done any more. Its worker is told at its next heartbeat, and cannot finish it."""
         return tasks.cancel(self._client.ground(), id)
 
-    @operation("tasks.retry", "POST /tasks/{id}/retry", permission=Permission.WRITE, toolset="work/tasks/retry")
+    @operation(
+        "tasks.retry", "POST /tasks/{id}/retry", permission=Permission.WRITE, mcp=[ToolSlot("work", "tasks", "retry")]
+    )
     def retry(self, id: str) -> Task:
         """A task that failed or was cancelled is to be done after all, with as many tries as a new one."""
         return tasks.retry(self._client.ground(), id)
 
-    @operation("tasks.list", "GET /tasks", toolset="work/tasks/list")
+    @operation("tasks.list", "GET /tasks", mcp=[ToolSlot("work", "tasks", "list")])
     def list(
         self,
         status: TaskStatus | None = None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Unpack
 
 from agent_memory.app.namespaces.asking import Moments
-from agent_memory.app.operations import Namespace, Permission, operation
+from agent_memory.app.operations import Namespace, Permission, ToolSlot, operation
 from agent_memory.core.write.commit import commit
 from agent_memory.models.errors import NotFound
 from agent_memory.models.kinds.tools import Tool, tool_key
@@ -19,7 +19,7 @@ class Tooling(Namespace):
         "procedural.register_tool",
         "PUT /tools/{name}",
         permission=Permission.WRITE,
-        toolset="experience/tools/register",
+        mcp=[ToolSlot("experience", "tools", "register")],
     )
     def register_tool(self, name: Name, description: str, parameters: dict[str, Any] | None = None) -> Tool:
         """Say what a tool is for, and what it takes (a JSON Schema); the same name again is a new version."""
@@ -28,7 +28,7 @@ class Tooling(Namespace):
         commit(client.runtime.writing, [tool.draft()], client.author(), client.now())
         return tool
 
-    @operation("procedural.get_tool", "GET /tools/{name}", toolset="experience/tools/show")
+    @operation("procedural.get_tool", "GET /tools/{name}", mcp=[ToolSlot("experience", "tools", "show")])
     def get_tool(self, name: Name, **at: Unpack[Moments]) -> Tool:
         """A registered tool by its name."""
         found = self._client.runtime.store.records.by_key(self._client.view(**at), "tool", tool_key(name))
@@ -36,7 +36,7 @@ class Tooling(Namespace):
             raise NotFound(f"name: no tool {name!r} is registered", hint="`register_tool` does that", field="name")
         return Tool.of(found)
 
-    @operation("procedural.list_tools", "GET /tool-registry", toolset="experience/tools/list")
+    @operation("procedural.list_tools", "GET /tool-registry", mcp=[ToolSlot("experience", "tools", "list")])
     def list_tools(self, limit: Many = 100, **at: Unpack[Moments]) -> list[Tool]:
         """The registered tools, by name."""
         where = Filter(kinds=("tool",))

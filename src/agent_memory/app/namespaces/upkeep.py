@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import Field
 
 from agent_memory.app.jobs import jobs
-from agent_memory.app.operations import Namespace, Permission, operation
+from agent_memory.app.operations import Namespace, Permission, ResourceSlot, ToolSlot, operation
 from agent_memory.core.upkeep.job import Job, Keeping
 from agent_memory.core.upkeep.jobs import embed
 from agent_memory.core.upkeep.runner import Runner
@@ -65,7 +65,9 @@ class JobReport(Model):
 class Upkeep(Namespace):
     """Numbers, proofs and repairs."""
 
-    @operation("upkeep.stats", "GET /stats", command="stats", toolset="upkeep/stats memory://stats")
+    @operation(
+        "upkeep.stats", "GET /stats", command="stats", mcp=[ToolSlot("upkeep", "stats"), ResourceSlot("memory://stats")]
+    )
     def stats(self) -> dict[str, Any]:
         """How much there is, for this user. Where the store is, its size, that of the process and its debts are told to
         operators, and null for others.
@@ -92,7 +94,11 @@ class Upkeep(Namespace):
         return found if self._client.caller.operates else {**found, **dict.fromkeys(OF_THE_STORE)}
 
     @operation(
-        "upkeep.verify", "POST /verify", permission=Permission.OPERATOR, command="verify", toolset="upkeep/verify"
+        "upkeep.verify",
+        "POST /verify",
+        permission=Permission.OPERATOR,
+        command="verify",
+        mcp=[ToolSlot("upkeep", "verify")],
     )
     def verify(self, expect: str | None = None) -> Verification:
         """Prove the hash chains of all tenants' journals and of the store's own, every record and every key against
@@ -163,7 +169,11 @@ class Upkeep(Namespace):
         return left
 
     @operation(
-        "upkeep.rebuild", "POST /rebuild", permission=Permission.OPERATOR, command="rebuild", toolset="upkeep/rebuild"
+        "upkeep.rebuild",
+        "POST /rebuild",
+        permission=Permission.OPERATOR,
+        command="rebuild",
+        mcp=[ToolSlot("upkeep", "rebuild")],
     )
     def rebuild(self, vectors: bool = False) -> dict[str, Any]:
         """Make everything derived again: words, fields, views and missing vectors.

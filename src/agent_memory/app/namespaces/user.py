@@ -8,7 +8,7 @@ from agent_memory.app import userfiles
 from agent_memory.app.following import shown_here
 from agent_memory.app.namespaces.asking import asked
 from agent_memory.app.namespaces.options import Moments
-from agent_memory.app.operations import Namespace, Permission, operation
+from agent_memory.app.operations import Namespace, Permission, ResourceSlot, ToolSlot, operation
 from agent_memory.core.files.pages import PreferencesPage, preferences_text, spelled
 from agent_memory.core.recall.standing import person, preferences, repository_of
 from agent_memory.core.write.commit import commit
@@ -29,7 +29,7 @@ class User(Namespace):
         "PUT /preferences",
         permission=Permission.WRITE,
         command="prefer",
-        toolset="core/save/preference records/preferences/set",
+        mcp=[ToolSlot("core", "save", "preference"), ToolSlot("records", "preferences", "set")],
     )
     def set_preference(
         self, domain: str, name: str, value: Any, confidence: Unit = 1.0, repository: Name | None = None
@@ -69,7 +69,7 @@ class User(Namespace):
         "user.preferences",
         "GET /preferences",
         command="preferences",
-        toolset="records/preferences/list memory://preferences",
+        mcp=[ToolSlot("records", "preferences", "list"), ResourceSlot("memory://preferences")],
     )
     def preferences(
         self, domain: str | None = None, repository: Name | None = None, **at: Unpack[Moments]
@@ -82,7 +82,10 @@ class User(Namespace):
         return self._all(domain, repository, at)
 
     @operation(
-        "user.set_expertise", "PUT /expertise", permission=Permission.WRITE, toolset="knowledge/user/set_expertise"
+        "user.set_expertise",
+        "PUT /expertise",
+        permission=Permission.WRITE,
+        mcp=[ToolSlot("knowledge", "user", "set_expertise")],
     )
     def set_expertise(self, topic: str, level: str) -> Expertise:
         """Remember how well the user knows a topic."""
@@ -91,7 +94,10 @@ class User(Namespace):
         return expertise
 
     @operation(
-        "user.add_interest", "POST /interests", permission=Permission.WRITE, toolset="knowledge/user/add_interest"
+        "user.add_interest",
+        "POST /interests",
+        permission=Permission.WRITE,
+        mcp=[ToolSlot("knowledge", "user", "add_interest")],
     )
     def add_interest(self, topic: str) -> Interest:
         """Remember what the user cares about."""
@@ -99,7 +105,7 @@ class User(Namespace):
         self._write([Draft(kind="interest", text=topic, payload=interest.model_dump())])
         return interest
 
-    @operation("user.context", "GET /user", command="whoami", toolset="memory://user")
+    @operation("user.context", "GET /user", command="whoami", mcp=[ResourceSlot("memory://user")])
     def context(self, **at: Unpack[Moments]) -> dict[str, Any]:
         """Everything about the user at once: name, preferences, expertise, interests, communication style.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from agent_memory.app.operations import Namespace, Permission, operation
+from agent_memory.app.operations import Namespace, Permission, ResourceSlot, ToolSlot, operation
 from agent_memory.core.working.desk import LIST_SECONDS
 from agent_memory.models.kinds.conversation import Turn
 
@@ -22,35 +22,55 @@ class Working(Namespace):
         """The latest turns of this conversation, newest first."""
         return self._client.working.turns(limit)
 
-    @operation("working.set", "PUT /working/values/{key}", permission=Permission.WRITE, toolset="working/desk/set")
+    @operation(
+        "working.set",
+        "PUT /working/values/{key}",
+        permission=Permission.WRITE,
+        mcp=[ToolSlot("working", "desk", "set")],
+    )
     def set(self, key: str, value: Any, ttl_seconds: float = LIST_SECONDS) -> None:
         """Keep a JSON value for a while."""
         self._client.working.set(key, value, ttl_seconds)
 
-    @operation("working.get", "GET /working/values/{key}", toolset="working/desk/get")
+    @operation("working.get", "GET /working/values/{key}", mcp=[ToolSlot("working", "desk", "get")])
     def get(self, key: str) -> Any:
         """A value that is still alive, else None."""
         return self._client.working.get(key)
 
     @operation(
-        "working.delete", "DELETE /working/values/{key}", permission=Permission.WRITE, toolset="working/desk/delete"
+        "working.delete",
+        "DELETE /working/values/{key}",
+        permission=Permission.WRITE,
+        mcp=[ToolSlot("working", "desk", "delete")],
     )
     def delete(self, key: str) -> bool:
         """Drop a value; says whether there was one."""
         return self._client.working.delete(key)
 
-    @operation("working.get_context", "GET /working", toolset="working/desk/show memory://working")
+    @operation(
+        "working.get_context",
+        "GET /working",
+        mcp=[ToolSlot("working", "desk", "show"), ResourceSlot("memory://working")],
+    )
     def get_context(self) -> dict[str, Any]:
         """Everything on the desk."""
         return self._client.working.context()
 
-    @operation("working.clear_session", "DELETE /working", permission=Permission.WRITE, toolset="working/desk/clear")
+    @operation(
+        "working.clear_session",
+        "DELETE /working",
+        permission=Permission.WRITE,
+        mcp=[ToolSlot("working", "desk", "clear")],
+    )
     def clear_session(self) -> None:
         """Clear the desk of this conversation."""
         self._client.working.clear()
 
     @operation(
-        "working.set_active_goal", "PUT /working/goal", permission=Permission.WRITE, toolset="working/desk/work_on"
+        "working.set_active_goal",
+        "PUT /working/goal",
+        permission=Permission.WRITE,
+        mcp=[ToolSlot("working", "desk", "work_on")],
     )
     def set_active_goal(self, goal_id: str, goal_description: str) -> None:
         """Say what is being worked on."""
@@ -62,7 +82,10 @@ class Working(Namespace):
         return self._client.working.active_goal()
 
     @operation(
-        "working.push_thought", "POST /working/thoughts", permission=Permission.WRITE, toolset="working/desk/think"
+        "working.push_thought",
+        "POST /working/thoughts",
+        permission=Permission.WRITE,
+        mcp=[ToolSlot("working", "desk", "think")],
     )
     def push_thought(self, thought: str) -> None:
         """Note a thought; the last hundred are kept."""

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from agent_memory.app.operations import TABLE, Operation, Permission
+from agent_memory.app.operations import TABLE, Operation, Permission, ResourceSlot, ToolSlot
 from agent_memory.models.errors import InvalidInput
 from agent_memory.models.model import Model
 
@@ -14,19 +14,8 @@ DEFAULT = "core"
 FORMER = "records"  # what `core` had before it was small: still answered beside it, and not listed
 COMPAT = "compat"
 ALL = "all"
-SCHEME = "memory://"
 VECTORS = frozenset({"embedding", "query_embedding", "vector"})
 _SAME_AGAIN = frozenset({"PUT", "PATCH", "DELETE"})
-
-
-@dataclass(frozen=True)
-class ToolPlace:
-    """One operation as a tool of its own, or as an action of one."""
-
-    toolset: str
-    tool: str
-    action: str | None
-    operation: Operation
 
 
 @dataclass(frozen=True)
@@ -83,18 +72,19 @@ def whole(operation: Operation) -> Whole | None:
     return None
 
 
-def places() -> Iterator[ToolPlace]:
+def places() -> Iterator[tuple[ToolSlot, Operation]]:
+    """Every place in a tool, with the operation that has it."""
     for operation in TABLE.values():
-        for place in (operation.toolset or "").split():
-            if not place.startswith(SCHEME):
-                toolset, _, rest = place.partition("/")
-                tool, _, action = rest.partition("/")
-                yield ToolPlace(toolset, tool or operation.name.replace(".", "_"), action or None, operation)
+        yield from ((slot, operation) for slot in operation.mcp if isinstance(slot, ToolSlot))
+
+
+def toolsets_of(operation: Operation) -> set[str]:
+    return {slot.toolset for slot in operation.mcp if isinstance(slot, ToolSlot)}
 
 
 def toolsets() -> list[str]:
     """The default first."""
-    return sorted({place.toolset for place in places()}, key=lambda name: (name != DEFAULT, name))
+    return sorted({slot.toolset for slot, _ in places()}, key=lambda name: (name != DEFAULT, name))
 
 
 def chosen(names: Iterable[str]) -> frozenset[str]:
@@ -111,10 +101,10 @@ def chosen(names: Iterable[str]) -> frozenset[str]:
 def tools(names: frozenset[str]) -> dict[str, McpTool]:
     """The tools of these toolsets by name, in the order of their declarations."""
     found: dict[str, McpTool] = {}
-    for place in places():
-        if place.toolset in names:
-            known = found.get(place.tool, McpTool(place.tool, place.toolset, {}))
-            found[place.tool] = McpTool(place.tool, known.toolset, {**known.actions, place.action: place.operation})
+    for slot, operation in places():
+        if slot.toolset in names:
+            known = found.get(slot.tool, McpTool(slot.tool, slot.toolset, {}))
+            found[slot.tool] = McpTool(slot.tool, known.toolset, {**known.actions, slot.action: operation})
     return found
 
 
@@ -122,8 +112,7 @@ def resources(names: frozenset[str]) -> dict[str, Operation]:
     """Address -> operation. One that is a tool, too, is a resource where that tool is offered."""
     found: dict[str, Operation] = {}
     for operation in TABLE.values():
-        said = (operation.toolset or "").split()
-        homes = {one.partition("/")[0] for one in said if not one.startswith(SCHEME)}
+        homes = toolsets_of(operation)
         if not homes or homes & names or (COMPAT not in names and COMPAT not in homes):
-            found |= {one: operation for one in said if one.startswith(SCHEME)}
+            found |= {slot.uri: operation for slot in operation.mcp if isinstance(slot, ResourceSlot)}
     return found

@@ -13,7 +13,7 @@ from pydantic_core import to_json
 from agent_memory.app.operations import Operation
 from agent_memory.app.service import Caller, Service
 from agent_memory.interfaces.mcp import compat
-from agent_memory.interfaces.mcp.places import COMPAT
+from agent_memory.interfaces.mcp.places import COMPAT, toolsets_of
 from agent_memory.models.errors import NotFound
 
 Resources = Mapping[str, Operation]
@@ -48,7 +48,7 @@ def read(service: Service, resources: Resources, caller: Caller, uri: str) -> ty
         arguments = _matched(known, uri)
         if arguments is not None:
             value: Any = service.call(operation, caller, arguments)
-            if (operation.toolset or "").startswith(COMPAT):
+            if COMPAT in toolsets_of(operation):
                 value = compat.answered(value)
             text = to_json(value, inf_nan_mode="constants", exclude={"embedding"}, indent=2).decode()
             return types.ReadResourceResult(contents=[types.TextResourceContents(uri=uri, mime_type=JSON, text=text)])
