@@ -5,7 +5,7 @@ BIN := .venv/bin
 
 PORT ?= 8005
 
-.PHONY: run demo test check compiled soak foreign engines lowest bench docs lock build sbom clean
+.PHONY: run demo test check compiled soak foreign engines models lowest bench docs lock build sbom clean
 
 run: .venv/ready
 	@exec sh scripts/run.sh "$(BIN)/agent-memory" "$(PORT)" "$(GRPC_PORT)"
@@ -14,7 +14,7 @@ demo: .venv/ready
 	@$(BIN)/agent-memory demo
 
 test: check compiled
-	$(BIN)/python -m pytest -n 2 -m "not soak and not foreign and not engines"
+	$(BIN)/python -m pytest -n 2 -m "not soak and not foreign and not engines and not models"
 
 check: .venv/ready
 	$(BIN)/ruff check .
@@ -44,13 +44,20 @@ engines: compiled
 STORIES := abstention async bad_input bundle context costs decisions embeddings first_steps forget jobs links operational past ranking recipes replay \
 	selecting time tools_and_strategies trace transfer walls
 
+# With the real Ollama, which is built once, and a model that the tests write.
+models: compiled .models/bin/ollama
+	OLLAMA=$(CURDIR)/.models/bin/ollama $(BIN)/python -m pytest -m models tests/models
+
+.models/bin/ollama: scripts/ollama.sh
+	@sh scripts/ollama.sh $(CURDIR)/.models
+
 # With the oldest versions that pyproject.toml allows, in an environment of their own. What they warn of is no error.
 lowest: .venv/ready
 	@test -x .lowest/bin/python || $(BIN)/python -m venv --without-pip .lowest
 	@$(BIN)/uv pip compile --quiet --resolution lowest-direct --only-binary :all: --no-header --python-version 3.11 --all-extras pyproject.toml -o .lowest/requirements.txt
 	@$(BIN)/uv pip install --quiet --python .lowest/bin/python --only-binary :all: -r .lowest/requirements.txt -r requirements/build.in grpcio-tools hypothesis pytest-timeout pytest-xdist
 	@$(BIN)/uv pip install --quiet --python .lowest/bin/python --no-deps --no-build-isolation --editable .
-	.lowest/bin/python -m pytest -n 2 -o filterwarnings= -m "not soak and not foreign and not engines" $(LOWEST)
+	.lowest/bin/python -m pytest -n 2 -o filterwarnings= -m "not soak and not foreign and not engines and not models" $(LOWEST)
 
 LOWEST ?= tests/conformance tests/unit tests/stories tests/telemetry tests/doors/rpc tests/doors/agents tests/doors/test_cli.py \
 	tests/doors/test_rest.py tests/doors/test_serve.py tests/doors/test_hostile_wires.py tests/doors/test_remote_client.py
@@ -100,4 +107,4 @@ sbom: .venv/ready
 	$(BIN)/python scripts/sbom.py dist/agent-memory.cdx.json
 
 clean:
-	rm -rf .venv .foreign .lowest .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .foreign .lowest .models .mypy_cache .ruff_cache .pytest_cache .hypothesis

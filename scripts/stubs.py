@@ -16,6 +16,7 @@ from pathlib import Path
 from agent_memory.app import namespaces
 from agent_memory.app.memory import AgentMemory
 from agent_memory.app.operations import NAMESPACES
+from agent_memory.app.session import ChatSession
 from agent_memory.models import model
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -83,7 +84,9 @@ def _shown(signature: inspect.Signature) -> str:
 def stub() -> str:
     writer = Writer()
     classes = [writer.mirrored(f"Async{sync.__name__}", sync) for sync in PARTS.values()]
+    classes.append(writer.mirrored("AsyncChatSession", ChatSession))
     main = writer.mirrored("AsyncAgentMemory", AgentMemory)
+    main = re.sub(r"async (def session\(.*\) -> )ChatSession", r"\1AsyncChatSession", main)
     init = _shown(inspect.signature(AgentMemory.__init__))
     for text in ("Embedder", "Reranker", "Clock"):
         writer.need(text, AgentMemory.__init__.__globals__)
@@ -95,6 +98,7 @@ def stub() -> str:
     ]
     head, _, rest = main.partition("\n")
     body = "\n\n".join([*classes, "\n".join([head, *fields, rest])])
+    writer.imports.discard("from agent_memory.app.session import ChatSession")  # it is awaited here
     return _formatted(HEAD + "\n".join(sorted(writer.imports)) + "\n\n" + body + "\n")
 
 

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from agent_memory.app.aio import AsyncAgentMemory as AsyncAgentMemory
+    from agent_memory.app.chatting import AsyncMemoryAugmentedAgent as AsyncMemoryAugmentedAgent
+    from agent_memory.app.chatting import MemoryAugmentedAgent as MemoryAugmentedAgent
     from agent_memory.app.config import get_settings as get_settings
     from agent_memory.app.embedders import get_embedder as get_embedder
     from agent_memory.app.episodes import CPUMemoryEngine as CPUMemoryEngine
@@ -31,7 +33,9 @@ __version__ = "0.1.0"
 _HOMES = {
     "AgentMemory": "agent_memory.app.memory",
     "AsyncAgentMemory": "agent_memory.app.aio",
+    "AsyncMemoryAugmentedAgent": "agent_memory.app.chatting",
     "CPUMemoryEngine": "agent_memory.app.episodes",
+    "MemoryAugmentedAgent": "agent_memory.app.chatting",
     "MemoryConsolidationService": "agent_memory.app.episodes",
     "get_embedder": "agent_memory.app.embedders",
     "get_settings": "agent_memory.app.config",
@@ -41,10 +45,12 @@ _HOMES = {
 __all__ = [
     "AgentMemory",
     "AsyncAgentMemory",
+    "AsyncMemoryAugmentedAgent",
     "CPUMemoryEngine",
     "Entity",
     "Fact",
     "Goal",
+    "MemoryAugmentedAgent",
     "MemoryBundle",
     "MemoryConsolidationService",
     "Strategy",

@@ -12,8 +12,8 @@ import click
 import pytest
 
 import agent_memory.app.namespaces  # noqa: F401 - fills the table
+from agent_memory.app import wording
 from agent_memory.app.operations import TABLE
-from agent_memory.interfaces import wording
 from agent_memory.interfaces.cli import commands, options, shapes, suggest
 from agent_memory.interfaces.cli.root import OWN
 from agent_memory.interfaces.cli.whose import WHOSE

@@ -69,6 +69,8 @@ class Scene:
         self.pattern = memory.state.store_pattern(Pattern(trigger="build fails", action="clean")).id
         self.incident = memory.longterm.store_incident(Incident(title="down", severity="low", started_at=NOW)).id
         memory.longterm.store_config_change(ConfigChange(key="pool", new=1, changed_at=NOW))
+        memory.blocks.set("human", "Ada")
+        memory.blocks.append("human", "likes tea")
         memory.procedural.register_tool("psql", "asks the database")
         memory.operational.push_event(Event(category="net"))
         memory.operational.start_task("import")
@@ -125,11 +127,24 @@ EXAMPLES: dict[str, Callable[[Scene], dict[str, Any]]] = {
     "agents.note": lambda s: {"agent_id": s.busy, "type": "reflection", "content": "hm", "cycle_id": s.open.id},
     "agents.notes": lambda s: {"agent_id": s.busy, "type": "plan"},
     "agents.recall": lambda s: {"agent_id": s.busy, "query": "printer"},
+    "archival.insert": lambda s: {"text": "tea is in the kitchen"},
+    "archival.search": lambda s: {"query": "where is the printer?"},
+    "blocks.get": lambda s: {"label": "human"},
+    "blocks.set": lambda s: {"label": "persona", "text": "kind"},
+    "blocks.append": lambda s: {"label": "human", "text": "has a dog"},
+    "blocks.replace": lambda s: {"label": "human", "old": "tea", "new": "coffee"},
+    "blocks.insert": lambda s: {"label": "human", "text": "Name:"},
+    "blocks.rewrite": lambda s: {"label": "human", "text": "Ada, tea"},
+    "blocks.undo": lambda s: {"label": "human"},
+    "blocks.history": lambda s: {"label": "human"},
+    "blocks.delete": lambda s: {"label": "human"},
+    "blocks.list": lambda s: {},
     "contexts.assemble": lambda s: {"task_description": "ship it"},
     "embedder.embed": lambda s: {"texts": ["tea"]},
     "embedder.embed_single": lambda s: {"text": "tea"},
     "episodic.store_turn": lambda s: {"turn": s.said(1)},
     "episodic.store_turn_log": lambda s: {"turn": s.said(1)},
+    "episodic.append": lambda s: {"conversation_id": "talk", "role": "user", "content": "one more"},
     "episodic.vector_search": lambda s: {"query_embedding": s.vector},
     "episodic.get_conversation": lambda s: {"conversation_id": "talk"},
     "episodic.get_recent_turns": lambda s: {},
@@ -260,6 +275,11 @@ EXAMPLES: dict[str, Callable[[Scene], dict[str, Any]]] = {
     "semantic.get_entity": lambda s: {"id": s.ada},
     "semantic.get_entity_graph": lambda s: {"entity_ids": [s.ada]},
     "semantic.create_relationship": lambda s: {"source_id": s.ada, "target_id": s.acme, "rel_type": "FOUNDED"},
+    "sessions.add": lambda s: {"conversation_id": "talk", "role": "user", "content": "hello"},
+    "sessions.render": lambda s: {"conversation_id": "talk"},
+    "sessions.search": lambda s: {"query": "turn"},
+    "toolbox.schemas": lambda s: {},
+    "toolbox.run": lambda s: {"name": "blocks_append", "arguments": {"label": "human", "text": "has a cat"}},
     "tenants.list": lambda s: {},
     "tenants.erase": lambda s: {"name": "default"},
     "upkeep.stats": lambda s: {},

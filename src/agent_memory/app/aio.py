@@ -8,18 +8,15 @@ here and at a server, so that its thread is free for others.
 
 from __future__ import annotations
 
-import asyncio
-import contextvars
 import functools
 import inspect
-import os
 from collections.abc import Awaitable, Callable
-from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any, Self
 
 from agent_memory.app.memory import AgentMemory
 from agent_memory.app.operations import NAMESPACES, namespace
-from agent_memory.ports.abandon import AbandonableCall
+from agent_memory.app.session import ChatSession
+from agent_memory.app.threads import Threads
 
 
 def mirrored(sync: type) -> dict[str, Callable[..., Awaitable[Any]]]:
@@ -45,37 +42,6 @@ def _awaited_part(name: str) -> property:
 def mirror(sync: type) -> type:
     """A class with the same public methods, all awaited."""
     return type(f"Async{sync.__name__}", (_Mirror,), {"__doc__": sync.__doc__, **mirrored(sync)})
-
-
-class Threads:
-    """A pool of threads, begun by the first call: of each process its own, since a child inherits none."""
-
-    def __init__(self, count: int) -> None:
-        self._count = count
-        self._pool: ThreadPoolExecutor | None = None
-        self._owner = 0
-        self._running: set[Future[Any]] = set()
-
-    async def run(self, work: Callable[[], Any]) -> Any:
-        if self._pool is None or self._owner != os.getpid():
-            self._pool = ThreadPoolExecutor(self._count, thread_name_prefix="agent-memory")
-            self._owner, self._running = os.getpid(), set()
-        call = AbandonableCall()
-        within = contextvars.copy_context()  # of which span it is a part
-        begun = self._pool.submit(within.run, call.run, work)
-        self._running.add(begun)
-        begun.add_done_callback(self._running.discard)
-        return await call.awaited(asyncio.wrap_future(begun))
-
-    async def settle(self) -> None:
-        """Until all that was begun is at its end, also what nobody waits for."""
-        if self._owner == os.getpid() and self._running:
-            await asyncio.to_thread(wait, tuple(self._running))
-
-    def end(self) -> None:
-        pool, self._pool = self._pool, None
-        if pool is not None and self._owner == os.getpid():
-            pool.shutdown(wait=False)
 
 
 class _Mirror:
@@ -115,6 +81,10 @@ class AsyncAgentMemory:
     @conversation_id.setter
     def conversation_id(self, conversation_id: str | None) -> None:
         self._sync.conversation_id = conversation_id
+
+    def session(self, *args: Any, **kwargs: Any) -> Any:
+        """As there: it asks nobody, so only its methods are awaited."""
+        return mirror(ChatSession)(self._sync.session(*args, **kwargs), self._threads)
 
     async def close(self, *, clear: bool = True) -> None:
         try:

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any, Self, Unpack
 
+from agent_memory.app.namespaces.blocks import BlockOptions
 from agent_memory.app.namespaces.options import Bounds, BundleOptions, ClaimOptions, Moments, RecallOptions, Where
 from agent_memory.app.namespaces.receipts import Access
 from agent_memory.app.namespaces.records import ChangeOptions, Fields, Forgotten, Written
@@ -39,7 +40,7 @@ from agent_memory.models.kinds.agent import (
     Recollected,
     Resumed,
 )
-from agent_memory.models.kinds.conversation import Turn
+from agent_memory.models.kinds.conversation import Role, Turn
 from agent_memory.models.kinds.decisions import ConfigChange, Decision, Incident
 from agent_memory.models.kinds.experience import Strategy
 from agent_memory.models.kinds.knowledge import Entity, Fact, FactSource
@@ -47,6 +48,7 @@ from agent_memory.models.kinds.operational import Event
 from agent_memory.models.kinds.patterns import AgentState, Pattern
 from agent_memory.models.kinds.person import Expertise, Interest, Preference
 from agent_memory.models.kinds.run import Run, RunStep
+from agent_memory.models.kinds.talk import MemoryBlock
 from agent_memory.models.kinds.tools import Tool
 from agent_memory.models.kinds.work import Claim, Goal, GoalStatus, Heartbeat, Task, TaskStatus
 from agent_memory.models.limits import (
@@ -58,14 +60,17 @@ from agent_memory.models.limits import (
     Finite,
     Hits,
     LeaseSeconds,
+    LineNumber,
     Many,
     Milliseconds,
     Money,
     Named,
+    Phrase,
     Priority,
     Query,
     RecordText,
     Seconds,
+    SessionTokens,
     Spendable,
     Tokens,
 )
@@ -85,7 +90,9 @@ from agent_memory.models.rules import (
     TrustedRepository,
     Verdict,
 )
+from agent_memory.models.session import FoundMemory, FoundTurn, Rendered, ToolForm
 from agent_memory.models.told import By, Cost, Told
+from agent_memory.models.usage import ModelReply, UsageReport
 from agent_memory.ports.clock import Clock
 from agent_memory.ports.embedder import Embedder
 from agent_memory.ports.reranker import Reranker
@@ -113,6 +120,24 @@ class AsyncAgents:
     async def resume(self, agent_id: Name) -> Resumed: ...
     async def list(self, limit: Few = ...) -> list[Agent]: ...
 
+class AsyncArchival:
+    async def insert(self, text: RecordText) -> FoundMemory: ...
+    async def search(self, query: Query, limit: Hits = ...) -> list[FoundMemory]: ...
+
+class AsyncBlocks:
+    async def append(self, label: Name, text: Phrase, if_version: int | None = ...) -> MemoryBlock: ...
+    async def delete(self, label: Name) -> None: ...
+    async def get(self, label: Name, **at: Unpack[Moments]) -> MemoryBlock: ...
+    async def history(self, label: Name) -> list[MemoryBlock]: ...
+    async def insert(
+        self, label: Name, text: Phrase, line: LineNumber = ..., if_version: int | None = ...
+    ) -> MemoryBlock: ...
+    async def replace(self, label: Name, old: Phrase, new: RecordText, if_version: int | None = ...) -> MemoryBlock: ...
+    async def rewrite(self, label: Name, text: RecordText, if_version: int | None = ...) -> MemoryBlock: ...
+    async def set(self, label: Name, text: RecordText | None = ..., **how: Unpack[BlockOptions]) -> MemoryBlock: ...
+    async def undo(self, label: Name, to: int | None = ..., if_version: int | None = ...) -> MemoryBlock: ...
+    async def list(self, **at: Unpack[Moments]) -> list[MemoryBlock]: ...
+
 class AsyncContexts:
     async def assemble(
         self,
@@ -129,6 +154,15 @@ class AsyncEmbedder:
     async def embed_single(self, text: str) -> list[float]: ...
 
 class AsyncEpisodic:
+    async def append(
+        self,
+        conversation_id: Name,
+        role: Role,
+        content: RecordText,
+        metadata: dict[str, Any] | None = ...,
+        token_count: int | None = ...,
+        idempotency_key: str | None = ...,
+    ) -> Turn: ...
     async def get_conversation(self, conversation_id: str, **at: Unpack[Moments]) -> list[Turn]: ...
     async def get_recent_turns(
         self, user_id: str | None = ..., hours: float = ..., limit: int = ..., **at: Unpack[Moments]
@@ -194,6 +228,12 @@ class AsyncLongterm:
     async def store_config_change(self, change: ConfigChange) -> ConfigChange: ...
     async def store_incident(self, incident: Incident) -> Incident: ...
     async def store_procedure(self, name: Name, description: Text, steps: list[str]) -> Procedure: ...
+
+class AsyncModels:
+    async def ask(
+        self, prompt: Query, shape: dict[str, Any] | None = ..., max_tokens: Tokens | None = ...
+    ) -> ModelReply: ...
+    async def usage(self, days: Few = ...) -> UsageReport: ...
 
 class AsyncOperational:
     async def finish_task(self, name: Name, state: str = ...) -> None: ...
@@ -418,6 +458,20 @@ class AsyncSemantic:
         self, query_embedding: list[float], top_k: int = ..., min_confidence: float = ..., **at: Unpack[Moments]
     ) -> list[dict[str, Any]]: ...
 
+class AsyncSessions:
+    async def add(
+        self,
+        conversation_id: Name,
+        role: Role,
+        content: RecordText,
+        limit_tokens: SessionTokens = ...,
+        counter: Counting = ...,
+    ) -> Turn: ...
+    async def render(
+        self, conversation_id: Name, limit_tokens: SessionTokens = ..., counter: Counting = ...
+    ) -> Rendered: ...
+    async def search(self, query: Query, conversation_id: Name | None = ..., limit: Hits = ...) -> list[FoundTurn]: ...
+
 class AsyncState:
     async def find_pattern(self, trigger: str, **at: Unpack[Moments]) -> Pattern | None: ...
     async def find_relevant(
@@ -464,6 +518,10 @@ class AsyncTasks:
 class AsyncTenants:
     async def erase(self, name: Name, dry_run: bool = ..., reason: str | None = ...) -> ErasedTenant: ...
     async def list(self) -> list[Tenant]: ...
+
+class AsyncToolbox:
+    async def run(self, name: Name, arguments: dict[str, Any] | str | None = ...) -> dict[str, Any]: ...
+    async def schemas(self, form: ToolForm = ...) -> list[dict[str, Any]]: ...
 
 class AsyncUpkeep:
     async def catch_up(self) -> dict[str, int]: ...
@@ -531,8 +589,18 @@ class AsyncWorking:
     async def set(self, key: str, value: Any, ttl_seconds: float = ...) -> None: ...
     async def set_active_goal(self, goal_id: str, goal_description: str) -> None: ...
 
+class AsyncChatSession:
+    conversation_id: str
+    limit_tokens: int
+    counter: Counting
+    async def add(self, role: Role, content: str) -> Turn: ...
+    async def render(self) -> Rendered: ...
+    async def search(self, query: str, limit: int = ...) -> list[FoundTurn]: ...
+
 class AsyncAgentMemory:
     agents: AsyncAgents
+    archival: AsyncArchival
+    blocks: AsyncBlocks
     contexts: AsyncContexts
     embedder: AsyncEmbedder
     episodic: AsyncEpisodic
@@ -540,6 +608,7 @@ class AsyncAgentMemory:
     graph: AsyncGraph
     keys: AsyncKeys
     longterm: AsyncLongterm
+    models: AsyncModels
     operational: AsyncOperational
     procedural: AsyncProcedural
     receipts: AsyncReceipts
@@ -548,9 +617,11 @@ class AsyncAgentMemory:
     rules: AsyncRules
     runs: AsyncRuns
     semantic: AsyncSemantic
+    sessions: AsyncSessions
     state: AsyncState
     tasks: AsyncTasks
     tenants: AsyncTenants
+    toolbox: AsyncToolbox
     upkeep: AsyncUpkeep
     user: AsyncUser
     vectors: AsyncVectors
@@ -571,6 +642,7 @@ class AsyncAgentMemory:
         reranker: Reranker | None = ...,
         clock: Clock | None = ...,
         api_key: str | None = ...,
+        chat: Any = ...,
     ) -> None: ...
     async def __aenter__(self) -> Self: ...
     async def __aexit__(self, *error: object) -> None: ...
@@ -630,8 +702,13 @@ class AsyncAgentMemory:
         weights: dict[str, float] | None = ...,
         **at: Unpack[BundleOptions],
     ) -> MemoryBundle: ...
+    async def run_tool(self, name: str, arguments: dict[str, Any] | str | None = ...) -> dict[str, Any]: ...
+    def session(
+        self, limit_tokens: int = ..., conversation_id: str | None = ..., counter: Counting = ...
+    ) -> AsyncChatSession: ...
     async def set_working_context(self, key: str, value: Any, ttl_seconds: float = ...) -> None: ...
     async def store_turn(self, turn: Turn) -> Turn: ...
+    async def tools(self, form: ToolForm = ...) -> list[dict[str, Any]]: ...
     async def upsert_entity(self, entity: Entity) -> Entity: ...
     async def what_worked_for(
         self, task_description: str, top_k: int = ..., **at: Unpack[Moments]

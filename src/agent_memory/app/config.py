@@ -68,8 +68,27 @@ class Settings(Model):
         default=None,
         description="embedders of namespaces of vectors: `NAMESPACE=PROVIDER:MODEL/DIMENSIONS`, blanks between several",
     )
-    openai_api_key: SecretStr | None = Field(default=None, description="key of the openai provider")
-    openai_base_url: str | None = Field(default=None, description="endpoint of the openai provider")
+    openai_api_key: SecretStr | None = Field(default=None, description="key of the openai providers")
+    openai_base_url: str | None = Field(default=None, description="endpoint of the openai providers")
+    chat_provider: str | None = Field(
+        default=None,
+        description="where the chat model is: `openai`, `ollama`, or the name of a plug-in; default: there is none",
+    )
+    chat_model: str | None = Field(default=None, description="the model that is asked")
+    chat_url: str | None = Field(default=None, description="its endpoint, if not the usual one")
+    chat_max_tokens: int = Field(
+        default=1024, ge=1, le=1_000_000, description="most tokens of an answer, where the caller names no number"
+    )
+    chat_timeout: float = Field(default=300.0, gt=0, le=86_400, description="seconds that a whole answer may take")
+    chat_silence: float = Field(
+        default=60.0, gt=0, le=86_400, description="seconds without a piece after which a streamed answer is given up"
+    )
+    chat_calls_a_day: int = Field(
+        default=1000, ge=0, le=10**9, description="calls of chat models that a store makes in a day (UTC), at most"
+    )
+    chat_tokens_a_day: int = Field(
+        default=1_000_000, ge=0, le=10**12, description="tokens of prompts and answers in a day (UTC), at most"
+    )
     rerank_url: str | None = Field(default=None, description="URL of a reranker, without the `/rerank` of an HTTP one")
     rerank_model: str | None = Field(default=None, description="its model, where it has several")
     rerank_api_key: SecretStr | None = Field(default=None, description="its key, where it wants one")

@@ -12,7 +12,8 @@ from agent_memory.app import config, remote, telemetry, wiring
 from agent_memory.app.caller import Caller
 from agent_memory.app.client import Client, Here, conversation
 from agent_memory.app.namespaces.options import Bounds, BundleOptions, ClaimOptions, Moments, RecallOptions
-from agent_memory.app.operations import Part
+from agent_memory.app.operations import TABLE, Part
+from agent_memory.app.session import ChatSession
 from agent_memory.core.working.desk import LIST_SECONDS
 from agent_memory.models.answer import Recalled
 from agent_memory.models.bundle import MemoryBundle
@@ -22,8 +23,11 @@ from agent_memory.models.kinds.conversation import Turn
 from agent_memory.models.kinds.experience import Strategy
 from agent_memory.models.kinds.knowledge import Entity, Fact, FactSource
 from agent_memory.models.kinds.work import Goal
+from agent_memory.models.limits import USUAL_TOKENS
+from agent_memory.models.model import new_id
 from agent_memory.models.recipe import Recipe
 from agent_memory.models.record import SHARED, Scope
+from agent_memory.models.session import ToolForm
 from agent_memory.ports.clock import Clock
 from agent_memory.ports.embedder import Embedder
 from agent_memory.ports.forks import CALLS
@@ -32,12 +36,15 @@ from agent_memory.ports.reranker import Reranker
 if TYPE_CHECKING:
     from agent_memory.app.namespaces import (
         Agents,
+        Archival,
+        Blocks,
         Contexts,
         Episodic,
         Goals,
         Graph,
         Keys,
         Longterm,
+        Models,
         Operational,
         Procedural,
         Receipts,
@@ -46,9 +53,11 @@ if TYPE_CHECKING:
         Rules,
         Runs,
         Semantic,
+        Sessions,
         State,
         Tasks,
         Tenants,
+        Toolbox,
         Upkeep,
         User,
         Vectors,
@@ -64,6 +73,7 @@ class AgentMemory:
     or wherever `store` says: a path, `sqlite:///path`, or a server (`http://host:8005`, `unix:///path/to.sock`, with an
     `api_key` if it wants one). Safe to use from several threads and processes.
     `embedders` make the vectors of namespaces of `vectors`, by name; the others are made by the `embedder`.
+    `chat` is the model that is asked where one is needed: a `ChatModel`, or any object with `chat.completions.create`.
     `user_id="*"` with `shared=True` is the memory that all users of a tenant see; only it can change that.
     """
 
@@ -81,6 +91,10 @@ class AgentMemory:
     longterm: Part[Longterm] = Part()
     tasks: Part[Tasks] = Part()
     agents: Part[Agents] = Part()
+    blocks: Part[Blocks] = Part()
+    sessions: Part[Sessions] = Part()
+    archival: Part[Archival] = Part()
+    toolbox: Part[Toolbox] = Part()
     runs: Part[Runs] = Part()
     graph: Part[Graph] = Part()
     user: Part[User] = Part()
@@ -90,6 +104,7 @@ class AgentMemory:
     receipts: Part[Receipts] = Part()
     embedder: Part[TextEmbedder] = Part()
     vectors: Part[Vectors] = Part()
+    models: Part[Models] = Part()
 
     def __init__(
         self,
@@ -105,18 +120,19 @@ class AgentMemory:
         reranker: Reranker | None = None,
         clock: Clock | None = None,
         api_key: str | None = None,
+        chat: Any = None,
     ) -> None:
         with CALLS:
             settings = config.load(store=_text(store), tenant=tenant, api_key=api_key)
             scope = Scope(tenant=settings.tenant, user=_user(user_id, shared), agent=agent)
             owner = Caller(scope, conversation(conversation_id))  # checked before there is a store to let go of
             if remote.is_remote(settings.store_url):
-                _refuse_parts(embedder=embedder, embedders=embedders, reranker=reranker, clock=clock)
+                _refuse_parts(embedder=embedder, embedders=embedders, reranker=reranker, clock=clock, chat=chat)
                 away = remote.Away(settings)
                 self._client = Client(owner, settings, away)
                 _ = away.wire  # what is wrong with the address is said now
                 return
-            given = wiring.OwnParts(embedder, reranker, embedders or {})
+            given = wiring.OwnParts(embedder, reranker, embedders or {}, chat)
             self._client = Client(owner, settings, Here(partial(wiring.borrow, settings, given)), clock)
             _ = self._client.runtime  # and so with the store
 
@@ -251,6 +267,26 @@ class AgentMemory:
     def reflect(self, outcome: dict[str, Any]) -> None:
         """Queue an outcome to be thought about."""
         self.procedural.reflect(outcome)
+
+    def session(
+        self,
+        limit_tokens: int = USUAL_TOKENS,
+        conversation_id: str | None = None,
+        counter: Counting = "estimate",
+    ) -> ChatSession:
+        """A conversation whose prompt never has more tokens than this: the one that is named, or this client's, or a
+        new one. Its older turns are paged out into a summary, and are still found."""
+        named = conversation(conversation_id) or self.conversation_id or new_id()
+        TABLE["sessions.render"].bind((named, limit_tokens, counter), {})
+        return ChatSession(self.sessions, named, limit_tokens, counter)
+
+    def tools(self, form: ToolForm = "openai") -> list[dict[str, Any]]:
+        """Tools for an agent's loop, as OpenAI's or Anthropic's API takes them."""
+        return self.toolbox.schemas(form)
+
+    def run_tool(self, name: str, arguments: dict[str, Any] | str | None = None) -> dict[str, Any]:
+        """Run a tool that a model called: `ok`, and a `result`, or an `error` that it can correct itself by."""
+        return self.toolbox.run(name, arguments)
 
     def close(self, *, clear: bool = True) -> None:
         """Clear this conversation's working set and let go of the store; nothing long-term is touched.

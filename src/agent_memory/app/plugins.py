@@ -16,12 +16,14 @@ WORKING = "agent_memory.working"
 VECTORS = "agent_memory.vectors"
 EMBEDDERS = "agent_memory.embedders"
 RERANKERS = "agent_memory.rerankers"
+CHAT_MODELS = "agent_memory.chat_models"
 OURS = {
     STORES: frozenset(["sqlite", "postgresql", "postgres", "memory", "http", "https", "unix"]),
     WORKING: frozenset(["sqlite", "postgresql", "postgres", "memory"]),
     VECTORS: frozenset(["sqlite", "postgresql", "postgres", "memory"]),
     EMBEDDERS: frozenset(["local", "openai", "ollama"]),
     RERANKERS: frozenset(["http", "https"]),
+    CHAT_MODELS: frozenset(["openai", "ollama"]),
 }
 """The names in each group that no plug-in is asked for."""
 

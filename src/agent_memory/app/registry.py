@@ -1,4 +1,5 @@
-"""What can be plugged in, ours and other packages': kinds, stores by URL scheme, embedders by name, rerankers. P20."""
+"""What can be plugged in, ours and other packages': kinds, stores by URL scheme, embedders and chat
+models by name, rerankers. P20."""
 
 from __future__ import annotations
 
@@ -9,14 +10,17 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from agent_memory.app import plugins
 from agent_memory.app.config import Settings
 from agent_memory.app.variables import PREFIX
-from agent_memory.core.context.tokens import Counter, estimate
+from agent_memory.core.context.tokens import Counter, checked, estimate
+from agent_memory.models.context import Counting
 from agent_memory.models.errors import InvalidInput, PartMissing, StoreError
 from agent_memory.models.kinds import BUILT_IN
 from agent_memory.models.kinds.kind import Kind
+from agent_memory.ports.chat import ChatModel
 from agent_memory.ports.embedder import Embedder
 from agent_memory.ports.reranker import Reranker
 from agent_memory.ports.store import Store
@@ -35,6 +39,18 @@ _EMBEDDER = (
     "openai_base_url",
 )
 _RERANKER = ("rerank_url", "rerank_model", "rerank_api_key")
+_CHAT = (
+    "chat_provider",
+    "chat_model",
+    "chat_url",
+    "chat_max_tokens",
+    "chat_timeout",
+    "chat_silence",
+    "chat_calls_a_day",
+    "chat_tokens_a_day",
+    "openai_api_key",
+    "openai_base_url",
+)
 
 
 @cache
@@ -154,10 +170,12 @@ def open_embedder(settings: Settings) -> Embedder:
     if settings.embedding_provider == "local":
         from agent_memory.engines.onnx.embedder import SPACE, OnnxEmbedder
 
-        if settings.local_embedding_model != SPACE.model:
+        if (name := settings.local_embedding_model) != SPACE.model:
             raise PartMissing(
-                f"there is no local model {settings.local_embedding_model!r}",
-                hint=f"{SPACE.model} comes with the package; others run behind the ollama or openai provider",
+                f"there is no local model {name!r}: only {SPACE.model} comes with the package",
+                hint=f"others run in Ollama: `ollama pull {name}`, then set {variable('embedding_provider')}=ollama, "
+                f"{variable('embedding_model')}={name} and {variable('embedding_dimensions')} to what it has",
+                field="local_embedding_model",
             )
         return OnnxEmbedder()
     given = {
@@ -224,6 +242,11 @@ def token_counter(name: str) -> Counter:
     )
 
 
+def counting(counter: Counting) -> Counter:
+    """Whoever counts tokens, by name or as the caller's own function."""
+    return token_counter(counter) if isinstance(counter, str) else checked(counter)
+
+
 def open_reranker(settings: Settings) -> Reranker | None:
     """The reranker that the settings name, if they name one; nothing is asked before it is used."""
     if settings.rerank_url is None:
@@ -235,6 +258,80 @@ def open_reranker(settings: Settings) -> Reranker | None:
     from agent_memory.engines.http.reranker import HttpReranker
 
     return HttpReranker(settings.rerank_url, model=settings.rerank_model, api_key=key)
+
+
+def open_chat_model(settings: Settings, own: Any = None) -> ChatModel | None:
+    """The chat model that the settings name, if they name one; nothing is asked before it is used. `own` is what the
+    caller brought along instead: a `ChatModel`, or a client with `chat.completions.create`."""
+    if own is not None:
+        return _own_chat_model(settings, own)
+    if (provider := settings.chat_provider) is None:
+        return None
+    if (found := plugins.find(plugins.CHAT_MODELS, provider)) is not None:
+        made: ChatModel = found.make(model=settings.chat_model, url=settings.chat_url, shape=ChatModel)
+        return made
+    if provider not in plugins.OURS[plugins.CHAT_MODELS]:
+        raise PartMissing(
+            f"chat_provider: there is no {provider!r}: no installed package has an entry point of that name in "
+            f"{plugins.CHAT_MODELS}",
+            hint="use openai or ollama, or install the provider's package",
+            field="chat_provider",
+        )
+    if settings.chat_model is None:
+        raise InvalidInput(
+            f"chat_model: the provider {provider!r} needs the name of a model",
+            hint=f"set {variable('chat_model')}",
+            field="chat_model",
+        )
+    model, timeout, silence = settings.chat_model, settings.chat_timeout, settings.chat_silence
+    if provider == "ollama":
+        from agent_memory.engines.ollama import chat as ollama
+
+        url = settings.chat_url or ollama.URL
+        return ollama.OllamaChat(model=model, base_url=url, timeout=timeout, silence=silence)
+    from agent_memory.engines.openai import chat as openai
+
+    url = settings.chat_url or settings.openai_base_url or openai.URL
+    key = settings.openai_api_key.get_secret_value() if settings.openai_api_key else None
+    return openai.OpenAIChat(model=model, api_key=key, base_url=url, timeout=timeout, silence=silence)
+
+
+def require_chat(found: ChatModel | None) -> ChatModel:
+    """For what cannot do without one."""
+    if found is None:
+        raise PartMissing(
+            "there is no chat model",
+            hint="set AGENT_MEMORY_CHAT_PROVIDER (ollama or openai) and AGENT_MEMORY_CHAT_MODEL, or pass "
+            "AgentMemory(…, chat=…)",
+            field="chat_provider",
+        )
+    return found
+
+
+def _own_chat_model(settings: Settings, own: Any) -> ChatModel:
+    if all(hasattr(own, name) for name in ("model", "complete", "stream")):
+        model: ChatModel = own
+        return model
+    if not callable(getattr(getattr(getattr(own, "chat", None), "completions", None), "create", None)):
+        raise InvalidInput(
+            f"chat: {type(own).__name__} is neither a ChatModel nor a client with chat.completions.create",
+            hint="pass OpenAI's client, or an object with model, complete and stream",
+            field="chat",
+        )
+    if settings.chat_model is None:
+        raise InvalidInput(
+            "chat: which model the client is to ask is not known",
+            hint=f"set {variable('chat_model')}, or pass ClientChat(client, model) of agent_memory.engines.openai.chat",
+            field="chat",
+        )
+    from agent_memory.engines.openai.chat import ClientChat
+
+    return ClientChat(own, settings.chat_model)
+
+
+def chat_settings(settings: Settings) -> tuple[object, ...]:
+    """What decides which chat model `open_chat_model` gives, and how much it may be asked."""
+    return tuple(getattr(settings, name) for name in _CHAT)
 
 
 def embedder_settings(settings: Settings) -> tuple[object, ...]:

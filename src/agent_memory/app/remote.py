@@ -11,6 +11,7 @@ import functools
 import json
 import typing
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from pydantic import BaseModel, TypeAdapter
@@ -22,7 +23,7 @@ from agent_memory.app.config import Settings
 from agent_memory.app.operations import TABLE, Namespace, Operation, Permission
 from agent_memory.app.wire import BUSY, UNIX, Wire, WireRequest
 from agent_memory.app.wiring import watch_forks
-from agent_memory.models.errors import AgentMemoryError, Denied, InvalidInput, PartMissing, StoreError
+from agent_memory.models.errors import AgentMemoryError, BudgetExceeded, Denied, InvalidInput, PartMissing, StoreError
 from agent_memory.models.model import Stored, new_id
 from agent_memory.models.record import SHARED
 from agent_memory.ports import spans
@@ -167,6 +168,10 @@ def _error(answer: httpx.Response, operation: Operation, address: str) -> AgentM
     kind = known.get(code) or _by_status(answer.status_code)
     error = kind(message, hint=str(told.get("hint") or ""), field=told.get("field"))
     error.trace_id = told.get("trace_id")
+    if isinstance(error, BudgetExceeded):
+        until = told.get("resets_at")
+        error.limit, error.left = told.get("limit"), told.get("left")
+        error.resets_at = None if until is None else datetime.fromisoformat(until)
     return error
 
 

@@ -23,11 +23,12 @@ HARMLESS = frozenset(["default_top_k", "max_working_memory_items", "reranking_en
 """Settings that may come from anybody's `.env`: they change how much is shown and how long it may take, no more."""
 
 ARGUMENT, ENVIRONMENT = "argument", "environment"  # origins, beside the paths of files
-ADDRESSES = {
-    "api_key": ("store",),
-    "openai_api_key": ("embedding_url", "openai_base_url"),
-    "rerank_api_key": ("rerank_url",),
-}
+ADDRESSES = (
+    ("api_key", ("store",)),
+    ("openai_api_key", ("embedding_url", "openai_base_url")),
+    ("openai_api_key", ("chat_url", "openai_base_url")),
+    ("rerank_api_key", ("rerank_url",)),
+)
 """Keys, and the settings that say where each is sent; the first that is set counts."""
 
 MOST_BYTES = 1 << 20  # of a `.env`
@@ -89,7 +90,7 @@ def heard(
         places.append((str(path), variables))
     said = _counting(places, meant)
     said |= {name: SettingValue(PREFIX + name.upper(), value, ARGUMENT) for name, value in arguments.items()}
-    remote = _provider(said) != "local"
+    remote = _providers(said) != {"local"}
     for path, private in refused:
         notices += _refusals(path, private, files[-1], asked_for=remote)
     withheld = dict(_withheld(said))
@@ -112,8 +113,10 @@ def _counting(places: Sequence[Place], meant: Mapping[str, str]) -> dict[str, Se
     return said
 
 
-def _provider(said: Mapping[str, SettingValue]) -> object:
-    return said["embedding_provider"].value if "embedding_provider" in said else "local"
+def _providers(said: Mapping[str, SettingValue]) -> set[object]:
+    """Of vectors, and of chat models where there are any."""
+    chosen = {said[name].value for name in ("embedding_provider", "chat_provider") if name in said}
+    return chosen if "embedding_provider" in said else {"local", *chosen}
 
 
 def _refusals(path: Path, names: list[str], own: Path, *, asked_for: bool) -> Iterator[Notice]:
@@ -132,7 +135,7 @@ def _refusals(path: Path, names: list[str], own: Path, *, asked_for: bool) -> It
 
 def _withheld(said: Mapping[str, SettingValue]) -> Iterator[tuple[str, Notice]]:
     """Keys that must not be sent where the settings point."""
-    for key, addresses in ADDRESSES.items():
+    for key, addresses in ADDRESSES:
         address = next((said[name] for name in addresses if name in said), None)
         if key not in said or address is None or not _goes_by_http(address):
             continue
@@ -146,7 +149,7 @@ def _withheld(said: Mapping[str, SettingValue]) -> Iterator[tuple[str, Notice]]:
                 f"({address.origin}): a key in a file goes to the address in the same file, and one in the environment "
                 "to no address in a file",
                 "if the key belongs to that address, put both into the same place",
-                aside=key == "openai_api_key" and _provider(said) != "openai",
+                aside=key == "openai_api_key" and "openai" not in _providers(said),
             ),
         )
 

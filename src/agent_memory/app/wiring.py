@@ -5,17 +5,19 @@ from __future__ import annotations
 import atexit
 import os
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from agent_memory.app import registry, telemetry
 from agent_memory.app.compose import compose, part_settings
 from agent_memory.app.config import Settings
+from agent_memory.core.context.tokens import estimate
 from agent_memory.core.experience.ring import RingBounds, Rings
 from agent_memory.core.govern.book import Book
 from agent_memory.core.govern.gate import Gate, Open
+from agent_memory.core.govern.metering import ChatLimits, MeteredChat
 from agent_memory.core.upkeep.job import Keeping
 from agent_memory.core.write.commit import Writing
 from agent_memory.core.write.debts import Debts
@@ -25,12 +27,14 @@ from agent_memory.core.write.wording import REBUILD, Wording, outdated
 from agent_memory.models.kinds.kind import Kind
 from agent_memory.models.record import Scope
 from agent_memory.ports.access import Refusal
+from agent_memory.ports.chat import ChatModel
 from agent_memory.ports.clock import Clock, StoreClock
 from agent_memory.ports.embedder import Embedder, Passage, Space, embed_and_count
 from agent_memory.ports.forks import CALL_SECONDS, CALLS, FORK_SECONDS, ForkGuard
 from agent_memory.ports.receipts import ReceiptLine
 from agent_memory.ports.reranker import Reranker
 from agent_memory.ports.spans import asked_of_model, log, tell
+from agent_memory.ports.spending import SpendingStore
 from agent_memory.ports.store import Store
 
 if TYPE_CHECKING:
@@ -76,11 +80,13 @@ class Guarded:
 
 @dataclass(frozen=True)
 class OwnParts:
-    """What a client brings along, instead of what the settings name; `embedders` by their namespaces of vectors."""
+    """What a client brings along, instead of what the settings name; `embedders` by their namespaces of vectors. `chat`
+    is a `ChatModel`, or an object with `chat.completions.create`."""
 
     embedder: Embedder | None = None
     reranker: Reranker | None = None
     embedders: Mapping[str, Embedder] = field(default_factory=dict)
+    chat: Any = None
 
 
 @dataclass(eq=False)
@@ -100,6 +106,7 @@ class Runtime:
     given: OwnParts = field(default_factory=OwnParts)
     embedders: Mapping[str, Guarded] = field(default_factory=dict)
     gate: Gate = field(default_factory=Open)
+    chat: ChatModel | None = None
     clients: int = 0
     idle: dict[Scope, int] = field(default_factory=dict)
     embedding: Embedding = field(init=False)
@@ -122,6 +129,10 @@ class Runtime:
     def embedder_of(self, namespace: str) -> Guarded:
         """What makes the vectors of a namespace of `vectors`."""
         return self.embedders.get(namespace, self.embedder)
+
+    def require_chat(self) -> ChatModel:
+        """For what cannot do without one; what can, looks whether there is a `chat`."""
+        return registry.require_chat(self.chat)
 
     @property
     def clock(self) -> Clock:
@@ -204,6 +215,8 @@ def _serves(runtime: Runtime, settings: Settings, given: OwnParts) -> bool:
         and brought.reranker is given.reranker
         and brought.embedders == given.embedders
         and had.embedders == settings.embedders
+        and brought.chat is given.chat
+        and registry.chat_settings(had) == registry.chat_settings(settings)
         and (brings_all or registry.embedder_settings(had) == registry.embedder_settings(settings))
         and (given.reranker is not None or registry.reranker_settings(had) == registry.reranker_settings(settings))
     )
@@ -228,6 +241,7 @@ def build(settings: Settings, given: OwnParts = OwnParts(), *, create: bool = Tr
     embedder = registry.open_embedder(settings) if given.embedder is None else given.embedder
     reranker = registry.open_reranker(settings) if given.reranker is None else given.reranker
     embedders = {**registry.open_embedders(settings), **given.embedders}
+    chat = registry.open_chat_model(settings, given.chat)
     kinds = registry.installed_kinds()
     url = registry.locate(settings.store_url)
     store = compose(settings, create=create)
@@ -240,7 +254,18 @@ def build(settings: Settings, given: OwnParts = OwnParts(), *, create: bool = Tr
         store.close()
         raise
     guarded = {name: Guarded(one) for name, one in embedders.items()}
-    return Runtime(settings, url, store, Guarded(embedder), kinds, reranker, given, guarded)
+    made = Runtime(settings, url, store, Guarded(embedder), kinds, reranker, given, guarded)
+    if chat is not None:
+        made.chat = metered(chat, settings, store.spending, lambda: made.clock)
+    return made
+
+
+def metered(
+    chat: ChatModel, settings: Settings, spending: SpendingStore | None, clock: Callable[[], Clock]
+) -> MeteredChat:
+    """The model, asked only as much as the settings allow."""
+    limits = ChatLimits(settings.chat_calls_a_day, settings.chat_tokens_a_day, settings.chat_max_tokens)
+    return MeteredChat(chat, spending, clock, limits, estimate)
 
 
 def _close(runtime: Runtime) -> None:

@@ -84,6 +84,7 @@ SECTIONS = {
         "debts": "place tenant user agent id seq at",
         "keys": "id digest* label tenant user permissions created_at expires_at ended_at",
         "refusals": "number at tenant user operation reason key",
+        "spending": "day model calls prompt completion reserved refused",
     }.items()
 }
 """In the order in which they are shown and taken: what a row names is there before it."""

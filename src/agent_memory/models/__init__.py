@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from agent_memory.models.kinds.person import Preference as Preference
     from agent_memory.models.kinds.run import Run as Run
     from agent_memory.models.kinds.run import RunStep as RunStep
+    from agent_memory.models.kinds.talk import MemoryBlock as MemoryBlock
     from agent_memory.models.kinds.tools import Tool as Tool
     from agent_memory.models.kinds.work import Claim as Claim
     from agent_memory.models.kinds.work import Goal as Goal
@@ -47,6 +48,9 @@ if TYPE_CHECKING:
     from agent_memory.models.record import Record as Record
     from agent_memory.models.record import Scope as Scope
     from agent_memory.models.record import Status as Status
+    from agent_memory.models.session import FoundMemory as FoundMemory
+    from agent_memory.models.session import FoundTurn as FoundTurn
+    from agent_memory.models.session import Rendered as Rendered
 
 _HOMES = {
     "ActionProposal": "kinds.agent",
@@ -54,6 +58,7 @@ _HOMES = {
     "Agent": "kinds.agent",
     "AgentCycle": "kinds.agent",
     "AgentState": "kinds.patterns",
+    "MemoryBlock": "kinds.talk",
     "Chunk": "context",
     "Claim": "kinds.work",
     "ConfigChange": "kinds.decisions",
@@ -64,6 +69,8 @@ _HOMES = {
     "Expertise": "kinds.person",
     "Event": "kinds.operational",
     "Fact": "kinds.knowledge",
+    "FoundMemory": "session",
+    "FoundTurn": "session",
     "Goal": "kinds.work",
     "Happening": "kinds.decisions",
     "Incident": "kinds.decisions",
@@ -77,6 +84,7 @@ _HOMES = {
     "Pattern": "kinds.patterns",
     "Preference": "kinds.person",
     "Record": "record",
+    "Rendered": "session",
     "RetrievalWeights": "bundle",
     "Run": "kinds.run",
     "RunStep": "kinds.run",
@@ -104,6 +112,8 @@ __all__ = [
     "Event",
     "Expertise",
     "Fact",
+    "FoundMemory",
+    "FoundTurn",
     "Goal",
     "Happening",
     "Incident",
@@ -111,12 +121,14 @@ __all__ = [
     "JournalLine",
     "Kind",
     "Link",
+    "MemoryBlock",
     "MemoryBundle",
     "MemoryIndex",
     "MemoryRecord",
     "Pattern",
     "Preference",
     "Record",
+    "Rendered",
     "RetrievalWeights",
     "Run",
     "RunStep",

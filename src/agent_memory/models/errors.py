@@ -15,6 +15,8 @@
     │   └── StoreNewer    written by a newer agent-memory
     ├── SpaceMismatch     the embedder differs from the one that the store was built with
     ├── PartMissing       an optional part is not installed or not reachable
+    │   └── Unfinished    a model was asked, and its whole answer did not come; it may have cost something
+    ├── BudgetExceeded    models were asked as much as is allowed; nothing was asked
     └── Corrupt           the store contradicts its own journal
 
 Each has a stable `code` for machines and a `hint` for people, and the `trace_id` of the call where calls are traced.
@@ -22,6 +24,9 @@ Each has a stable `code` for machines and a `hint` for people, and the `trace_id
 """
 
 from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
 
 
 class AgentMemoryError(Exception):
@@ -40,11 +45,15 @@ class AgentMemoryError(Exception):
     def __str__(self) -> str:
         return f"{self.message} ({self.hint})" if self.hint else self.message
 
-    def to_dict(self) -> dict[str, str]:
-        """What a door prints: code, message and, where they exist, field, hint and trace id."""
+    def to_dict(self) -> dict[str, Any]:
+        """What a door prints: code, message and, where they exist, field, hint, trace id and details."""
         shown = {"code": self.code, "message": self.message, "field": self.field, "hint": self.hint}
         shown["trace_id"] = self.trace_id
-        return {name: value for name, value in shown.items() if value}
+        return {name: value for name, value in shown.items() if value} | self.details()
+
+    def details(self) -> dict[str, Any]:
+        """What else this kind of error tells machines, as JSON."""
+        return {}
 
 
 class InvalidInput(AgentMemoryError, ValueError):
@@ -106,6 +115,23 @@ class SpaceMismatch(AgentMemoryError):
 
 class PartMissing(AgentMemoryError):
     code = "part_missing"
+
+
+class Unfinished(PartMissing):
+    code = "unfinished"
+
+
+class BudgetExceeded(AgentMemoryError):
+    """`limit` is what is allowed, `left` what is left of it, and at `resets_at` all of it is allowed again."""
+
+    code = "budget_exceeded"
+    limit: int | None = None
+    left: int | None = None
+    resets_at: datetime | None = None
+
+    def details(self) -> dict[str, Any]:
+        until = None if self.resets_at is None else self.resets_at.isoformat()
+        return {"limit": self.limit, "left": self.left, "resets_at": until}
 
 
 class Corrupt(AgentMemoryError):

@@ -36,7 +36,8 @@ class ToolSpec(NamedTuple):
 
 
 class ChatRequest(NamedTuple):
-    """`schema`: the answer's text must be JSON of this shape. `max_tokens` bounds the answer, and what it can cost."""
+    """`schema`: the answer's text must be JSON of this shape. `max_tokens` bounds the answer, and what it can cost.
+    `must_call`: the answer is to be a call of one of the tools; a service that cannot promise that is only asked."""
 
     messages: Sequence[Message]
     tools: Sequence[ToolSpec] = ()
@@ -44,6 +45,7 @@ class ChatRequest(NamedTuple):
     max_tokens: int | None = None
     temperature: float | None = None
     seed: int | None = None
+    must_call: bool = False
 
 
 class Usage(NamedTuple):

@@ -1,14 +1,17 @@
 """What the engines share that ask a model behind HTTP: patience, plain errors, and rows that keep a port's promise.
 
-Promises: a busy or failing service (429, 5xx) is asked again a few times, as late as it wants; a service that is
-not there is reported at once; a key appears in no message and no repr; a loopback address is never reached
-through a proxy; redirections are not followed, so that a key stays with the host it was meant for.
+Promises: a busy or failing service (429, 5xx) is asked again a few times, as late as it wants and not all at once; a
+service that is not there is reported at once; an answer is whole and in time, or an error; a key appears in no message
+and no repr; a loopback address is never reached through a proxy; redirections are not followed, so that a key stays
+with the host it was meant for.
 """
 
 from __future__ import annotations
 
+import json
 import math
 import os
+import random
 import threading
 import time
 import weakref
@@ -18,11 +21,11 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from agent_memory.models.errors import InvalidInput, PartMissing, SpaceMismatch
+from agent_memory.models.errors import InvalidInput, PartMissing, SpaceMismatch, Unfinished
 from agent_memory.ports.abandon import abandoned
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Generator, Sequence
 
     import httpx
     import numpy as np
@@ -30,8 +33,13 @@ if TYPE_CHECKING:
 
     from agent_memory.ports.embedder import Space
 
+    Send = Callable[[float], "tuple[int, bytes, str | None]"]
+    """One attempt, for which there are so many seconds: a status, a content, and when the service wants to be asked
+    again."""
+
 FIRST_PAUSE = 0.5  # seconds; doubles with each attempt
 LONGEST_PAUSE = 20.0  # a service that wants more is reported as busy
+SPREAD = 1.25  # a pause is up to so many times as long
 _REFUSED, _ABSENT, _REJECTED, _BUSY = (401, 403), (404,), (400, 413, 422), 429
 
 
@@ -55,37 +63,101 @@ class Remote:
     def post(self, path: str, body: dict[str, Any], hint: str, seconds: float | None = None) -> Any:
         """The decoded answer. `hint` tells people what to do when there is none. `seconds` is how long the caller has:
         a service that is silent for so long is gone, and one that is busy for longer is not asked again."""
+        client = self._connect()  # which takes its time, once
+        deadline = math.inf if seconds is None else time.monotonic() + seconds
+
+        def send(left: float) -> tuple[int, bytes, str | None]:
+            until = time.monotonic() + left
+            with client.stream("POST", self._url + path, json=body, timeout=left) as response:
+                read = [b""]
+                for chunk in response.iter_bytes():
+                    read.append(chunk)
+                    if time.monotonic() > until:
+                        raise self._late(left)
+                return response.status_code, b"".join(read), response.headers.get("retry-after")
+
+        return self._answer(*self._patiently(send, hint, deadline)[:2], hint)
+
+    def lines(self, path: str, body: dict[str, Any], hint: str, silence: float) -> Generator[str]:
+        """The answer line by line, as it comes. A busy service is asked again until an answer begins. One that says
+        nothing for `silence` seconds, breaks off, or goes on for longer than the whole time-out is `Unfinished`."""
         client = self._connect()
         import httpx
 
-        deadline = math.inf if seconds is None else time.monotonic() + seconds
+        deadline = time.monotonic() + self._timeout
+        opened: list[httpx.Response] = []
+
+        def send(left: float) -> tuple[int, bytes, str | None]:
+            request = client.build_request("POST", self._url + path, json=body, timeout=min(silence, left))
+            response = client.send(request, stream=True)
+            good = response.status_code < 300
+            if good:
+                opened.append(response)
+            return response.status_code, b"" if good else response.read(), response.headers.get("retry-after")
+
+        status, data, _ = self._patiently(send, hint, deadline)
+        if not opened:
+            self._answer(status, data, hint)
+            raise AssertionError("unreachable")  # a status that is not good is an error
+        try:
+            rest = b""
+            for chunk in opened[0].iter_bytes():
+                if time.monotonic() > deadline:
+                    raise self._late(self._timeout)
+                *whole, rest = (rest + chunk).split(b"\n")
+                yield from (one.decode("utf-8", "replace").strip() for one in whole)
+            yield rest.decode("utf-8", "replace").strip()
+        except httpx.TimeoutException as error:
+            raise self._late(silence) from error
+        except httpx.RequestError as error:
+            raise self.broken_off(type(error).__name__) from error
+        finally:
+            opened[0].close()
+
+    def _patiently(self, send: Send, hint: str, deadline: float) -> tuple[int, bytes, str | None]:
+        """Status and content of an answer that is not worth waiting for a better one."""
+        import httpx
+
         for attempt in range(1, self._attempts + 1):
             left = min(self._timeout, max(deadline - time.monotonic(), 0.001))
             try:
-                response = client.post(self._url + path, json=body, timeout=left)
+                status, data, asked = send(left)
             except httpx.InvalidURL as error:
                 raise InvalidInput(f"base_url is not an address: {error}", field="base_url") from error
+            except httpx.ReadTimeout as error:
+                raise self._late(left) from error
             except httpx.RequestError as error:
                 gone = isinstance(error, httpx.ConnectError | httpx.TimeoutException)
-                wait = pause(attempt, None)
+                wait = spread(pause(attempt, None))
                 if gone or self._gives_up(attempt, wait, deadline):
                     reason = type(error).__name__
                     message = f"{self.service} cannot be reached at {self._shown} ({reason})"
                     raise PartMissing(message, hint=hint) from error
             else:
-                wait = pause(attempt, response.headers.get("retry-after"))
-                passing = response.status_code == _BUSY or response.status_code >= 500
+                wait = spread(pause(attempt, asked))
+                passing = status == _BUSY or status >= 500
                 if not passing or self._gives_up(attempt, wait, deadline):
-                    return self._answer(response, hint)
+                    return status, data, asked
             time.sleep(wait)
         raise AssertionError("unreachable")  # the last attempt returns or raises
 
     def _gives_up(self, attempt: int, wait: float, deadline: float) -> bool:
-        return abandoned() or attempt == self._attempts or wait > min(LONGEST_PAUSE, deadline - time.monotonic())
+        return (
+            abandoned() or attempt == self._attempts or wait > min(LONGEST_PAUSE * SPREAD, deadline - time.monotonic())
+        )
 
-    def unreadable(self, reason: str) -> PartMissing:
+    def unreadable(self, reason: str) -> Unfinished:
         """The error for an answer of the wrong shape."""
-        return PartMissing(f"{self.service} at {self._shown} gave an answer that cannot be used: {reason}")
+        return Unfinished(f"{self.service} at {self._shown} gave an answer that cannot be used: {self._masked(reason)}")
+
+    def broken_off(self, reason: str = "") -> Unfinished:
+        """The error for a stream that ended before the answer did."""
+        why = f" ({reason})" if reason else ""
+        return Unfinished(f"the answer of {self.service} at {self._shown} broke off{why}", hint="try again")
+
+    def _late(self, seconds: float) -> Unfinished:
+        message = f"{self.service} at {self._shown} did not answer within {seconds:g} seconds"
+        return Unfinished(message, hint="try again, or allow it more time")
 
     def _connect(self) -> httpx.Client:
         with self._lock:
@@ -104,33 +176,33 @@ class Remote:
                 weakref.finalize(self, self._client.close)
             return self._client
 
-    def _answer(self, response: httpx.Response, hint: str) -> Any:
-        status = response.status_code
+    def _answer(self, status: int, data: bytes, hint: str) -> Any:
         if status < 300:
             try:
-                return response.json()
+                return json.loads(data)
             except ValueError as error:
                 raise self.unreadable("it is not JSON") from error
         if status in _REFUSED:  # the answer may quote the key: it is not shown
             raise PartMissing(f"{self.service} at {self._shown} refused the key", hint="check the API key")
         if status in _REJECTED:
-            raise InvalidInput(f"{self.service} rejected the request: {self._reason(response)}")
+            raise InvalidInput(f"{self.service} rejected the request: {self._reason(status, data)}")
         if status in _ABSENT:
-            raise PartMissing(f"{self.service} at {self._shown}: {self._reason(response)}", hint=hint)
+            raise PartMissing(f"{self.service} at {self._shown}: {self._reason(status, data)}", hint=hint)
         if status == _BUSY or status >= 500:
             raise PartMissing(f"{self.service} is busy or failing (status {status})", hint="try again later")
         raise PartMissing(f"{self.service} at {self._shown} answered with status {status}", hint=hint)
 
-    def _reason(self, response: httpx.Response) -> str:
+    def _reason(self, status: int, data: bytes) -> str:
         """What the service says is wrong, in the forms that are in use."""
         try:
-            error = response.json()["error"]
+            error = json.loads(data)["error"]
             text = str(error["message"] if isinstance(error, dict) else error)
         except (ValueError, LookupError, TypeError):
-            text = f"status {response.status_code}"
-        if self._key:
-            text = text.replace(self._key, "***")
-        return text[:200]
+            text = f"status {status}"
+        return self._masked(text)[:200]
+
+    def _masked(self, text: str) -> str:
+        return text.replace(self._key, "***") if self._key else text
 
 
 def pause(attempt: int, retry_after: str | None) -> float:
@@ -145,6 +217,11 @@ def pause(attempt: int, retry_after: str | None) -> float:
         except (ValueError, TypeError):
             pass
     return min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** (attempt - 1))
+
+
+def spread(wait: float) -> float:
+    """Up to a quarter later, so that those who were turned away together do not come back together."""
+    return wait * random.uniform(1, SPREAD)  # noqa: S311 - nothing secret
 
 
 def sendable(text: str) -> str:

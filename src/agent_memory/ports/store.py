@@ -14,6 +14,7 @@ from agent_memory.ports.index import Index
 from agent_memory.ports.receipts import ReceiptStore
 from agent_memory.ports.records import RecordStore
 from agent_memory.ports.shipping import Shipping
+from agent_memory.ports.spending import SpendingStore
 from agent_memory.ports.tenants import TenantStore
 from agent_memory.ports.vectors import Mirror, VectorStore
 from agent_memory.ports.watch import Watch
@@ -120,6 +121,7 @@ class Store:
     `bounded` takes what this machine's clock says, in microseconds, and gives the nearest moment to it that the store's
     own clock agrees with, where it has one. `watch` has it tell of its connections, from how things stand on.
     `shipping` shows and takes everything, for `migrate`; an engine without it cannot be migrated.
+    `spending` counts what models are asked; with an engine without it, none is.
     """
 
     url: str
@@ -147,3 +149,4 @@ class Store:
     watch: Callable[[Watch], None] = _nothing_to_watch
     indexing: Indexing | None = None
     shipping: Shipping | None = None
+    spending: SpendingStore | None = None

@@ -4,13 +4,15 @@
         embedder = OpenAIEmbedder(base_url=service.url, api_key="k")
 
 They speak the wire protocol as the real services do (names, shapes, status codes, their quirks) and remember what
-they were asked. Vectors are hashed bags of words: texts that share words are near. Trouble can be scheduled.
+they were asked. Vectors are hashed bags of words: texts that share words are near. A chat model repeats what it was
+told last, or says what `say` makes of a request. Trouble can be scheduled.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import re
 import threading
 import time
 from collections import deque
@@ -20,7 +22,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from types import TracebackType
     from typing import Self
 
@@ -30,6 +32,14 @@ class CannedAnswer:
     status: int
     body: Any
     headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class CannedStream:
+    """An answer in pieces. `hangs`: nothing comes after the last, and the connection stays open."""
+
+    pieces: Sequence[bytes]
+    hangs: bool = False
 
 
 @dataclass(frozen=True)
@@ -70,7 +80,9 @@ class ForeignService(Listener):
 
     def __init__(self) -> None:
         self.requests: list[SeenRequest] = []
-        self.troubles: deque[CannedAnswer] = deque()  # given first, one per request
+        self.troubles: deque[CannedAnswer | CannedStream] = deque()  # given first, one per request
+        self.say: Callable[[Any], Mapping[str, Any]] = lambda body: {"content": body["messages"][-1]["content"]}
+        self._over = threading.Event()
         service = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -79,6 +91,10 @@ class ForeignService(Listener):
                 request = SeenRequest(self.path, dict(self.headers.items()), json.loads(raw))
                 service.requests.append(request)
                 answer = service.troubles.popleft() if service.troubles else service.answer(request)
+                if isinstance(answer, CannedStream):
+                    with suppress(ConnectionError):
+                        self.stream(answer)
+                    return
                 content = answer.body if isinstance(answer.body, bytes) else json.dumps(answer.body).encode()
                 self.send_response(answer.status)
                 for name, value in answer.headers.items():
@@ -87,6 +103,15 @@ class ForeignService(Listener):
                 with suppress(ConnectionError):  # who asked may have given up
                     self.end_headers()
                     self.wfile.write(content)
+
+            def stream(self, answer: CannedStream) -> None:
+                self.send_response(200)
+                self.end_headers()
+                for piece in answer.pieces:
+                    self.wfile.write(piece)
+                    self.wfile.flush()
+                if answer.hangs:
+                    service._over.wait()
 
             def log_message(self, format: str, *args: object) -> None:
                 """Tests read `requests` instead."""
@@ -97,12 +122,19 @@ class ForeignService(Listener):
     def url(self) -> str:
         return self.address + self.prefix
 
-    def answer(self, request: SeenRequest) -> CannedAnswer:
+    def answer(self, request: SeenRequest) -> CannedAnswer | CannedStream:
         raise NotImplementedError
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._over.set()
+        super().__exit__(kind, error, trace)
 
 
 class FakeOpenAI(ForeignService):
-    """`POST /v1/embeddings`. Answers come last first, which the protocol allows: `index` tells."""
+    """`POST /v1/embeddings`, whose answers come last first, which the protocol allows: `index` tells; and
+    `POST /v1/chat/completions` with any model."""
 
     prefix = "/v1"
 
@@ -111,13 +143,15 @@ class FakeOpenAI(ForeignService):
         self.key = key
         self.models = models or {"text-embedding-3-small": 1536}
 
-    def answer(self, request: SeenRequest) -> CannedAnswer:
+    def answer(self, request: SeenRequest) -> CannedAnswer | CannedStream:
         sent = request.headers.get("Authorization", "").removeprefix("Bearer ")
         if self.key is not None and sent != self.key:
             return _refusal(401, f"Incorrect API key provided: {sent}.", "invalid_api_key")
+        body = request.body
+        if request.path == "/v1/chat/completions":
+            return _completion(body, self.say(body))
         if request.path != "/v1/embeddings":
             return _refusal(404, f"Invalid URL (POST {request.path})", None)
-        body = request.body
         size = self.models.get(body["model"])
         if size is None:
             return _refusal(404, f"The model `{body['model']}` does not exist", "model_not_found")
@@ -134,16 +168,19 @@ class FakeOpenAI(ForeignService):
 
 
 class FakeOllama(ForeignService):
-    """`POST /api/embed`. Errors are a bare string, and a missing model is a 404, as in Ollama."""
+    """`POST /api/embed`, and `POST /api/chat` with any model. Errors are a bare string, and a missing model is a 404,
+    as in Ollama."""
 
     def __init__(self, *, models: Mapping[str, int] | None = None) -> None:
         super().__init__()
         self.models = models or {"nomic-embed-text": 768}
 
-    def answer(self, request: SeenRequest) -> CannedAnswer:
+    def answer(self, request: SeenRequest) -> CannedAnswer | CannedStream:
+        body = request.body
+        if request.path == "/api/chat":
+            return _ollama_chat(body, self.say(body))
         if request.path != "/api/embed":
             return CannedAnswer(404, b"404 page not found")
-        body = request.body
         size = self.models.get(body["model"].removesuffix(":latest"))
         if size is None:
             return CannedAnswer(404, {"error": f'model "{body["model"]}" not found, try pulling it first'})
@@ -162,7 +199,7 @@ class FakeReranker(ForeignService):
         self.texts = texts
         self.seconds = seconds  # how long an answer takes
 
-    def answer(self, request: SeenRequest) -> CannedAnswer:
+    def answer(self, request: SeenRequest) -> CannedAnswer | CannedStream:
         time.sleep(self.seconds)
         body = request.body
         sent = request.headers.get("Authorization", "").removeprefix("Bearer ")
@@ -182,6 +219,57 @@ class FakeReranker(ForeignService):
         rows = [{"index": number, name: overlap(body["query"], text)} for number, text in enumerate(body[field])]
         rows.sort(key=lambda row: -row[name])
         return CannedAnswer(200, rows if self.texts else {"id": "1", "results": rows})
+
+
+def event(data: Any) -> bytes:
+    """One server-sent event."""
+    return b"data: " + (data if isinstance(data, bytes) else json.dumps(data).encode()) + b"\n\n"
+
+
+def _completion(body: Any, message: Mapping[str, Any]) -> CannedAnswer | CannedStream:
+    said, calls = message.get("content"), message.get("tool_calls")
+    prompt, answered = _words(*(one.get("content") for one in body["messages"])), _words(said)
+    usage = {"prompt_tokens": prompt, "completion_tokens": answered, "total_tokens": prompt + answered}
+    finish = "tool_calls" if calls else "stop"
+    head = {"id": "chatcmpl-1", "created": 1, "model": body["model"]}
+    if not body.get("stream"):
+        choice = {"index": 0, "message": {"role": "assistant", "content": said, **message}, "finish_reason": finish}
+        return CannedAnswer(200, {**head, "object": "chat.completion", "choices": [choice], "usage": usage})
+    deltas: list[Any] = [{"role": "assistant", "content": ""}]
+    deltas += [{"content": piece} for piece in _pieces(said)]
+    for number, call in enumerate(calls or ()):
+        name, text = call["function"]["name"], call["function"]["arguments"]
+        first = {"index": number, "id": call["id"], "type": "function", "function": {"name": name, "arguments": ""}}
+        rest = [{"index": number, "function": {"arguments": part}} for part in (text[:4], text[4:])]
+        deltas += [{"tool_calls": [one]} for one in (first, *rest)]
+    choices = [{"index": 0, "delta": delta, "finish_reason": None} for delta in deltas]
+    choices.append({"index": 0, "delta": {}, "finish_reason": finish})
+    head["object"] = "chat.completion.chunk"
+    told = [event({**head, "choices": [], "usage": usage})] if body.get("stream_options") else []
+    return CannedStream([*(event({**head, "choices": [one]}) for one in choices), *told, event(b"[DONE]")])
+
+
+def _ollama_chat(body: Any, message: Mapping[str, Any]) -> CannedAnswer | CannedStream:
+    said, calls = message.get("content") or "", message.get("tool_calls")
+    head = {"model": body["model"], "created_at": "2026-03-02T09:00:00Z"}
+    asked = _words(*(one.get("content") for one in body["messages"]))
+    end = {"done": True, "done_reason": "stop", "prompt_eval_count": asked, "eval_count": _words(said)}
+    called = {} if calls is None else {"tool_calls": calls}
+    if body.get("stream") is False:
+        return CannedAnswer(200, {**head, "message": {"role": "assistant", "content": said, **called}, **end})
+    lines = [{**head, "message": {"role": "assistant", "content": piece}, "done": False} for piece in _pieces(said)]
+    if called:
+        lines.append({**head, "message": {"role": "assistant", "content": "", **called}, "done": False})
+    lines.append({**head, "message": {"role": "assistant", "content": ""}, **end})
+    return CannedStream([json.dumps(line).encode() + b"\n" for line in lines])
+
+
+def _words(*texts: str | None) -> int:
+    return sum(len((text or "").split()) for text in texts)
+
+
+def _pieces(text: str | None) -> list[str]:
+    return re.findall(r"\s*\S+\s*$|\s*\S+", text or "")
 
 
 def overlap(query: str, text: str) -> float:

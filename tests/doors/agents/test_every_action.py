@@ -9,6 +9,8 @@ import pytest
 from mcp import Client
 from talking import actions, told
 
+from agent_memory import AgentMemory
+
 Known = dict[str, str]
 Made = Callable[[Known], Mapping[str, Any]]
 
@@ -97,6 +99,19 @@ CALLS: Mapping[tuple[str, str | None], Made] = {
     ("runs", "end"): lambda known: {"id": known["runs"], "outcome": "packed", "success": True},
     ("runs", "get"): lambda known: {"id": known["runs"]},
     ("runs", "list"): lambda known: {},
+    ("blocks", "append"): lambda known: {"label": "human", "text": "likes tea"},
+    ("blocks", "replace"): lambda known: {"label": "human", "old": "tea", "new": "coffee"},
+    ("blocks", "insert"): lambda known: {"label": "human", "text": "Name: Ada"},
+    ("blocks", "rewrite"): lambda known: {"label": "human", "text": "Ada, coffee"},
+    ("blocks", "undo"): lambda known: {"label": "human"},
+    ("blocks", "get"): lambda known: {"label": "human"},
+    ("blocks", "history"): lambda known: {"label": "human"},
+    ("blocks", "list"): lambda known: {},
+    ("archival", "insert"): lambda known: {"text": "the tea is in the kitchen"},
+    ("archival", "search"): lambda known: {"query": "where is the tea?"},
+    ("session", "add"): lambda known: {"conversation_id": "talk", "role": "user", "content": "hello"},
+    ("session", "render"): lambda known: {"conversation_id": "talk"},
+    ("session", "search"): lambda known: {"query": "hello"},
     ("agents", "create"): lambda known: {"name": "packer", "directives": "Be kind."},
     ("agents", "get"): lambda known: {"name": "packer"},
     ("agents", "list"): lambda known: {},
@@ -182,6 +197,8 @@ def test_every_action_of_every_tool_can_be_called(stdio: Any, repo: Any, monkeyp
     repo.write("AGENTS.md", "## Rules\n\n- **no-merge** (deny) Never merge.\n  - command: `git merge`\n")
     repo.commit("docs: rules")
     monkeypatch.chdir(repo.root)
+    with AgentMemory("default") as memory:
+        memory.blocks.set("human", "Ada")
     answers = stdio(call_everything, "--toolset", "all", mode=mode)
     verdict = answers["rules", "check"]["result"]
     assert not verdict["allowed"] and verdict["violations"][0]["rule"] == "no-merge"

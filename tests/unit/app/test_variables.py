@@ -38,6 +38,14 @@ SETTINGS: dict[str, tuple[str, bool]] = {
     "embedders": ("mine=openai:theirs/7", OWNER),
     "openai_api_key": ("sk-stolen", OWNER),
     "openai_base_url": ("http://192.0.2.1", OWNER),
+    "chat_provider": ("openai", OWNER),
+    "chat_model": ("theirs", OWNER),
+    "chat_url": ("http://192.0.2.1", OWNER),
+    "chat_max_tokens": ("7", OWNER),
+    "chat_timeout": ("7", OWNER),
+    "chat_silence": ("7", OWNER),
+    "chat_calls_a_day": ("7", OWNER),
+    "chat_tokens_a_day": ("7", OWNER),
     "rerank_url": ("http://192.0.2.1", OWNER),
     "rerank_model": ("theirs", OWNER),
     "rerank_api_key": ("stolen", OWNER),
@@ -194,6 +202,7 @@ KEYS = [
     ("api_key", "store", {}),
     ("openai_api_key", "openai_base_url", {"AGENT_MEMORY_EMBEDDING_PROVIDER": "openai"}),
     ("openai_api_key", "embedding_url", {"AGENT_MEMORY_EMBEDDING_PROVIDER": "openai"}),
+    ("openai_api_key", "chat_url", {"AGENT_MEMORY_CHAT_PROVIDER": "openai"}),
     ("rerank_api_key", "rerank_url", {}),
 ]
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from agent_memory.app.namespaces.agents import Agents as Agents
+    from agent_memory.app.namespaces.archival import Archival as Archival
+    from agent_memory.app.namespaces.blocks import Blocks as Blocks
     from agent_memory.app.namespaces.contexts import Contexts as Contexts
     from agent_memory.app.namespaces.embedder import Embedder as Embedder
     from agent_memory.app.namespaces.episodic import Episodic as Episodic
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from agent_memory.app.namespaces.graph import Graph as Graph
     from agent_memory.app.namespaces.keys import Keys as Keys
     from agent_memory.app.namespaces.longterm import Longterm as Longterm
+    from agent_memory.app.namespaces.models import Models as Models
     from agent_memory.app.namespaces.operational import Operational as Operational
     from agent_memory.app.namespaces.procedural import Procedural as Procedural
     from agent_memory.app.namespaces.receipts import Receipts as Receipts
@@ -23,9 +26,11 @@ if TYPE_CHECKING:
     from agent_memory.app.namespaces.rules import Rules as Rules
     from agent_memory.app.namespaces.runs import Runs as Runs
     from agent_memory.app.namespaces.semantic import Semantic as Semantic
+    from agent_memory.app.namespaces.sessions import Sessions as Sessions
     from agent_memory.app.namespaces.state import State as State
     from agent_memory.app.namespaces.tasks import Tasks as Tasks
     from agent_memory.app.namespaces.tenants import Tenants as Tenants
+    from agent_memory.app.namespaces.toolbox import Toolbox as Toolbox
     from agent_memory.app.namespaces.upkeep import Upkeep as Upkeep
     from agent_memory.app.namespaces.user import User as User
     from agent_memory.app.namespaces.vectors import Vectors as Vectors
@@ -33,6 +38,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Agents",
+    "Archival",
+    "Blocks",
     "Contexts",
     "Embedder",
     "Episodic",
@@ -40,6 +47,7 @@ __all__ = [
     "Graph",
     "Keys",
     "Longterm",
+    "Models",
     "Operational",
     "Procedural",
     "Receipts",
@@ -48,9 +56,11 @@ __all__ = [
     "Rules",
     "Runs",
     "Semantic",
+    "Sessions",
     "State",
     "Tasks",
     "Tenants",
+    "Toolbox",
     "Upkeep",
     "User",
     "Vectors",

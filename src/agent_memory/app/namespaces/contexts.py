@@ -5,18 +5,17 @@ from __future__ import annotations
 import time
 from typing import Any, Unpack
 
-from agent_memory.app import registry
 from agent_memory.app.fitting import fitting
 from agent_memory.app.following import folder_here, shown_here
 from agent_memory.app.namespaces.asking import asked, chosen_recipe
 from agent_memory.app.namespaces.operational import critical, present
 from agent_memory.app.namespaces.options import Bounds, Moments, Where
 from agent_memory.app.operations import Namespace, ToolSlot, operation
+from agent_memory.app.registry import counting
 from agent_memory.app.trust import TrustTarget, book
 from agent_memory.core.context import gather
 from agent_memory.core.context.assemble import SHARE, Assembled, ContextLimits, Offer, assemble
 from agent_memory.core.context.system import candidate, snapshot
-from agent_memory.core.context.tokens import Counter, checked
 from agent_memory.core.recall.recall import answer
 from agent_memory.core.recall.receipt import Question, with_context
 from agent_memory.core.recall.standing import in_force, repository_of
@@ -54,10 +53,11 @@ class Contexts(Namespace):
         The rules that hold in the working directory come first, then preferences, then the tiers: operational
         (the desk), working (goals, tasks, decisions, strategies), longterm (what happened) and knowledge
         (facts, entities). `counter` is `estimate` (safe for any model), `wordpiece`, or a function of your own.
-        `kinds`, `repository` and `conversation_id` leave out what is of another.
-        At most three turns of one conversation, unless `per_conversation` says otherwise (0: all). Without
-        `ids` the text is shorter, and the `chunks` still have them. `left_out` says what was considered, and
-        why it is not there. What belongs to `near_repository`, where the caller works, counts a little more.
+        `kinds`, `repository` and `conversation_id` leave out what is of another. At most three turns of one
+        conversation, unless `per_conversation` says otherwise (0: all). Without `ids` the text is shorter, and
+        the `chunks` still have them. `without` are ids of records that the prompt has already. `left_out` says
+        what was considered, and why it is not there. What belongs to `near_repository`, where the caller works,
+        counts a little more.
         """
         started = time.perf_counter()
         limits = _limits(max_tokens, counter, format, bounds)
@@ -128,7 +128,8 @@ class Contexts(Namespace):
         if "operational" in tiers:
             with beside():
                 first += self._system(at, limits)
-                now = gather.snapshot(self._client.working.context(), limits.max_tokens // SHARE, limits.count)
+                desk = gather.spared(self._client.working.context(), limits.without)
+                now = gather.snapshot(desk, limits.max_tokens // SHARE, limits.count)
                 first += [now] if now else []
         return [*first, *found]
 
@@ -156,16 +157,13 @@ def _limits(max_tokens: int, counter: Counting, format: Format, bounds: Bounds) 
     floor = bounds.get("min_relevance")
     return ContextLimits(
         max_tokens,
-        _counting(counter),
+        counting(counter),
         format,
         ContextLimits.per_conversation if per_conversation is None else per_conversation,
         ContextLimits.min_relevance if floor is None else floor,
         bounds.get("ids") is not False,
+        frozenset(bounds.get("without") or ()),
     )
-
-
-def _counting(counter: Counting) -> Counter:
-    return registry.token_counter(counter) if isinstance(counter, str) else checked(counter)
 
 
 def _told(made: Assembled, context: Context, tiers: tuple[Tier, ...], format: Format) -> dict[str, Any]:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from typing import Any, Unpack
 
+from agent_memory.app.client import Client
 from agent_memory.app.namespaces.asking import Moments, Where, asked, own_user
 from agent_memory.app.operations import Namespace, Permission, ResourceSlot, ToolSlot, operation
 from agent_memory.core.recall.bundle import turn_shown
 from agent_memory.core.recall.recall import recall
 from agent_memory.core.recall.receipt import Question
+from agent_memory.core.talk.append import append
 from agent_memory.core.working.desk import beside
-from agent_memory.core.write.commit import commit
-from agent_memory.models.kinds.conversation import Turn
+from agent_memory.core.write.commit import How, commit
+from agent_memory.models.kinds.conversation import Role, Turn
+from agent_memory.models.limits import RecordText
+from agent_memory.models.model import Name
 from agent_memory.models.recipe import MEANING
 
 MOST_TURNS = 10_000
@@ -28,20 +32,35 @@ class Episodic(Namespace):
     )
     def store_turn(self, turn: Turn) -> Turn:
         """Store a turn; the same conversation and index again corrects it."""
-        return self._store(turn)
+        return stored_turn(self._client, turn)
 
     @operation("episodic.store_turn_log", "POST /turns/log", permission=Permission.WRITE)
     def store_turn_log(self, turn: Turn) -> Turn:
         """The same as store_turn: one store serves as log and as memory."""
-        return self._store(turn)
+        return stored_turn(self._client, turn)
 
-    def _store(self, turn: Turn) -> Turn:
+    @operation("episodic.append", "POST /conversations/{conversation_id}/turns", permission=Permission.WRITE)
+    def append(
+        self,
+        conversation_id: Name,
+        role: Role,
+        content: RecordText,
+        metadata: dict[str, Any] | None = None,
+        token_count: int | None = None,
+        idempotency_key: str | None = None,
+    ) -> Turn:
+        """Store the next turn of a conversation; its index is the one after the last, also when several write."""
         client = self._client
-        applied = commit(client.runtime.writing, [turn.draft()], client.author(), client.now())
-        stored = turn.model_copy(update={"id": applied.outcomes[0].id})
-        with beside():
-            client.working.add_turn(stored.model_dump(mode="json", exclude={"embedding"}))
-        return stored
+        turn = Turn(
+            conversation_id=conversation_id,
+            index=0,
+            role=role,
+            content=content,
+            timestamp=client.clock.now(),
+            token_count=token_count,
+            metadata=metadata or {},
+        )
+        return _at_hand(client, append(client.runtime.writing, client.view(), client.author(), turn, idempotency_key))
 
     @operation("episodic.vector_search", "POST /turns/near")
     def vector_search(
@@ -86,3 +105,15 @@ class Episodic(Namespace):
         own_user(self._client, user_id)
         view, chosen = asked(self._client, {"kinds": ["turn"], "time_window_hours": hours}, at)
         return [turn_shown(record) for record in self._client.runtime.store.records.find(view, chosen, limit=limit)]
+
+
+def stored_turn(client: Client, turn: Turn, how: How = How()) -> Turn:  # noqa: B008
+    """Durable, and on the desk of this client's conversation."""
+    applied = commit(client.runtime.writing, [turn.draft()], client.author(), client.now(), how)
+    return _at_hand(client, turn.model_copy(update={"id": applied.outcomes[0].id}))
+
+
+def _at_hand(client: Client, stored: Turn) -> Turn:
+    with beside():
+        client.working.add_turn(stored.model_dump(mode="json", exclude={"embedding"}))
+    return stored

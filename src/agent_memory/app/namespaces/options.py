@@ -53,7 +53,7 @@ class BundleOptions(Moments, Within, total=False):
 class Bounds(Moments, Within, total=False):
     """What a context may hold beside its tokens, as of when, and where it is asked for. `repository` and
     `conversation_id` choose among what is recalled; `kinds` also among preferences, goals and what pages say beside
-    their rules."""
+    their rules. `without` are ids of records that the prompt has already."""
 
     kinds: list[Name]
     repository: Name
@@ -61,6 +61,7 @@ class Bounds(Moments, Within, total=False):
     per_conversation: PerConversation
     min_relevance: Unit
     ids: bool
+    without: list[Name]
 
 
 class ClaimOptions(TypedDict, total=False):

@@ -11,7 +11,6 @@ from agent_memory.app.fitting import fitting
 from agent_memory.app.operations import Namespace, Permission, ToolSlot, operation
 from agent_memory.app.procedures import Procedures, procedures
 from agent_memory.app.workplace import Workplace
-from agent_memory.core.context.tokens import checked
 from agent_memory.models.context import Counting
 from agent_memory.models.errors import Denied, InvalidInput
 from agent_memory.models.kinds.procedure import USER
@@ -48,7 +47,7 @@ class Prompts(Namespace):
         """
         from agent_memory.core.rules.prompt import prefix
 
-        count = registry.token_counter(counter) if isinstance(counter, str) else checked(counter)
+        count = registry.counting(counter)
         book = trust.book(self._client.workplace.folder(folder), at, self._client.workplace.own)
         every = list(range(len(book.entries) + len(book.quoted)))
         chosen = every if task is None or not every else self._fitting(task, book)

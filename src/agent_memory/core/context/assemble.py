@@ -51,6 +51,7 @@ class ContextLimits:
     per_conversation: int = 3
     min_relevance: float = 0.1
     ids: bool = True
+    without: frozenset[str] = frozenset()
 
     @property
     def form(self) -> Form:
@@ -113,7 +114,7 @@ def _belonging(candidates: Sequence[Offer], limits: ContextLimits) -> tuple[list
     left_out: list[ContextLeftOut] = []
     said: set[str] = set()
     turns: dict[str, int] = {}
-    covered = {id for one in candidates for id in one.covers}
+    covered = limits.without.union(*(one.covers for one in candidates))
     for one in candidates:
         text = " ".join(fold(one.item.content).split())
         talk = one.conversation

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 
@@ -99,6 +99,11 @@ def preferences(found: Sequence[Record]) -> list[Offer]:
         )
         for record in sorted(found, key=lambda record: (record.kind != "preference", record.key or "", record.id))
     ]
+
+
+def spared(desk: Mapping[str, Any], without: Collection[str]) -> dict[str, Any]:
+    """The desk without turns that the prompt has already."""
+    return {**desk, TURNS: [turn for turn in desk[TURNS] if turn["id"] not in without]}
 
 
 def snapshot(desk: Mapping[str, Any], limit: int, count: Counter) -> Offer | None:

@@ -32,6 +32,7 @@ from agent_memory.models.model import clean_name
 from agent_memory.models.moment import to_micros
 from agent_memory.models.record import Link, Record
 from agent_memory.ports.changes import (
+    DERIVED_FROM,
     Applied,
     Author,
     Change,
@@ -46,7 +47,7 @@ from agent_memory.ports.changes import (
 from agent_memory.ports.embedder import Space
 from agent_memory.ports.feed import Work
 from agent_memory.ports.receipts import ReceiptLine
-from agent_memory.ports.records import RecordStore
+from agent_memory.ports.records import RecordStore, View
 from agent_memory.ports.spans import span
 
 R = TypeVar("R")
@@ -128,6 +129,7 @@ def _changes(writing: Writing, draft: Draft, now: int) -> list[Change]:
 def write(writing: Writing, changes: Sequence[Change], author: Author, now: int, how: How = How()) -> Applied:  # noqa: B008
     """Make changes to records, all or none, as the gate lets them in. An erasure also finds the receipts that
     wait, and places outside are told of it."""
+    changes = [*changes, *_retelling(writing, changes, author, now)]
     check_number(changes)
     decided = writing.gate.decide(changes, author)
     if len(decided) != len(changes):
@@ -150,6 +152,23 @@ def write(writing: Writing, changes: Sequence[Change], author: Author, now: int,
         if not writing.debts.pay():
             return applied._replace(scrubbed=False)
     return applied
+
+
+def _retelling(writing: Writing, changes: Sequence[Change], author: Author, now: int) -> list[Erase]:
+    """What goes with an erasure although it has other sources: texts that retell all of them. Its words would stay."""
+    ids = {one.id for one in changes if isinstance(one, Erase) and one.with_derived}
+    kinds = {name for name, kind in writing.kinds.items() if kind.retells}
+    if not ids or not kinds:
+        return []
+    view = View(author.scope, now)
+    links = writing.records.links(view, sorted(ids))
+    sources = {one.source_id for one in links if one.type == DERIVED_FROM and one.target_id in ids} - ids
+    found = writing.records.get(view, sorted(sources)) if sources else []
+    return [
+        Erase(one.id, True, scope=one.scope)
+        for one in found
+        if one.kind in kinds and one.text and one.scope in own(author.scope)
+    ]
 
 
 class Revision(NamedTuple):

@@ -36,6 +36,12 @@ def normalise(draft: Draft, kinds: Mapping[str, Kind], now: int, analyser: Analy
             hint="split it into parts, one record each",
             field="text",
         )
+    if kind.longest is not None and len(text) > (longest := kind.longest(payload)):
+        raise InvalidInput(
+            f"text: the {kind.name} would have {len(text)} characters; its limit is {longest}; nothing was written",
+            hint="shorten it, or raise its limit",
+            field="text",
+        )
     if not text.strip() and (kind.needs_text or not payload):
         raise InvalidInput("text: is empty", hint="say what to remember", field="text")
     key = checked_key(draft.key) if draft.key is not None else natural_key(kind, draft, payload)

@@ -69,6 +69,7 @@ def _store(reads: Reads, shelf_lines: int) -> Store:
     from agent_memory.engines.postgres.recode import PostgresRecoding
     from agent_memory.engines.postgres.records import PostgresRecords
     from agent_memory.engines.postgres.shipping import PostgresShipping
+    from agent_memory.engines.postgres.spending import PostgresSpending
     from agent_memory.engines.postgres.tenants import PostgresTenants
 
     database = reads.primary
@@ -107,4 +108,5 @@ def _store(reads: Reads, shelf_lines: int) -> Store:
         watch=database.watched,
         indexing=PostgresIndexing(database, shelf_lines),
         shipping=PostgresShipping(database),
+        spending=PostgresSpending(database),
     )

@@ -129,6 +129,10 @@ where %(tenant)s::text is null or tenant = %(tenant)s order by id
 select row_number() over (order by number), at, tenant, "user", operation, reason, key from refusals
 where %(tenant)s::text is null or tenant = %(tenant)s order by number
 
+-- name: show_spending
+select day, model, calls, prompt, completion, reserved, refused from spending
+where %(tenant)s::text is null order by day, model
+
 -- name: holds_anything
 select exists (select 1 from tenants where tenant > 0) or exists (select 1 from keys) or exists (select 1 from refusals)
     or exists (select 1 from namespaces) or exists (select 1 from journal where operation <> 7)
@@ -288,6 +292,11 @@ from unnest(%(place)s::text[], %(tenant)s::text[], %(user)s::text[], %(agent)s::
 insert into refusals (number, at, tenant, "user", operation, reason, key)
 select * from unnest(%(number)s::bigint[], %(at)s::bigint[], %(tenant)s::text[], %(user)s::text[], %(operation)s::text[],
     %(reason)s::text[], %(key)s::text[])
+
+-- name: take_spending
+insert into spending (day, model, calls, prompt, completion, reserved, refused)
+select * from unnest(%(day)s::text[], %(model)s::text[], %(calls)s::bigint[], %(prompt)s::bigint[], %(completion)s::bigint[],
+    %(reserved)s::bigint[], %(refused)s::bigint[])
 
 -- name: used_tenants
 select setval('tenant_numbers', greatest(1, (select last_value from tenant_numbers), (select max(tenant) from tenants),

@@ -23,6 +23,7 @@ def open_store(path: Path, setting: str | None = None, *, filling: bool = False)
     from agent_memory.engines.sqlite.records import SqliteRecords
     from agent_memory.engines.sqlite.schema import open_file
     from agent_memory.engines.sqlite.shipping import SqliteShipping
+    from agent_memory.engines.sqlite.spending import SqliteSpending
     from agent_memory.engines.sqlite.tenants import SqliteTenants
 
     connections = open_file(path, setting=setting, filling=filling)
@@ -60,4 +61,5 @@ def open_store(path: Path, setting: str | None = None, *, filling: bool = False)
         vocabularies=lambda: vocabulary.stored(connections),
         recode=SqliteRecoding(connections, lambda: records.kinds),
         shipping=SqliteShipping(connections),
+        spending=SqliteSpending(connections),
     )

@@ -54,6 +54,7 @@ SEALED = {
     "cursors": ("job", "tenant", "seq", "chain", "turn"),
     "places": ("place", "name", "error"),
     "debts": ("place", "tenant", "user", "agent", "id", "seq", "at"),
+    "spending": ("day", "model", "calls", "prompt", "completion", "reserved", "refused"),
     "refusals": ("number", "at", "tenant", "user", "operation", "reason", "key"),
 }
 """Rows that no journal line seals, and the columns that their checksum is over. That of a receipt is also over the

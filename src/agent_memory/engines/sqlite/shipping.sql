@@ -147,6 +147,9 @@ where :tenant is null or tenant = :tenant order by id
 select row_number() over (order by number), at, tenant, user, operation, reason, key from refusals
 where :tenant is null or tenant = :tenant order by number
 
+-- name: show_spending
+select day, model, calls, prompt, completion, reserved, refused from spending where :tenant is null order by day, model
+
 -- name: show_heads
 select t.name, j.number, j.chain from tenants t
 cross join journal j on j.tenant = t.tenant and j.number = (select max(number) from journal where tenant = t.tenant)

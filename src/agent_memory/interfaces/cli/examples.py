@@ -9,6 +9,7 @@ EXAMPLES: Mapping[str, str] = MappingProxyType(
     {
         "add": "add 'Staging listens on port 5433' --id staging-port --importance 0.8",
         "amend": "amend staging-port --importance 0.9 --reason 'asked for twice'",
+        "chat": "chat --conversation monday",
         "context": "context 'move staging to another port' --max-tokens 500",
         "demo": "demo",
         "doctor": "doctor",

@@ -37,6 +37,8 @@ STATUS = MappingProxyType(
         "store_full": 6,
         "store_newer": 6,
         "part_missing": 7,
+        "unfinished": 7,
+        "budget_exceeded": 10,
         "space_mismatch": 7,
         "corrupt": 8,
     }
@@ -53,6 +55,7 @@ MEANING = MappingProxyType(
         6: "the store cannot be opened or written, is full, or was written by a newer version",
         7: "a part is missing, or the embedder is not the one that the store was built with",
         8: "the store is damaged",
+        10: "models were asked as much as is allowed today; nothing was asked",
         DENIED: "`rules check`: a rule denies it",
         UNEXPECTED: "an unexpected error: a bug; `--debug` shows where",
         125: "`guard`: nobody can tell whether the command is allowed; it did not run",

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_
 
 import click
 
+from agent_memory.app.wording import explained
 from agent_memory.interfaces.cli import completing, shapes
 from agent_memory.interfaces.cli.wording import ALIASES, NAMED, POSITIONAL
 from agent_memory.interfaces.moments import FORMS, Ambiguous, moment
-from agent_memory.interfaces.wording import explained
 from agent_memory.models.kinds.kind import typed_value
 
 if TYPE_CHECKING:

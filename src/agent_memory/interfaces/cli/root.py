@@ -16,6 +16,7 @@ from agent_memory.interfaces.cli.session import Session
 
 OWN = MappingProxyType(
     {
+        "chat": "agent_memory.interfaces.cli.chat",
         "demo": "agent_memory.interfaces.cli.demo",
         "doctor": "agent_memory.interfaces.cli.doctor",
         "forget": "agent_memory.interfaces.cli.forgetting",
@@ -49,7 +50,7 @@ module of ours, which is loaded without the table of operations."""
 
 GROUPS = MappingProxyType(
     {
-        "Start here": ("try", "demo", "add", "recall", "list", "show", "context"),
+        "Start here": ("try", "demo", "add", "recall", "list", "show", "context", "chat"),
         "Write and correct": ("learn", "prefer", "sync", "edit", "amend", "forget"),
         "Look closer": ("history", "journal", "preferences", "whoami", "remember", "recipes", "receipt", "replay"),
         "For agents and programs": ("mcp", "serve", "worker", "guard"),

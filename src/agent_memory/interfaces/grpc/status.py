@@ -32,6 +32,8 @@ CODES: Mapping[str, grpc.StatusCode] = MappingProxyType(
         "store_newer": grpc.StatusCode.FAILED_PRECONDITION,
         "space_mismatch": grpc.StatusCode.FAILED_PRECONDITION,
         "part_missing": grpc.StatusCode.UNIMPLEMENTED,
+        "unfinished": grpc.StatusCode.UNAVAILABLE,
+        "budget_exceeded": grpc.StatusCode.RESOURCE_EXHAUSTED,
         "corrupt": grpc.StatusCode.DATA_LOSS,
     }
 )

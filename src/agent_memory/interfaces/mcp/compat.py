@@ -15,6 +15,7 @@ from typing import Any
 import mcp_types as types
 from pydantic_core import to_jsonable_python
 
+from agent_memory.app.schemas import plain
 from agent_memory.app.service import Caller, Service
 from agent_memory.interfaces.mcp import schemas
 from agent_memory.interfaces.mcp.places import McpTool
@@ -50,7 +51,7 @@ OURS_ALONE = frozenset({"as_of", "valid_at"})
 
 def arguments(tool: McpTool) -> dict[str, Any]:
     (operation,) = tool.actions.values()
-    schema: dict[str, Any] = renamed(schemas.plain(operation.arguments.model_json_schema()), THEIRS)
+    schema: dict[str, Any] = renamed(plain(operation.arguments.model_json_schema()), THEIRS)
     fields = schema.get("properties", {})
     return {**schema, "properties": {name: one for name, one in fields.items() if name not in OURS_ALONE}}
 
@@ -58,7 +59,7 @@ def arguments(tool: McpTool) -> dict[str, Any]:
 def answer(tool: McpTool) -> dict[str, Any]:
     """Nothing is cut, so every field is there."""
     (operation,) = tool.actions.values()
-    schema: dict[str, Any] = renamed(schemas.plain(schemas.given(operation)), THEIRS)
+    schema: dict[str, Any] = renamed(plain(schemas.given(operation)), THEIRS)
     return schema
 
 

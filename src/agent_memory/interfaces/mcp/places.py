@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from agent_memory.app.operations import TABLE, Operation, Permission, ResourceSlot, ToolSlot
+from agent_memory.app.schemas import VECTORS
 from agent_memory.models.errors import InvalidInput
 from agent_memory.models.model import Model
 
@@ -14,7 +15,6 @@ DEFAULT = "core"
 FORMER = "records"  # what `core` had before it was small: still answered beside it, and not listed
 COMPAT = "compat"
 ALL = "all"
-VECTORS = frozenset({"embedding", "query_embedding", "vector"})
 _SAME_AGAIN = frozenset({"PUT", "PATCH", "DELETE"})
 
 

@@ -10,30 +10,19 @@ import typing
 from typing import Any
 
 from pydantic import TypeAdapter
-from pydantic.json_schema import GenerateJsonSchema
 
 from agent_memory.app.operations import Operation
 from agent_memory.app.registry import installed_kinds
-from agent_memory.interfaces.mcp.places import VECTORS, McpTool, whole
+from agent_memory.app.schemas import VECTORS, PlainSchema, Schema, plain, unpedantic, without_null, writable
+from agent_memory.interfaces.mcp.places import McpTool, whole
 from agent_memory.interfaces.mcp.wording import about
 from agent_memory.models.kinds.work import Task
 from agent_memory.models.recipe import Recipe
-
-Schema = dict[str, Any]
 
 ACTION = "action"
 BUDGET = "max_tokens"
 FARTHEST = 2**53
 LEAST, USUAL, MOST = 300, 2000, 100_000
-_NOISE = frozenset({"title"})
-_BOUNDS = frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"})
-_PEDANTIC = frozenset({"format", "additionalProperties", "minLength", "maxLength"})
-
-
-class _Plain(GenerateJsonSchema):
-    """Values that have no JSON schema are left out, without a word about it."""
-
-    ignored_warning_kinds = {"skipped-choice", "non-serializable-default"}  # noqa: RUF012 - as pydantic declares it
 
 
 def takes_budget(tool: McpTool) -> bool:
@@ -85,13 +74,13 @@ def needed(operation: Operation) -> frozenset[str]:
 @functools.cache
 def _fields(operation: Operation) -> tuple[Schema, frozenset[str]]:
     """What a call says by name, and what it must say. The fields of an object stand among the other arguments."""
-    schema = _writable(plain(operation.arguments.model_json_schema(schema_generator=_Plain)))
+    schema = writable(plain(operation.arguments.model_json_schema(schema_generator=PlainSchema)))
     properties, required = schema.get("properties", {}), set(schema.get("required", ()))
     if (part := whole(operation)) is not None:
         inner = properties.pop(part.name)
         properties |= inner["properties"]
         required |= set(inner.get("required", ()))
-    found = {name: _without_null(one) for name, one in properties.items() if name not in VECTORS}
+    found = {name: without_null(one) for name, one in properties.items() if name not in VECTORS}
     return found, frozenset(required & found.keys())
 
 
@@ -113,72 +102,13 @@ def _sayable(operation: Operation, name: str, schema: Schema) -> Schema:
     if name in ("kind", "kinds"):
         kinds: Schema = {"type": "string", "enum": list(installed_kinds())}
         return {**schema, "items": kinds} if name == "kinds" else {**schema, **kinds}
-    return _unpedantic(schema)
-
-
-def _unpedantic(schema: Schema) -> Schema:
-    """The same for what lists and objects hold."""
-    found = {
-        part: one
-        for part, one in schema.items()
-        if not (part in _BOUNDS and abs(one) >= 2**53) and part not in _PEDANTIC
-    }
-    if "anyOf" in found:
-        found["anyOf"] = [_unpedantic(one) for one in found["anyOf"]]
-    if isinstance(items := found.get("items"), dict):
-        found["items"] = _unpedantic(items)
-    if "properties" in found:
-        found["properties"] = {name: _unpedantic(one) for name, one in found["properties"].items()}
-    return found
+    return unpedantic(schema)
 
 
 def given(operation: Operation) -> Schema:
     """The schema of the type that an operation gives."""
     gives = typing.get_type_hints(operation.function, include_extras=True).get("return", Any)
-    return TypeAdapter(gives).json_schema(mode="serialization", schema_generator=_Plain)
-
-
-def plain(schema: Schema) -> Schema:
-    """Without `$defs`: many clients do not follow references. What holds itself is any object."""
-    known = schema.get("$defs", {})
-
-    def walk(node: Any, inside: tuple[str, ...] = ()) -> Any:
-        if isinstance(node, list):
-            return [walk(one, inside) for one in node]
-        if not isinstance(node, dict):
-            return node
-        if "$ref" in node:
-            name = node["$ref"].rpartition("/")[2]
-            return {"type": "object"} if name in inside else walk(known[name], (*inside, name))
-        return {
-            name: _properties(one, lambda part: walk(part, inside)) if name == "properties" else walk(one, inside)
-            for name, one in node.items()
-            if name != "$defs" and not (name in _NOISE and isinstance(one, str))
-        }
-
-    return typing.cast(Schema, walk(schema))
-
-
-def _properties(node: Schema, walk: typing.Callable[[Any], Any]) -> Schema:
-    return {name: walk(one) for name, one in node.items() if name not in VECTORS}
-
-
-def _writable(node: Any) -> Any:
-    """Without the fields that only answers fill."""
-    if isinstance(node, list):
-        return [_writable(one) for one in node]
-    if not isinstance(node, dict):
-        return node
-    return {name: _writable(one) for name, one in node.items() if not (isinstance(one, dict) and one.get("readOnly"))}
-
-
-def _without_null(schema: Schema) -> Schema:
-    """An argument that may be left out need not say that it may be null."""
-    choices = [one for one in schema.get("anyOf", ()) if one != {"type": "null"}]
-    if not choices or ("default" in schema and schema["default"] is not None):
-        return schema
-    rest = {name: one for name, one in schema.items() if name not in ("anyOf", "default")}
-    return {**rest, **(choices[0] if len(choices) == 1 else {"anyOf": choices})}
+    return TypeAdapter(gives).json_schema(mode="serialization", schema_generator=PlainSchema)
 
 
 def _either(one: Schema, other: Schema) -> Schema:

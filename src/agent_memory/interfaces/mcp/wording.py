@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from agent_memory.app.operations import Operation
-from agent_memory.interfaces.wording import explained
+from agent_memory.app.wording import told
 
 INSTRUCTIONS = """\
 Long-term memory that outlives this conversation. Everything is versioned: nothing is overwritten, only `forget` erases.
@@ -61,7 +61,6 @@ def hinted(hint: str) -> str:
     return _COMMAND.sub(lambda found: DOING.get(found[1]) or f"{found[0]} (ask the user to run it)", hint)
 
 
-_FOR_A_SHELL = re.compile(r" *(?:\(repeatable\)|\[default: [^]]*\])")
 _ABOUT: Mapping[str, str] = MappingProxyType(
     {
         "records.forget ids": "the ids of what must go",
@@ -77,5 +76,5 @@ def about(operation: Operation, name: str) -> dict[str, str]:
     """The description of an argument, unless its name says it all."""
     said = _ABOUT.get(f"{operation.name} {name}", "")
     if not said and name in operation.signature:
-        said = _FOR_A_SHELL.sub("", explained(operation.name, name))
-    return {} if said in ("", name.replace("_", " ")) else {"description": said}
+        said = told(operation.name, name)
+    return {"description": said} if said else {}

@@ -37,6 +37,8 @@ STATUS: Mapping[str, int] = MappingProxyType(
         "store_newer": 503,
         "space_mismatch": 409,
         "part_missing": 501,
+        "unfinished": 502,
+        "budget_exceeded": 429,
         "corrupt": 500,
     }
 )
@@ -57,6 +59,7 @@ TITLES: Mapping[int, str] = MappingProxyType(
         429: "Too many requests",
         500: "Something broke",
         501: "A part is missing",
+        502: "A model did not answer",
         503: "The store is not available",
         504: "Too slow",
         507: "No space left",
@@ -69,7 +72,8 @@ PLAIN: Mapping[int, str] = MappingProxyType({400: "invalid_json", 404: "no_such_
 
 class Problem(Model):
     """What went wrong: `code` for machines, `detail` and `hint` for people. Of an import: so many lines
-    are `imported`, and `line` is the first that is not. `trace_id` leads to the spans of a call that was traced."""
+    are `imported`, and `line` is the first that is not. Of a `limit`: what is `left`, and when it is
+    whole again (`resets_at`). `trace_id` leads to the spans of a call that was traced."""
 
     type: str = "about:blank"
     title: str
@@ -80,6 +84,9 @@ class Problem(Model):
     field: str | None = None
     line: int | None = None
     imported: int | None = None
+    limit: int | None = None
+    left: int | None = None
+    resets_at: str | None = None
     trace_id: str | None = None
 
 
@@ -115,7 +122,7 @@ def of_error(error: AgentMemoryError, *, hinted: bool = True) -> JSONResponse:
         headers = {"retry-after": str(max(1, math.ceil(error.wait)))}  # HTTP knows whole seconds only
     status = STATUS.get(error.code, 500)
     hint = _COMMAND.sub(_request, error.hint) if hinted else error.hint
-    return problem(status, error.message, error.code, hint=hint, field=error.field, headers=headers)
+    return problem(status, error.message, error.code, hint=hint, field=error.field, headers=headers, **error.details())
 
 
 def install(app: FastAPI) -> None:

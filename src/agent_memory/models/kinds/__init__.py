@@ -14,6 +14,7 @@ from agent_memory.models.kinds import (
     person,
     procedure,
     run,
+    talk,
     tools,
     work,
 )
@@ -33,4 +34,5 @@ BUILT_IN: tuple[Kind, ...] = (
     *procedure.KINDS,
     *agent.KINDS,
     *run.KINDS,
+    *talk.KINDS,
 )

@@ -43,6 +43,9 @@ class Kind:
     searchable     whether recall looks at it when no kinds are named
     tier           where a context shows it: working, longterm or knowledge; `user` stands before all of them
     shown          (text, payload) -> what a context shows of it
+    longest        payload -> how many characters its text may have; None: as many as any text
+    retells        True: its text, if it has one, retells what it was derived from, and goes when any of that is
+                   forgotten
     """
 
     name: str
@@ -59,6 +62,8 @@ class Kind:
     searchable: bool = True
     tier: Literal["working", "longterm", "knowledge", "user"] = "longterm"
     shown: Callable[[str, dict[str, Any]], str] = lambda text, payload: text
+    longest: Callable[[dict[str, Any]], int] | None = None
+    retells: bool = False
 
     def check(self, payload: dict[str, Any]) -> dict[str, Any]:
         """The payload as plain JSON values, validated; `InvalidInput` names the field that is wrong."""

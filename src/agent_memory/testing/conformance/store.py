@@ -19,6 +19,7 @@ from agent_memory.testing.conformance.past import PastConformance
 from agent_memory.testing.conformance.receipts import ReceiptConformance
 from agent_memory.testing.conformance.search import SimilarityConformance, WordsConformance
 from agent_memory.testing.conformance.spaces import SpaceConformance
+from agent_memory.testing.conformance.spending import SpendingConformance
 from agent_memory.testing.conformance.tenants import JournalsConformance
 from agent_memory.testing.conformance.vectors import MirrorConformance, VectorConformance
 from agent_memory.testing.conformance.versions import AmendConformance, VersionConformance
@@ -75,6 +76,7 @@ class StoreConformance(
     DebtConformance,
     FeedConformance,
     TenantsConformance,
+    SpendingConformance,
 ):
     """Everything that a complete engine offers."""
 
@@ -90,6 +92,7 @@ __all__ = [
     "RecordStoreConformance",
     "SearchConformance",
     "SpaceConformance",
+    "SpendingConformance",
     "StoreConformance",
     "TenantsConformance",
     "VectorConformance",

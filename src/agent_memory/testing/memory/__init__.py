@@ -12,6 +12,7 @@ from agent_memory.testing.memory.beside import MemoryDebts, MemoryReceipts, Memo
 from agent_memory.testing.memory.feed import MemoryFeed
 from agent_memory.testing.memory.index import ToyIndex
 from agent_memory.testing.memory.records import MemoryRecords
+from agent_memory.testing.memory.spending import MemorySpending
 from agent_memory.testing.memory.tenants import MemoryTenants
 from agent_memory.testing.memory.vectors import MemoryVectors
 from agent_memory.testing.memory.world import ToyRoom
@@ -33,5 +34,6 @@ def open_store() -> Store:
         close=room.close,
         after_fork=room.after_fork,
         debts=MemoryDebts(room),
+        spending=MemorySpending(room),
         vocabularies=room.vocabularies,
     )

@@ -99,7 +99,7 @@ def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 def test_what_the_service_asks_for_is_waited(service: FakeOpenAI, pauses: list[float]) -> None:
     service.troubles.append(CannedAnswer(429, {}, {"Retry-After": "0.3"}))
     embedder(service).embed_many(["x"])
-    assert pauses == [0.3]
+    assert 0.3 <= pauses[0] <= 0.375 and len(pauses) == 1
 
 
 def test_trouble_that_does_not_pass_is_reported(service: FakeOpenAI) -> None:

@@ -3,11 +3,36 @@ missing."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
 HELP: Mapping[str, str] = MappingProxyType(
     {
+        "archival.insert text": "who, what and why",
+        "archival.search query": "a question in plain words",
+        "blocks.append text": "the line to add",
+        "blocks.insert line": "after which line; 0: before the first",
+        "blocks.insert text": "the line to put in",
+        "blocks.replace new": "what stands there from now on",
+        "blocks.replace old": "what stands there now, exactly, with enough around it to occur only once",
+        "blocks.rewrite text": "all that the block is to say",
+        "blocks.set description": "what the block is for",
+        "blocks.set limit": "how many characters it may have  [default: 5000]",
+        "blocks.set read_only": "agents cannot edit it",
+        "blocks.set shared": "all agents of the user see and edit it  [default: as it is; a new one only this agent]",
+        "blocks.set text": "all that the block is to say  [default: as it is]",
+        "blocks.undo to": "the version to bring back  [default: the one before the last edit]",
+        "form": "whose API they are for",
+        "label": "which block, such as persona or human",
+        "limit_tokens": "how many tokens the prompt may have",
+        "sessions.add content": "what was said",
+        "sessions.add conversation_id": "which conversation; a new name begins one",
+        "sessions.add role": "who said it: user, assistant, system or tool",
+        "sessions.render conversation_id": "which conversation",
+        "sessions.search conversation_id": "only of this conversation  [default: all of them]",
+        "sessions.search query": "a question in plain words",
+        "toolbox.run arguments": "what the model sent: an object, or its JSON text",
         "after": "only what begins then or later",
         "after_id": "continue after the last id of the page before",
         "after_seq": "continue after the last seq of the page before",
@@ -168,3 +193,12 @@ HELP: Mapping[str, str] = MappingProxyType(
 def explained(operation: str, name: str) -> str:
     """What the option is for."""
     return HELP.get(f"{operation} {name}") or HELP.get(name, name.replace("_", " "))
+
+
+_FOR_A_SHELL = re.compile(r" *(?:\(repeatable\)|\[default: [^]]*\])")
+
+
+def told(operation: str, name: str) -> str:
+    """The same for whoever has a schema and no shell; empty where the name says it all."""
+    said = _FOR_A_SHELL.sub("", explained(operation, name))
+    return "" if said == name.replace("_", " ") else said
