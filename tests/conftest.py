@@ -31,8 +31,8 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 BOTH = {
     f"test_{name}"
     for name in (
-        "appending bad_input blocks context decisions first_steps forget links operational replay selecting time "
-        "toolbox tools_and_strategies trace walls"
+        "appending bad_input blocks context decisions first_steps forget knowledge links operational replay selecting "
+        "time toolbox tools_and_strategies trace walls"
     ).split()
 }
 

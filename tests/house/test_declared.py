@@ -24,6 +24,7 @@ NEEDS = {
     "app/wire.py": ["client"],
     "engines/opentelemetry": ["telemetry"],
     "engines/postgres": ["postgres"],
+    "engines/pypdf": ["knowledge"],
     "interfaces/grpc": ["grpc"],
     "interfaces/mcp": ["mcp"],
     "interfaces/rest": ["server"],

@@ -44,6 +44,13 @@ SAID = {
         "found in turn 0: I am allergic to nuts.",
         "after undo: Name: Ada / Lives in Lisbon",
     ],
+    "knowledge": [
+        "read: checkout.md, old.txt, travel.html - skipped: broken.pdf",
+        "Checkout > Alerts - whole table: True",
+        "changed: ['checkout.md'], chunks updated: 1, gone: ['old.txt']",
+        "Deploys are frozen on Thursdays and Fridays.",
+        "refused: folder: 1 of 2 documents known from it are gone: checkout.md; nothing was changed",
+    ],
     "agent": ["the first process was killed: True", "1 interrupted", "2 complete", "payments: 1"],
 }
 

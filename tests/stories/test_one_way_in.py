@@ -74,6 +74,7 @@ class Scene:
         memory.procedural.register_tool("psql", "asks the database")
         memory.operational.push_event(Event(category="net"))
         memory.operational.start_task("import")
+        self.document = memory.knowledge.upload("guide.md", "# Guide\n\nTea is green.").id
         memory.rules.init(folder=self.repository)
         with open(f"{self.repository}/.memory/procedural.md", "a", encoding="utf-8") as page:
             page.write("\n## Rules\n\n- **no-force** (deny) Never force.\n  - command: `git push --force`\n")
@@ -214,6 +215,12 @@ EXAMPLES: dict[str, Callable[[Scene], dict[str, Any]]] = {
     "operational.finish_task": lambda s: {"name": "import"},
     "operational.get_active_tasks": lambda s: {},
     "operational.get_system_snapshot": lambda s: {},
+    "knowledge.ingest": lambda s: {"path": f"{s.repository}/README.md"},
+    "knowledge.upload": lambda s: {"name": "guide.md", "content": "# Guide\n\nTea is black."},
+    "knowledge.search": lambda s: {"query": "which colour is tea?"},
+    "knowledge.documents": lambda s: {},
+    "knowledge.remove": lambda s: {"document": s.document},
+    "knowledge.sync": lambda s: {"folder": s.repository},
     "longterm.semantic_search": lambda s: {"query": "what went down?"},
     "longterm.store_procedure": lambda s: {"name": "deploy", "description": "ship it", "steps": ["build"]},
     "longterm.store_incident": lambda s: {"incident": Incident(title="slow", severity="low", started_at=NOW)},

@@ -42,6 +42,15 @@ from agent_memory.models.kinds.agent import (
 )
 from agent_memory.models.kinds.conversation import Role, Turn
 from agent_memory.models.kinds.decisions import ConfigChange, Decision, Incident
+from agent_memory.models.kinds.documents import (
+    Document,
+    Encoding,
+    FilePath,
+    FoundChunk,
+    Ingested,
+    MediaType,
+    SyncedFolder,
+)
 from agent_memory.models.kinds.experience import Strategy
 from agent_memory.models.kinds.knowledge import Entity, Fact, FactSource
 from agent_memory.models.kinds.operational import Event
@@ -217,6 +226,18 @@ class AsyncKeys:
     async def revoke(self, key_id: str) -> ApiKey: ...
     async def rotate(self, key_id: str) -> NewKey: ...
     async def list(self) -> list[ApiKey]: ...
+
+class AsyncKnowledge:
+    async def documents(self, limit: Few = ..., after_id: str | None = ...) -> list[Document]: ...
+    async def ingest(self, path: FilePath, name: Name | None = ..., media_type: MediaType | None = ...) -> Ingested: ...
+    async def remove(self, document: Name) -> Ingested: ...
+    async def search(self, query: Query, n_results: Hits = ..., **at: Unpack[Moments]) -> list[FoundChunk]: ...
+    async def sync(
+        self, folder: FilePath, glob: list[str] | None = ..., dry_run: bool = ..., force: bool = ...
+    ) -> SyncedFolder: ...
+    async def upload(
+        self, name: Name, content: str, media_type: MediaType | None = ..., encoding: Encoding = ...
+    ) -> Ingested: ...
 
 class AsyncLongterm:
     async def get_config(self, key: str, **at: Unpack[Moments]) -> ConfigChange | None: ...
@@ -607,6 +628,7 @@ class AsyncAgentMemory:
     goals: AsyncGoals
     graph: AsyncGraph
     keys: AsyncKeys
+    knowledge: AsyncKnowledge
     longterm: AsyncLongterm
     models: AsyncModels
     operational: AsyncOperational

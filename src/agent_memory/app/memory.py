@@ -43,6 +43,7 @@ if TYPE_CHECKING:
         Goals,
         Graph,
         Keys,
+        Knowledge,
         Longterm,
         Models,
         Operational,
@@ -89,6 +90,7 @@ class AgentMemory:
     operational: Part[Operational] = Part()
     state: Part[State] = Part()
     longterm: Part[Longterm] = Part()
+    knowledge: Part[Knowledge] = Part()
     tasks: Part[Tasks] = Part()
     agents: Part[Agents] = Part()
     blocks: Part[Blocks] = Part()

@@ -15,6 +15,7 @@ COLLECTIONS: Mapping[str, Collection] = {
     "procedure": "procedures",
     "fact": "knowledge",
     "entity": "knowledge",
+    "document_chunk": "knowledge",
 }
 """In which collection a kind is."""
 

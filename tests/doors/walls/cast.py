@@ -136,6 +136,7 @@ def _one_of_everything(memory: AgentMemory, word: str) -> str:
     memory.record_tool_usage("curl", {"said": word}, {"said": word}, True, 5)
     memory.procedural.learn_strategy(said, "checkout", ["curl"])
     memory.reflect({"said": word})
+    memory.knowledge.upload("checkout.md", f"# Checkout\n\n{said}")
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(desk, "LIST_SECONDS", LONG)
         memory.set_working_context(KEY, said, LONG)

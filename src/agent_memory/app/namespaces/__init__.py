@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from agent_memory.app.namespaces.goals import Goals as Goals
     from agent_memory.app.namespaces.graph import Graph as Graph
     from agent_memory.app.namespaces.keys import Keys as Keys
+    from agent_memory.app.namespaces.knowledge import Knowledge as Knowledge
     from agent_memory.app.namespaces.longterm import Longterm as Longterm
     from agent_memory.app.namespaces.models import Models as Models
     from agent_memory.app.namespaces.operational import Operational as Operational
@@ -46,6 +47,7 @@ __all__ = [
     "Goals",
     "Graph",
     "Keys",
+    "Knowledge",
     "Longterm",
     "Models",
     "Operational",

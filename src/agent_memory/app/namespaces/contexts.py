@@ -52,8 +52,8 @@ class Contexts(Namespace):
 
         The rules that hold in the working directory come first, then preferences, then the tiers: operational
         (the desk), working (goals, tasks, decisions, strategies), longterm (what happened) and knowledge
-        (facts, entities). `counter` is `estimate` (safe for any model), `wordpiece`, or a function of your own.
-        `kinds`, `repository` and `conversation_id` leave out what is of another. At most three turns of one
+        (facts, entities, documents). `counter` is `estimate` (safe for any model), `wordpiece`, or a function of your
+        own. `kinds`, `repository` and `conversation_id` leave out what is of another. At most three turns of one
         conversation, unless `per_conversation` says otherwise (0: all). Without `ids` the text is shorter, and
         the `chunks` still have them. `without` are ids of records that the prompt has already. `left_out` says
         what was considered, and why it is not there. What belongs to `near_repository`, where the caller works,

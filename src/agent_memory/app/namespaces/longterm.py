@@ -8,10 +8,12 @@ from agent_memory.app.namespaces.asking import Moments, asked
 from agent_memory.app.operations import Namespace, Permission, ToolSlot, operation
 from agent_memory.core.experience.finding import nearest
 from agent_memory.core.write.commit import Revision, commit, commit_after_reading
+from agent_memory.models.answer import Hit
 from agent_memory.models.archive import ARCHIVES, COLLECTIONS, Collection, Found, Procedure
 from agent_memory.models.draft import Draft
 from agent_memory.models.errors import NotFound
 from agent_memory.models.kinds.decisions import ConfigChange, Incident
+from agent_memory.models.kinds.documents import CHUNK
 from agent_memory.models.kinds.kind import joined_key
 from agent_memory.models.limits import Hits, Query
 from agent_memory.models.model import Name, Text, new_id
@@ -28,11 +30,14 @@ class Longterm(Namespace):
         self, query: Query, collections: list[Collection] | None = None, n_results: Hits = 5, **at: Unpack[Moments]
     ) -> list[Found]:
         """What fits best in decisions, incidents and procedures, or in the collections that are named; `knowledge` is
-        facts and entities. Merged by relevance; also what was archived."""
+        facts, entities and documents. Merged by relevance; also what was archived, but for documents."""
         chosen = ARCHIVES if collections is None else tuple(collections)
-        view, where = asked(self._client, {"kinds": [kind for kind, name in COLLECTIONS.items() if name in chosen]}, at)
-        where = where._replace(statuses=(Status.ACTIVE, Status.ARCHIVED))
-        hits = nearest(self._client.runtime.recalling, query, view, where, n_results, "query") if chosen else []
+        kinds = [kind for kind, name in COLLECTIONS.items() if name in chosen]
+        old = [kind for kind in kinds if kind != CHUNK]
+        hits = self._nearest(query, old, (Status.ACTIVE, Status.ARCHIVED), n_results, at) if old else []
+        if CHUNK in kinds:  # what a document does not say any more is no answer
+            hits += self._nearest(query, [CHUNK], (Status.ACTIVE,), n_results, at)
+        best = sorted(hits, key=lambda hit: -hit.relevance)[:n_results]
         return [
             Found(
                 content=hit.record.text,
@@ -40,8 +45,15 @@ class Longterm(Namespace):
                 relevance=hit.relevance,
                 collection=COLLECTIONS[hit.record.kind],
             )
-            for hit in hits
+            for hit in best
         ]
+
+    def _nearest(
+        self, query: str, kinds: list[str], statuses: tuple[Status, ...], limit: int, at: Moments
+    ) -> list[Hit]:
+        view, where = asked(self._client, {"kinds": kinds}, at)
+        where = where._replace(statuses=statuses)
+        return nearest(self._client.runtime.recalling, query, view, where, limit, "query")
 
     @operation(
         "longterm.store_procedure",
@@ -142,6 +154,7 @@ def _metadata(record: Record) -> dict[str, Any]:
     return {
         "id": record.id,
         "kind": record.kind,
+        "source": record.source,
         "at": record.valid_from.isoformat(),
         "status": str(record.status),
         **record.payload,

@@ -18,8 +18,14 @@ SUMMARY = 200  # characters
 
 def nearest(recalling: Recalling, text: str, view: View, where: Filter, limit: int, field: str) -> list[Hit]:
     """The most relevant first. `field` is what the caller calls the text."""
+    found = considered(recalling, text, view, where, limit, field)
+    return sorted(found, key=lambda hit: -hit.relevance)[:limit]
+
+
+def considered(recalling: Recalling, text: str, view: View, where: Filter, limit: int, field: str) -> list[Hit]:
+    """As a recall orders them, and more than `limit` where there are more."""
     question = Question(_said(text, field), view, where, max(limit, CONSIDERED), DEFAULT, past=())
-    return sorted(recall(recalling, question).hits, key=lambda hit: -hit.relevance)[:limit]
+    return recall(recalling, question).hits
 
 
 def similar(recalling: Recalling, text: str, view: View, where: Filter, limit: int, field: str) -> list[Hit]:

@@ -23,18 +23,23 @@ class Front:
 
 def front(lines: list[str], notes: Notes) -> Front:
     """A broken one is a finding, and says nothing; the page below it is still read."""
-    if not lines or lines[0].rstrip() != FENCE:
-        return Front({})
-    end = next((number for number, line in enumerate(lines[1:], 1) if line.rstrip() in ENDS), None)
-    if end is None:
-        if len(lines) > 1 and lines[1].strip():  # otherwise it is a rule across the page
+    taken = front_lines(lines)
+    if not taken:
+        if len(lines) > 1 and lines[0].rstrip() == FENCE and lines[1].strip():  # otherwise it is a rule across the page
             notes.say("front-matter", (0, 0), "the front matter has no end: close it with a line `---`")
         return Front({})
-    text = "\n".join(lines[1:end])
+    text = "\n".join(lines[1 : taken - 1])
     if len(text) > LONGEST:
         notes.say("front-matter", (0, 0), f"the front matter is longer than {LONGEST} characters: cut it")
-        return Front({}, end + 1)
-    return Front(_values(text, notes), end + 1)
+        return Front({}, taken)
+    return Front(_values(text, notes), taken)
+
+
+def front_lines(lines: list[str]) -> int:
+    """How many lines it takes, with those that begin and end it; 0: there is none."""
+    if not lines or lines[0].rstrip() != FENCE:
+        return 0
+    return next((number + 1 for number, line in enumerate(lines[1:], 1) if line.rstrip() in ENDS), 0)
 
 
 def _values(text: str, notes: Notes) -> dict[str, Any]:

@@ -6,6 +6,8 @@ from collections import deque
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from agent_memory.interfaces.cli.blocks import Block, Column, Table
+
 if TYPE_CHECKING:
     from agent_memory.app.memory import AgentMemory
     from agent_memory.models.record import JournalLine
@@ -51,3 +53,18 @@ def _lines(memory: AgentMemory, after: int, last: int | None, id: str | None = N
                 return
             yield line
         after = page[-1].seq
+
+
+def lines(found: list[JournalLine]) -> list[Block]:
+    columns = (
+        Column("seq", right=True, label=True),
+        Column("at"),
+        Column("operation", style="magenta"),
+        Column("actor"),
+        Column("record", style="cyan", whole=True, short=True),
+        Column("reason"),
+    )
+    rows: list[tuple[object, ...]] = [
+        (one.seq, one.at, one.operation, one.actor, one.record_id or "", one.reason or "") for one in found
+    ]
+    return [Table(columns, rows)]

@@ -15,7 +15,7 @@ from agent_memory.app.namespaces.sweeping import Swept
 from agent_memory.app.namespaces.tenants import ErasedTenant
 from agent_memory.app.namespaces.upkeep import JobReport, Verification
 from agent_memory.app.operations import Operation
-from agent_memory.interfaces.cli import PROGRAM, erasures, jobs, tracing, userfiles, vectors
+from agent_memory.interfaces.cli import PROGRAM, documents, erasures, jobs, journal, tracing, userfiles, vectors
 from agent_memory.interfaces.cli.blocks import Block, Card, Column, Interval, Note, Sentence, Table, Under, Verbatim
 from agent_memory.interfaces.cli.cleaning import one_line
 from agent_memory.interfaces.cli.output import shown
@@ -25,6 +25,7 @@ from agent_memory.models.bundle import MemoryBundle
 from agent_memory.models.context import Context
 from agent_memory.models.embedding import VectorRecalled
 from agent_memory.models.files import SyncedFiles
+from agent_memory.models.kinds.documents import Document, FoundChunk, Ingested, SyncedFolder
 from agent_memory.models.record import JournalLine, Record, Status
 from agent_memory.models.rules import (
     AppliedRules,
@@ -279,21 +280,6 @@ def _of_one(what: str) -> str:
     return " ".join(word.removesuffix("s") for word in what.split())
 
 
-def journal(lines: list[JournalLine]) -> list[Block]:
-    columns = (
-        Column("seq", right=True, label=True),
-        Column("at"),
-        Column("operation", style="magenta"),
-        Column("actor"),
-        Column("record", style="cyan", whole=True, short=True),
-        Column("reason"),
-    )
-    rows: list[tuple[object, ...]] = [
-        (one.seq, one.at, one.operation, one.actor, one.record_id or "", one.reason or "") for one in lines
-    ]
-    return [Table(columns, rows)]
-
-
 def bundle(one: MemoryBundle) -> list[Block]:
     return [Sentence(one.to_context_string()), *_left_out(one.damaged)]
 
@@ -385,15 +371,19 @@ PRESENTERS: Mapping[type, Callable[[Any], list[Block]]] = {
     TrustedRepository: trusting.newly,
     FollowedPages: trusting.followed,
     SyncedFiles: userfiles.synced,
+    Ingested: documents.ingested,
+    SyncedFolder: documents.synced,
     str: lambda text: [Verbatim(text)],
 }
 
 LISTS: Mapping[type, Callable[[list[Any]], list[Block]]] = {
     Record: records,
-    JournalLine: journal,
+    JournalLine: journal.lines,
     RuleChange: versions.changes,
     RuleRevision: versions.revisions,
     Proposal: proposals.waiting,
     JobReport: jobs.reported,
+    Document: documents.listed,
+    FoundChunk: documents.found,
     Written: lambda found: [block for one in found for block in written(one)],
 }

@@ -6,6 +6,7 @@ from agent_memory.models.kinds import (
     agent,
     conversation,
     decisions,
+    documents,
     experience,
     knowledge,
     log,
@@ -23,6 +24,7 @@ from agent_memory.models.kinds.kind import Kind
 BUILT_IN: tuple[Kind, ...] = (
     *conversation.KINDS,
     *knowledge.KINDS,
+    *documents.KINDS,
     *experience.KINDS,
     *person.KINDS,
     *work.KINDS,

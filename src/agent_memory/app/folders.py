@@ -1,0 +1,151 @@
+"""A folder of documents and what the memory knows of it: what is new, what changed, what is gone."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from agent_memory.app.documents import SUFFIXES, ingest_file, media_type_of, reachable, read_file, source_of, start_of
+from agent_memory.app.pagefiles import MOST_FOLDERS, SKIPPED
+from agent_memory.models.errors import InvalidInput, NotFound, PartMissing
+from agent_memory.models.kinds.documents import Document, Ingested, SkippedFile, SyncedFolder
+from agent_memory.ports.progress import counted
+
+if TYPE_CHECKING:
+    from agent_memory.app.client import Client
+
+MOST_FILES = 20_000
+GONE_SHARE = 3  # more than one in so many that are gone: that is a mistake, until somebody says otherwise
+PAGE = 1000
+SHOWN = 5
+ENDINGS = tuple(f"*{suffix}" for suffix in SUFFIXES)
+
+
+class Walk(NamedTuple):
+    """The files that were found, by where they really are, and what was not looked at."""
+
+    files: list[Path]
+    skipped: list[SkippedFile]
+
+
+def sync_folder(
+    client: Client, folder: str, globs: Sequence[str] | None, *, dry_run: bool = False, force: bool = False
+) -> SyncedFolder:
+    """Read what is new or changed, archive what is gone. One file that cannot be read stops no other."""
+    from agent_memory.core.knowledge.keep import FORM
+
+    root = client.workplace.folder(str(reachable(client, folder, "folder")))
+    fits = _globs(globs or ENDINGS)
+    found = walk(root, fits)
+    known = {Path(path): one for path, one in _known(client, root, fits)}
+    gone = sorted(path for path in known if not os.path.lexists(path))
+    if len(gone) * GONE_SHARE > len(known) and not force:
+        raise _too_many_gone(root, gone, len(known))
+    told = SyncedFolder(folder=source_of(client, root), skipped=found.skipped, dry_run=dry_run)
+    for path in counted(found.files, "documents", lambda: len(found.files)):
+        shown = path.relative_to(root).as_posix()
+        before = known.get(path)
+        try:
+            kind = media_type_of(shown, None, "path")
+            data = read_file(path, shown)
+            if before and (before.digest, before.form) == (hashlib.sha256(data).hexdigest(), FORM):
+                told.unchanged += 1
+                continue
+            if not dry_run:
+                _count(told, ingest_file(client, shown, source_of(client, path), kind, data))
+        except (InvalidInput, PartMissing) as error:
+            told.skipped.append(SkippedFile(path=shown, why=_why(error, shown)))
+            continue
+        (told.changed if before else told.added).append(shown)
+    for path in gone:
+        if not dry_run:
+            with suppress(NotFound):  # others removed it meanwhile
+                told.chunks_removed += client.ask("knowledge.remove", document=known[path].id).removed
+        told.gone.append(path.relative_to(root).as_posix())
+    return told
+
+
+def walk(root: Path, fits: Callable[[str], bool]) -> Walk:
+    """The files of a folder that fit, in a stable order. What is hidden is not entered, and no link is followed out of
+    the folder; both are told."""
+    files: dict[Path, None] = {}
+    skipped: list[SkippedFile] = []
+    for count, (place, folders, names) in enumerate(os.walk(root)):
+        if count >= MOST_FOLDERS or len(files) > MOST_FILES:
+            raise InvalidInput(f"folder: {str(root)!r} holds too much", hint="sync smaller folders", field="folder")
+        here = Path(place)
+        for name in sorted(folders):
+            why = _not_entered(here / name)
+            if why:
+                folders.remove(name)
+                skipped.append(SkippedFile(path=(here / name).relative_to(root).as_posix() + "/", why=why))
+        folders.sort()
+        for name in sorted(names):
+            shown = (here / name).relative_to(root).as_posix()
+            if name.startswith(".") or not fits(shown):
+                continue
+            real = Path(os.path.realpath(here / name))
+            if real.is_relative_to(root):
+                files[real] = None
+            else:
+                skipped.append(SkippedFile(path=shown, why="a link out of the folder"))
+    return Walk(list(files), skipped)
+
+
+def _not_entered(folder: Path) -> str | None:
+    if folder.is_symlink():
+        return "a link to a folder"
+    if folder.name.startswith("."):
+        return "a hidden folder"
+    return "not documents" if folder.name in SKIPPED else None
+
+
+def _globs(patterns: Sequence[str]) -> Callable[[str], bool]:
+    """As lines of `.gitignore` say it: `*.md` anywhere, `docs/**/*.md` from here."""
+    from agent_memory.core.rules.text import matcher
+    from agent_memory.models.rules import Subject
+
+    try:
+        chosen = [matcher(pattern, Subject.PATH) for pattern in patterns]
+    except ValueError as error:
+        raise InvalidInput(f"glob: {error}", hint="for example --glob '**/*.md'", field="glob") from None
+    return lambda path: any(one(path) for one in chosen)
+
+
+def _known(client: Client, root: Path, fits: Callable[[str], bool]) -> Iterator[tuple[Path, Document]]:
+    """The documents that came from files of this folder."""
+    start = start_of(client) or Path("/")
+    after: str | None = None
+    while page := client.ask("knowledge.documents", limit=PAGE, after_id=after):
+        after = page[-1].id
+        for one in page:
+            path = start / one.source
+            ours = path.is_relative_to(root) and source_of(client, path) == one.source
+            if ours and fits(path.relative_to(root).as_posix()):
+                yield path, one
+
+
+def _count(told: SyncedFolder, done: Ingested) -> None:
+    told.chunks_added += done.added
+    told.chunks_updated += done.updated
+    told.chunks_removed += done.removed
+
+
+def _why(error: InvalidInput | PartMissing, called: str) -> str:
+    """Without the name of the file, which stands before it."""
+    said = error.message.removeprefix("path: ").removeprefix(repr(called)).strip()
+    return f"{said} ({error.hint})" if error.hint else said
+
+
+def _too_many_gone(root: Path, gone: list[Path], known: int) -> InvalidInput:
+    names = ", ".join(one.relative_to(root).as_posix() for one in gone[:SHOWN])
+    more = f" and {len(gone) - SHOWN} more" if len(gone) > SHOWN else ""
+    return InvalidInput(
+        f"folder: {len(gone)} of {known} documents known from it are gone: {names}{more}; nothing was changed",
+        hint="check that it is the right folder, and all there; force archives them",
+        field="force",
+    )
