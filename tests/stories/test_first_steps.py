@@ -47,7 +47,12 @@ def test_a_conversation_in_order_corrected_and_searched(memory: AgentMemory) -> 
     assert [turn.index for turn in turns] == [0, 1, 2]
     assert turns[1].content == "which stage failed?" and turns[1].role == "assistant" and turns[1].id == again.id
     edges = {(link.source_id, link.target_id, link.type) for link in memory.records.links(turns[1].id)}
-    assert edges == {(turns[0].id, turns[1].id, "FOLLOWED_BY"), (turns[1].id, turns[2].id, "FOLLOWED_BY")}
+    [conversation] = memory.episodic.conversations()
+    assert edges == {
+        (turns[0].id, turns[1].id, "FOLLOWED_BY"),
+        (turns[1].id, turns[2].id, "FOLLOWED_BY"),
+        (conversation.id, turns[1].id, "HAS_TURN"),
+    }
     vector = memory.embedder.embed_single("checkout timed out")
     found = memory.episodic.vector_search(vector, top_k=2)
     assert found[0]["content"] == texts[2]
@@ -154,6 +159,7 @@ def test_goals(memory: AgentMemory) -> None:
     assert {(link.type, link.target_id) for link in memory.records.links(part.id)} == {
         ("SUBGOAL_OF", high.id),
         ("BLOCKED_BY", low.id),
+        ("HAS_GOAL", part.id),
     }
     memory.goals.update(high.id, status="completed")
     assert [goal.id for goal in memory.get_active_goals()] == [part.id, low.id]

@@ -16,7 +16,7 @@ import pytest
 
 from agent_memory import AgentMemory
 from agent_memory.app import config, wiring
-from agent_memory.app.client import Client
+from agent_memory.app.client import Client, Here
 from agent_memory.app.namespaces import Retriever
 from agent_memory.app.wiring import Runtime
 from agent_memory.engines.sqlite import scrub
@@ -43,8 +43,9 @@ def test_nothing_is_left_of_what_was_forgotten(memory: AgentMemory, home: Path) 
     memory.episodic.store_turn(turn.model_copy(update={"content": f"my code was {SECRET}"}))
     memory.recall(SECRET)
     assert SECRET.encode() in bytes_of(home)
+    [conversation] = memory.episodic.conversations()
     gone = memory.records.forget([turn.id], reason="asked to")
-    assert gone.ids == [turn.id] and gone.scrubbed
+    assert gone.ids == [turn.id, conversation.id] and gone.scrubbed
     assert SECRET.encode() not in bytes_of(home)
     assert b"secret talks" not in bytes_of(home)
     assert memory.recall("code passphrase", kinds=["turn"]).hits == []
@@ -92,7 +93,8 @@ def test_others_forget_nothing_of_mine(memory: AgentMemory) -> None:
 def second_process(memory: AgentMemory) -> Iterator[tuple[Runtime, Retriever]]:
     """Two runtimes on one file stand for two processes: each has caches and buffers of its own."""
     other = wiring.build(config.load(), wiring.OwnParts(memory._client.runtime.embedding.embedder))
-    yield other, Retriever(Client(other, memory._client.caller, memory._client.clock))
+    client = memory._client
+    yield other, Retriever(Client(client.caller, client.settings, Here(lambda: other), client.clock))
     other.receipts.flush()
     other.store.close()
 
@@ -197,7 +199,8 @@ def test_derived_records_go_though_they_no_longer_hold(memory: AgentMemory, home
 def test_naming_what_goes_anyway_is_no_error(memory: AgentMemory) -> None:
     turn = said(memory, 0, "I moved")
     fact = memory.learn_fact("they moved", source_turn_id=turn.id)
-    assert memory.records.forget([turn.id, fact.id, turn.id]).ids == [turn.id, fact.id]
+    [conversation] = memory.episodic.conversations()
+    assert memory.records.forget([turn.id, fact.id, turn.id]).ids == [turn.id, conversation.id, fact.id]
 
 
 def test_a_repeated_request_does_not_bring_it_back(memory: AgentMemory, home: Path) -> None:

@@ -127,10 +127,12 @@ def test_edges_that_are_taken_back(memory: AgentMemory) -> None:
     assert {(link.type, link.target_id) for link in memory.records.links(goal.id)} == {
         ("BLOCKED_BY", second.id),
         ("SUBGOAL_OF", second.id),
+        ("HAS_GOAL", goal.id),
     }
     memory.records.forget([second.id])
     memory.add_goal(Goal(id=goal.id, description="third", blocked_by=[], parent_goal_id=None))
-    assert memory.records.links(goal.id) == [] and memory.goals.get(goal.id).blocked_by == []
+    assert [link.type for link in memory.records.links(goal.id)] == ["HAS_GOAL"]
+    assert memory.goals.get(goal.id).blocked_by == []
 
 
 def test_a_goal_that_is_stored_again_keeps_what_was_not_said(memory: AgentMemory) -> None:
@@ -160,7 +162,7 @@ def test_nobody_is_blocked_by_what_is_completed_or_forgotten(memory: AgentMemory
 def test_a_blocker_of_more_than_one_write_can_free_is_completed(
     memory: AgentMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(request, "MOST_CHANGES", 10)
+    monkeypatch.setattr(request, "MOST_CHANGES", 11)  # five goals, their links, and the user
     monkeypatch.setattr(edges, "MOST_FREED", 4)
     first = memory.add_goal(Goal(description="first"))
     goals = [memory.add_goal(Goal(description="g", status="blocked", blocked_by=[first.id])) for _ in range(13)]

@@ -149,6 +149,8 @@ EXAMPLES: dict[str, Callable[[Scene], dict[str, Any]]] = {
     "episodic.vector_search": lambda s: {"query_embedding": s.vector},
     "episodic.get_conversation": lambda s: {"conversation_id": "talk"},
     "episodic.get_recent_turns": lambda s: {},
+    "episodic.conversations": lambda s: {},
+    "episodic.update_conversation": lambda s: {"conversation_id": "talk", "title": "Printers"},
     "goals.add": lambda s: {"goal": Goal(description="rest", created_at=NOW)},
     "goals.update": lambda s: {"id": s.goal, "status": "completed"},
     "goals.get": lambda s: {"id": s.goal},

@@ -154,6 +154,8 @@ UNTIMED = {
     "operational.get_active_tasks": "is about now",
     "operational.get_system_snapshot": "is about now",
     "state.get_tasks_for_goal": "says what is to be done now",
+    "tasks.ready": "says what is to be done now",
+    "agents.recall": "is for the cycle that an agent is in",
     "vectors.query": "has no versions",
     "vectors.recall": "has no versions",
     "vectors.of": "has no versions",
@@ -177,6 +179,8 @@ def test_the_reads_by_name_travel_too(timed: AgentMemory, clock: object) -> None
     timed.user.set_preference("git", "style", "merge")
     timed.store_turn(Turn(conversation_id="c1", index=0, role="user", content="first", timestamp=clock.now()))
     timed.procedural.learn_strategy("look first", "any", ["psql"])
+    run, agent = timed.runs.start("packing", "pack"), timed.agents.create("packer", "Be careful.")
+    timed.agents.begin(agent.id)
     before = clock.forward(hours=1)
     clock.forward(hours=1)
     acme = timed.upsert_entity(Entity(name="Acme", type="Organization", first_seen=clock.now()))
@@ -185,7 +189,19 @@ def test_the_reads_by_name_travel_too(timed: AgentMemory, clock: object) -> None
     timed.user.set_preference("git", "style", "rebase")
     timed.store_turn(Turn(conversation_id="c1", index=1, role="user", content="second", timestamp=clock.now()))
     timed.procedural.learn_strategy("look first", "any", ["psql"])
+    timed.runs.end(run.id, "packed", success=True)
+    timed.agents.create("packer", "Be quick.")
+    timed.agents.resume(agent.id)
+    timed.episodic.update_conversation("c1", title="Two turns")
     clock.forward(hours=1)
+    assert (timed.runs.get(run.id).status, timed.runs.get(run.id, as_of=before).status) == ("ended", "running")
+    assert timed.runs.list(success=True, as_of=before) == [] and timed.runs.list(as_of=before)[0].id == run.id
+    assert timed.agents.get("packer", as_of=before).directives == "Be careful."
+    assert [one.directives for one in timed.agents.list(as_of=before)] == ["Be careful."]
+    assert timed.agents.cycle("packer", 1, as_of=before).status == "open" != timed.agents.cycle("packer", 1).status
+    assert [one.status for one in timed.agents.cycles("packer", as_of=before)] == ["open"]
+    assert timed.agents.notes("packer", "result", as_of=before) == [] != timed.agents.notes("packer", "result")
+    assert timed.episodic.conversations(as_of=before)[0].title is None
     assert timed.get_active_goals() == [] and [one.id for one in timed.get_active_goals(as_of=before)] == [goal.id]
     assert [one["value"] for one in timed.get_user_context(valid_at=before)["preferences"]] == ["merge"]
     assert [one.content for one in timed.episodic.get_conversation("c1", as_of=before)] == ["first"]

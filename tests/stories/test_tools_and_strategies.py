@@ -58,15 +58,15 @@ def test_a_strategy_that_is_meant_for_a_task_comes_before_one_that_is_similar(me
 @pytest.mark.requirement("C4")
 def test_learning_and_reinforcing_write_their_links(memory: AgentMemory) -> None:
     memory.procedural.register_tool("kubectl", "Talks to the cluster")
-    turn = memory.store_turn(Turn(conversation_id="c1", index=0, role="user", content="the pod is down"))
+    memory.store_turn(Turn(conversation_id="c1", index=0, role="user", content="the pod is down"))
+    [conversation] = memory.episodic.conversations()
     made = memory.procedural.learn_strategy("restart it", "pod down", ["kubectl", "sleep", "kubectl"], "c1")
     found = {(one.type, one.target_id) for one in memory.records.links(made.id)}
-    assert ("SUCCEEDED_IN", turn.id) in found and {type for type, _ in found} == {"SUCCEEDED_IN", "USES_TOOL"}
+    assert ("SUCCEEDED_IN", conversation.id) in found and {type for type, _ in found} == {"SUCCEEDED_IN", "USES_TOOL"}
     [uses] = [one for one in memory.records.links(made.id) if one.type == "USES_TOOL"]
     assert uses.properties == {"places": [0, 2]} and memory.records.get(uses.target_id).kind == "tool"
-    later = memory.store_turn(Turn(conversation_id="c1", index=1, role="user", content="down again"))
     memory.procedural.reinforce_strategy(made.id, False)
-    assert ("FAILED_IN", later.id) in {(one.type, one.target_id) for one in memory.records.links(made.id)}
+    assert ("FAILED_IN", conversation.id) in {(one.type, one.target_id) for one in memory.records.links(made.id)}
 
 
 @pytest.mark.parametrize("pattern", ["/(?=x)/", r"/(a)\1/", "/[/"])

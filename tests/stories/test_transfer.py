@@ -127,7 +127,9 @@ def test_every_link_comes_once_and_after_both_of_its_ends(timed: AgentMemory, cl
         there.add(line["id"])
         assert all({link["source_id"], link["target_id"]} <= there for link in line["links"])
         links += [(link["source_id"], link["target_id"], link["type"]) for link in line["links"]]
-    assert len(links) == len(set(links)) == 7, "between entities 2, of the office 1, of observations 2, of turns 2"
+    assert len(links) == len(set(links)) == 12, (
+        "between entities 2, of the office 1, of observations 2, of turns 2, of the conversation 3, of the user 2"
+    )
 
 
 def test_links_lead_to_what_their_ends_became(timed: AgentMemory, clock: Any, other: Path, monkeypatch: Any) -> None:

@@ -272,7 +272,9 @@ def test_notes_of_a_trusted_repository_are_memories(project: Any, ada: AgentMemo
     found = {one.path: one for one in ada.user.sync().files}
     assert found[".memory/notes/outages.md"].remembered == ["lessons", "outages"]
     assert found[".memory/working.md"].remembered == ["now"]
-    assert ada.recall("what did we learn about warming the cache?").hits[0].text == "## Lessons\n\nWarm it first."
+    assert "## Lessons\n\nWarm it first." in [
+        hit.text for hit in ada.recall("what did we learn about warming the cache?")
+    ]
     edit(project.root / ".memory/notes/outages.md", "Warm it first.", "Warm it first, and watch the hit rate.")
     ada.user.sync()
     (lesson,) = [one for one in ada.records.find("note") if one.payload["section"] == "lessons"]

@@ -28,7 +28,7 @@ from agent_memory.ledger.rows import (
 )
 from agent_memory.ledger.traces import Traces, words
 from agent_memory.models.record import Scope
-from agent_memory.ports.changes import DERIVED_FROM, Vocabulary
+from agent_memory.ports.changes import DERIVING, Vocabulary
 from agent_memory.ports.embedder import Space
 from agent_memory.ports.receipts import ReceiptLine
 from agent_memory.ports.working import Desk
@@ -101,7 +101,7 @@ class Tables:
         numbers = {place.record for place in found}
         descended = self._descended(numbers, asked.deriving)
         known = numbers | descended.keys()
-        sources = [link for link in self.links.values() if link.type == DERIVED_FROM and link.source in descended]
+        sources = [link for link in self.links.values() if link.type in DERIVING and link.source in descended]
         return Present(
             self.head,
             self.scopes,
@@ -119,10 +119,7 @@ class Tables:
             frozenset(
                 link.source
                 for link in self.links.values()
-                if link.type == DERIVED_FROM
-                and link.ended is None
-                and link.source in known
-                and link.target not in known
+                if link.type in DERIVING and link.ended is None and link.source in known and link.target not in known
             ),
             frozenset((gone.place.scope.tenant, gone.place.scope.user, gone.place.id) for gone in self.tombstones),
             {place: row.answer for place, row in self.answers.items()},
@@ -141,7 +138,7 @@ class Tables:
         found: dict[int, RecordPlace] = {}
         frontier = set(roots)
         while frontier:
-            links = (link for link in self.links.values() if link.type == DERIVED_FROM and link.target in frontier)
+            links = (link for link in self.links.values() if link.type in DERIVING and link.target in frontier)
             places = {link.source: self.versions[link.source].place for link in links}
             frontier = {number for number, place in places.items() if place.scope in scopes and number not in found}
             found |= {number: places[number] for number in frontier}

@@ -143,6 +143,8 @@ class _Writer:
             return Outcome(Effect.CREATED, put.id, 1)
         id = self.stored[put.id] = held.place.id
         number = held.number
+        if put.if_absent:
+            return Outcome(Effect.UNCHANGED, id, number)
         believed = [Believed(one, one.body.text, one.body.payload, one.state) for one in held.versions if one.body]
         meeting = meet(believed, put.content, put.state, succeeds=put.succeeds, dated=put.dated)
         if meeting.state is None:

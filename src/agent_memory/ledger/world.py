@@ -25,7 +25,7 @@ from agent_memory.ledger.rows import (
 )
 from agent_memory.models.errors import Changed
 from agent_memory.models.record import Scope
-from agent_memory.ports.changes import DERIVED_FROM, Key, Terms, Vocabulary
+from agent_memory.ports.changes import DERIVING, Key, Terms, Vocabulary
 from agent_memory.ports.feed import Cursor, Work
 
 
@@ -149,7 +149,7 @@ class World:
         for end in (row.source, row.target):
             self._rows_of[end].append(row.link)
         self._standing[_ends(row)] = row
-        if row.type == DERIVED_FROM:
+        if row.type in DERIVING:
             self._descends(source, row.target, row.scope, stands=True)
 
     def cut(self, link: LinkRow, line: int) -> None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from agent_memory.models.kinds.agent import Agent as Agent
     from agent_memory.models.kinds.agent import AgentCycle as AgentCycle
     from agent_memory.models.kinds.agent import MemoryRecord as MemoryRecord
+    from agent_memory.models.kinds.conversation import Conversation as Conversation
     from agent_memory.models.kinds.conversation import Turn as Turn
     from agent_memory.models.kinds.decisions import ConfigChange as ConfigChange
     from agent_memory.models.kinds.decisions import Decision as Decision
@@ -63,6 +64,7 @@ _HOMES = {
     "Claim": "kinds.work",
     "ConfigChange": "kinds.decisions",
     "Context": "context",
+    "Conversation": "kinds.conversation",
     "Decision": "kinds.decisions",
     "Draft": "draft",
     "Entity": "kinds.knowledge",
@@ -106,6 +108,7 @@ __all__ = [
     "Chunk",
     "ConfigChange",
     "Context",
+    "Conversation",
     "Decision",
     "Draft",
     "Entity",

@@ -104,6 +104,7 @@ class Put(NamedTuple):
     `succeeds`: the old version stays valid until the new one begins; otherwise the new one corrects it
     as if the old had never been. `dated`: the caller said when it begins, so that another beginning alone
     is a change. `unless_forgotten`: nothing, where there is no such record because the author's user forgot it.
+    `if_absent`: nothing, where there is such a record, whatever it says.
     """
 
     id: str
@@ -114,6 +115,7 @@ class Put(NamedTuple):
     succeeds: bool = False
     dated: bool = False
     unless_forgotten: bool = False
+    if_absent: bool = False
 
 
 class Amend(NamedTuple):
@@ -161,9 +163,9 @@ class Erase(NamedTuple):
     """Physically, with all versions, contents, words, vectors, links, and traces in receipts, working sets and
     remembered requests.
 
-    `with_derived`: and whatever was derived from it alone. A record that was ever linked `DERIVED_FROM` one that goes,
-    whatever its status and whether or not it or the link still holds, goes too, unless a `DERIVED_FROM` link that
-    stands leads to a record that stays. Only in scopes that the author may change. `version`: only while it is the
+    `with_derived`: and whatever was derived from it alone. A record that ever had a `DERIVING` link to one that goes,
+    whatever its status and whether or not it or the link still holds, goes too, unless such a link that stands leads
+    to a record that stays. Only in scopes that the author may change. `version`: only while it is the
     newest one of the record. `scope`: the record of this scope, where an agent and its user have one with the same id.
     """
 
@@ -184,6 +186,9 @@ class EraseTenant(NamedTuple):
 
 DERIVED_FROM = "DERIVED_FROM"
 """The type of the link from a record to one that it was made from."""
+
+DERIVING = (DERIVED_FROM, "HAS_TURN")
+"""The types of links whose source is derived from their targets: a conversation from its turns."""
 
 
 class Expect(NamedTuple):

@@ -46,6 +46,8 @@ CALLS: Mapping[tuple[str, str | None], Made] = {
     ("turns", "store"): lambda known: {"conversation_id": "c1", "index": 0, "role": "user", "content": "hello"},
     ("turns", "conversation"): lambda known: {"conversation_id": "c1"},
     ("turns", "recent"): lambda known: {"hours": 2},
+    ("turns", "conversations"): lambda known: {"archived": False},
+    ("turns", "update"): lambda known: {"conversation_id": "c1", "title": "Greetings"},
     ("strategies", "learn"): lambda known: {
         "description": "look at the log first",
         "context_pattern": "a failed deployment",

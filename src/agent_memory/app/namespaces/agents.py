@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack
 
-from agent_memory.app.namespaces.asking import asked, chosen_recipe
+from agent_memory.app.namespaces.asking import Moments, asked, chosen_recipe
 from agent_memory.app.namespaces.vectors import recalled_from
 from agent_memory.app.operations import Namespace, Operation, Permission, ToolSlot, operation
 from agent_memory.core.recall.recall import recall
@@ -40,9 +40,9 @@ class Agents(Namespace):
         return agents.create(self._client.ground(), AgentPayload(name=name, directives=directives, overrides=own))
 
     @operation("agents.get", "GET /agents/{name}", mcp=[ToolSlot("work", "agents", "get")])
-    def get(self, name: Name) -> Agent:
+    def get(self, name: Name, **at: Unpack[Moments]) -> Agent:
         """One agent, by its name or id."""
-        return agents.named(self._client.ground(), name)
+        return agents.named(self._client.ground(), name, self._client.view(**at))
 
     @operation("agents.begin", "POST /agents/{agent_id}/cycles", permission=Permission.WRITE)
     def begin(self, agent_id: Name) -> AgentCycle:
@@ -68,15 +68,15 @@ class Agents(Namespace):
         return agents.resume(self._client.ground(), agent_id)
 
     @operation("agents.cycle", "GET /agents/{agent_id}/cycles/{index}")
-    def cycle(self, agent_id: Name, index: int) -> AgentCycle:
+    def cycle(self, agent_id: Name, index: int, **at: Unpack[Moments]) -> AgentCycle:
         """One cycle of an agent by its index; the first is 1."""
-        return agents.at_index(self._client.ground(), agent_id, index)
+        return agents.at_index(self._client.ground(), self._client.view(**at), agent_id, index)
 
     @operation("agents.cycles", "GET /agents/{agent_id}/cycles", mcp=[ToolSlot("work", "agents", "cycles")])
-    def cycles(self, agent_id: Name, limit: Many = 20) -> list[AgentCycle]:
+    def cycles(self, agent_id: Name, limit: Many = 20, **at: Unpack[Moments]) -> list[AgentCycle]:
         """Cycles of an agent, the newest first."""
-        ground = self._client.ground()
-        return agents.last_cycles(ground, agents.named(ground, agent_id).id, limit)
+        ground, view = self._client.ground(), self._client.view(**at)
+        return agents.last_cycles(ground, view, agents.named(ground, agent_id, view).id, limit)
 
     @operation("agents.note", "POST /agents/{agent_id}/notes", permission=Permission.WRITE)
     def note(
@@ -92,11 +92,11 @@ class Agents(Namespace):
         return agents.note(self._client.ground(), agent_id, type, content, about)
 
     @operation("agents.notes", "GET /agents/{agent_id}/notes", mcp=[ToolSlot("work", "agents", "notes")])
-    def notes(self, agent_id: Name, type: Noted, limit: Many = 20) -> list[MemoryRecord]:
+    def notes(self, agent_id: Name, type: Noted, limit: Many = 20, **at: Unpack[Moments]) -> list[MemoryRecord]:
         """What an agent noted, of one type, the newest first. Results of its cycles are among them."""
         ground = self._client.ground()
-        fields = {"agent_id": agents.named(ground, agent_id).id}
-        view, chosen = asked(self._client, {"kinds": [type], "fields": fields})
+        fields = {"agent_id": agents.named(ground, agent_id, self._client.view(**at)).id}
+        view, chosen = asked(self._client, {"kinds": [type], "fields": fields}, at)
         return [MemoryRecord.of(one) for one in ground.records.find(view, chosen, limit=limit)]
 
     @operation("agents.recall", "POST /agents/{agent_id}/recall", mcp=[ToolSlot("work", "agents", "recall")])
@@ -125,9 +125,9 @@ class Agents(Namespace):
         ]
 
     @operation("agents.list", "GET /agents", mcp=[ToolSlot("work", "agents", "list")])
-    def list(self, limit: Few = 100) -> list[Agent]:
-        """The agents that there are, the newest first."""
-        view, chosen = asked(self._client, {"kinds": ["agent"]})
+    def list(self, limit: Few = 100, **at: Unpack[Moments]) -> list[Agent]:
+        """All agents, the newest first."""
+        view, chosen = asked(self._client, {"kinds": ["agent"]}, at)
         return [Agent.of(one) for one in self._client.runtime.store.records.find(view, chosen, limit=limit)]
 
     def _answered(self, operation: Operation, answer: Any) -> Any:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Unpack
+from dataclasses import replace
+from typing import Any, Unpack, cast
 
 from agent_memory.app.client import Client
 from agent_memory.app.namespaces.asking import Moments, Where, asked, own_user
@@ -12,17 +13,22 @@ from agent_memory.core.recall.recall import recall
 from agent_memory.core.recall.receipt import Question
 from agent_memory.core.talk.append import append
 from agent_memory.core.working.desk import beside
-from agent_memory.core.write.commit import How, commit
-from agent_memory.models.kinds.conversation import Role, Turn
-from agent_memory.models.limits import RecordText
+from agent_memory.core.write.commit import How, Revision, commit, commit_after_reading
+from agent_memory.models.draft import Draft
+from agent_memory.models.errors import NotFound
+from agent_memory.models.kinds.conversation import Conversation, Role, Turn
+from agent_memory.models.limits import Few, RecordText
 from agent_memory.models.model import Name
 from agent_memory.models.recipe import MEANING
+from agent_memory.models.record import Record
+from agent_memory.ports.changes import Expect
+from agent_memory.ports.records import Filter, RecordStore, View
 
 MOST_TURNS = 10_000
 
 
 class Episodic(Namespace):
-    """Turns in order, each linked to the one before."""
+    """Conversations, and their turns in order, each linked to the one before."""
 
     @operation(
         "episodic.store_turn",
@@ -97,6 +103,49 @@ class Episodic(Namespace):
         records = self._client.runtime.store.records.find(view, chosen, limit=MOST_TURNS, oldest_first=True)
         return sorted((Turn.of(record) for record in records), key=lambda turn: turn.index)
 
+    @operation("episodic.conversations", "GET /conversations", mcp=[ToolSlot("conversation", "turns", "conversations")])
+    def conversations(self, archived: bool | None = None, limit: Few = 20, **at: Unpack[Moments]) -> list[Conversation]:
+        """The conversations, the one that began last first: title, user, times, and whether they are archived and
+        consolidated."""
+        fields = {} if archived is None else {"archived": archived}
+        view, chosen = asked(self._client, {"kinds": ["conversation"], "fields": fields}, at)
+        records = self._client.runtime.store.records
+        return [timed(records, view, one) for one in records.find(view, chosen, limit=limit)]
+
+    @operation(
+        "episodic.update_conversation",
+        "PATCH /conversations/{conversation_id}",
+        permission=Permission.WRITE,
+        mcp=[ToolSlot("conversation", "turns", "update")],
+    )
+    def update_conversation(
+        self,
+        conversation_id: Name,
+        title: Name | None = None,
+        archived: bool | None = None,
+        consolidated: bool | None = None,
+    ) -> Conversation:
+        """Give a conversation a title, or say that it is archived or consolidated; what is left out stays."""
+        client, records = self._client, self._client.runtime.store.records
+        given = {"title": title, "archived": archived, "consolidated": consolidated}
+        changes = {name: value for name, value in given.items() if value is not None}
+
+        def read() -> Revision:
+            old = client.own("conversation", key=conversation_id)
+            if old is None:
+                raise NotFound(
+                    f"no conversation {conversation_id!r} of this user's own",
+                    hint="it begins when its first turn is stored",
+                    field="conversation_id",
+                )
+            payload = {**old.payload, **changes}
+            draft = replace(Draft.of(old), text=payload.get("title") or conversation_id, payload=payload)
+            return Revision(draft, Expect(old.version, id=old.id), client.author())
+
+        commit_after_reading(client.runtime.writing, read, client.now())
+        stored = client.own("conversation", key=conversation_id)
+        return timed(records, client.view(), cast("Record", stored))
+
     @operation("episodic.get_recent_turns", "GET /turns/recent", mcp=[ToolSlot("conversation", "turns", "recent")])
     def get_recent_turns(
         self, user_id: str | None = None, hours: float = 24, limit: int = 50, **at: Unpack[Moments]
@@ -117,3 +166,11 @@ def _at_hand(client: Client, stored: Turn) -> Turn:
     with beside():
         client.working.add_turn(stored.model_dump(mode="json", exclude={"embedding"}))
     return stored
+
+
+def timed(records: RecordStore, view: View, record: Record) -> Conversation:
+    """With the times of its first and last turns; they may have been stored in any order."""
+    where = Filter(kinds=("turn",), conversation_id=record.conversation_id)
+    first, last = (records.find(view, where, limit=1, oldest_first=one) for one in (True, False))
+    times = {"started_at": first[0].valid_from, "last_turn_at": last[0].valid_from} if first and last else {}
+    return Conversation.of(record).model_copy(update=times)

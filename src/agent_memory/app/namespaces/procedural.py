@@ -11,16 +11,16 @@ from agent_memory.app.namespaces.asking import Moments, asked
 from agent_memory.app.namespaces.tooling import Tooling
 from agent_memory.app.operations import Permission, ToolSlot, operation
 from agent_memory.core.experience.patterns import check_expression
-from agent_memory.core.experience.strategies import is_for, links
+from agent_memory.core.experience.strategies import invoked, is_for, links
 from agent_memory.core.recall.recall import recall
 from agent_memory.core.recall.receipt import Question
 from agent_memory.core.write.commit import SELF, How, Revision, commit, until_settled
 from agent_memory.models.draft import Draft
 from agent_memory.models.errors import NotFound
-from agent_memory.models.kinds.experience import Strategy, ToolCall
+from agent_memory.models.kinds.experience import Strategy, ToolCall, outcome_draft
 from agent_memory.models.kinds.kind import canonical_json, fold, joined_key
 from agent_memory.models.limits import Milliseconds
-from agent_memory.models.model import Name
+from agent_memory.models.model import Name, new_id
 from agent_memory.models.recipe import DEFAULT
 from agent_memory.models.record import Link, Record
 from agent_memory.ports.changes import Author, Expect
@@ -69,13 +69,18 @@ class Procedural(Tooling):
             links = (Link(source_id=turn_id, target_id=SELF, type="USED_TOOL"),)
         draft = Draft(
             kind="tool_call",
+            id=new_id(),
             text=text,
             payload=call.model_dump(mode="json"),
             conversation_id=conversation_id,
             source="tool",
             links=links,
         )
-        return commit(client.runtime.writing, [draft], client.author(), client.now()).outcomes[0].id
+        drafts, how = [draft], How(changes=[invoked(str(draft.id), tool_name)])
+        if task_type is not None:
+            came = Link(source_id=str(draft.id), target_id=SELF, type="RESULTED_IN")
+            drafts.append(outcome_draft(task_type, success, came))
+        return commit(client.runtime.writing, drafts, client.author(), client.now(), how).outcomes[0].id
 
     @operation(
         "procedural.learn_strategy",
@@ -161,12 +166,17 @@ class Procedural(Tooling):
         client = self._client
         draft = Draft(
             kind="reflection",
+            id=new_id(),
             text=f"{said}: {canonical_json(outcome, 'outcome')[:SHOWN]}",
             payload={"type": kind, "outcome": outcome, "state": "queued"},
             conversation_id=client.conversation_id,
             source="agent",
         )
-        return commit(client.runtime.writing, [draft], client.author(), client.now()).outcomes[0].id
+        drafts, task_type = [draft], outcome.get("task_type")
+        if isinstance(success, bool) and isinstance(task_type, str):
+            has = Link(source_id=SELF, target_id=str(draft.id), type="HAS_REFLECTION")
+            drafts.append(outcome_draft(task_type, success, has))
+        return commit(client.runtime.writing, drafts, client.author(), client.now()).outcomes[0].id
 
     def _tried(
         self,
@@ -197,8 +207,7 @@ class Procedural(Tooling):
         def write(revision: Revision) -> None:
             """With its links, in one transaction."""
             client = self._client
-            talk = conversation_id or client.conversation_id
-            changes = links(client.runtime.store.records, client.view(), made[0], success, talk)
+            changes = links(made[0], success, conversation_id or client.conversation_id)
             how = How(expect=(revision.expect,), changes=changes)
             commit(client.runtime.writing, [revision.draft], revision.author, client.now(), how)
 

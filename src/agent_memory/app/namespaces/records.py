@@ -313,7 +313,7 @@ class Records(Sweeping):
         client = self._client
         applied = commit(client.runtime.writing, drafts, client.author(reason), client.now(), how)
         records = [one for one in applied.outcomes if one.version or one.effect is Effect.FORGOTTEN]  # links apart
-        return [_written(outcome, applied) for outcome in records]
+        return [_written(outcome, applied) for outcome in records[: len(drafts)]]  # what has them comes after them
 
 
 def _of_kind(where: Where, kind: str | None) -> Where:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack
 
-from agent_memory.app.namespaces.asking import asked
+from agent_memory.app.namespaces.asking import Moments, asked
 from agent_memory.app.operations import Namespace, Operation, Permission, ToolSlot, operation
 from agent_memory.core.work import runs
 from agent_memory.models.kinds.run import Run, RunStep, Spent
@@ -54,15 +54,17 @@ class Runs(Namespace):
         return runs.end(self._client.ground(), id, outcome, success, spent)
 
     @operation("runs.get", "GET /runs/{id}", mcp=[ToolSlot("work", "runs", "get")])
-    def get(self, id: str) -> Run:
+    def get(self, id: str, **at: Unpack[Moments]) -> Run:
         """One run with its steps."""
-        return runs.told(self._client.ground(), id)
+        return runs.get(self._client.ground(), self._client.view(**at), id)
 
     @operation("runs.list", "GET /runs", mcp=[ToolSlot("work", "runs", "list")])
-    def list(self, task_type: Name | None = None, success: bool | None = None, limit: Many = 20) -> list[Run]:
+    def list(
+        self, task_type: Name | None = None, success: bool | None = None, limit: Many = 20, **at: Unpack[Moments]
+    ) -> list[Run]:
         """Runs, the newest first."""
         fields = {name: one for name, one in (("task_type", task_type), ("success", success)) if one is not None}
-        view, chosen = asked(self._client, {"kinds": ["run"], "fields": fields})
+        view, chosen = asked(self._client, {"kinds": ["run"], "fields": fields}, at)
         return [Run.of(one) for one in self._client.runtime.store.records.find(view, chosen, limit=limit)]
 
     def _answered(self, operation: Operation, answer: Any) -> Any:

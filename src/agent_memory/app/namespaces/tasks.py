@@ -29,8 +29,8 @@ class Tasks(Namespace):
         """Store a task: what is to be done, or a whole task. It is ready when all that it depends on is done. The same
         id again changes one that still waits; what would close a circle is refused."""
         given = {"depends_on": depends_on, "priority": priority, "goal_id": goal_id, "input": input}
-        said = {name: value for name, value in given.items() if value is not None}
-        whole = Task(description=task, **said) if isinstance(task, str) else task.model_copy(update=said)
+        fields = {name: value for name, value in given.items() if value is not None}
+        whole = Task(description=task, **fields) if isinstance(task, str) else task.model_copy(update=fields)
         return tasks.add_task(self._client.ground(), whole)
 
     @operation("tasks.get", "GET /tasks/{id}", mcp=[ToolSlot("work", "tasks", "get")])
@@ -74,7 +74,7 @@ class Tasks(Namespace):
 
     @operation("tasks.fail", "POST /tasks/fail", permission=Permission.WRITE, mcp=[ToolSlot("work", "tasks", "fail")])
     def fail(self, token: str, reason: RecordText) -> Task:
-        """It did not work: it is tried again later, twice as long each time, or has failed for good."""
+        """Report a failure: it is tried again after a delay that doubles each time, or has failed for good."""
         return tasks.fail(self._client.ground(), token, reason)
 
     @operation(
@@ -84,14 +84,14 @@ class Tasks(Namespace):
         mcp=[ToolSlot("work", "tasks", "cancel")],
     )
     def cancel(self, id: str) -> Task:
-        """It is not to be done any more. Its worker is told at its next heartbeat, and cannot finish it."""
+        """Cancel a task. Its worker hears of it at its next heartbeat, and cannot finish it."""
         return tasks.cancel(self._client.ground(), id)
 
     @operation(
         "tasks.retry", "POST /tasks/{id}/retry", permission=Permission.WRITE, mcp=[ToolSlot("work", "tasks", "retry")]
     )
     def retry(self, id: str) -> Task:
-        """A task that failed or was cancelled is to be done after all, with as many tries as a new one."""
+        """Put a task that failed or was cancelled back in the queue, with as many tries as a new one."""
         return tasks.retry(self._client.ground(), id)
 
     @operation("tasks.list", "GET /tasks", mcp=[ToolSlot("work", "tasks", "list")])

@@ -8,7 +8,7 @@ from agent_memory.core.context.assemble import Offer
 from agent_memory.core.context.render import Item
 from agent_memory.core.context.tokens import Counter
 from agent_memory.core.experience.ring import RingPresent
-from agent_memory.models.kinds.operational import Event, said
+from agent_memory.models.kinds.operational import Event, event_line
 
 MOST_CRITICAL, MOST_OTHERS = 5, 10
 
@@ -46,7 +46,7 @@ def _lines(present: RingPresent, critical: Sequence[Event]) -> Iterator[str]:
 
 
 def _event(event: Event) -> str:
-    return _flat(f"{event.time:%Y-%m-%d %H:%M:%S} {event.severity}: {said(event.category, event.payload)}")
+    return _flat(f"{event.time:%Y-%m-%d %H:%M:%S} {event.severity}: {event_line(event.category, event.payload)}")
 
 
 def _flat(text: str) -> str:

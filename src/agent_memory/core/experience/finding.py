@@ -24,16 +24,16 @@ def nearest(recalling: Recalling, text: str, view: View, where: Filter, limit: i
 
 def considered(recalling: Recalling, text: str, view: View, where: Filter, limit: int, field: str) -> list[Hit]:
     """As a recall orders them, and more than `limit` where there are more."""
-    question = Question(_said(text, field), view, where, max(limit, CONSIDERED), DEFAULT, past=())
+    question = Question(_checked(text, field), view, where, max(limit, CONSIDERED), DEFAULT, past=())
     return recall(recalling, question).hits
 
 
 def similar(recalling: Recalling, text: str, view: View, where: Filter, limit: int, field: str) -> list[Hit]:
     """Those that mean the same, in whatever words: situations are seldom described twice in the same ones."""
-    return recall(recalling, Question(_said(text, field), view, where, limit, MEANING, past=())).hits
+    return recall(recalling, Question(_checked(text, field), view, where, limit, MEANING, past=())).hits
 
 
-def _said(text: str, field: str) -> str:
+def _checked(text: str, field: str) -> str:
     if not text.strip():
         raise InvalidInput(f"{field}: is empty", hint="describe the situation", field=field)
     return text
@@ -41,5 +41,5 @@ def _said(text: str, field: str) -> str:
 
 def summary(record: Record, kind: Kind) -> str:
     """A record in a line."""
-    said = " ".join(kind.shown(record.text, record.payload).split())
-    return said if len(said) <= SUMMARY else said[: SUMMARY - 1] + "…"
+    line = " ".join(kind.shown(record.text, record.payload).split())
+    return line if len(line) <= SUMMARY else line[: SUMMARY - 1] + "…"

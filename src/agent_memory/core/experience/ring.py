@@ -157,8 +157,8 @@ class Rings:
 
     def present(self, scope: Scope, now: int) -> RingPresent:
         values, waiting = self._values(scope, now)
-        told = [[json.loads(text) for key, text in values.items() if key[0] == kind] for kind in (METRIC, TASK)]
-        metrics, tasks = (sorted(one, key=lambda said: -said["at"]) for one in told)
+        found = [[json.loads(text) for key, text in values.items() if key[0] == kind] for kind in (METRIC, TASK)]
+        metrics, tasks = (sorted(one, key=lambda value: -value["at"]) for one in found)
         return RingPresent(list(islice(self._newest(values, waiting, now), LOOKED_AT)), metrics, tasks)
 
     def _values(self, scope: Scope, now: int) -> tuple[dict[str, str], list[Event]]:
@@ -172,9 +172,9 @@ class Rings:
             if _time(key) > now - self.bounds.age:
                 yield from (Event(**one) for one in reversed(_spelled_in(values[key])))
 
-    def tell(self, scope: Scope, kind: str, name: str, said: dict[str, Any], now: int) -> None:
+    def tell(self, scope: Scope, kind: str, name: str, value: dict[str, Any], now: int) -> None:
         """The latest of a metric or a task; it stays for as long as an event would."""
-        text = canonical_json({**said, "at": now})
+        text = canonical_json({**value, "at": now})
         self._store().set(Desk(scope, PLACE), kind + name, text, expires_at=now + self.bounds.age, now=now)
 
     def untell(self, scope: Scope, kind: str, name: str) -> bool:
@@ -194,7 +194,7 @@ class Rings:
         self._settle(look=False)
 
     def after_fork(self) -> None:
-        """In a child: its parent writes what waits."""
+        """In a child process: the parent writes what is waiting."""
         running = self._thread is not None
         for waiting in self._waiting.values():
             waiting.clear()
@@ -283,13 +283,13 @@ def _blocks(events: Sequence[Event]) -> Iterable[Sequence[Event]]:
 
 
 def _spelled(event: Event) -> Spelled:
-    said = {"category": event.category, "severity": event.severity, "payload": event.payload}
-    return {**said, "time": event.time.isoformat(), **({"id": event.id} if event.id else {})}
+    fields = {"category": event.category, "severity": event.severity, "payload": event.payload}
+    return {**fields, "time": event.time.isoformat(), **({"id": event.id} if event.id else {})}
 
 
 def _spelled_in(text: str) -> list[Spelled]:
-    said = json.loads(text)
-    return said if isinstance(said, list) else [said]
+    found = json.loads(text)
+    return found if isinstance(found, list) else [found]
 
 
 def _time(key: str) -> int:

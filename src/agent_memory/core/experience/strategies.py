@@ -12,9 +12,8 @@ from agent_memory.models.kinds.experience import Strategy
 from agent_memory.models.kinds.kind import canonical_json, fold
 from agent_memory.models.kinds.tools import tool_key
 from agent_memory.ports.changes import Connect, Key
-from agent_memory.ports.records import Filter, RecordStore, View
 
-USES_TOOL, SUCCEEDED_IN, FAILED_IN = "USES_TOOL", "SUCCEEDED_IN", "FAILED_IN"
+INVOKED, USES_TOOL, SUCCEEDED_IN, FAILED_IN = "INVOKED", "USES_TOOL", "SUCCEEDED_IN", "FAILED_IN"
 _WORD = re.compile(r"\w+")
 
 
@@ -23,28 +22,33 @@ def is_for(context_pattern: str, task: str) -> bool:
     them, all of one part, are words of the task."""
     if is_expression(context_pattern):
         return matches(context_pattern, task)
-    said = set(_WORD.findall(fold(task)))
+    words = set(_WORD.findall(fold(task)))
     parts = (set(_WORD.findall(part)) for part in fold(context_pattern).split(","))
-    return any(part and part <= said for part in parts)
+    return any(part and part <= words for part in parts)
 
 
-def links(records: RecordStore, view: View, strategy: Strategy, success: bool, talk: str | None) -> list[Connect]:
-    """To the registered tools that it uses, each with its places in the sequence, and to the last turn of the
-    conversation in which it was tried, as far as there are any."""
+def links(strategy: Strategy, success: bool, conversation_id: str | None) -> list[Connect]:
+    """To the registered tools that it uses, each with its places in the sequence, and to the conversation in which it
+    was tried, as far as there are any."""
     found = [
         _connect(strategy.id, Key("tool", tool_key(tool)), USES_TOOL, {"places": _places(strategy, tool)})
         for tool in dict.fromkeys(strategy.tool_sequence)
     ]
-    where = Filter(kinds=("turn",), conversation_id=talk)
-    turns = [] if talk is None else records.find(view, where, limit=1)
-    how = SUCCEEDED_IN if success else FAILED_IN
-    return [*found, *(_connect(strategy.id, turn.id, how, {}) for turn in turns)]
+    if conversation_id is not None:
+        how = SUCCEEDED_IN if success else FAILED_IN
+        found.append(_connect(strategy.id, Key("conversation", conversation_id), how, {}))
+    return found
+
+
+def invoked(call_id: str, tool_name: str) -> Connect:
+    """From a call to the tool, if that is registered."""
+    return _connect(call_id, Key("tool", tool_key(tool_name)), INVOKED, {})
 
 
 def _places(strategy: Strategy, tool: str) -> list[int]:
     return [place for place, name in enumerate(strategy.tool_sequence) if name == tool]
 
 
-def _connect(source: str, target: str | Key, type: str, properties: dict[str, list[int]]) -> Connect:
-    said = canonical_json(properties, "properties")
-    return Connect(source, target, type, secrets.token_bytes(SALT_BYTES), properties=said, if_there=True)
+def _connect(source: str, target: Key, type: str, properties: dict[str, list[int]]) -> Connect:
+    text = canonical_json(properties, "properties")
+    return Connect(source, target, type, secrets.token_bytes(SALT_BYTES), properties=text, if_there=True)

@@ -26,6 +26,7 @@ from typing import Any, NamedTuple
 from agent_memory.core.recall.reading import Reading
 from agent_memory.core.write.commit import FOLLOWED_BY
 from agent_memory.core.write.words import STOP_WORDS, spelled
+from agent_memory.models.kinds import BUILT_IN
 from agent_memory.models.kinds.kind import Kind
 from agent_memory.models.recipe import Recipe
 from agent_memory.models.record import Record, Status
@@ -37,6 +38,8 @@ MOST_WORDS = 200  # of a question that are looked at for names
 MOST_SHARING = 20  # a name that more have is nobody's
 MOST_LINKS = 500  # of one record, type and direction; a relation with more is not followed
 MOST_GOING_ON = 100  # records from which a hop goes on, the best first
+ORDER = frozenset({FOLLOWED_BY, *(kind.holder.type for kind in BUILT_IN if kind.holder)})
+"""Links between neighbours, and from whoever has a record to it: these are evidence for other channels."""
 
 
 class Trail(NamedTuple):
@@ -110,8 +113,7 @@ def spread(reading: Reading, start: Mapping[int, float], recipe: Recipe) -> dict
         chosen = sorted(best, key=lambda handle: (-best[handle], handle))[:MOST_GOING_ON]
         if not chosen:
             break
-        # The turns beside a turn are evidence for other channels.
-        steps = [one for one in reading.steps(chosen, most=MOST_LINKS) if one.type != FOLLOWED_BY]
+        steps = [one for one in reading.steps(chosen, most=MOST_LINKS) if one.type not in ORDER]
         fans = Counter((one.here, one.type, one.outward) for one in steps)
         for source, known in trails.items():
             new: dict[int, Trail] = {}

@@ -33,7 +33,7 @@ from agent_memory.models.model import new_id
 from agent_memory.models.moment import from_micros
 from agent_memory.models.record import Record
 from agent_memory.ports.changes import Author, Expect
-from agent_memory.ports.records import Filter
+from agent_memory.ports.records import Filter, View
 
 SHOWN = 2000  # characters of an output that recall can find
 RECENT = 5  # results that every recall of an agent has, whatever was asked
@@ -42,24 +42,25 @@ RECENT = 5  # results that every recall of an agent has, whatever was asked
 def create(ground: Ground, payload: AgentPayload) -> Agent:
     """Store an agent; one of the same name gets these directives and overrides from now on."""
     key = joined_key(payload.name)
-    said = {**payload.model_dump(mode="json"), "overrides": payload.overrides.plain()}
+    plain = {**payload.model_dump(mode="json"), "overrides": payload.overrides.plain()}
 
     def read() -> WorkStep:
         old = ground.records.head(ground.author.scope, "agent", key=key)
         expect = Expect(old.version, id=old.id) if old else Expect(0, kind="agent", key=key)
-        draft = Draft(kind="agent", id=old.id if old else new_id(), text=payload.name, payload=said)
+        draft = Draft(kind="agent", id=old.id if old else new_id(), text=payload.name, payload=plain)
         return WorkStep(ground.author, [draft], [expect], answer=draft.id)
 
     made = ground.own("agent", cast(str, ground.take(read).answer))[0]
     return Agent.of(made)
 
 
-def named(ground: Ground, name: str) -> Agent:
+def named(ground: Ground, name: str, view: View | None = None) -> Agent:
     """By id or name."""
-    found = ground.records.get(ground.view(), [name])
+    view = view or ground.view()
+    found = ground.records.get(view, [name])
     if found and found[0].kind == "agent":
         return Agent.of(found[0])
-    record = ground.records.by_key(ground.view(), "agent", joined_key(name))
+    record = ground.records.by_key(view, "agent", joined_key(name))
     if record is None:
         raise NotFound(f"no agent {name!r}", hint="`agents list` shows which there are", field="name")
     return Agent.of(record)
@@ -86,7 +87,7 @@ def begin(ground: Ground, agent_id: str) -> AgentCycle:
 
 
 def propose(ground: Ground, cycle_id: str, token: str, proposal: ActionProposal) -> AgentCycle:
-    """Before the act. Said twice, it is stored once."""
+    """Before the act. The same proposal twice is stored once."""
     keyed = proposal if proposal.key else proposal.model_copy(update={"key": cycle_id})
 
     def change(cycle: AgentCycle) -> dict[str, Any] | None:
@@ -117,7 +118,7 @@ def result(ground: Ground, cycle_id: str, token: str, result: ActionResult) -> A
 
 
 def resume(ground: Ground, agent_id: str) -> Resumed:
-    """Interrupt what is in flight, and say what it was; asked again, it says the same until the next cycle begins."""
+    """Interrupt what is in flight, and say what it was. Called again, it gives the same answer until a cycle begins."""
     agent, author = _own(ground, agent_id)
 
     def read() -> WorkStep:
@@ -125,7 +126,7 @@ def resume(ground: Ground, agent_id: str) -> Resumed:
         if last is None or last.payload["status"] in ("complete", "interrupted"):
             return WorkStep(author, answer=last)
         ended = {**last.payload, **_end(ground, ActionResult(outcome="interrupted"))}
-        drafts = [replace(Draft.of(last), payload=ended), _told(AgentCycle.of(last), ended["result"])]
+        drafts = [replace(Draft.of(last), payload=ended), _result_draft(AgentCycle.of(last), ended["result"])]
         return WorkStep(author, drafts, [Expect(last.version, id=last.id)], answer=last)
 
     step = ground.take(read)
@@ -134,31 +135,31 @@ def resume(ground: Ground, agent_id: str) -> Resumed:
     newest = ground.own("cycle", cast(Record, step.answer).id)[0]
     index, left = newest.payload["index"], _left(newest)
 
-    def told(index: int | None) -> AgentCycle | None:
+    def at(index: int | None) -> AgentCycle | None:
         found = ground.records.head(author.scope, "cycle", key=_key(agent.id, index)) if index else None
         return None if found is None else AgentCycle.of(found)
 
-    flying = told(left["unsettled"]) or (None if left["after"] == index else AgentCycle.of(newest))
-    return Resumed(agent_id=agent.id, next_index=index + 1, last=told(left["after"]), in_flight=flying)
+    flying = at(left["unsettled"]) or (None if left["after"] == index else AgentCycle.of(newest))
+    return Resumed(agent_id=agent.id, next_index=index + 1, last=at(left["after"]), in_flight=flying)
 
 
-def at_index(ground: Ground, agent_id: str, index: int) -> AgentCycle:
-    found = ground.records.by_key(ground.view(), "cycle", _key(named(ground, agent_id).id, index))
+def at_index(ground: Ground, view: View, agent_id: str, index: int) -> AgentCycle:
+    found = ground.records.by_key(view, "cycle", _key(named(ground, agent_id, view).id, index))
     if found is None:
         raise NotFound(f"agent {agent_id!r} has no cycle {index}", field="index")
     return AgentCycle.of(found)
 
 
-def last_cycles(ground: Ground, agent_id: str, limit: int) -> list[AgentCycle]:
+def last_cycles(ground: Ground, view: View, agent_id: str, limit: int) -> list[AgentCycle]:
     """The ones with the highest indexes first. Where a clock went back, those are not the ones that began last."""
     where = Filter(kinds=("cycle",), fields=(("agent_id", agent_id),))
-    found = {one.payload["index"]: one for one in ground.records.find(ground.view(), where, limit=limit)}
+    found = {one.payload["index"]: one for one in ground.records.find(view, where, limit=limit)}
     last = max(found, default=0)
-    while after := ground.records.by_key(ground.view(), "cycle", _key(agent_id, last + 1)):
+    while after := ground.records.by_key(view, "cycle", _key(agent_id, last + 1)):
         last += 1
         found[last] = after
     for index in range(last, max(0, last - limit), -1):
-        if index not in found and (one := ground.records.by_key(ground.view(), "cycle", _key(agent_id, index))):
+        if index not in found and (one := ground.records.by_key(view, "cycle", _key(agent_id, index))):
             found[index] = one
     return [AgentCycle.of(found[index]) for index in sorted(found, reverse=True)[:limit]]
 
@@ -180,7 +181,7 @@ def note(ground: Ground, agent_id: str, type: Noted, content: str, about: dict[s
 def newest_results(ground: Ground, agent_id: str) -> list[Record]:
     """Of those that began last and those of the last cycles, the ones that were stored last: a clock may have gone
     back."""
-    cycles = [("cycle_id", one.id) for one in last_cycles(ground, agent_id, RECENT)]
+    cycles = [("cycle_id", one.id) for one in last_cycles(ground, ground.view(), agent_id, RECENT)]
     found: dict[str, Record] = {}
     for field in (("agent_id", agent_id), *cycles):
         where = Filter(kinds=("result",), fields=(field,))
@@ -210,7 +211,7 @@ def _changed(
             return WorkStep(author)
         drafts = [replace(Draft.of(old), payload={**old.payload, **changed})]
         if "result" in changed:
-            drafts.append(_told(cycle, changed["result"]))
+            drafts.append(_result_draft(cycle, changed["result"]))
         return WorkStep(author, drafts, [Expect(old.version, id=cycle_id)])
 
     ground.take(read)
@@ -229,14 +230,14 @@ def _ended(cycle: AgentCycle, why: str) -> Conflict:
 
 def _end(ground: Ground, result: ActionResult) -> dict[str, Any]:
     status = "interrupted" if result.outcome == "interrupted" else "complete"
-    told = result.dumped(exclude_none=True)
-    return {"status": status, "result": told, "ended_at": from_micros(ground.clock()).isoformat()}
+    dumped = result.dumped(exclude_none=True)
+    return {"status": status, "result": dumped, "ended_at": from_micros(ground.clock()).isoformat()}
 
 
-def _told(cycle: AgentCycle, result: dict[str, Any]) -> Draft:
+def _result_draft(cycle: AgentCycle, result: dict[str, Any]) -> Draft:
     """A result as a record of its own."""
-    said = [result.get("output"), result.get("error")]
-    texts = [one if isinstance(one, str) else canonical_json(one, "output") for one in said if one is not None]
+    parts = [result.get("output"), result.get("error")]
+    texts = [one if isinstance(one, str) else canonical_json(one, "output") for one in parts if one is not None]
     tool = cycle.proposal.tool if cycle.proposal else None
     text = f"{tool or 'cycle ' + str(cycle.index)}: {result['outcome']}" + "".join(f"\n{one[:SHOWN]}" for one in texts)
     about = {"index": cycle.index, "outcome": result["outcome"], "tool": tool}
@@ -249,11 +250,12 @@ def _key(agent_id: str, index: int) -> str:
 
 
 def _left(last: Record | None) -> dict[str, int | None]:
-    """What the cycle after `last` is told of those before it, so that however often its agent is killed, an act that
-    may have happened is not lost from sight, and nobody has to walk back to it."""
+    """What the cycle after `last` keeps about those before it: however often the agent is killed, an act that may have
+    happened is found again without walking back through its cycles."""
     if last is None:
         return {"after": None, "unsettled": None}
-    told = last.payload
-    if told["status"] == "complete":
-        return {"after": told["index"], "unsettled": None}
-    return {"after": told.get("after"), "unsettled": told["index"] if told.get("proposal") else told.get("unsettled")}
+    before = last.payload
+    if before["status"] == "complete":
+        return {"after": before["index"], "unsettled": None}
+    unsettled = before["index"] if before.get("proposal") else before.get("unsettled")
+    return {"after": before.get("after"), "unsettled": unsettled}

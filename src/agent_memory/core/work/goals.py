@@ -1,7 +1,7 @@
-"""Goals as a state machine: legal transitions, no circles, and a blocker that is completed lets others go on. C6.
+"""Goals as a state machine: legal transitions, no cycles, and completing a blocker unblocks. C6.
 
-A goal's `status` is what its owner says, with one exception: a goal that is blocked by others is active as soon as all
-of them are completed or forgotten. When the last one is completed, that happens in the same transaction.
+The owner sets a goal's `status`, with one exception: a goal that is blocked by others becomes active as soon as all of
+them are completed or forgotten. When the last one is completed, that happens in the same transaction.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ BLOCKED = Waiting(BLOCKERS, "blocked", "completed", "active", lambda record: rec
 
 
 def add_goal(ground: Ground, goal: Goal) -> Goal:
-    """Store a goal; the same id again changes what is said of it anew, as far as that is legal."""
+    """Store a goal; the same id again changes the fields that are given, as far as that is legal."""
 
     def read() -> WorkStep:
         old, author = heads(ground.records, ground.author, "goal", goal.id)
-        said = {name: getattr(goal, name) for name in goal.model_fields_set}
-        return _step(ground, author, old, goal if old is None else Goal.of(old).model_copy(update=said))
+        changes = {name: getattr(goal, name) for name in goal.model_fields_set}
+        return _step(ground, author, old, goal if old is None else Goal.of(old).model_copy(update=changes))
 
-    return _taken(ground, read)
+    return _stored(ground, read)
 
 
 def change_goal(ground: Ground, id: str, changes: Mapping[str, Any]) -> Goal:
@@ -63,10 +63,10 @@ def change_goal(ground: Ground, id: str, changes: Mapping[str, Any]) -> Goal:
         payload = {**old.payload, **changes}
         return _step(ground, author, old, Goal(id=old.id, description=old.text, created_at=old.valid_from, **payload))
 
-    return _taken(ground, read)
+    return _stored(ground, read)
 
 
-def _taken(ground: Ground, read: Callable[[], WorkStep]) -> Goal:
+def _stored(ground: Ground, read: Callable[[], WorkStep]) -> Goal:
     step = ground.take(read)
     goal = cast(Goal, step.answer)
     if goal.status == "completed":

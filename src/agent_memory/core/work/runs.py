@@ -45,7 +45,7 @@ def step(ground: Ground, id: str, title: str, data: Any, spent: Spent) -> RunSte
 
 
 def end(ground: Ground, id: str, outcome: Any, success: bool, spent: Spent) -> Run:
-    """With no step between what is added up and the end. Said twice, it ends once."""
+    """No step can come between the sums and the end. The same end twice ends it once."""
     outcome = jsonable(outcome, "outcome")
 
     def read() -> WorkStep:
@@ -60,9 +60,9 @@ def end(ground: Ground, id: str, outcome: Any, success: bool, spent: Spent) -> R
         ended["ended_at"] = from_micros(now).isoformat()
         ended |= {name: getattr(spent, name) for name in ("tokens", "money")}
         for name in ("tokens", "money"):
-            told = [one.payload[name] for one in steps if one.payload.get(name) is not None]
-            if ended[name] is None and told:
-                ended[name] = round(sum(told), 9)
+            known = [one.payload[name] for one in steps if one.payload.get(name) is not None]
+            if ended[name] is None and known:
+                ended[name] = round(sum(known), 9)
         ended["seconds"] = (
             max(0.0, (now - to_micros(run.valid_from)) / SECOND) if spent.seconds is None else spent.seconds
         )
@@ -74,12 +74,12 @@ def end(ground: Ground, id: str, outcome: Any, success: bool, spent: Spent) -> R
     return Run.of(ground.own("run", id)[0])
 
 
-def told(ground: Ground, id: str) -> Run:
+def get(ground: Ground, view: View, id: str) -> Run:
     """One run, with its steps."""
-    found = ground.records.get(ground.view(), [id])
+    found = ground.records.get(view, [id])
     if not found or found[0].kind != "run":
         raise NotFound(f"no run {id!r}", field="id")
-    return Run.of(found[0]).model_copy(update={"steps": [*map(RunStep.of, _steps(ground, ground.view(), id))]})
+    return Run.of(found[0]).model_copy(update={"steps": [*map(RunStep.of, _steps(ground, view, id))]})
 
 
 def _steps(ground: Ground, view: View, id: str) -> list[Record]:

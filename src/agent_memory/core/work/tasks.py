@@ -92,7 +92,7 @@ def add_task(ground: Ground, task: Task) -> Task:
 
 
 def cancel(ground: Ground, id: str) -> Task:
-    """It is not done any more. Its worker, if it has one, is told at its next heartbeat, and cannot finish it."""
+    """Its worker, if it has one, hears of it at its next heartbeat, and cannot finish it."""
     return _turned(ground, id, lambda task: {"status": "cancelled"})
 
 
@@ -116,9 +116,9 @@ def _turned(ground: Ground, id: str, change: Callable[[Task], dict[str, Any]]) -
 
 
 def _kept(before: Task, task: Task) -> Task:
-    """What a person said anew; how far it has come stays."""
-    said = ("description", "goal_id", "depends_on", "priority", "input", "max_attempts", "retry_seconds", "embedding")
-    return before.model_copy(update={name: getattr(task, name) for name in said if name in task.model_fields_set})
+    """With the fields that a person gave; its progress stays."""
+    own = ("description", "goal_id", "depends_on", "priority", "input", "max_attempts", "retry_seconds", "embedding")
+    return before.model_copy(update={name: getattr(task, name) for name in own if name in task.model_fields_set})
 
 
 def _put(ground: Ground, author: Author, task: Task, old: Record | None) -> WorkStep:
@@ -307,7 +307,7 @@ def heartbeat(ground: Ground, token: str, progress: Any = None) -> Heartbeat:
 
 
 def finish(ground: Ground, token: str, outcome: Any = None) -> Task:
-    """It is done, and what waited for it alone is ready. Said twice, it is done once."""
+    """It is done, and what waited for it alone is ready. The same report twice finishes it once."""
     id, number, holder = _parts(token)
     outcome = jsonable(outcome, "outcome")
 

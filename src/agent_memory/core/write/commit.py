@@ -21,6 +21,7 @@ from agent_memory.core.govern.book import Book
 from agent_memory.core.govern.gate import Gate
 from agent_memory.core.write.debts import Debts
 from agent_memory.core.write.embed import Embedding
+from agent_memory.core.write.holders import held, holder_of
 from agent_memory.core.write.normalise import SALT_BYTES, normalise, unit_interval
 from agent_memory.core.write.wording import Wording
 from agent_memory.ledger.request import check_number, own
@@ -96,6 +97,7 @@ def commit(writing: Writing, drafts: Sequence[Draft], author: Author, now: int, 
         for number, draft in enumerate(drafts):
             with item(how.listed, number):
                 changes += _changes(writing, draft, now)
+        changes += _holders(writing, changes, author, now)
     changes += how.changes
     if how.skip_forgotten:
         changes = [one._replace(unless_forgotten=True) if isinstance(one, Put | Connect) else one for one in changes]
@@ -278,6 +280,22 @@ def _neighbours(put: Put) -> list[Connect]:
         Connect(source, target, FOLLOWED_BY, secrets.token_bytes(SALT_BYTES), if_there=True)
         for source, target in ((before, put.id), (put.id, after))
     ]
+
+
+def _holders(writing: Writing, changes: Sequence[Change], author: Author, now: int) -> list[Change]:
+    """What has these records, where there is none yet, and the links to them."""
+    made: dict[str, Put] = {}
+    links: list[Connect] = []
+    for put in changes:
+        holder = writing.kinds[put.kind].holder if isinstance(put, Put) else None
+        if holder is None or not isinstance(put, Put) or (draft := holder_of(put, holder, author)) is None:
+            continue
+        if draft.id not in made:
+            made[str(draft.id)] = normalise(draft, writing.kinds, now, writing.wording.analyser)._replace(
+                if_absent=True
+            )
+        links.append(held(put, holder, draft))
+    return [*made.values(), *links]
 
 
 def _named(link: Link, id: str) -> Link:

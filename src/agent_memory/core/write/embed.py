@@ -42,6 +42,12 @@ def _digest(text: str) -> bytes:
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
+def _stacked(rows: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
+    import numpy as np
+
+    return np.concatenate(rows)
+
+
 class Embedding:
     """An embedder together with the space that a store has agreed on. `price` is that of a million tokens, if known."""
 
@@ -86,13 +92,17 @@ class Embedding:
 
     def embed_and_count(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], int | None]:
         """The same, and how many tokens were read for them, if the embedder counts."""
-        recent = self._recent
-        if len(texts) == 1 and (known := recent.pop(_digest(texts[0]), None)) is not None:
-            recent[_digest(texts[0])] = known  # the last to go
-            return known, 0
-        rows, tokens = embed_and_count(self.embedder, texts)
-        for place, text in enumerate(texts[-RECENT:], max(0, len(texts) - RECENT)):
-            recent[_digest(text)] = rows[place : place + 1].copy()
+        recent, digests = self._recent, [_digest(text) for text in texts]
+        known = {one: row for one in dict.fromkeys(digests) if (row := recent.pop(one, None)) is not None}
+        if known:
+            new = [text for text, one in zip(texts, digests, strict=True) if one not in known]
+            made, tokens = embed_and_count(self.embedder, new) if new else ((), 0)
+            fresh = iter(made)
+            rows = _stacked([known[one] if one in known else next(fresh)[None] for one in digests])
+        else:
+            rows, tokens = embed_and_count(self.embedder, texts)
+        for place, one in enumerate(digests[-RECENT:], max(0, len(texts) - RECENT)):
+            recent[one] = rows[place : place + 1].copy()  # the last to go
         while len(recent) > RECENT:
             recent.pop(next(iter(recent)), None)
         return rows, tokens

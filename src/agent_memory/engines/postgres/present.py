@@ -25,7 +25,7 @@ from agent_memory.ledger.rows import (
 )
 from agent_memory.models.errors import Corrupt
 from agent_memory.models.record import Scope, Status
-from agent_memory.ports.changes import DERIVED_FROM, Content, VersionState, Vocabulary
+from agent_memory.ports.changes import DERIVING, Content, VersionState, Vocabulary
 from agent_memory.ports.embedder import Space
 
 
@@ -57,7 +57,7 @@ class PostgresLook:
         self._spaces, self._vocabulary = send("spaces"), send("written")
         self._held = send("held", named) if wanted.ids or wanted.keys else None
         self._standing = send("standing", named | {"types": [*wanted.types]}) if wanted.types else None
-        own = named | _pairs(wanted.deriving, "own_") | {"derived": DERIVED_FROM}
+        own = named | _pairs(wanted.deriving, "own_") | {"deriving": [*DERIVING]}
         self._descents = send("descents", own) if wanted.deriving else None
         self._rooted = send("rooted", own) if wanted.deriving else None
         self._forgotten = send("forgotten", _forgotten(wanted)) if wanted.forgotten else None

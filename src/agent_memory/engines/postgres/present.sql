@@ -68,7 +68,7 @@ where l.target in (select record from named)
     select record from named
     union
     select l.source from descended d
-    join links l on l.tenant = (select me()) and l.target = d.record and l.type = %(derived)s
+    join links l on l.tenant = (select me()) and l.target = d.record and l.type = any(%(deriving)s)
     join versions v on v.tenant = l.tenant and v.version = l.source and v.scope in (select scope from deriving)
 )
 
@@ -77,7 +77,7 @@ where l.target in (select record from named)
 {{descended}}
 select l.source, v.id, w."user", w.agent, l.target, s."user", s.agent, l.ended is null
 from descended d
-join links l on l.tenant = (select me()) and l.target = d.record and l.type = %(derived)s
+join links l on l.tenant = (select me()) and l.target = d.record and l.type = any(%(deriving)s)
 join versions v on v.tenant = l.tenant and v.version = l.source
 join deriving w on w.scope = v.scope
 join scopes s on s.tenant = l.tenant and s.scope = l.scope
@@ -86,7 +86,7 @@ join scopes s on s.tenant = l.tenant and s.scope = l.scope
 -- Those of these records, and of what was derived from them, that have a source elsewhere which stands.
 {{descended}}
 select d.record from descended d where exists (
-    select 1 from links o where o.tenant = (select me()) and o.source = d.record and o.type = %(derived)s
+    select 1 from links o where o.tenant = (select me()) and o.source = d.record and o.type = any(%(deriving)s)
     and o.ended is null and o.target <> o.source and o.target not in (select record from descended))
 
 -- name: forgotten

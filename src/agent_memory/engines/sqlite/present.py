@@ -26,7 +26,7 @@ from agent_memory.ledger.rows import (
 )
 from agent_memory.models.errors import Corrupt
 from agent_memory.models.record import Scope, Status
-from agent_memory.ports.changes import DERIVED_FROM, Content, VersionState
+from agent_memory.ports.changes import DERIVING, Content, VersionState
 from agent_memory.ports.embedder import Space
 
 NUL = "\0"  # where SQLite ends a string in JSON
@@ -120,7 +120,7 @@ class SqliteLook:
         asked = {
             "records": _listed(records),
             "scopes": _listed(numbers),
-            "type": self.names.known(self.lines.tenant, DERIVED_FROM),
+            "types": _listed(self.names.known(self.lines.tenant, one) for one in DERIVING),
         }
         descents = [
             Descent(

@@ -45,7 +45,7 @@ and l.scope in (select value from json_each(:scopes))
 with recursive descended (record) as (
     select value from json_each(:records)
     union
-    select l.source from descended d cross join links l on l.target = d.record and l.type = :type
+    select l.source from descended d cross join links l on l.target = d.record and l.type in (select value from json_each(:types))
     cross join versions v on v.version = l.source and v.scope in (select value from json_each(:scopes))
 )
 
@@ -54,7 +54,7 @@ with recursive descended (record) as (
 {{descended}}
 select v.record, r.number, v.id, v.scope, l.target, t.number, l.scope, l.to_seq is null
 from descended d
-cross join links l on l.target = d.record and l.type = :type
+cross join links l on l.target = d.record and l.type in (select value from json_each(:types))
 cross join versions v on v.version = l.source and v.scope in (select value from json_each(:scopes))
 left join journal r on r.line = v.record
 left join journal t on t.line = l.target
@@ -63,7 +63,7 @@ left join journal t on t.line = l.target
 -- Those of these records, and of what was derived from them, that have a source elsewhere which stands.
 {{descended}}
 select j.number from descended d join journal j on j.line = d.record where exists (
-    select 1 from links o where o.source = d.record and o.type = :type and o.to_seq is null
+    select 1 from links o where o.source = d.record and o.type in (select value from json_each(:types)) and o.to_seq is null
     and o.target <> o.source and o.target not in (select record from descended))
 
 -- name: forgotten

@@ -1,4 +1,4 @@
-"""Conversations: turns, in order. C2."""
+"""Conversations, and their turns in order. C2."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from agent_memory.models.draft import Draft
-from agent_memory.models.kinds.kind import Kind
+from agent_memory.models.kinds.kind import Holder, Kind
 from agent_memory.models.model import Model, Moment, Name, Stored, Text, now_utc
 from agent_memory.models.record import Record
 
@@ -58,7 +58,38 @@ def turn_key(conversation_id: str, index: int) -> str:
     return f"{conversation_id}\x1f{index}"
 
 
+class ConversationPayload(Model):
+    """`archived`: nobody goes on with it; `consolidated`: upkeep has taken from it what is worth keeping."""
+
+    conversation_id: Name
+    title: Name | None = None
+    archived: bool = False
+    consolidated: bool = False
+
+
+class Conversation(ConversationPayload):
+    """A conversation: there is one from its first turn on. `started_at` and `last_turn_at` are the times of its first
+    and last turns."""
+
+    id: Name
+    user: Name
+    started_at: Moment
+    last_turn_at: Moment | None = None
+
+    @classmethod
+    def of(cls, record: Record) -> Conversation:
+        return cls(id=record.id, user=record.scope.user, started_at=record.valid_from, **record.payload)
+
+
 KINDS = (
+    Kind(
+        "conversation",
+        "conversations",
+        ConversationPayload,
+        key=lambda text, payload: payload["conversation_id"],
+        indexed=("archived", "consolidated"),
+        searchable=False,
+    ),
     Kind(
         "turn",
         "turns",
@@ -67,5 +98,6 @@ KINDS = (
         position="index",
         needs_text=False,
         said_by=lambda payload: (payload.get("speaker") or "", payload["role"]),
+        holder=Holder("conversation", "HAS_TURN"),
     ),
 )

@@ -7,9 +7,9 @@ from typing import Any, Literal
 from pydantic import Field
 
 from agent_memory.models.draft import Draft
-from agent_memory.models.kinds.kind import Kind, joined_key
+from agent_memory.models.kinds.kind import Kind, joined_key, same_id
 from agent_memory.models.model import Model, Moment, Name, Stored, Text
-from agent_memory.models.record import Record
+from agent_memory.models.record import Link, Record
 
 
 class ToolCall(Model):
@@ -69,6 +69,23 @@ class ReflectionPayload(Model):
     metadata: dict[str, Any] | None = None
 
 
+class OutcomePayload(Model):
+    task_type: Name
+    success: bool
+
+
+def outcome_draft(task_type: str, success: bool, *links: Link) -> Draft:
+    """How tasks of a type went: one record for those that succeeded, one for those that failed."""
+    return Draft(
+        kind="outcome",
+        id=same_id("outcome", joined_key(task_type, success)),
+        text=f"{task_type}: {'succeeded' if success else 'failed'}",
+        payload={"task_type": task_type, "success": success},
+        source="agent",
+        links=links,
+    )
+
+
 def offered(record: Record) -> bool:
     """What never worked is not."""
     return record.kind != "strategy" or bool(record.payload.get("worked"))
@@ -100,4 +117,12 @@ KINDS = (
         shown=_strategy_shown,
     ),
     Kind("reflection", "reflections", ReflectionPayload, indexed=("type", "state", "agent_id", "cycle_id")),
+    Kind(
+        "outcome",
+        "outcomes",
+        OutcomePayload,
+        key=lambda text, payload: joined_key(payload["task_type"], payload["success"]),
+        indexed=("task_type", "success"),
+        searchable=False,
+    ),
 )

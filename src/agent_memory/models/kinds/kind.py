@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import unicodedata
@@ -26,6 +27,16 @@ class Anything(Model):
 
 
 @dataclass(frozen=True)
+class Holder:
+    """What has the records of a kind: their conversation, or the user. Its record is made with the first of them, and a
+    link of this type leads from it to each, with these fields of their payload as its properties."""
+
+    kind: Literal["conversation", "user"]
+    type: str
+    fields: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Kind:
     """A type of record.
 
@@ -46,6 +57,7 @@ class Kind:
     longest        payload -> how many characters its text may have; None: as many as any text
     retells        True: its text, if it has one, retells what it was derived from, and goes when any of that is
                    forgotten
+    holder         what has it, where something does
     """
 
     name: str
@@ -64,6 +76,7 @@ class Kind:
     shown: Callable[[str, dict[str, Any]], str] = lambda text, payload: text
     longest: Callable[[dict[str, Any]], int] | None = None
     retells: bool = False
+    holder: Holder | None = None
 
     def check(self, payload: dict[str, Any]) -> dict[str, Any]:
         """The payload as plain JSON values, validated; `InvalidInput` names the field that is wrong."""
@@ -162,6 +175,12 @@ def fold(name: str) -> str:
 def joined_key(*parts: object) -> str:
     """A natural key of several parts; the unit separator cannot be typed by accident."""
     return "\x1f".join(fold(str(part)) for part in parts)
+
+
+def same_id(kind: str, key: str) -> str:
+    """Of a record that is made by the way: the same in every scope and store, so that one that was exported and one
+    that is made here meet."""
+    return hashlib.blake2b(f"{kind}\x1f{key}".encode(), digest_size=13).hexdigest()
 
 
 def checked_key(key: str) -> str:

@@ -51,7 +51,7 @@ class Event(EventPayload):
     def draft(self) -> Draft:
         return Draft(
             kind="event",
-            text=said(self.category, self.payload),
+            text=event_line(self.category, self.payload),
             payload=self.model_dump(mode="json", include=set(EventPayload.model_fields)),
             valid_from=self.time,
             source="operational",
@@ -63,7 +63,7 @@ class Event(EventPayload):
         return cls(id=record.id, time=record.valid_from, critical=True, **record.payload)
 
 
-def said(category: str, payload: dict[str, Any]) -> str:
+def event_line(category: str, payload: dict[str, Any]) -> str:
     """An event in a line."""
     if not payload:
         return category

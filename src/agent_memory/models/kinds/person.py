@@ -1,4 +1,4 @@
-"""The user model: preferences, expertise, interests. C7, P7."""
+"""The user model: the user, and what they have: preferences, expertise, interests. C7, P7."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from agent_memory.models.draft import Draft
-from agent_memory.models.kinds.kind import Kind, joined_key
+from agent_memory.models.kinds.kind import Holder, Kind, joined_key
 from agent_memory.models.model import Model, Name
 
 
@@ -51,7 +51,12 @@ class Interest(Model):
     topic: Name
 
 
+class UserPayload(Model):
+    user_id: Name
+
+
 KINDS = (
+    Kind("user", "users", UserPayload, key=lambda text, payload: payload["user_id"], searchable=False),
     Kind(
         "preference",
         "preferences",
@@ -60,6 +65,7 @@ KINDS = (
         succeeds=True,
         indexed=("domain", "name"),
         tier="user",
+        holder=Holder("user", "HAS_PREFERENCE"),
     ),
     Kind(
         "expertise",
@@ -69,6 +75,7 @@ KINDS = (
         succeeds=True,
         indexed=("topic",),
         tier="user",
+        holder=Holder("user", "HAS_EXPERTISE", ("level",)),
     ),
     Kind(
         "interest",
@@ -77,5 +84,6 @@ KINDS = (
         key=lambda text, payload: joined_key(payload["topic"]),
         indexed=("topic",),
         tier="user",
+        holder=Holder("user", "INTERESTED_IN"),
     ),
 )

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 
 from agent_memory.models.draft import Draft
-from agent_memory.models.kinds.kind import Kind
+from agent_memory.models.kinds.kind import Holder, Kind
 from agent_memory.models.model import Model, Moment, Name, Stored, Text, now_utc
 from agent_memory.models.record import Record
 
@@ -151,6 +151,7 @@ KINDS = (
         indexed=("status", "priority", "parent_goal_id"),
         tier="working",
         shown=_goal_shown,
+        holder=Holder("user", "HAS_GOAL"),
     ),
     Kind(
         "task",

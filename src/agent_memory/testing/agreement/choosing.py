@@ -70,7 +70,7 @@ def some_put(pick: Random) -> Put:
     )
     parts = tuple(text_vector(f"{new.content.text}{part}", part) for part in range(pick.randrange(3)))
     new = with_vectors(new, *parts, complete=pick.random() < 0.5)
-    return new._replace(succeeds=pick.random() < 0.5, dated=pick.random() < 0.5)
+    return new._replace(succeeds=pick.random() < 0.5, dated=pick.random() < 0.5, if_absent=pick.random() < 0.1)
 
 
 def some_change(pick: Random, ids: Sequence[str], links: Sequence[Link] = ()) -> Change:

@@ -284,6 +284,12 @@ class DerivedErasureConformance:
         assert store.records.verify(ALICE.tenant).problems == ()
         assert write(store, Erase("other", with_derived=True)).erased == ("other", "both")
 
+    def test_a_conversation_goes_with_its_last_turn(self, store: Store) -> None:
+        write(store, *(put(id, id=id) for id in ("conversation", "first", "second")))
+        write(store, *(link("conversation", turn, "HAS_TURN") for turn in ("first", "second")))
+        assert write(store, Erase("first", with_derived=True)).erased == ("first",)
+        assert write(store, Erase("second", with_derived=True)).erased == ("second", "conversation")
+
     def test_two_ways_to_one_source_are_no_other_source(self, store: Store) -> None:
         write(store, *(put(id, id=id) for id in ("source", "left", "right", "end")))
         for source, target in (("end", "left"), ("end", "right"), ("left", "source"), ("right", "source")):

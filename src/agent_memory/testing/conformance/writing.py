@@ -9,7 +9,7 @@ import pytest
 from agent_memory.models.errors import Changed, Conflict, Denied, NotFound
 from agent_memory.models.moment import from_micros
 from agent_memory.models.record import Status
-from agent_memory.ports.changes import Amend, Author, Change, Connect, Disconnect, Effect, Erase, Expect, Once
+from agent_memory.ports.changes import Amend, Author, Change, Connect, Disconnect, Effect, Erase, Expect, Once, Outcome
 from agent_memory.ports.index import Probe
 from agent_memory.ports.store import Store
 from agent_memory.testing.builders import (
@@ -126,6 +126,15 @@ class WritingConformance:
         assert [outcome.id for outcome in applied.outcomes] == ["a", "b", "a"]
         assert [one.target_id for one in store.records.links(view(), ["b"])] == ["a"]
         assert [(one.text, one.importance) for one in store.records.get(view(), ["a", "new"])] == [("two", 1.0)]
+
+    def test_a_put_if_absent_leaves_what_is_there_as_it_is(self, store: Store) -> None:
+        write(store, put("one", id="a", key="k"), put("about it", id="b"))
+        for other in (put("two", id="new", key="k"), put("two", id="a", key="k")):
+            applied = write(store, other._replace(if_absent=True), link("b", other.id))
+            assert applied.outcomes[0] == Outcome(Effect.UNCHANGED, "a", 1)
+        assert [one.target_id for one in store.records.links(view(), ["b"])] == ["a"]
+        assert [one.text for one in store.records.history(view(), "a")] == ["one"]
+        assert write_one(store, put("three", id="c")._replace(if_absent=True)).effect is Effect.CREATED
 
     def test_the_last_put_of_an_id_decides_what_it_stands_for(self, store: Store) -> None:
         write(store, put("one", id="a", key="k"), put("about it", id="b"))

@@ -7,7 +7,7 @@ import json
 from collections.abc import Collection
 
 from agent_memory.models.record import Scope
-from agent_memory.ports.changes import DERIVED_FROM
+from agent_memory.ports.changes import DERIVING
 from agent_memory.ports.vectors import belongs, sees
 from agent_memory.ports.working import Desk
 from agent_memory.testing.memory.world import ERASE, Slip, ToyRecord, ToySignature, ToyWorld, Worlds
@@ -75,7 +75,7 @@ def miss_again(world: ToyWorld | Worlds, rows: Collection[tuple[str, str, str]])
 
 def derived(world: ToyWorld, entry: ToyRecord, scopes: Collection[Scope]) -> list[ToyRecord]:
     """What was derived from a record alone: found again and again, until nothing more goes with it."""
-    edges = [one for one in world.edges.values() if one.type == DERIVED_FROM and one.source != one.target]
+    edges = [one for one in world.edges.values() if one.type in DERIVING and one.source != one.target]
     gone = {entry.number}
     while True:
         more = {

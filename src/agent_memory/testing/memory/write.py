@@ -172,6 +172,8 @@ class ToyWriter:
             return Outcome(Effect.CREATED, entry.id, 1)
         self.became[put.id] = entry.id
         number = self._last_number(entry)
+        if put.if_absent:
+            return Outcome(Effect.UNCHANGED, entry.id, number)
         believed = [
             Believed(
                 version, self.world.bodies[version.body].text, self.world.bodies[version.body].payload, version.state
