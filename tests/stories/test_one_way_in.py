@@ -15,7 +15,9 @@ import pytest
 
 from agent_memory import AgentMemory
 from agent_memory.app.operations import TABLE, Permission
+from agent_memory.core.write.commit import commit
 from agent_memory.models import ConfigChange, Decision, Entity, Event, Fact, Goal, Incident, Pattern, Task, Turn
+from agent_memory.models.draft import Draft
 from agent_memory.models.errors import Denied, InvalidInput
 from agent_memory.models.graph import Edge, Node, Observing, Unobserving
 from agent_memory.models.record import Link
@@ -78,6 +80,11 @@ class Scene:
         memory.rules.init(folder=self.repository)
         with open(f"{self.repository}/.memory/procedural.md", "a", encoding="utf-8") as page:
             page.write("\n## Rules\n\n- **no-force** (deny) Never force.\n  - command: `git push --force`\n")
+        self.allowed = "fedcba9876543210"
+        memory.govern.allow(self.allowed)
+        client = memory._client
+        old = client.runtime.writing._replace(gate=Recording())  # of times when nobody looked for secrets
+        commit(old, [Draft("observation", "password = Marble!482q")], client.author(), client.now())
         self.place = "working x://"
         debts = memory._client.runtime.store.debts
         assert debts is not None
@@ -166,6 +173,10 @@ EXAMPLES: dict[str, Callable[[Scene], dict[str, Any]]] = {
     "graph.search": lambda s: {"query": "tea"},
     "graph.open": lambda s: {"names": ["Ada"]},
     "graph.load": lambda s: {"text": '{"type":"entity","name":"Di","entityType":"Person","observations":["runs"]}'},
+    "govern.scan": lambda s: {"fix": True},
+    "govern.check": lambda s: {"text": "password = Marble!482q"},
+    "govern.allow": lambda s: {"fingerprint": "0123456789abcdef"},
+    "govern.disallow": lambda s: {"fingerprint": s.allowed},
     "keys.create": lambda s: {"label": "another"},
     "keys.rotate": lambda s: {"key_id": s.key},
     "keys.revoke": lambda s: {"key_id": s.key},

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any, Self, Unpack
 
 from agent_memory.app.namespaces.blocks import BlockOptions
+from agent_memory.app.namespaces.govern import FoundSecret, Scanned
 from agent_memory.app.namespaces.options import Bounds, BundleOptions, ClaimOptions, Moments, RecallOptions, Where
 from agent_memory.app.namespaces.receipts import Access
 from agent_memory.app.namespaces.records import ChangeOptions, Fields, Forgotten, Written
@@ -52,6 +53,7 @@ from agent_memory.models.kinds.documents import (
     SyncedFolder,
 )
 from agent_memory.models.kinds.experience import Strategy
+from agent_memory.models.kinds.govern import Fingerprint
 from agent_memory.models.kinds.knowledge import Entity, Fact, FactSource
 from agent_memory.models.kinds.operational import Event
 from agent_memory.models.kinds.patterns import AgentState, Pattern
@@ -213,6 +215,12 @@ class AsyncGoals:
         parent_goal_id: Name | None = ...,
         blocked_by: list[Name] | None = ...,
     ) -> Goal: ...
+
+class AsyncGovern:
+    async def allow(self, fingerprint: Fingerprint, reason: str = ...) -> None: ...
+    async def check(self, text: str) -> list[FoundSecret]: ...
+    async def disallow(self, fingerprint: Fingerprint) -> None: ...
+    async def scan(self, fix: bool = ...) -> Scanned: ...
 
 class AsyncGraph:
     async def add_observations(self, observations: list[Observing]) -> Observed: ...
@@ -640,6 +648,7 @@ class AsyncAgentMemory:
     embedder: AsyncEmbedder
     episodic: AsyncEpisodic
     goals: AsyncGoals
+    govern: AsyncGovern
     graph: AsyncGraph
     keys: AsyncKeys
     knowledge: AsyncKnowledge

@@ -84,7 +84,9 @@ class Here:
 
 
 def answer(operation: Operation, namespace: Namespace, arguments: dict[str, Any]) -> Any:
-    """Run it in this process."""
+    """Run it in this process, on arguments without secrets: whatever it keeps, logs or sends on is made from those."""
+    if not operation.here and not operation.verbatim and (runtime := namespace._client.runtime).settings.redact:
+        arguments = runtime.redaction.arguments(namespace._client.scope.tenant, arguments)
     with reading_only() if operation.permission is Permission.READ else finishing():
         return operation.function(namespace, **arguments)
 

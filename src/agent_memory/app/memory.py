@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         Contexts,
         Episodic,
         Goals,
+        Govern,
         Graph,
         Keys,
         Knowledge,
@@ -102,6 +103,7 @@ class AgentMemory:
     user: Part[User] = Part()
     upkeep: Part[Upkeep] = Part()
     keys: Part[Keys] = Part()
+    govern: Part[Govern] = Part()
     tenants: Part[Tenants] = Part()
     receipts: Part[Receipts] = Part()
     embedder: Part[TextEmbedder] = Part()

@@ -51,7 +51,8 @@ class Operation:
     command line, where there is one. `mcp` is where MCP has it, as tools and resources.
     `erases`: it takes something away, and nothing that a caller can do brings it back. `here`: it is about files of
     whoever calls, and runs in their own process also when the store is a server. `of_one`: a second route, for a
-    single one of its `ids`."""
+    single one of its `ids`. `verbatim`: it is about secrets; its arguments are not redacted, and it keeps none of
+    them."""
 
     name: str
     function: Callable[..., Any]
@@ -62,6 +63,7 @@ class Operation:
     erases: bool = False
     here: bool = False
     of_one: str | None = None
+    verbatim: bool = False
 
     @property
     def owner(self) -> type[Namespace]:
@@ -239,11 +241,14 @@ def operation(
     erases: bool = False,
     here: bool = False,
     of_one: str | None = None,
+    verbatim: bool = False,
 ) -> Callable[[Callable[Concatenate[N, P], R]], Callable[Concatenate[N, P], R]]:
     """Put a method into the table. Calling it dispatches the operation: here, or at a server."""
 
     def mark(function: Callable[Concatenate[N, P], R]) -> Callable[Concatenate[N, P], R]:
-        declared = TABLE[name] = Operation(name, function, route, permission, command, mcp, erases, here, of_one)
+        declared = TABLE[name] = Operation(
+            name, function, route, permission, command, mcp, erases, here, of_one, verbatim
+        )
 
         @functools.wraps(function)
         def call(self: N, *args: P.args, **kwargs: P.kwargs) -> R:

@@ -17,6 +17,7 @@ VECTORS = "agent_memory.vectors"
 EMBEDDERS = "agent_memory.embedders"
 RERANKERS = "agent_memory.rerankers"
 CHAT_MODELS = "agent_memory.chat_models"
+GATES = "agent_memory.gates"
 OURS = {
     STORES: frozenset(["sqlite", "postgresql", "postgres", "memory", "http", "https", "unix"]),
     WORKING: frozenset(["sqlite", "postgresql", "postgres", "memory"]),

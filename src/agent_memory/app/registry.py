@@ -16,6 +16,7 @@ from agent_memory.app import plugins
 from agent_memory.app.config import Settings
 from agent_memory.app.variables import PREFIX
 from agent_memory.core.context.tokens import Counter, checked, estimate
+from agent_memory.core.govern.gate import Gate
 from agent_memory.models.context import Counting
 from agent_memory.models.errors import InvalidInput, PartMissing, StoreError
 from agent_memory.models.kinds import BUILT_IN
@@ -65,6 +66,11 @@ def installed_kinds() -> Mapping[str, Kind]:
             raise InvalidInput(f"two kinds are called {kind.name!r}", hint=f"rename that of the {one}")
         kinds[kind.name] = kind
     return kinds
+
+
+def open_gates() -> list[tuple[str, Gate]]:
+    """Those of other packages, by name: whoever installs one wants it asked."""
+    return [(one.entry.name, one.make(shape=Gate)) for one in plugins.installed(plugins.GATES)]
 
 
 def locate(store: str, field: str = "store") -> str:

@@ -21,7 +21,7 @@ from agent_memory.core.govern.access import Meter, check_good, known
 from agent_memory.core.upkeep.job import Job
 from agent_memory.core.upkeep.runner import Observe as ObserveJob
 from agent_memory.core.upkeep.runner import Runner
-from agent_memory.models.errors import AgentMemoryError, Denied, TooMany, Unauthenticated
+from agent_memory.models.errors import AgentMemoryError, Denied, TooMany, Unauthenticated, WriteRefused
 from agent_memory.models.moment import to_micros
 from agent_memory.models.record import SHARED, Scope
 from agent_memory.ports import spans
@@ -169,6 +169,8 @@ class Service:
             place = caller.workplace or self.workplace
             with within(self.runtime, self.settings, named, self.clock, place) as client:
                 return client.dispatch(operation, checked)
+        except WriteRefused:  # the gate has noted it
+            raise
         except Denied as error:
             self._refuse(caller.scope.tenant, caller.scope.user, operation.name, error, caller.key)
             raise

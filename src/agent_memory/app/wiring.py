@@ -16,17 +16,20 @@ from agent_memory.app.config import Settings
 from agent_memory.core.context.tokens import estimate
 from agent_memory.core.experience.ring import RingBounds, Rings
 from agent_memory.core.govern.book import Book
-from agent_memory.core.govern.gate import Gate, Open
+from agent_memory.core.govern.gate import Gate, Gates
 from agent_memory.core.govern.metering import ChatLimits, MeteredChat
+from agent_memory.core.govern.redaction import Redaction
 from agent_memory.core.upkeep.job import Keeping
 from agent_memory.core.write.commit import Writing
 from agent_memory.core.write.debts import Debts
 from agent_memory.core.write.embed import Embedding
 from agent_memory.core.write.mirror import Mirroring
-from agent_memory.core.write.wording import REBUILD, Wording, outdated
+from agent_memory.core.write.wording import REBUILD, Wording, deriver, outdated
 from agent_memory.models.kinds.kind import Kind
+from agent_memory.models.moment import to_micros
 from agent_memory.models.record import Scope
 from agent_memory.ports.access import Refusal
+from agent_memory.ports.changes import Author
 from agent_memory.ports.chat import ChatModel
 from agent_memory.ports.clock import Clock, StoreClock
 from agent_memory.ports.embedder import Embedder, Passage, Space, embed_and_count
@@ -105,13 +108,14 @@ class Runtime:
     reranker: Reranker | None = None
     given: OwnParts = field(default_factory=OwnParts)
     embedders: Mapping[str, Guarded] = field(default_factory=dict)
-    gate: Gate = field(default_factory=Open)
     chat: ChatModel | None = None
     clients: int = 0
     idle: dict[Scope, int] = field(default_factory=dict)
     embedding: Embedding = field(init=False)
     mirroring: Mirroring = field(init=False)
     wording: Wording = field(init=False)
+    redaction: Redaction = field(init=False)
+    gate: Gate = field(init=False)
     receipts: Book[ReceiptLine] = field(init=False)
     refusals: Book[Refusal] = field(init=False)
     rings: Rings = field(init=False)
@@ -121,10 +125,22 @@ class Runtime:
         self.embedding = Embedding(self.embedder, self.store.index, price)
         self.mirroring = Mirroring(self.store)
         self.wording = Wording(self.store.vocabularies)
+        self.redaction = Redaction(
+            self.store,
+            self.kinds,
+            lambda *content: deriver(self.kinds, self.wording.analyser)(*content),
+            self.settings.personal_data,
+        )
+        ours: list[tuple[str, Gate]] = [("redaction", self.redaction)] if self.settings.redact else []
+        self.gate = Gates([*ours, *registry.open_gates()], self._note_refused)
         self.receipts = Book(self.store.receipts.keep)
         self.refusals = Book(self.store.access.refuse)
         bounds = RingBounds(self.settings.operational_events, self.settings.operational_hours)
         self.rings = Rings(lambda: self.store.working, lambda: self.writing, bounds)
+
+    def _note_refused(self, author: Author, reason: str) -> None:
+        now, scope = to_micros(self.clock.now()), author.scope
+        self.refusals.add(Refusal(now, scope.tenant, scope.user, "write", reason))
 
     def embedder_of(self, namespace: str) -> Guarded:
         """What makes the vectors of a namespace of `vectors`."""
@@ -213,6 +229,7 @@ def _serves(runtime: Runtime, settings: Settings, given: OwnParts) -> bool:
         brought.embedder is given.embedder
         and part_settings(had) == part_settings(settings)
         and brought.reranker is given.reranker
+        and (had.redact, had.personal_data) == (settings.redact, settings.personal_data)
         and brought.embedders == given.embedders
         and had.embedders == settings.embedders
         and brought.chat is given.chat

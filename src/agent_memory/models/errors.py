@@ -8,6 +8,7 @@
     │   └── LeaseLost     another worker does this job now; nothing was written
     ├── Denied            not allowed for this caller                     (also a PermissionError)
     │   ├── Unauthenticated  nobody knows who calls: no key, or none that opens
+    │   ├── WriteRefused  the gate did not let a write in; nothing was written
     │   └── TooMany       more calls than this key may make
     ├── StoreError        the store cannot be opened, read or written
     │   ├── Busy          others use it just now; nothing was written
@@ -82,6 +83,10 @@ class Denied(AgentMemoryError, PermissionError):
 
 class Unauthenticated(Denied):
     code = "unauthenticated"
+
+
+class WriteRefused(Denied):
+    code = "refused"
 
 
 class TooMany(Denied):

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from agent_memory.app.namespaces.embedder import Embedder as Embedder
     from agent_memory.app.namespaces.episodic import Episodic as Episodic
     from agent_memory.app.namespaces.goals import Goals as Goals
+    from agent_memory.app.namespaces.govern import Govern as Govern
     from agent_memory.app.namespaces.graph import Graph as Graph
     from agent_memory.app.namespaces.keys import Keys as Keys
     from agent_memory.app.namespaces.knowledge import Knowledge as Knowledge
@@ -45,6 +46,7 @@ __all__ = [
     "Embedder",
     "Episodic",
     "Goals",
+    "Govern",
     "Graph",
     "Keys",
     "Knowledge",

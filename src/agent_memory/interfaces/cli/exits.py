@@ -30,6 +30,7 @@ STATUS = MappingProxyType(
         "changed": 4,
         "lease_lost": 4,
         "denied": 5,
+        "refused": 5,
         "unauthenticated": 5,
         "too_many": 5,
         "store_unavailable": 6,

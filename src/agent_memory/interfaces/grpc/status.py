@@ -24,6 +24,7 @@ CODES: Mapping[str, grpc.StatusCode] = MappingProxyType(
         "changed": grpc.StatusCode.ABORTED,
         "lease_lost": grpc.StatusCode.ABORTED,
         "denied": grpc.StatusCode.PERMISSION_DENIED,
+        "refused": grpc.StatusCode.PERMISSION_DENIED,
         "unauthenticated": grpc.StatusCode.UNAUTHENTICATED,
         "too_many": grpc.StatusCode.RESOURCE_EXHAUSTED,
         "store_unavailable": grpc.StatusCode.UNAVAILABLE,

@@ -29,6 +29,7 @@ STATUS: Mapping[str, int] = MappingProxyType(
         "changed": 412,
         "lease_lost": 409,
         "denied": 403,
+        "refused": 403,
         "unauthenticated": 401,
         "too_many": 429,
         "store_unavailable": 503,

@@ -8,6 +8,7 @@ from agent_memory.models.kinds import (
     decisions,
     documents,
     experience,
+    govern,
     knowledge,
     log,
     operational,
@@ -37,4 +38,5 @@ BUILT_IN: tuple[Kind, ...] = (
     *agent.KINDS,
     *run.KINDS,
     *talk.KINDS,
+    *govern.KINDS,
 )

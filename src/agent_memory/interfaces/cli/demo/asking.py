@@ -14,12 +14,12 @@ from agent_memory.app.namespaces.upkeep import Verification
 from agent_memory.interfaces.cli.demo.telling import Telling
 from agent_memory.models.answer import Hit
 
-SECRET = "pg-demo-4f1c-77aa-not-a-real-one"  # noqa: S105 - part of the story
+SECRET = "blue-heron-4711"  # noqa: S105 - part of the story; no token, which would not even be stored
 DEPLOYS = "why did the orders-api deploys time out?"
 STAGING = "what does the staging database run on?"
 BRANCH = "how do I bring my branch up to date?"
 ROLLOUT = "a rollout is stuck, the pods never get ready"
-PAGER = "what is the pager token?"
+DOOR = "how does the door of the server room open?"
 
 
 @dataclass(frozen=True)
@@ -93,10 +93,10 @@ def _prefer(memory: AgentMemory, done: Performance) -> None:
 
 
 def _forget(memory: AgentMemory, id: str, store: Path) -> Forgetting:
-    before = [hit.text for hit in memory.recall(PAGER, k=5) if SECRET in hit.text]
+    before = [hit.text for hit in memory.recall(DOOR, k=5) if SECRET in hit.text]
     bytes_before = occurrences(store)
-    gone = memory.records.forget([id], reason="a token does not belong in a chat").ids
-    after = [hit.text for hit in memory.recall(PAGER, k=5) if SECRET in hit.text]
+    gone = memory.records.forget([id], reason="the code of a door does not belong in a chat").ids
+    after = [hit.text for hit in memory.recall(DOOR, k=5) if SECRET in hit.text]
     return Forgetting(before, after, gone, bytes_before, occurrences(store))
 
 

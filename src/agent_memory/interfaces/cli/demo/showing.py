@@ -101,7 +101,7 @@ def _end(done: Performance, stage: Stage) -> None:
     if gone is None or proof is None:
         return
     stage.heading("4  Forgetting, for real")
-    stage.question(asking.PAGER)
+    stage.question(asking.DOOR)
     stage.pair("before", gone.found_before[0] if gone.found_before else "–", style="yellow")
     stage.pair("forget", f"{len(gone.ids)} records: the turn, and the fact that came from it alone")
     stage.pair("after", gone.found_after[0] if gone.found_after else "no hit holds it", style="green")

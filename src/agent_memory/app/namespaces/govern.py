@@ -1,0 +1,105 @@
+"""`memory.govern`: secrets in what is stored, and what only looks like one. P23."""
+
+from __future__ import annotations
+
+from agent_memory.app.operations import Namespace, Permission, operation
+from agent_memory.core.govern.redaction import commons
+from agent_memory.core.write.commit import commit
+from agent_memory.core.write.forget import forget
+from agent_memory.core.write.scan import Scanning, Stain
+from agent_memory.models.draft import Draft
+from agent_memory.models.errors import NotFound
+from agent_memory.models.kinds.govern import ALLOWANCE, Fingerprint
+from agent_memory.models.model import Model
+
+
+class FoundSecret(Model):
+    """Where a secret is, and never the secret. `where`: in which part of a record, or at which characters of a text;
+    `id`, `user` and `version`: of which record, and in which of its versions. A false alarm is allowed by its
+    `fingerprint`; it is null as long as the tenant has stored nothing."""
+
+    kind: str
+    where: str
+    fingerprint: str | None
+    user: str | None = None
+    id: str | None = None
+    version: int | None = None
+
+
+class Scanned(Model):
+    """`found` are the secrets in records; those of the records in `cleaned` are gone. `left` are those in receipts,
+    which go after 90 days, and in reasons in the journal, which stay. `scrubbed` as in `Forgotten`."""
+
+    found: list[FoundSecret]
+    left: list[FoundSecret]
+    cleaned: list[str]
+    scrubbed: bool = True
+
+
+class Govern(Namespace):
+    """What may be stored, and what should not have been."""
+
+    @operation("govern.scan", "POST /scan", permission=Permission.ADMIN, command="scan", erases=True)
+    def scan(self, fix: bool = False) -> Scanned:
+        """Look for secrets in everything that this tenant stored, of all users and in every version.
+
+        With `fix`, each record that holds one is erased with its history, and what is believed of it is written again
+        without the secret, under the same id.
+        """
+        client = self._client
+        runtime = client.runtime
+        runtime.receipts.flush()
+        scanning = Scanning(runtime.store, runtime.writing, runtime.redaction, client.scope.tenant, client.now())
+        found, cleaned, scrubbed = list[FoundSecret](), list[str](), True
+        for scope, id, stains in [*scanning.records()]:
+            found += map(self._told, stains)
+            if fix:
+                scrubbed = scanning.clean(scope, id, client.author("redacted"))
+                cleaned.append(id)
+        left = [self._told(one) for one in scanning.elsewhere()]
+        return Scanned(found=found, left=left, cleaned=cleaned, scrubbed=scrubbed)
+
+    @operation("govern.check", "POST /scan/text", verbatim=True)
+    def check(self, text: str) -> list[FoundSecret]:
+        """What would be taken out of a text if it were stored. Nothing of it is kept."""
+        redaction, tenant = self._client.runtime.redaction, self._client.scope.tenant
+        return [
+            FoundSecret(
+                kind=one.kind,
+                where=f"{one.start}-{one.end}",
+                fingerprint=redaction.fingerprint(tenant, text[one.start : one.end]),
+            )
+            for one in redaction.redactor.spans(text, redaction.allowed(tenant))
+        ]
+
+    @operation("govern.allow", "POST /scan/allowed", permission=Permission.ADMIN)
+    def allow(self, fingerprint: Fingerprint, reason: str = "") -> None:
+        """What has this fingerprint is not a secret: from now on it stays as it is, for all users of the tenant."""
+        client = self._client
+        draft = Draft(kind=ALLOWANCE, text=reason, payload={"fingerprint": fingerprint})
+        author = client.author(reason or None)._replace(scope=commons(client.scope.tenant))
+        commit(client.runtime.writing, [draft], author, client.now())
+
+    @operation("govern.disallow", "POST /scan/disallowed", permission=Permission.ADMIN)
+    def disallow(self, fingerprint: Fingerprint) -> None:
+        """Take an allowance back."""
+        client = self._client
+        scope = commons(client.scope.tenant)
+        known = client.runtime.store.records.head(scope, ALLOWANCE, key=fingerprint)
+        if known is None:
+            raise NotFound(
+                f"fingerprint: {fingerprint} is not allowed",
+                hint="`list --kind allowance` has those",
+                field="fingerprint",
+            )
+        forget(client.runtime.writing, [known.id], client.author()._replace(scope=scope), client.now())
+
+    def _told(self, stain: Stain) -> FoundSecret:
+        return FoundSecret(
+            kind=stain.secret.kind,
+            where=stain.secret.where,
+            fingerprint=self._client.runtime.redaction.fingerprint(stain.scope.tenant, stain.secret.secret),
+            user=stain.scope.user,
+            id=stain.id,
+            version=stain.version,
+        )
