@@ -41,8 +41,8 @@ engines: compiled
 	$(BIN)/python -m pytest -n 2 -m engines tests/engines
 	STORIES_ON=postgres $(BIN)/python -m pytest -n 2 -m "not soak and not foreign and not local and not file" $(STORIES:%=tests/stories/test_%.py)
 
-STORIES := abstention async bad_input bundle context conversations costs decisions embeddings first_steps forget jobs links operational past ranking recipes replay \
-	selecting time tools_and_strategies trace transfer walls
+STORIES := abstention appending async bad_input blocks bundle context conversations costs decisions embeddings first_steps forget jobs \
+	knowledge links operational past ranking recipes replay selecting sessions time toolbox tools_and_strategies trace transfer walls
 
 # With the real Ollama, which is built once, and a model that the tests write.
 models: compiled .models/bin/ollama

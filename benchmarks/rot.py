@@ -78,13 +78,13 @@ def ours(memory: AgentMemory, task: str, tokens: int) -> Prompt:
 
 def asked(args: argparse.Namespace) -> Callable[[str, str], str]:
     from agent_memory.engines.openai.chat import OpenAIChat
-    from agent_memory.ports.chat import ChatRequest, Message
+    from agent_memory.ports.chat import ChatMessage, ChatRequest
 
     model = OpenAIChat(model=args.model, base_url=args.url, timeout=900, silence=600)
 
     def ask(prompt: str, task: str) -> str:
         said = f"Notes of a project:\n\n{prompt}\n\nBy these notes, of which later ones hold, answer shortly: {task}"
-        return model.complete(ChatRequest([Message("user", said)], max_tokens=120, temperature=0.0, seed=1)).text
+        return model.complete(ChatRequest([ChatMessage("user", said)], max_tokens=120, temperature=0.0, seed=1)).text
 
     return ask
 

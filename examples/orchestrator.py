@@ -19,7 +19,7 @@ from agent_memory import AgentMemory
 from agent_memory.engines.openai.chat import OpenAIChat
 from agent_memory.models import Decision, Goal, Pattern
 from agent_memory.models.kinds.work import Task
-from agent_memory.ports.chat import ChatModel, ChatRequest, Message
+from agent_memory.ports.chat import ChatMessage, ChatModel, ChatRequest
 from agent_memory.testing.wire import FakeOpenAI
 
 TASKS = {"type": "array", "items": {"type": "string"}}
@@ -80,7 +80,7 @@ class Orchestrator:
             self.memory.runs.step(self.run, f"{situation}: as before")
             return json.loads(known.action), known
         context = self.memory.assemble_context(situation, 1500)
-        prompt = [Message("system", f"You release software.\n\n{context.text}"), Message("user", situation)]
+        prompt = [ChatMessage("system", f"You release software.\n\n{context.text}"), ChatMessage("user", situation)]
         answer = self.model.complete(ChatRequest(prompt, schema=schema, max_tokens=500, temperature=0.0))
         tokens = (answer.usage.prompt or 0) + (answer.usage.completion or 0)
         self.memory.runs.step(self.run, f"{situation}: {answer.text}", tokens=tokens)

@@ -89,7 +89,7 @@ def test_a_public_class_has_a_name_of_its_own() -> None:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 homes.setdefault(node.name, []).append(path.relative_to(ROOT / "src").as_posix())
     several = {name: found for name, found in homes.items() if len(found) > 1}
-    assert set(several) == {"Embedder", "Message", "ToolCall"}, several  # of a chat, as every service calls them
+    assert set(several) == {"Embedder"}, several
 
 
 def test_records_are_changed_in_one_place() -> None:

@@ -15,10 +15,10 @@ from agent_memory.engines.ollama.chat import OllamaChat
 from agent_memory.engines.ollama.embedder import OllamaEmbedder
 from agent_memory.engines.openai.chat import OpenAIChat
 from agent_memory.models.errors import PartMissing, SpaceMismatch
-from agent_memory.ports.chat import ChatAnswer, ChatRequest, Message, ToolCall, ToolSpec
+from agent_memory.ports.chat import ChatAnswer, ChatMessage, ChatRequest, ToolRequest, ToolSpec
 
 pytestmark = [pytest.mark.models, pytest.mark.requirement("C14", "P19")]
-ASK = ChatRequest([Message("user", "Is the port open?")], max_tokens=300)
+ASK = ChatRequest([ChatMessage("user", "Is the port open?")], max_tokens=300)
 SHAPE = {"type": "object", "properties": {"open": {"type": "boolean"}}, "required": ["open"]}
 LOOK = ToolSpec("look", "Look up a port", {"type": "object", "properties": {"which": {"type": "string"}}})
 
@@ -49,8 +49,8 @@ def test_a_schema_is_a_grammar(url: str) -> None:
 
 def test_tools_are_told_and_their_answers_understood(url: str) -> None:
     chat = OllamaChat(model=ollama.MODEL, base_url=url)
-    call = ToolCall("call_1", "look", {"which": "staging"})
-    talk = [*ASK.messages, Message("assistant", "", (call,)), Message("tool", "5433", call_id="call_1")]
+    call = ToolRequest("call_1", "look", {"which": "staging"})
+    talk = [*ASK.messages, ChatMessage("assistant", "", (call,)), ChatMessage("tool", "5433", call_id="call_1")]
     told = chat.complete(ASK._replace(tools=[LOOK], messages=talk))
     plain = chat.complete(ASK)
     assert told.text == "Yes." and (told.usage.prompt or 0) > (plain.usage.prompt or 0) + 100

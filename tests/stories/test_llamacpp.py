@@ -10,11 +10,11 @@ from tests.parts import llamacpp
 
 from agent_memory import AgentMemory
 from agent_memory.engines.openai.chat import OpenAIChat
-from agent_memory.ports.chat import ChatAnswer, ChatRequest, Message, ToolSpec
+from agent_memory.ports.chat import ChatAnswer, ChatMessage, ChatRequest, ToolSpec
 
 pytestmark = [pytest.mark.requirement("P19"), pytest.mark.local]
 ASK = ChatRequest(
-    [Message("system", "Be brief."), Message("user", "Is the port open?")], max_tokens=300, temperature=0.0
+    [ChatMessage("system", "Be brief."), ChatMessage("user", "Is the port open?")], max_tokens=300, temperature=0.0
 )
 LOOK = ToolSpec(
     "look",
@@ -62,7 +62,11 @@ def test_a_tool_is_called_and_its_answer_goes_back(chat: OpenAIChat, streams: bo
     assert isinstance(answer, ChatAnswer) and answer.finish == "tools"
     (call,) = answer.calls
     assert call.name == "look" and call.arguments == {"which": "staging", "why": "no"}
-    talk = [*ASK.messages, Message("assistant", answer.text, answer.calls), Message("tool", "5433", call_id=call.id)]
+    talk = [
+        *ASK.messages,
+        ChatMessage("assistant", answer.text, answer.calls),
+        ChatMessage("tool", "5433", call_id=call.id),
+    ]
     assert chat.complete(ASK._replace(messages=talk, tools=[LOOK])).text == "Yes."
 
 

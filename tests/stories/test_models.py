@@ -21,14 +21,14 @@ from agent_memory.core.govern.metering import ChatLimits, MeteredChat
 from agent_memory.core.govern.shape import misfit
 from agent_memory.interfaces.cli.exits import guarded
 from agent_memory.models.errors import BudgetExceeded, InvalidInput, PartMissing, Unfinished
-from agent_memory.ports.chat import ChatAnswer, ChatRequest, Message, Usage
+from agent_memory.ports.chat import ChatAnswer, ChatMessage, ChatRequest, Usage
 from agent_memory.testing.chat import ScriptedChat
 from agent_memory.testing.memory import open_store
 from agent_memory.testing.wire import CannedAnswer, CannedStream, FakeOllama, FakeOpenAI
 from patience import until
 
 pytestmark = pytest.mark.requirement("P19")
-ASK = ChatRequest([Message("user", "hello there")], max_tokens=50)
+ASK = ChatRequest([ChatMessage("user", "hello there")], max_tokens=50)
 NOW = {"Retry-After": "0"}
 PORT = {"type": "object", "properties": {"port": {"type": "integer"}}, "required": ["port"]}
 

@@ -23,6 +23,7 @@ from agent_memory.models.graph import Edge, Node, Observing, Unobserving
 from agent_memory.models.record import Link
 from agent_memory.models.rules import Action
 from agent_memory.ports.changes import Author, Change
+from agent_memory.testing.chat import ScriptedChat
 
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 RULE = "**never-merge** (deny) Never merge.\n  - command: `git merge`"
@@ -42,7 +43,7 @@ class Scene:
 
     def __init__(self, home: Path, repository: Path) -> None:
         self.repository = str(repository)
-        memory = self.memory = AgentMemory("ada", "talk")
+        memory = self.memory = AgentMemory("ada", "talk", chat=ScriptedChat(lambda request: "yes"))
         self.file = next(home.rglob("*.db"))
         self.goal = memory.add_goal(Goal(description="ship it", created_at=NOW)).id
         self.ada = memory.upsert_entity(Entity(name="Ada", type="Person", first_seen=NOW)).id
@@ -302,6 +303,8 @@ EXAMPLES: dict[str, Callable[[Scene], dict[str, Any]]] = {
     "toolbox.run": lambda s: {"name": "blocks_append", "arguments": {"label": "human", "text": "has a cat"}},
     "tenants.list": lambda s: {},
     "tenants.erase": lambda s: {"name": "default"},
+    "models.ask": lambda s: {"prompt": "hello"},
+    "models.usage": lambda s: {},
     "upkeep.stats": lambda s: {},
     "upkeep.verify": lambda s: {},
     "upkeep.catch_up": lambda s: {},
@@ -343,7 +346,14 @@ EXAMPLES: dict[str, Callable[[Scene], dict[str, Any]]] = {
     "working.push_thought": lambda s: {"thought": "hm"},
     "working.get_thoughts": lambda s: {},
 }
-KEEPS_RECORDS = {"receipts", "keys", "working", "vectors", "upkeep"}  # what of the table is about something else
+KEEPS_RECORDS = {
+    "receipts",
+    "keys",
+    "working",
+    "vectors",
+    "upkeep",
+    "models",
+}  # what of the table is about something else
 KEEPS_RECORDS |= {"tenants.list", "rules.apply", "rules.trust", "rules.untrust", "rules.fix", "rules.init"}
 KEEPS_RECORDS |= {"state.vacuum", *(f"operational.{name}" for name in ("start_task", "finish_task", "update_metric"))}
 READING = sorted(name for name, one in TABLE.items() if one.permission is Permission.READ)

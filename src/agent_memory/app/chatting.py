@@ -105,17 +105,18 @@ class MemoryAugmentedAgent:
 
     def start_conversation(self, conversation_id: str | None = None) -> str:
         """Begin a conversation, or go on with one; gives its id."""
-        self.memory.conversation_id = conversation_id or new_id()
+        self.memory.conversation_id = new_id() if conversation_id is None else conversation_id
         self.last = None
         return str(self.memory.conversation_id)
 
     def chat(self, user_message: str) -> str:
         """The whole answer. If the model fails, the question is kept; the same question again goes on with it."""
-        return self._finish(self._chat.complete(self._begin(user_message)))
+        request, exchange = self._begin(user_message)
+        return self._finish(self._chat.complete(request), exchange)
 
     def stream(self, user_message: str) -> Iterator[str]:
         """The answer piece by piece. It is stored when it is whole: who stops reading keeps the question only."""
-        return self._pieces(self._begin(user_message))
+        return self._pieces(*self._begin(user_message))
 
     def why(self) -> Recalled | None:
         """What the last prompt had of memory, each with why it was found; None before the first question."""
@@ -130,7 +131,7 @@ class MemoryAugmentedAgent:
         if self._owns:
             self.memory.close()
 
-    def _begin(self, user_message: str) -> ChatRequest:
+    def _begin(self, user_message: str) -> tuple[ChatRequest, Exchange]:
         """Recall, and store the question. What is wrong with the question is said before anything is stored."""
         said: object = user_message
         if not (isinstance(said, str) and said.strip()):
@@ -148,29 +149,29 @@ class MemoryAugmentedAgent:
             without=[turn.id for turn in (*fits.turns, *([asked] if asked else []))],
         )
         asked = asked or self.memory.episodic.append(talk, "user", user_message)
-        self.last = Exchange(asked, context)
+        self.last = exchange = Exchange(asked, context)
         sent = messages(self.instructions, [*first, context.text], fits.turns, user_message)
-        return ChatRequest(sent, max_tokens=self.answer_tokens)
+        return ChatRequest(sent, max_tokens=self.answer_tokens), exchange
 
-    def _pieces(self, request: ChatRequest) -> Iterator[str]:
+    def _pieces(self, request: ChatRequest, exchange: Exchange) -> Iterator[str]:
         for piece in self._chat.stream(request):
             if isinstance(piece, ChatAnswer):
-                self._finish(piece)
+                self._finish(piece, exchange)
                 return
             yield piece
         raise Unfinished("the model's answer has no end", hint="ask again: the question is kept")
 
-    def _finish(self, answer: ChatAnswer) -> str:
+    def _finish(self, answer: ChatAnswer, exchange: Exchange) -> str:
         """Store the answer."""
-        if self.last is None or not answer.text.strip():
+        if not answer.text.strip():
             raise Unfinished(
                 f"the model answered nothing (it stopped for: {answer.finish})", hint="ask again: the question is kept"
             )
-        about = {"model": self._chat.model, "receipt_id": self.last.context.receipt_id}
+        about = {"model": self._chat.model, "receipt_id": exchange.context.receipt_id}
         told = about if answer.finish == "stop" else {**about, "finish": answer.finish}
-        talk, spent = self.last.asked.conversation_id, answer.usage.completion
+        talk, spent = exchange.asked.conversation_id, answer.usage.completion
         stored = self.memory.episodic.append(talk, "assistant", answer.text, told, spent)
-        self.last = self.last._replace(answered=stored)
+        self.last = exchange._replace(answered=stored)
         return answer.text
 
     def _turns(self, conversation_id: str) -> list[Turn]:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 Role = Literal["system", "user", "assistant", "tool"]
 
 
-class ToolCall(NamedTuple):
+class ToolRequest(NamedTuple):
     """A tool that the model wants to be run. `id` is the model's own, and goes back with the answer."""
 
     id: str
@@ -18,12 +18,12 @@ class ToolCall(NamedTuple):
     arguments: dict[str, Any]
 
 
-class Message(NamedTuple):
+class ChatMessage(NamedTuple):
     """One line of the talk. `calls` are the assistant's; a message of the role `tool` answers the call `call_id`."""
 
     role: Role
     content: str
-    calls: tuple[ToolCall, ...] = ()
+    calls: tuple[ToolRequest, ...] = ()
     call_id: str | None = None
 
 
@@ -39,7 +39,7 @@ class ChatRequest(NamedTuple):
     """`schema`: the answer's text must be JSON of this shape. `max_tokens` bounds the answer, and what it can cost.
     `must_call`: the answer is to be a call of one of the tools; a service that cannot promise that is only asked."""
 
-    messages: Sequence[Message]
+    messages: Sequence[ChatMessage]
     tools: Sequence[ToolSpec] = ()
     schema: Mapping[str, Any] | None = None
     max_tokens: int | None = None
@@ -59,7 +59,7 @@ class ChatAnswer(NamedTuple):
     """`finish` is why the model stopped: `stop`, `length`, `tools`, or the service's own word."""
 
     text: str
-    calls: tuple[ToolCall, ...] = ()
+    calls: tuple[ToolRequest, ...] = ()
     usage: Usage = Usage()
     finish: str = "stop"
 

@@ -1,6 +1,6 @@
 """A chat model that says what a test tells it to, and remembers what it was asked.
 
-model = ScriptedChat(["The port is 5433.", ChatAnswer("", calls=(ToolCall("1", "recall", {"query": "port"}),))])
+model = ScriptedChat(["The port is 5433.", ChatAnswer("", calls=(ToolRequest("1", "recall", {"query": "port"}),))])
 memory = AgentMemory("ada", chat=model)
 """
 

@@ -116,7 +116,8 @@ class _Fitting:
         return some.sampled_from(WORDS)
 
     def _whole(self, schema: Schema, name: str) -> Strategy:
-        return some.integers(max(schema.get("minimum", 0), 0), min(schema.get("maximum", 50), 50))
+        least = max(schema.get("minimum", 0), 0)
+        return some.integers(least, min(schema.get("maximum", least + 50), least + 50))
 
     def _number(self, schema: Schema, name: str) -> Strategy:
         return some.sampled_from((0.0, 0.5, 1.0))

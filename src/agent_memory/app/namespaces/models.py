@@ -9,7 +9,7 @@ from agent_memory.app.operations import Namespace, Permission, operation
 from agent_memory.core.govern.metering import midnight
 from agent_memory.models.limits import Few, Query, Tokens
 from agent_memory.models.usage import ModelReply, ModelUsage, UsageReport
-from agent_memory.ports.chat import ChatRequest, Message
+from agent_memory.ports.chat import ChatMessage, ChatRequest
 
 
 class Models(Namespace):
@@ -25,7 +25,7 @@ class Models(Namespace):
         """Ask the chat model one thing, to see whether it answers. With a `shape` (JSON Schema), the text is JSON of
         it. The call counts as any other."""
         chat = self._client.runtime.require_chat()
-        answer = chat.complete(ChatRequest([Message("user", prompt)], schema=shape, max_tokens=max_tokens))
+        answer = chat.complete(ChatRequest([ChatMessage("user", prompt)], schema=shape, max_tokens=max_tokens))
         used = answer.usage
         return ModelReply(
             text=answer.text,

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from agent_memory.core.context.tokens import Counter
 from agent_memory.models.errors import InvalidInput
 from agent_memory.models.kinds.conversation import Turn
-from agent_memory.ports.chat import Message
+from agent_memory.ports.chat import ChatMessage
 
 INSTRUCTIONS = (
     "You are a helpful assistant with a long-term memory. What you remember that may help stands below, each item with "
@@ -53,14 +53,14 @@ def room(instructions: str, turns: Sequence[Turn], message: str, limit: int, cou
     return Room(chosen[::-1], left)
 
 
-def messages(instructions: str, remembered: Sequence[str], turns: Sequence[Turn], message: str) -> list[Message]:
+def messages(instructions: str, remembered: Sequence[str], turns: Sequence[Turn], message: str) -> list[ChatMessage]:
     """What is empty is left out. Turns of one side in a row, such as a question that got no answer, are one message:
     some chat formats want both sides to alternate."""
     system = "\n\n".join(part.strip() for part in (instructions, *remembered) if part.strip())
-    talk: list[Message] = []
+    talk: list[ChatMessage] = []
     for role, content in [*((turn.role, turn.content) for turn in turns), ("user", message)]:
         if talk and talk[-1].role == role:
             talk[-1] = talk[-1]._replace(content=f"{talk[-1].content}\n\n{content}")
         else:
-            talk.append(Message(role, content))
-    return [Message("system", system), *talk]
+            talk.append(ChatMessage(role, content))
+    return [ChatMessage("system", system), *talk]

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from agent_memory.core.rules.quoting import fenced
 from agent_memory.models.errors import AgentMemoryError
 from agent_memory.models.record import Record
-from agent_memory.ports.chat import ChatModel, ChatRequest, Message
+from agent_memory.ports.chat import ChatMessage, ChatModel, ChatRequest
 from agent_memory.ports.spans import log
 
 LONGEST = 24_000  # characters of turns and of the summary before them, in one call
@@ -27,7 +27,10 @@ def retold(chat: ChatModel, before: str, turns: Sequence[Record], tokens: int) -
         return None
     parts = [f"The summary so far:\n{fenced([before])}"] if before else []
     parts.append(f"The turns since then:\n{fenced(said)}")
-    messages = [Message("system", ASKED.format(words=max(20, tokens // 2))), Message("user", "\n\n".join(parts))]
+    messages = [
+        ChatMessage("system", ASKED.format(words=max(20, tokens // 2))),
+        ChatMessage("user", "\n\n".join(parts)),
+    ]
     try:
         answer = chat.complete(ChatRequest(messages, max_tokens=tokens, temperature=0.0, seed=0))
     except AgentMemoryError as error:

@@ -67,7 +67,7 @@ class Talk(NamedTuple):
         return max([paged, *(int(one.payload["index"]) for one in self.turns)]) + 1
 
 
-class Written(NamedTuple):
+class WrittenPrompt(NamedTuple):
     """A prompt, what of its head and which turns are in it, and whether the newest is clipped."""
 
     messages: list[PromptMessage]
@@ -141,7 +141,7 @@ def has_room(talk: Talk, blocks: Sequence[MemoryBlock], limit: Limit, role: str,
     return sum(costs) + more <= _room(_headed(talk, blocks, limit)[1], limit)
 
 
-def written(laid: Laid, limit: Limit) -> Written:
+def written(laid: Laid, limit: Limit) -> WrittenPrompt:
     """What an odd counter makes of the whole decides: the oldest turns go first, then what stands before them, then the
     end of the newest turn."""
     turns, shown = list(laid.shown), [turn_shown(one) for one in laid.shown]
@@ -154,8 +154,8 @@ def written(laid: Laid, limit: Limit) -> Written:
         head = kept.messages()
     room = limit.tokens - total(head, limit.count)
     if not shown or total(shown, limit.count) <= room:
-        return Written([*head, *shown], kept, tuple(turns))
-    return Written([*head, clipped(shown[-1], room, limit.count)], kept, tuple(turns), clipped=True)
+        return WrittenPrompt([*head, *shown], kept, tuple(turns))
+    return WrittenPrompt([*head, clipped(shown[-1], room, limit.count)], kept, tuple(turns), clipped=True)
 
 
 def _shorter(head: PromptHead) -> Iterator[PromptHead]:

@@ -284,17 +284,15 @@ def _neighbours(put: Put) -> list[Connect]:
 
 def _holders(writing: Writing, changes: Sequence[Change], author: Author, now: int) -> list[Change]:
     """What has these records, where there is none yet, and the links to them."""
-    made: dict[str, Put] = {}
+    made: dict[tuple[str, str], Put] = {}
     links: list[Connect] = []
     for put in changes:
         holder = writing.kinds[put.kind].holder if isinstance(put, Put) else None
         if holder is None or not isinstance(put, Put) or (draft := holder_of(put, holder, author)) is None:
             continue
-        if draft.id not in made:
-            made[str(draft.id)] = normalise(draft, writing.kinds, now, writing.wording.analyser)._replace(
-                if_absent=True
-            )
-        links.append(held(put, holder, draft))
+        if (named := (draft.kind, draft.text)) not in made:
+            made[named] = normalise(draft, writing.kinds, now, writing.wording.analyser)._replace(if_absent=True)
+        links.append(held(put, holder, made[named]))
     return [*made.values(), *links]
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from agent_memory.core.write.normalise import SALT_BYTES
 from agent_memory.models.draft import Draft
-from agent_memory.models.kinds.kind import Holder, canonical_json, same_id
+from agent_memory.models.kinds.kind import Holder, canonical_json
 from agent_memory.models.moment import from_micros
 from agent_memory.models.record import SHARED
 from agent_memory.ports.changes import Author, Connect, Put
@@ -18,7 +18,6 @@ from agent_memory.ports.changes import Author, Connect, Put
 def conversation(conversation_id: str) -> Draft:
     return Draft(
         kind="conversation",
-        id=same_id("conversation", conversation_id),
         text=conversation_id,
         payload={"conversation_id": conversation_id},
         conversation_id=conversation_id,
@@ -27,7 +26,7 @@ def conversation(conversation_id: str) -> Draft:
 
 
 def user(user_id: str) -> Draft:
-    return Draft(kind="user", id=same_id("user", user_id), text=user_id, payload={"user_id": user_id}, source="agent")
+    return Draft(kind="user", text=user_id, payload={"user_id": user_id}, source="agent")
 
 
 def holder_of(put: Put, holder: Holder, author: Author) -> Draft | None:
@@ -39,8 +38,8 @@ def holder_of(put: Put, holder: Holder, author: Author) -> Draft | None:
     return replace(conversation(put.state.conversation_id), valid_from=from_micros(put.state.valid_from))
 
 
-def held(put: Put, holder: Holder, by: Draft) -> Connect:
+def held(put: Put, holder: Holder, by: Put) -> Connect:
     """The link that leads to it."""
     payload = json.loads(put.content.payload) if holder.fields else {}
     properties = canonical_json({name: payload[name] for name in holder.fields})
-    return Connect(str(by.id), put.id, holder.type, secrets.token_bytes(SALT_BYTES), properties=properties)
+    return Connect(by.id, put.id, holder.type, secrets.token_bytes(SALT_BYTES), properties=properties)

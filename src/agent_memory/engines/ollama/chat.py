@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from agent_memory.ports.chat import ChatAnswer, ChatRequest, Message, ToolCall, Usage
+from agent_memory.ports.chat import ChatAnswer, ChatMessage, ChatRequest, ToolRequest, Usage
 from agent_memory.ports.remote import Remote, told
 
 URL = "http://127.0.0.1:11434"
@@ -42,7 +42,7 @@ class OllamaChat:
         return self._whole(said, self._text(said), self._calls(said))
 
     def stream(self, request: ChatRequest) -> Iterator[str | ChatAnswer]:
-        text, calls = "", list[ToolCall]()
+        text, calls = "", list[ToolRequest]()
         lines = self._remote.lines(PATH, {**_asked(request, self._model), "stream": True}, self._hint, self._silence)
         try:
             for line in filter(None, lines):
@@ -77,17 +77,17 @@ class OllamaChat:
             raise self._remote.unreadable("it holds no message")
         return text
 
-    def _calls(self, said: Any, before: int = 0) -> list[ToolCall]:
+    def _calls(self, said: Any, before: int = 0) -> list[ToolRequest]:
         made = []
         for number, one in enumerate(said["message"].get("tool_calls") or (), before + 1):
             function = one.get("function") if isinstance(one, dict) else None
             name, arguments = (function or {}).get("name"), (function or {}).get("arguments") or {}
             if not isinstance(name, str) or not isinstance(arguments, dict):
                 raise self._remote.unreadable("a call of a tool has no name, or its arguments are not an object")
-            made.append(ToolCall(str(one.get("id") or f"call_{number}"), name, arguments))
+            made.append(ToolRequest(str(one.get("id") or f"call_{number}"), name, arguments))
         return made
 
-    def _whole(self, said: dict[str, Any], text: str, calls: list[ToolCall]) -> ChatAnswer:
+    def _whole(self, said: dict[str, Any], text: str, calls: list[ToolRequest]) -> ChatAnswer:
         if said.get("done") is not True:
             raise self._remote.broken_off()
         usage = Usage(told(said, "prompt_eval_count"), told(said, "eval_count"))
@@ -112,7 +112,7 @@ def _asked(request: ChatRequest, model: str) -> dict[str, Any]:
     return body
 
 
-def _message(one: Message, names: dict[str, str]) -> dict[str, Any]:
+def _message(one: ChatMessage, names: dict[str, str]) -> dict[str, Any]:
     made: dict[str, Any] = {"role": one.role, "content": one.content}
     if one.calls:
         made["tool_calls"] = [{"function": {"name": call.name, "arguments": call.arguments}} for call in one.calls]

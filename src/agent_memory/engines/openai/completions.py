@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from agent_memory.ports.chat import ChatAnswer, ChatRequest, Message, ToolCall, Usage
+from agent_memory.ports.chat import ChatAnswer, ChatMessage, ChatRequest, ToolRequest, Usage
 
 FINISH = {"tool_calls": "tools", "function_call": "tools"}
 
@@ -88,7 +88,7 @@ def pieces(chunks: Iterable[Any]) -> Iterator[str | ChatAnswer]:
     yield ChatAnswer("".join(text), made, usage, finish)
 
 
-def _message(one: Message) -> dict[str, Any]:
+def _message(one: ChatMessage) -> dict[str, Any]:
     made: dict[str, Any] = {"role": one.role, "content": one.content}
     if one.calls:
         made["tool_calls"] = [
@@ -100,14 +100,14 @@ def _message(one: Message) -> dict[str, Any]:
     return made
 
 
-def _call(id: Any, name: Any, arguments: Any) -> ToolCall:
+def _call(id: Any, name: Any, arguments: Any) -> ToolRequest:
     try:
         read = json.loads(arguments) if arguments else {}
     except (ValueError, TypeError):
         read = None
     if not isinstance(read, dict) or not isinstance(name, str) or not name:
         raise UnusableAnswer("a call of a tool has no name, or its arguments are not a JSON object")
-    return ToolCall(str(id or name), name, read)
+    return ToolRequest(str(id or name), name, read)
 
 
 def _first(said: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from agent_memory.models.draft import Draft
-from agent_memory.models.kinds.kind import Kind, joined_key, same_id
+from agent_memory.models.kinds.kind import Kind, joined_key
 from agent_memory.models.model import Model, Moment, Name, Stored, Text
 from agent_memory.models.record import Link, Record
 
@@ -78,7 +78,6 @@ def outcome_draft(task_type: str, success: bool, *links: Link) -> Draft:
     """How tasks of a type went: one record for those that succeeded, one for those that failed."""
     return Draft(
         kind="outcome",
-        id=same_id("outcome", joined_key(task_type, success)),
         text=f"{task_type}: {'succeeded' if success else 'failed'}",
         payload={"task_type": task_type, "success": success},
         source="agent",

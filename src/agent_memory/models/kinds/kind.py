@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import unicodedata
@@ -175,12 +174,6 @@ def fold(name: str) -> str:
 def joined_key(*parts: object) -> str:
     """A natural key of several parts; the unit separator cannot be typed by accident."""
     return "\x1f".join(fold(str(part)) for part in parts)
-
-
-def same_id(kind: str, key: str) -> str:
-    """Of a record that is made by the way: the same in every scope and store, so that one that was exported and one
-    that is made here meet."""
-    return hashlib.blake2b(f"{kind}\x1f{key}".encode(), digest_size=13).hexdigest()
 
 
 def checked_key(key: str) -> str:

@@ -10,10 +10,10 @@ import pytest
 
 from agent_memory.engines.ollama.chat import OllamaChat
 from agent_memory.models.errors import PartMissing, Unfinished
-from agent_memory.ports.chat import ChatAnswer, ChatRequest, Message, ToolCall, ToolSpec, Usage
+from agent_memory.ports.chat import ChatAnswer, ChatMessage, ChatRequest, ToolRequest, ToolSpec, Usage
 from agent_memory.testing.wire import CannedAnswer, CannedStream, FakeOllama
 
-HELLO = ChatRequest([Message("user", "hello there")])
+HELLO = ChatRequest([ChatMessage("user", "hello there")])
 LOOK = ToolSpec("look", "Look it up", {"type": "object"})
 pytestmark = pytest.mark.requirement("P19", "C14")
 
@@ -52,8 +52,8 @@ def test_a_tool_is_called_and_its_answer_goes_back(service: FakeOllama, streams:
     service.say = lambda body: {"content": "", "tool_calls": [{"function": {"name": "look", "arguments": {"a": 1}}}]}
     answer = list(chat(service).stream(HELLO))[-1] if streams else chat(service).complete(HELLO)
     assert isinstance(answer, ChatAnswer)
-    assert answer.calls == (ToolCall("call_1", "look", {"a": 1}),) and answer.finish == "tools"
-    talk = [*HELLO.messages, Message("assistant", "", answer.calls), Message("tool", "found", call_id="call_1")]
+    assert answer.calls == (ToolRequest("call_1", "look", {"a": 1}),) and answer.finish == "tools"
+    talk = [*HELLO.messages, ChatMessage("assistant", "", answer.calls), ChatMessage("tool", "found", call_id="call_1")]
     chat(service).complete(HELLO._replace(messages=talk))
     assert service.requests[-1].body["messages"][-1] == {"role": "tool", "content": "found", "tool_name": "look"}
 

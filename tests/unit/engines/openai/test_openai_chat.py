@@ -11,13 +11,13 @@ import pytest
 
 from agent_memory.engines.openai.chat import ClientChat, OpenAIChat, limit_name
 from agent_memory.models.errors import InvalidInput, PartMissing, Unfinished
-from agent_memory.ports.chat import ChatAnswer, ChatRequest, Message, ToolCall, ToolSpec, Usage
+from agent_memory.ports.chat import ChatAnswer, ChatMessage, ChatRequest, ToolRequest, ToolSpec, Usage
 from agent_memory.ports.remote import SPREAD, spread
 from agent_memory.testing.wire import CannedAnswer, CannedStream, FakeOpenAI, event
 
 KEY = "sk-test-0123456789abcdef"
 NOW = {"Retry-After": "0"}
-HELLO = ChatRequest([Message("system", "Be brief"), Message("user", "hello there")])
+HELLO = ChatRequest([ChatMessage("system", "Be brief"), ChatMessage("user", "hello there")])
 LOOK = ToolSpec("look", "Look it up", {"type": "object", "properties": {"which": {"type": "string"}}})
 CALL = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": '{"which": "a"}'}}
 pytestmark = pytest.mark.requirement("P19")
@@ -66,9 +66,9 @@ def test_a_tool_is_called_and_its_answer_goes_back(service: FakeOpenAI, streams:
     asked = HELLO._replace(tools=[LOOK])
     answer = list(chat(service).stream(asked))[-1] if streams else chat(service).complete(asked)
     assert isinstance(answer, ChatAnswer)
-    call = ToolCall("c1", "look", {"which": "a"})
+    call = ToolRequest("c1", "look", {"which": "a"})
     assert answer.calls == (call, call._replace(id="c2")) and (answer.text, answer.finish) == ("", "tools")
-    talk = [*HELLO.messages, Message("assistant", "", answer.calls), Message("tool", "found", call_id="c1")]
+    talk = [*HELLO.messages, ChatMessage("assistant", "", answer.calls), ChatMessage("tool", "found", call_id="c1")]
     chat(service).complete(HELLO._replace(messages=talk))
     assistant, tool = service.requests[-1].body["messages"][-2:]
     assert json.loads(assistant["tool_calls"][0]["function"]["arguments"]) == {"which": "a"}
@@ -174,7 +174,7 @@ def test_any_client_with_chat_completions_serves() -> None:
     said = {"choices": [{"message": {"content": "hi", "tool_calls": [CALL]}, "finish_reason": "tool_calls"}]}
     usage = {"usage": {"prompt_tokens": 3, "completion_tokens": 1}}
     client = Client(objects(said | usage))
-    expected = ChatAnswer("hi", (ToolCall("c1", "look", {"which": "a"}),), Usage(3, 1), "tools")
+    expected = ChatAnswer("hi", (ToolRequest("c1", "look", {"which": "a"}),), Usage(3, 1), "tools")
     assert ClientChat(client, "m").complete(HELLO) == expected
     chunks = [{"choices": [{"delta": {"content": one}, "finish_reason": None}]} for one in ("a", "b")]
     chunks += [{"choices": [{"delta": {}, "finish_reason": "stop"}]}, {"choices": [], **usage}]
