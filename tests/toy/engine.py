@@ -1,7 +1,7 @@
 """A second engine on the ledger, as small as it can be: rows in memory, one lock, a copy of the tables for each write.
 
 What takes part in a write, a fault can strike: `fails` is called before each step of it, and after the last. Desks,
-namespaces and debts, in which the ledger has no part, are the reference engine's, on the toy's tables.
+namespaces, debts and spending, in which the ledger has no part, are the reference engine's, on the toy's tables.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from tests.toy.tenants import ToyTenants
 
 from agent_memory.ports.store import Store
 from agent_memory.testing.memory.beside import MemoryDebts, MemoryWorking
+from agent_memory.testing.memory.spending import MemorySpending
 from agent_memory.testing.memory.vectors import MemoryVectors
 
 
@@ -32,6 +33,7 @@ def open_toy(fails: Fails = lambda step: None) -> Store:
         tenants=ToyTenants(base),
         debts=MemoryDebts(base),
         shipping=ToyShipping(base),
+        spending=MemorySpending(base),
         close=lambda: None,
         vocabularies=lambda: (base.shop.vocabulary,) if base.shop.vocabulary else (),
     )

@@ -34,6 +34,7 @@ from agent_memory.ports.feed import Cursor
 from agent_memory.ports.receipts import ReceiptLine
 from agent_memory.ports.records import View
 from agent_memory.ports.shipping import Cells, Show
+from agent_memory.ports.spending import DaySpending
 from agent_memory.ports.vectors import belongs
 from agent_memory.ports.working import Desk
 
@@ -239,6 +240,9 @@ class _Showing:
         for place, one in enumerate(mine, 1):
             yield place, one.at, one.tenant, one.user, one.operation, one.reason, one.key
 
+    def _spending(self) -> list[Cells]:
+        return [] if self.tenant else sorted(self.shop.spent.values())
+
 
 class _Taking:
     def __init__(self, shop: Shop) -> None:
@@ -365,3 +369,6 @@ class _Taking:
 
     def _refusals(self, number: int, *row: Any) -> None:
         self.shop.refusals.append(Refusal(*row))
+
+    def _spending(self, *row: Any) -> None:
+        self.shop.spent[row[0], row[1]] = DaySpending(*row)
