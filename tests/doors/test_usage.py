@@ -59,17 +59,19 @@ def test_help_belongs_to_the_operation(here: Any) -> None:
 
 
 def test_every_option_is_explained_and_no_explanation_is_left_over() -> None:
-    used = set()
+    options_said, said = set(), set()
     for name, operation in TABLE.items():
         for param in options.parameters(operation.signature, name):
+            key = f"{name} {param.name}"
+            word = key if key in wording.HELP else param.name
+            said.add(word)
             if isinstance(param, click.Option):
-                key = f"{name} {param.name}"
-                used.add(key if key in wording.HELP else param.name)
+                options_said.add(word)
                 dated = isinstance(param.type, options.MomentType)
                 assert dated or param.name != "after" or key in wording.HELP
     explained = set(wording.HELP)
-    assert used - explained == set(), "an option without words of its own"
-    assert explained - used == set(), "words for an option that does not exist"
+    assert options_said - explained == set(), "an option without words of its own"
+    assert explained - said == set(), "words for an argument that does not exist"
 
 
 # -- other words for the same

@@ -277,6 +277,7 @@ QUESTIONS: dict[str, Callable[[AgentMemory, dict[str, Any]], None]] = {
     "records.forget": forgetting.confirm,
     "records.forget_where": forgetting.confirm,
     "tenants.erase": forgetting.confirm_tenant,
+    "govern.scan": forgetting.confirm_scan,
 }
 """Operations that are confirmed at a terminal, with the question."""
 

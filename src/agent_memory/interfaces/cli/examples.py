@@ -35,6 +35,7 @@ EXAMPLES: Mapping[str, str] = MappingProxyType(
         "recall": "recall 'which port is staging on?' -k 3 --why",
         "remember": "remember --query 'deploy to staging'",
         "replay": "replay RECEIPT --now",
+        "scan": "scan",
         "serve": "serve --port 8005",
         "show": "show staging-port --as-of now",
         "stats": "stats",

@@ -74,7 +74,7 @@ def confirm(memory: AgentMemory, said: dict[str, Any]) -> None:
 
     if said.get("dry_run"):
         return
-    _check_terminal("forget")
+    _check_terminal("forget --dry-run")
     found = _preview(memory, said)
     if found.count:
         question = f"Erase {by_kind(found.kinds)} for good, with whatever was derived from nothing else?"
@@ -87,18 +87,29 @@ def confirm_tenant(memory: AgentMemory, said: dict[str, Any]) -> None:
 
     if said.get("dry_run"):
         return
-    _check_terminal("tenants erase NAME")
+    _check_terminal("tenants erase NAME --dry-run")
     found = memory.tenants.erase(said["name"], dry_run=True)
     click.echo(f"This erases {everything(found)}, for good and for all its users.", err=True)
     if click.prompt("Type the name of the tenant to go on", default="", show_default=False, err=True) != found.name:
         raise click.ClickException(f"that is not {found.name!r}; nothing was erased")
 
 
-def _check_terminal(command: str) -> None:
+def confirm_scan(memory: AgentMemory, said: dict[str, Any]) -> None:
+    """Before records that hold secrets are written anew without them, and without their history."""
+    if not said.get("fix"):
+        return
+    _check_terminal("scan")
+    records = {one.id for one in memory.govern.scan().found}
+    if records:
+        question = f"Erase the history of {len(records)} records, and write them again without their secrets?"
+        click.confirm(question, abort=True, err=True)
+
+
+def _check_terminal(preview: str) -> None:
     if sys.stdin is None or not sys.stdin.isatty():
         raise click.UsageError(
             f"this erases permanently, and there is no terminal to ask at: pass --yes, or see what would go with "
-            f"`{PROGRAM} {command} --dry-run`"
+            f"`{PROGRAM} {preview}`"
         )
 
 

@@ -48,7 +48,7 @@ _FACTS = f"`{PROGRAM} learn CLAIM --subject … --predicate …` stores a fact t
 ELSEWHERE = MappingProxyType({("add", option): _FACTS for option in ("--subject", "--predicate")})
 """Command and option -> what to type instead."""
 
-ERASING = frozenset(MEANT[word] for word in ("delete", "erase", "remove", "rm"))
+ERASING = frozenset({MEANT["erase"], "scan"})
 
 
 def meant(word: str, names: Collection[str]) -> str | None:
