@@ -15,6 +15,7 @@ from agent_memory.app.config import Settings
 from agent_memory.app.operations import TABLE, Namespace, Operation, Permission
 from agent_memory.app.wiring import Runtime
 from agent_memory.app.workplace import Workplace
+from agent_memory.core.govern.redaction import redacted
 from agent_memory.core.work.ground import Ground
 from agent_memory.core.working.desk import WorkingSet, beside
 from agent_memory.core.write.commit import heads
@@ -84,9 +85,13 @@ class Here:
 
 
 def answer(operation: Operation, namespace: Namespace, arguments: dict[str, Any]) -> Any:
-    """Run it in this process, on arguments without secrets: whatever it keeps, logs or sends on is made from those."""
-    if not operation.here and not operation.verbatim and (runtime := namespace._client.runtime).settings.redact:
-        arguments = runtime.redaction.arguments(namespace._client.scope.tenant, arguments)
+    """Run it in this process, on arguments without secrets: whatever it keeps, logs or sends on is made from those. A
+    store is opened for that only where something looks like one, and may have been allowed."""
+    client = namespace._client
+    if client.settings.redact and not operation.here and not operation.verbatim:
+        tenant = client.scope.tenant
+        allowed = lambda secret: client.runtime.redaction.allows(tenant, secret)  # noqa: E731
+        arguments = redacted(arguments, client.settings.personal_data, allowed)
     with reading_only() if operation.permission is Permission.READ else finishing():
         return operation.function(namespace, **arguments)
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
-from agent_memory.core.govern.shapes import MARK, NAMED_PASSWORD, NAMED_SECRET, SecretShape, password, random
+from agent_memory.core.govern.shapes import MARK, NAMED_PASSWORD, NAMED_SECRET, SecretShape, compiled, password, random
 
 NAMES, VALUES = ("key", "name"), ("value", "new", "old")
 """Where something is told as two values, its name and what it is: `{"key": "db_password", "value": …}`."""
@@ -22,7 +22,7 @@ HINTS_BYTES = 1 << 26  # as much as looking for all hints at once may take: with
 MOST_REPEATED = 100  # secrets of a text that are looked for in all of it
 LONGEST_VALUE = 512  # characters of what a name alone makes a secret
 
-_PASSWORD, _SECRET = (re.compile(rf"[\w. -]{{0,80}}?{named}") for named in (NAMED_PASSWORD, NAMED_SECRET))
+_PASSWORD, _SECRET = (rf"[\w. -]{{0,80}}?{named}" for named in (NAMED_PASSWORD, NAMED_SECRET))
 _NUMBERS = frozenset([int, float, bool, NoneType])
 
 
@@ -145,9 +145,9 @@ class Redactor:
             or MARK in value
         ):
             return None
-        if _PASSWORD.fullmatch(name) and password(value):
+        if compiled(_PASSWORD).fullmatch(name) and password(value):
             return "password"
-        return "secret" if _SECRET.fullmatch(name) and len(value.split()) == 1 and random(value) else None
+        return "secret" if compiled(_SECRET).fullmatch(name) and len(value.split()) == 1 and random(value) else None
 
 
 def _about(named: Mapping[str, Any]) -> str:
@@ -163,8 +163,9 @@ def _teller(name: str, about: str, ours: Collection[str]) -> str:
 
 
 def _matches(shape: SecretShape, text: str) -> Iterator[tuple[SecretSpan, SecretShape]]:
-    group = "secret" if "secret" in shape.expression.groupindex else 0
-    return ((SecretSpan(*match.span(group), shape.kind), shape) for match in shape.expression.finditer(text))
+    expression = compiled(shape.expression)
+    group = "secret" if "secret" in expression.groupindex else 0
+    return ((SecretSpan(*match.span(group), shape.kind), shape) for match in expression.finditer(text))
 
 
 def _apart(text: str, found: Iterable[tuple[SecretSpan, SecretShape]], allowed: Allowed) -> Iterator[SecretSpan]:

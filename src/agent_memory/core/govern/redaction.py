@@ -7,6 +7,7 @@ import hashlib
 import hmac
 import json
 from collections.abc import Collection, Mapping, Sequence
+from functools import cache
 from typing import Any, Literal, TypeVar
 
 from agent_memory.core.govern.gate import C
@@ -26,19 +27,25 @@ PersonalData = Literal["off", "mask"]
 T = TypeVar("T")
 
 
+@cache
+def redactor(personal: PersonalData) -> Redactor:
+    return Redactor(SECRETS if personal == "off" else (*SECRETS, *PERSONAL))
+
+
+def redacted(arguments: dict[str, Any], personal: PersonalData, allowed: Allowed) -> dict[str, Any]:
+    """The arguments of an operation without secrets. Their own names are ours, and tell nothing of their values."""
+    try:
+        return dict(redactor(personal).items(arguments, allowed, ours=arguments.keys()))
+    except RecursionError:
+        raise InvalidInput("a value is nested too deeply", hint="nest it less deeply") from None
+
+
 class Redaction:
     def __init__(self, store: Store, kinds: Mapping[str, Kind], derive: Deriver, personal: PersonalData) -> None:
-        self.redactor = Redactor(SECRETS if personal == "off" else (*SECRETS, *PERSONAL))
+        self.redactor = redactor(personal)
         self._store = store
         self._kinds = kinds
         self._derive = derive
-
-    def arguments(self, tenant: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Those of an operation. Their own names are ours, and tell nothing of their values."""
-        try:
-            return dict(self.redactor.items(arguments, self.allowed(tenant), ours=arguments.keys()))
-        except RecursionError:
-            raise InvalidInput("a value is nested too deeply", hint="nest it less deeply") from None
 
     def decide(self, changes: Sequence[C], author: Author) -> Sequence[C]:
         allowed = self.allowed(author.scope.tenant)
@@ -90,12 +97,12 @@ class Redaction:
 
         def allowed(secret: str) -> bool:
             if secret not in known:
-                known[secret] = self._is_allowed(tenant, secret)
+                known[secret] = self.allows(tenant, secret)
             return known[secret]
 
         return allowed
 
-    def _is_allowed(self, tenant: str, secret: str) -> bool:
+    def allows(self, tenant: str, secret: str) -> bool:
         said = self.fingerprint(tenant, secret)
         return said is not None and self._store.records.head(commons(tenant), ALLOWANCE, key=said) is not None
 

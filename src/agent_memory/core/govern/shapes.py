@@ -13,25 +13,32 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable
+from functools import cache
 from typing import NamedTuple
 
 MARK = "[redacted:"
 
 _BEGINS = r"(?<![^\W_])"  # also after an underscore, where `\b` is not
 _ENDS = r"(?![A-Za-z0-9])"
-_PLACEHOLDER = re.compile(
+_PLACEHOLDER = (
     r"(?i)^(?:[x*.\-_#•0]+|(?:my|your|the|some|an?)[_\-. ][\w.-]*|(?:my|your)(?:pass|secret|token|key|api)\w*|"
     r".*(?:example|change[_-]?(?:me|it)|placeholder|redacted|dummy|insert|replace[_-]?(?:me|this|with)|<[^>]{1,60}>|"
     r"\$\{|\$\(|\{\{|%[sd(]|\.\.\.|xxxx|\*\*\*|todo).*|"
     r"(?:pass(?:word|wd|phrase)?|pwd|secret|token|none|null|undefined|true|false|string|required|optional)\d{0,3})$"
 )
-_REFERENCE = re.compile(  # to where a value is, instead of the value
+_REFERENCE = (  # to where a value is, instead of the value
     r"(?i)^(?:\$|%|@|--|[~.]{0,2}/|[a-z]{2,10}://|process\.env|os\.environ|env[.(\[:]|vault:|op://|"
     r"arn:aws:secretsmanager|ref\+|secrets?[.:/]|"
     r"(?:self|this|config|settings|options|args|ctx|params|req|request|data|props|state|user|conf|cfg)[.\[]|\w+\()"
 )
-_DENSE = re.compile(r"[A-Za-z0-9+/=]{20,}+")
-_WORDS = re.compile(r"[A-Za-z]?[a-z]{3,}|[A-Z]{3,}")
+_DENSE = r"[A-Za-z0-9+/=]{20,}+"
+_WORDS = r"[A-Za-z]?[a-z]{3,}|[A-Z]{3,}"
+
+
+@cache
+def compiled(expression: str) -> re.Pattern[str]:
+    """When it is first needed: most processes meet few kinds of secrets, and many none."""
+    return re.compile(expression)
 
 
 def entropy(text: str) -> float:
@@ -41,16 +48,16 @@ def entropy(text: str) -> float:
 
 def said(value: str) -> bool:
     """Whether it is a value, and not a stand-in or the name of a place that has it."""
-    return not _PLACEHOLDER.match(value) and not _REFERENCE.match(value)
+    return not compiled(_PLACEHOLDER).match(value) and not compiled(_REFERENCE).match(value)
 
 
 def random(value: str) -> bool:
     """Whether a value looks as if nobody made it up: letters and digits mixed, and few words in it."""
     if not said(value) or not any(map(str.isdigit, value)) or not any(map(str.isalpha, value)):
         return False
-    if _DENSE.fullmatch(value) and sum(map(str.isdigit, value)) > 1:
+    if compiled(_DENSE).fullmatch(value) and sum(map(str.isdigit, value)) > 1:
         return entropy(value) >= 3.2
-    spelled = sum(len(word) for word in _WORDS.findall(value))
+    spelled = sum(len(word) for word in compiled(_WORDS).findall(value))
     return entropy(value) >= 3.0 and spelled <= 0.6 * len(value)
 
 
@@ -90,7 +97,7 @@ def _iban(value: str) -> bool:
 class SecretShape(NamedTuple):
     kind: str
     hint: str
-    expression: re.Pattern[str]
+    expression: str
     check: Callable[[str], bool] = _no_example
 
 
@@ -98,7 +105,7 @@ def _shape(
     kind: str, hint: str, expression: str, check: Callable[[str], bool] = _no_example, *, ends: str = _ENDS
 ) -> SecretShape:
     begins, rest = (_BEGINS, expression[2:]) if expression.startswith(r"\b") else ("", expression)
-    return SecretShape(kind, hint, re.compile(begins + rest + ends), check)
+    return SecretShape(kind, hint, begins + rest + ends, check)
 
 
 NAMED_PASSWORD = r"(?i:passw(?:or)?d|passphrase|passcode|pwd|(?<![a-z])pass|passwort|contraseña|密码|пароль)"
