@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from agent_memory.app.config import config_folder
+
 READS = [
     ["list"],
     ["recall", "port"],
@@ -76,3 +78,14 @@ def test_a_server_and_a_write_may_create(here: Any, serving: Any, home: Path) ->
     home.rename(home.with_name("other"))
     assert here("goals", "add", '{"description": "ship"}').code == 0
     assert here("list").code == 0
+
+
+@pytest.mark.requirement("P7")
+def test_what_sync_remembers_is_stored_also_where_no_store_was(here: Any, home: Path, tmp_path: Path) -> None:
+    file = config_folder() / "USER_PREFS.md"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("## git\n\n- **merge style**: rebase\n", "utf-8")
+    assert here("sync", "--dry-run").code == 0 and not any(home.rglob("memory.db"))
+    assert here("sync").code == 0
+    assert "rebase" in here("preferences").out
+    assert here("sync").code == 0 and "rebase" in file.read_text("utf-8")

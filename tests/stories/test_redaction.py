@@ -30,13 +30,18 @@ def holds(home: Path, *words: str) -> list[str]:
     return [word for word in words if word.encode() in found]
 
 
+@pytest.fixture(autouse=True)
+def on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AGENT_MEMORY_REDACT", "on")
+
+
 @pytest.fixture
 def before(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[AgentMemory]:
     """A store of times when nobody looked for secrets."""
     monkeypatch.setenv("AGENT_MEMORY_REDACT", "off")
     with AgentMemory("ada", "talk") as memory:
         yield memory
-    monkeypatch.delenv("AGENT_MEMORY_REDACT")
+    monkeypatch.setenv("AGENT_MEMORY_REDACT", "on")
 
 
 @pytest.mark.file

@@ -89,10 +89,12 @@ def walk(root: Path, fits: Callable[[str], bool]) -> Walk:
             if name.startswith(".") or not fits(shown):
                 continue
             real = Path(os.path.realpath(here / name))
-            if real.is_relative_to(root):
-                files[real] = None
-            else:
+            if not real.is_relative_to(root):
                 skipped.append(SkippedFile(path=shown, why="a link out of the folder"))
+            elif any(part.startswith(".") or part in SKIPPED for part in real.relative_to(root).parts):
+                skipped.append(SkippedFile(path=shown, why="a link to a hidden file"))
+            else:
+                files[real] = None
     return Walk(list(files), skipped)
 
 

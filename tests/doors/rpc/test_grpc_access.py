@@ -78,7 +78,7 @@ def test_a_missing_part_is_named(home: object) -> None:
     code = """
 import sys
 sys.modules["grpc"] = None
-from agent_memory.app.service import Claim, Service
+from agent_memory.app.service import Service
 from agent_memory.interfaces.grpc.server import start
 from agent_memory.models.errors import PartMissing
 try:

@@ -7,7 +7,7 @@ from typing import Any
 
 from agent_memory.app.operations import Namespace, Permission, operation
 from agent_memory.core.govern.metering import midnight
-from agent_memory.models.limits import Few, Query, Tokens
+from agent_memory.models.limits import Few, Phrase, Tokens
 from agent_memory.models.usage import ModelReply, ModelUsage, UsageReport
 from agent_memory.ports.chat import ChatMessage, ChatRequest
 
@@ -18,7 +18,7 @@ class Models(Namespace):
     @operation("models.ask", "POST /models/ask", permission=Permission.OPERATOR)
     def ask(
         self,
-        prompt: Query,
+        prompt: Phrase,
         shape: dict[str, Any] | None = None,
         max_tokens: Tokens | None = None,
     ) -> ModelReply:

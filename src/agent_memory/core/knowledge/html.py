@@ -33,9 +33,9 @@ def html(text: str) -> Structure:
     reader = _Reader()
     reader.feed(text)
     rest = reader.rawdata
-    reader.close()
-    if _TAG.match(rest):
+    if _TAG.match(rest):  # before `close`, which tries every place in it
         raise Truncated(f"ends in the middle of a tag: {rest[:40]!r}")
+    reader.close()
     if reader.open:
         raise Truncated(f"ends inside of <{reader.open[-1]}>")
     reader.paragraph()

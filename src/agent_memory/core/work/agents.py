@@ -255,7 +255,7 @@ def _left(last: Record | None) -> dict[str, int | None]:
     if last is None:
         return {"after": None, "unsettled": None}
     before = last.payload
-    if before["status"] == "complete":
-        return {"after": before["index"], "unsettled": None}
+    if before["status"] == "complete":  # one that proposed nothing has settled nothing
+        return {"after": before["index"], "unsettled": None if before.get("proposal") else before.get("unsettled")}
     unsettled = before["index"] if before.get("proposal") else before.get("unsettled")
     return {"after": before.get("after"), "unsettled": unsettled}

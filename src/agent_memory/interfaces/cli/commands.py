@@ -198,7 +198,7 @@ def _run(operation: Operation, **given: Any) -> int:
         said[placed] = here
     in_json = session.json or given["_json"]
     nothing = Note("nothing")
-    with session.memory(creates=_creates(operation), files=operation.here) as memory:
+    with session.memory(creates=_creates(operation, said), files=operation.here) as memory:
         try:
             said = ids.resolved(memory, operation.name, said)
             if operation.name in QUESTIONS and not given["_yes"]:
@@ -252,9 +252,11 @@ def _looked(said: dict[str, Any]) -> list[Sentence]:
     ]
 
 
-def _creates(operation: Operation) -> bool:
+def _creates(operation: Operation, said: dict[str, Any]) -> bool:
     """Whether something new can come of it. Reads, proofs, and changes of what must be there already do not need a
     store that is made for them."""
+    if operation.name == "user.sync":
+        return not said.get("dry_run")
     if operation.here:
         return operation.permission is Permission.WRITE
     stores = operation.permission not in (Permission.READ, Permission.OPERATOR) and not operation.erases
