@@ -8,7 +8,6 @@ import subprocess
 import sys
 import tracemalloc
 from collections.abc import Callable
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -35,16 +34,9 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "m.db"
 
 
-class Standing:
-    """A clock that does not move: scores depend on the time."""
-
-    def now(self) -> datetime:
-        return datetime(2026, 3, 2, tzinfo=UTC)
-
-
 @pytest.fixture
 def memory(path: Path) -> Any:
-    with AgentMemory(user_id="ada", store=path, clock=Standing()) as opened:
+    with AgentMemory(user_id="ada", store=path) as opened:
         for id, text in TEXTS.items():
             opened.records.add(text, id=id)
         opened.learn_fact(f"Bo is on call. {LONG * 4}", subject="on call", predicate="is")
@@ -93,7 +85,7 @@ def test_what_is_encoded_reads_as_before(memory: AgentMemory, path: Path, codec:
     assert stored == [(None, "text", 1), (codec, "blob", 5)], "what would not be smaller stays as it is"
     assert rows(path, "select sum(length(text)) from contents")[0][0] < size / 2
     assert told(memory) == before
-    with AgentMemory(user_id="ada", store=path, clock=Standing()) as again:
+    with AgentMemory(user_id="ada", store=path) as again:
         assert told(again) == before
     shown = rows(path, "select text is null, subject, record_status from facts")
     assert shown == [(1, "on call", "active")], "other tools see that there is a text, and not what was made of it"

@@ -25,6 +25,7 @@ from agent_memory.models.kinds.kind import Kind
 from agent_memory.models.record import Link
 from agent_memory.ports.changes import Verified
 from agent_memory.ports.feed import Cursor, JobOutcome, Work
+from agent_memory.ports.spending import Most
 
 TABLES = "select name from sqlite_schema where type = 'table' and name not like 'sqlite%' order by name"
 
@@ -166,6 +167,7 @@ def furnish(path: Path) -> Mapping[str, Kind]:
             memory.recall(query)
         memory._client.runtime.receipts.flush()
         refuse(memory)
+        spend(memory)
         follow(memory)
         checked = memory.upkeep.verify()
         assert checked.ok, checked.problems
@@ -193,6 +195,16 @@ def follow(memory: AgentMemory) -> None:
     feed.release(reading, JobOutcome(0.5, {"made": 1}))
     feed.release(failing, JobOutcome(0.25, error="nobody answers"))
     feed.lease("fail", "two", 60.0)
+
+
+def spend(memory: AgentMemory) -> None:
+    """Two models were asked, one of them in vain."""
+    kept = memory._client.runtime.store.spending
+    assert kept is not None
+    kept.reserve("2026-03-02", "small", 10, Most(2, 100))
+    kept.settle("2026-03-02", "small", 10, (3, 4))
+    kept.reserve("2026-03-02", "large", 20, Most(2, 100))
+    kept.reserve("2026-03-02", "large", 20, Most(2, 100))
 
 
 def refuse(memory: AgentMemory) -> None:
@@ -299,11 +311,11 @@ def test_vectors_are_made_anew(home: Path) -> None:
         assert any("vectors: " in one for one in memory.upkeep.verify().problems)
         assert {hit.text: hit.why.similarity for hit in memory.recall("a red house")}["the red barn"] == 0
         made = memory.upkeep.rebuild(vectors=True)
-        assert (made["vectors"], made["pending_vectors"]) == (2, 0)
+        assert (made["vectors"], made["pending_vectors"]) == (3, 0), "two notes, and whose goal it is"
         assert [(hit.text, hit.score) for hit in memory.recall("a red house")] == before
         assert memory.recall("a voyage by boat", kinds=["goal"])[0].why.similarity > 0.3, "it cannot be made again"
         checked = memory.upkeep.verify()
-        assert checked.ok and checked.checked["vectors made anew"] == 2, checked
+        assert checked.ok and checked.checked["vectors made anew"] == 3, checked
         assert not memory.receipts.replay(receipt).same_space, "its vectors are not there any more"
 
 
