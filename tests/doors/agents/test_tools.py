@@ -253,7 +253,7 @@ def test_resources(inside: Any) -> None:
 
         assert "staging is on 5433" in await read(f"memory://records/{id}")
         assert "rebase" in await read("memory://preferences")
-        assert '"records": 2' in await read("memory://stats")
+        assert '"records": 3' in await read("memory://stats")  # with whose preference it is
         for missing in ("memory://records/nope", "memory://nothing", "memory://records/a/b"):
             with pytest.raises(MCPError) as caught:
                 await client.read_resource(missing)
