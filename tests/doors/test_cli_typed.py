@@ -165,7 +165,8 @@ def test_a_context_and_a_bundle_prefer_where_you_are_a_little(here: Any, clone: 
         (kept,) = context["chunks"]
         assert kept["content"] == bundle["facts"][0]["claim"]
         first.append(kept["content"].split()[4])
-    assert first == ["red", "blue"], "of equals the newer comes first, unless one is from here"
+    (plain,) = here("recall", task, "-k", "1", "--global", "--json").json["hits"]
+    assert first == ["red", plain["record"]["text"].split()[4]], "what is from here comes first, unless that is off"
 
 
 def test_whatever_takes_a_repository_is_told_yours_but_what_erases() -> None:

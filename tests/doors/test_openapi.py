@@ -68,6 +68,8 @@ def test_every_operation_keeps_its_word(described: Any, mode: GenerationMode) ->
     statuses = set()
     for found in described.get_all_operations():
         operation = found.ok()
+        if operation.path == "/v1/models/ask":
+            continue  # there is no model: 501, whatever is asked
 
         @settings(
             max_examples=EXAMPLES,
@@ -86,7 +88,7 @@ def test_every_operation_keeps_its_word(described: Any, mode: GenerationMode) ->
             keeps_its_word()
         except Unsatisfiable:  # there is nothing that its description forbids
             assert mode is GenerationMode.NEGATIVE
-    assert tried > len(TABLE) and 401 not in statuses and (200 if mode is GenerationMode.POSITIVE else 422) in statuses
+    assert tried >= len(TABLE) and 401 not in statuses and (200 if mode is GenerationMode.POSITIVE else 422) in statuses
 
 
 # -- what programs read
@@ -120,7 +122,7 @@ def taken(document: dict[str, Any], one: dict[str, Any], where: str) -> dict[str
 def test_names_are_unique_and_readable(document: dict[str, Any]) -> None:
     schemas = document["components"]["schemas"]
     assert all(re.fullmatch(r"[A-Z][A-Za-z0-9]+", name) for name in schemas)
-    assert {"TraceLeftOut", "ContextLeftOut", "GraphImported", "StreamsImported"} <= set(schemas), "as in gRPC"
+    assert {"TraceLeftOut", "ContextLeftOut", "GraphImported", "ImportAnswer"} <= set(schemas), "as in gRPC"
     titles = [one["title"] for one in schemas.values() if "title" in one]
     assert len(titles) == len(set(titles))
     assert all(re.fullmatch(r"[a-z_]+", name) for name in operations(document))

@@ -83,11 +83,11 @@ def test_what_is_forgotten_while_it_is_away_is_owed_and_paid(outside: Outside) -
     id = remembered(outside.environment)
     outside.kill()
     said = json.loads(cli(outside.environment, "forget", id, "--yes", "--json").stdout)
-    assert (said["ids"], said["scrubbed"]) == ([id], False)
+    assert (said["ids"][0], len(said["ids"]), said["scrubbed"]) == (id, 2, False), "with its conversation"
     debts = stats(outside.environment)["debts"]
     assert [(one["place"], one["records"]) for one in debts] == [
-        (f"vectors {outside.url}", 1),
-        (f"working {outside.url}", 1),
+        (f"vectors {outside.url}", 2),
+        (f"working {outside.url}", 2),
     ]
     assert all(one["since"] and "away" in one["error"] for one in debts)
     doctor = cli(outside.environment, "doctor").stdout
@@ -116,7 +116,7 @@ def test_a_process_killed_between_commit_and_payment_leaves_the_debt(outside: Ou
     assert ran.returncode == -signal.SIGKILL
     assert cli(outside.environment, "show", id).returncode != 0, "what was erased is gone"
     owed = {one["place"]: one["records"] for one in stats(outside.environment)["debts"]}
-    assert owed[f"working {outside.url}"] == 1
+    assert owed[f"working {outside.url}"] == 2
     assert "canary" in json.dumps(outside.kept())
     assert cli(outside.environment, "upkeep", "run-jobs").returncode == 0
     assert stats(outside.environment)["debts"] == [] and "canary" not in json.dumps(outside.kept())
@@ -138,7 +138,7 @@ def test_a_place_that_is_gone_for_good_is_detached(outside: Outside) -> None:
     assert cli(outside.environment, "upkeep", "detach", other).returncode != 0
     without = {name: value for name, value in outside.environment.items() if not name.endswith(("WORKING", "_VECTORS"))}
     for port in ("working", "vectors"):
-        assert cli(without, "upkeep", "detach", f"{port} {outside.url}", "--json").stdout.strip() == "1"
+        assert cli(without, "upkeep", "detach", f"{port} {outside.url}", "--json").stdout.strip() == "2"
     assert stats(without)["debts"] == []
 
 

@@ -160,6 +160,13 @@ UNTIMED = {
     "vectors.recall": "has no versions",
     "vectors.of": "has no versions",
     "vectors.namespaces": "has no versions",
+    "blocks.history": "shows all moments",
+    "archival.search": "is a tool for a model in a conversation; recall has moments",
+    "sessions.render": "is the prompt of the next call",
+    "sessions.search": "is a tool for a model in a conversation; recall has moments",
+    "knowledge.documents": "is about what is kept now; longterm.semantic_search has moments",
+    "toolbox.schemas": "is about what can be called",
+    "govern.check": "is about a text that is not stored",
 }
 
 

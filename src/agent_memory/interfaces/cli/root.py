@@ -56,7 +56,7 @@ GROUPS = MappingProxyType(
         "For agents and programs": ("mcp", "serve", "worker", "guard"),
         "Move and keep": (
             *("export", "import", "import-mcp", "migrate"),
-            *("stats", "doctor", "verify", "rebuild", "jobs", "upgrade"),
+            *("stats", "doctor", "verify", "scan", "rebuild", "jobs", "upgrade"),
         ),
     }
 )
