@@ -91,7 +91,7 @@ def test_what_is_forgotten_while_it_is_away_is_owed_and_paid(outside: Outside) -
     ]
     assert all(one["since"] and "away" in one["error"] for one in debts)
     doctor = cli(outside.environment, "doctor").stdout
-    assert f"working {outside.url} has to forget 1 record since" in doctor
+    assert f"working {outside.url} has to forget 2 records since" in doctor
     assert "canary" in json.dumps(outside.kept()) and id in json.dumps(outside.kept())
     assert "canary" not in json.dumps(debts) + doctor
 

@@ -87,7 +87,7 @@ def test_not_a_byte_of_it_is_left(home: Path) -> None:
         assert proof.ok, proof.problems
         assert proof.heads["other"] == before and TENANT not in proof.heads
     assert CANARY.encode() not in raw(home)
-    shared = {"meta", "leases", "places", "spaces", "vocabularies", "sqlite_sequence", "pending"}
+    shared = {"meta", "leases", "places", "spaces", "spending", "vocabularies", "sqlite_sequence", "pending"}
     assert {name for name, rows in filled.items() if not rows} <= {"debts", "missed", *shared}, (
         "the story fills every table"
     )
