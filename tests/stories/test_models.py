@@ -139,7 +139,7 @@ def test_a_call_that_fails_keeps_its_tokens_only_where_it_may_have_used_them(
     with pytest.raises(type(trouble)):
         chat.complete(ASK)
     assert store.spending is not None
-    (row,) = store.spending.spent("2026-03-02")
+    (row,) = store.spending.since("2026-03-02")
     assert row.calls == 1 and (row.reserved > 0) == kept and row.prompt == row.completion == 0
 
 
@@ -151,7 +151,7 @@ def test_who_stops_listening_has_asked_all_the_same(clock: Any) -> None:
     assert next(listening) == "a"
     listening.close()
     assert store.spending is not None
-    (row,) = store.spending.spent("2026-03-02")
+    (row,) = store.spending.since("2026-03-02")
     assert (row.calls, row.prompt, row.completion) == (2, 2, 3) and row.reserved >= 50
 
 
@@ -163,7 +163,7 @@ def test_where_nobody_tells_the_usage_it_is_estimated(clock: Any) -> None:
     store = open_store()
     MeteredChat(Silent(["Good morning"]), store.spending, lambda: clock, ChatLimits(9, 999, 20), estimate).complete(ASK)
     assert store.spending is not None
-    (row,) = store.spending.spent("2026-03-02")
+    (row,) = store.spending.since("2026-03-02")
     assert row.prompt >= estimate("hello there") and row.completion == estimate("Good morning") and row.reserved == 0
 
 
@@ -189,7 +189,7 @@ def test_no_sequence_of_calls_sets_more_aside_than_there_is(calls: list[tuple[in
     for most, _, _ in calls:
         with suppress(PartMissing, BudgetExceeded):
             chat.complete(ASK._replace(max_tokens=most))
-        rows = spending.spent("2026-03-02")
+        rows = spending.since("2026-03-02")
         assert sum(row.tokens for row in rows) <= 1000 and len(script.requests) == sum(row.calls for row in rows) <= 10
 
 

@@ -50,6 +50,6 @@ class SpendingStore(Protocol):
         """Of a call that was counted: so many tokens of prompt and answer were `used` of those set aside."""
         ...
 
-    def spent(self, since: str) -> list[DaySpending]:
+    def since(self, day: str) -> list[DaySpending]:
         """From that day on, by day and model."""
         ...

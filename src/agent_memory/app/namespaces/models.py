@@ -41,7 +41,7 @@ class Models(Namespace):
         client = self._client
         runtime, settings, now = client.runtime, client.settings, client.clock.now()
         kept = runtime.store.spending
-        rows = [] if kept is None else kept.spent((now - timedelta(days=days - 1)).date().isoformat())
+        rows = [] if kept is None else kept.since((now - timedelta(days=days - 1)).date().isoformat())
         today = [row for row in rows if row.day == now.date().isoformat()]
         return UsageReport(
             model=None if runtime.chat is None else runtime.chat.model,

@@ -23,9 +23,9 @@ class PostgresSpending:
                 if row.model == model:
                     session.send("put_spent", spending.settled(row, reserved, used)._asdict())
 
-    def spent(self, since: str) -> list[DaySpending]:
+    def since(self, day: str) -> list[DaySpending]:
         with self._database.reading(None) as session:
-            return [DaySpending(*row) for row in session.rows("spent_since", {"since": since})]
+            return [DaySpending(*row) for row in session.rows("spent_since", {"since": day})]
 
 
 def _locked(session: PostgresSession, day: str) -> list[DaySpending]:

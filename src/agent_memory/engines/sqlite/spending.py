@@ -29,6 +29,6 @@ class SqliteSpending:
                 if (one := DaySpending(*row)).model == model:
                     connection.execute(SQL["put_spent"], sealed(*spending.settled(one, reserved, used)))
 
-    def spent(self, since: str) -> list[DaySpending]:
+    def since(self, day: str) -> list[DaySpending]:
         with self._connections.reading() as connection:
-            return [DaySpending(*row) for row in connection.execute(SQL["spent_since"], (since,)).fetchall()]
+            return [DaySpending(*row) for row in connection.execute(SQL["spent_since"], (day,)).fetchall()]

@@ -31,6 +31,6 @@ class MemorySpending:
                 left = max(0, row.reserved - reserved)
                 world.spent[day, model] = row._replace(prompt=prompt, completion=completion, reserved=left)
 
-    def spent(self, since: str) -> list[DaySpending]:
+    def since(self, day: str) -> list[DaySpending]:
         with self._room.reading() as world:
-            return sorted(row for row in world.spent.values() if row.day >= since)
+            return sorted(row for row in world.spent.values() if row.day >= day)
