@@ -43,7 +43,7 @@ def spent(*works: Callable[[], object], rounds: int = 3) -> list[float]:
     return least
 
 
-def growth(work: Callable[[str], object], text: str, rounds: int = 3) -> float:
+def growth(work: Callable[[str], object], text: str, rounds: int = 5) -> float:
     """How many times as long a text takes as a quarter of it: four if its time is linear, sixteen if quadratic."""
     quarter, whole = spent(lambda: work(text[: len(text) // 4]), lambda: work(text), rounds=rounds)
     return whole / quarter
