@@ -30,7 +30,7 @@ access | Nobody can grant what they do not have | Can an admin hand out rights t
 access | From the first key on, every call needs one | When do callers on the same machine begin to need an API key?
 access | see what was refused and what recalls cost | Which permission lets me see refused calls?
 agents | five newest results | What does an agent's recall add to what the search finds?
-agents | nothing here enforces a budget | Is the budget of an agent enforced?
+agents | the memory does not enforce them | Is the budget of an agent enforced?
 cli | _AGENT_MEMORY_COMPLETE=bash_source | How do I get tab completion in my shell?
 cli | is also `agent-memory NAMESPACE METHOD` | How can I call any Python method from the terminal?
 client | after three attempts within about half a second | How often does the client retry when the server is unreachable?
@@ -38,8 +38,8 @@ client | A function cannot be sent | Can I pass my own token counter to a remote
 context | whose fence is longer than any run of backticks inside | How is prompt injection from recalled text prevented?
 context | of 60 candidates | How many candidates are considered for a context?
 context | about one token for four characters of a word | How are tokens estimated when I do not know the model?
-decisions-and-patterns | commas part alternatives | How do I say for which tasks a strategy applies?
-decisions-and-patterns | counts how often that worked | Where do I note what to do when the build fails, and whether it helped?
+decisions-and-patterns | (a comma separates | How do I say for which tasks a strategy applies?
+decisions-and-patterns | and counts how often it worked | Where do I note what to do when the build fails, and whether it helped?
 embedders | without torch, a model hub or a download | Do I need to download an embedding model?
 embedders | distances between two models mean nothing | Why does my store refuse a different embedding model?
 embedders | returns the rows and the tokens | How can my own embedder report what it costs?
@@ -51,8 +51,8 @@ extending | registered as an entry point in `agent_memory.stores` | How do I reg
 extending | A working set that is away costs the desk | What should a plugged-in part do when its service is down?
 forgetting | a tombstone: the id, and when | What remains after a record was forgotten?
 forgetting | `scrub_owed_since` | How do I see that erased data is still on the disk?
-goals-and-tasks | what it reports later is refused with `LeaseLost` | What happens to a worker that was silent for too long?
-goals-and-tasks | take the highest priority first, then the oldest | In which order are tasks handed out?
+goals-and-tasks | anything the first worker then reports is refused with `LeaseLost` | What happens to a worker that was silent for too long?
+goals-and-tasks | return the highest priority first, then the oldest | In which order are tasks handed out?
 procedures-prompts | Trust applies to the folder **and** its origin together | Is a second clone of a trusted repository trusted, too?
 procedures-prompts | agent-memory rules trusted | Which command lists the repositories that I trust?
 procedures-shell | a part is known only at run time | How is a command judged that contains a variable?
@@ -83,9 +83,9 @@ def flat(text: str) -> str:
 
 def asked() -> list[Asked]:
     found = [Asked(*map(str.strip, line.split("|"))) for line in QUESTIONS.strip().splitlines()]
-    for one in found:
-        if one.answer not in flat((GUIDES / f"{one.guide}.md").read_text("utf-8")):
-            raise SystemExit(f"{one.guide}.md does not say any more: {one.answer}")
+    gone = [one for one in found if one.answer not in flat((GUIDES / f"{one.guide}.md").read_text("utf-8"))]
+    if gone:
+        raise SystemExit("\n".join(f"{one.guide}.md does not say any more: {one.answer}" for one in gone))
     return found
 
 

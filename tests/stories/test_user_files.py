@@ -119,6 +119,8 @@ def test_only_the_person_this_machine_is_set_up_for_has_the_page(ada: AgentMemor
     edit(page, "rebase", "merge")
     with AgentMemory("bob") as other:
         assert other.user.preferences() == [] and other.user.sync().files == []
+    with AgentMemory("ada", tenant="other") as elsewhere:
+        assert elsewhere.user.preferences() == [] and elsewhere.user.sync().files == []
 
 
 def test_a_dry_run_changes_nothing(ada: AgentMemory, page: Path) -> None:

@@ -189,6 +189,12 @@ def get_settings() -> Settings:
     return load()
 
 
+def set_up_for() -> tuple[str, str]:
+    """The tenant and user of this machine, whomever a program or a command names instead."""
+    settings = settled(heard())
+    return settings.tenant, settings.user
+
+
 def told(notices: Sequence[Notice]) -> list[Notice]:
     """Those to warn about outside of `doctor`; a file can hold any number."""
     said = [one for one in notices if not one.aside]

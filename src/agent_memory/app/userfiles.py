@@ -17,8 +17,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from agent_memory.app import pagefiles
-from agent_memory.app.config import config_folder
+from agent_memory.app import config, pagefiles
 from agent_memory.app.following import MOST, fields, for_user
 from agent_memory.app.trust import TrustTarget
 from agent_memory.core.files.merge import FileMerge, digest, merge
@@ -118,12 +117,11 @@ def _here(client: Client) -> bool:
 
 
 def _own(client: Client) -> Iterator[UserFile]:
-    """The file of whoever this machine is set up for, in a process of their own; others have none here. People keep
-    such files elsewhere, and link to them."""
+    """The file of whoever this machine is set up for, in a process of their own; others have none here, even where a
+    program or a command names them. People keep such files elsewhere, and link to them."""
     settings, scope = client.settings, client.scope
-    mine = (scope.tenant, scope.user) == (settings.tenant, settings.user)
-    if mine and client.workplace.own and settings.procedures:
-        file = config_folder() / PREFERENCES
+    if client.workplace.own and settings.procedures and (scope.tenant, scope.user) == config.set_up_for():
+        file = config.config_folder() / PREFERENCES
         real = Path(os.path.realpath(file))
         yield UserFile(real, real.parent, "preference", str(file))
 

@@ -16,7 +16,7 @@ from asking import calls
 from cast import AGENTS, OWNERS, TENANTS, USERS, Cast, state
 from hypothesis import HealthCheck, Phase, Verbosity, given, settings
 from hypothesis import strategies as some
-from ways import Badge, CommandLine, Way
+from ways import Badge, Way
 
 from agent_memory.app.operations import TABLE, Permission
 from agent_memory.models.record import Scope
@@ -51,9 +51,6 @@ def climb(house: House, way: Way, who: Badge, keyed: bool, asked: Any, seed: int
         if not before and operation.permission is not Permission.OPERATOR:
             others = [owner for owner in OWNERS if not _writable(scopes) & set(owner.readable())]
             before = {owner: state(store, owner) for owner in others}
-        if operation.name == "user.sync" and isinstance(way, CommandLine):
-            seen[operation.name] = 0  # its file is that of whoever runs the command, whichever tenant they name
-            continue
         answer = way.call(who, operation, arguments)
         assert not _in(foreign, answer), f"{operation.name}({arguments}) of {who}: {answer[:2000]}"
         seen[operation.name] = int(_in(own, answer))
