@@ -28,7 +28,7 @@ _ENDED = ("completed", "abandoned", "blocked")  # no set: a model may say anythi
 _FLAG = TypeAdapter(bool)
 _TEXT: Schema = {"type": "string"}
 _TEXTS: Schema = {"type": "array", "items": _TEXT}
-_WHEN = "2026-03-01, yesterday, last tuesday, 2 days ago"
+_WHEN = "2026-03-01, yesterday, 2 days ago"
 
 
 @dataclass(frozen=True)
@@ -171,9 +171,9 @@ FACES: Mapping[str, Face] = MappingProxyType(
     {
         "recall": Face(
             "Search memory. Use it first, whenever earlier conversations, decisions, facts or wishes may matter. Gives "
-            "short hits with ids, best first, and leaves out what does not fit.",
+            "short hits with ids, best first.",
             lambda: {
-                "query": _said("a question in plain words; without one, the newest are listed"),
+                "query": _said("a question in plain words; none lists the newest"),
                 "kind": _kinds(lambda name: installed_kinds()[name].searchable),
                 "at": _said("what was true then"),
                 "after": _said(f"{_WHEN} …"),
@@ -187,7 +187,7 @@ FACES: Mapping[str, Face] = MappingProxyType(
             "Use it when a task begins: the rules of the repository, the user's preferences and goals, and what is "
             "known about the task, as one text.",
             lambda: {
-                "task": _said("what is to be done"),
+                "task": _TEXT,
                 "kinds": _TEXTS,
                 "repository": _TEXT,
                 "at": _said("as it was then"),
@@ -202,7 +202,7 @@ FACES: Mapping[str, Face] = MappingProxyType(
             lambda: {
                 "text": _said("who, what and why"),
                 "kind": {**_kinds(_plain), "default": "observation"},
-                "subject": _said("whom or what a fact is about, or a preference, such as git"),
+                "subject": _said("whom or what it is about, such as git"),
                 "predicate": _said("what is said of it: works from, merge style"),
                 "when": _said("since when it is true, if not now"),
                 "id": _said("correct this record instead"),
@@ -236,13 +236,13 @@ FACES: Mapping[str, Face] = MappingProxyType(
         ),
         "rules": Face(
             "What the people of a repository forbid, require and advise. Check a command, a path or a commit message "
-            "before you act; propose a rule that you learned, and a person decides about it; otherwise it gives the "
+            "before you act; propose a rule that you learned, for a person to decide; otherwise it gives the "
             "rules for a task.",
             lambda: {
                 "action": {**_TEXT, "enum": ["prompt", "check", "propose", "read"]},
                 "task": _TEXT,
-                "command": _said("a shell line to check"),
-                "path": _said("a file to check"),
+                "command": _said("a shell line"),
+                "path": _TEXT,
                 "commit_message": _TEXT,
                 "rule": _said("a rule to propose, in a sentence; beside a command or path it forbids that"),
             },
