@@ -174,6 +174,7 @@ EXAMPLES: dict[str, Callable[[Scene], dict[str, Any]]] = {
     "graph.search": lambda s: {"query": "tea"},
     "graph.open": lambda s: {"names": ["Ada"]},
     "graph.load": lambda s: {"text": '{"type":"entity","name":"Di","entityType":"Person","observations":["runs"]}'},
+    "govern.audit": lambda s: {},
     "govern.scan": lambda s: {"fix": True},
     "govern.check": lambda s: {"text": "password = Marble!482q"},
     "govern.allow": lambda s: {"fingerprint": "0123456789abcdef"},

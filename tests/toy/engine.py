@@ -10,11 +10,12 @@ from tests.toy.beside import ToyAccess, ToyReceipts
 from tests.toy.feed import ToyFeed, ToyJobs
 from tests.toy.records import ToyIndex, ToyRecords
 from tests.toy.shipping import ToyShipping
-from tests.toy.shop import Base, Fails
+from tests.toy.shop import Base, Fails, Shop
 from tests.toy.tenants import ToyTenants
 
 from agent_memory.ports.store import Store
 from agent_memory.testing.memory.beside import MemoryDebts, MemoryWorking
+from agent_memory.testing.memory.reading import MemoryReading
 from agent_memory.testing.memory.spending import MemorySpending
 from agent_memory.testing.memory.vectors import MemoryVectors
 
@@ -34,6 +35,12 @@ def open_toy(fails: Fails = lambda step: None) -> Store:
         debts=MemoryDebts(base),
         shipping=ToyShipping(base),
         spending=MemorySpending(base),
+        reading=MemoryReading(base, _records),
         close=lambda: None,
         vocabularies=lambda: (base.shop.vocabulary,) if base.shop.vocabulary else (),
     )
+
+
+def _records(shop: Shop, tenant: str) -> set[str] | None:
+    tables = shop.tenants.get(tenant)
+    return {row.place.id for row in tables.versions.values()} if tables and tables.lines else None

@@ -10,6 +10,7 @@ from typing import Any
 from tests.toy.shop import Port, Shop
 from tests.toy.tables import Tables
 
+from agent_memory.ledger import reading
 from agent_memory.ledger.journal import NOBODYS, OPERATIONS, TENANT, Line
 from agent_memory.ledger.keys import cells, restored
 from agent_memory.ledger.quantise import quantised, requantised
@@ -240,6 +241,11 @@ class _Showing:
         for place, one in enumerate(mine, 1):
             yield place, one.at, one.tenant, one.user, one.operation, one.reason, one.key
 
+    def _reads(self) -> Iterator[Cells]:
+        mine = [one for one in self.shop.reads if self.tenant in (None, one.tenant)]
+        for place, one in enumerate(mine, 1):
+            yield place, *reading.cells(one)
+
     def _spending(self) -> list[Cells]:
         return [] if self.tenant else sorted(self.shop.spent.values())
 
@@ -369,6 +375,9 @@ class _Taking:
 
     def _refusals(self, number: int, *row: Any) -> None:
         self.shop.refusals.append(Refusal(*row))
+
+    def _reads(self, number: int, *row: Any) -> None:
+        self.shop.reads.append(reading.restored(row))
 
     def _spending(self, *row: Any) -> None:
         self.shop.spent[row[0], row[1]] = DaySpending(*row)

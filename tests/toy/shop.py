@@ -24,6 +24,7 @@ from agent_memory.ports.access import KeyRow, Refusal
 from agent_memory.ports.changes import Vocabulary
 from agent_memory.ports.embedder import Space
 from agent_memory.ports.feed import Cursor
+from agent_memory.ports.reading import ReadLine
 from agent_memory.ports.records import View
 from agent_memory.ports.spending import DaySpending
 from agent_memory.testing.memory.world import Picture
@@ -53,6 +54,7 @@ class Shop:
     accesses_since: int = 0  # before, only their number is known
     keys: dict[str, KeyRow] = field(default_factory=dict)
     refusals: list[Refusal] = field(default_factory=list)
+    reads: list[ReadLine] = field(default_factory=list)
     spent: dict[tuple[str, str], DaySpending] = field(default_factory=dict)
     jobs: dict[str, JobRow] = field(default_factory=dict)
     cursors: dict[tuple[str, str], Cursor] = field(default_factory=dict)  # the last that moved comes last

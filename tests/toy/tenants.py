@@ -33,6 +33,7 @@ class ToyTenants(Port):
             del shop.tenants[tenant]
             shop.keys = {id: key for id, key in shop.keys.items() if key.tenant != tenant}
             shop.refusals = [one for one in shop.refusals if one.tenant != tenant]
+            shop.reads = [one for one in shop.reads if one.tenant != tenant]
             shop.cursors = {place: one for place, one in shop.cursors.items() if place[1] != tenant}
             clear_tenant(shop, tenant)
             shop.debts = {place: one for place, one in shop.debts.items() if place[1].tenant != tenant}

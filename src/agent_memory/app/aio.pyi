@@ -15,6 +15,7 @@ from agent_memory.app.namespaces.upkeep import JobReport, Verification
 from agent_memory.models.access import ApiKey, Denial, NewKey, Permission
 from agent_memory.models.answer import Recalled, Replay
 from agent_memory.models.archive import Collection, Found, Procedure, Relevant
+from agent_memory.models.audit import AuditLine
 from agent_memory.models.bundle import MemoryBundle
 from agent_memory.models.context import Context, Counting, Format, Tier
 from agent_memory.models.embedding import MemoryIndex, VectorMatch, VectorNamespace, VectorRecalled
@@ -218,6 +219,14 @@ class AsyncGoals:
 
 class AsyncGovern:
     async def allow(self, fingerprint: Fingerprint, reason: str = ...) -> None: ...
+    async def audit(
+        self,
+        id: str | None = ...,
+        user: str | None = ...,
+        key: str | None = ...,
+        since: Moment | None = ...,
+        limit: Denials = ...,
+    ) -> list[AuditLine]: ...
     async def check(self, text: str) -> list[FoundSecret]: ...
     async def disallow(self, fingerprint: Fingerprint) -> None: ...
     async def scan(self, fix: bool = ...) -> Scanned: ...
@@ -688,6 +697,7 @@ class AsyncAgentMemory:
         clock: Clock | None = ...,
         api_key: str | None = ...,
         chat: Any = ...,
+        why: str | None = ...,
     ) -> None: ...
     async def __aenter__(self) -> Self: ...
     async def __aexit__(self, *error: object) -> None: ...

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
@@ -15,6 +16,7 @@ from agent_memory.app.config import Settings
 from agent_memory.app.operations import TABLE, Namespace, Operation, Permission
 from agent_memory.app.wiring import Runtime
 from agent_memory.app.workplace import Workplace
+from agent_memory.core.govern.reading import cost, ids
 from agent_memory.core.govern.redaction import redacted
 from agent_memory.core.work.ground import Ground
 from agent_memory.core.working.desk import WorkingSet, beside
@@ -28,6 +30,7 @@ from agent_memory.ports.changes import Author
 from agent_memory.ports.clock import Clock, StoreClock
 from agent_memory.ports.forks import CALLS
 from agent_memory.ports.lagging import reading_only
+from agent_memory.ports.reading import MOST_IDS, ReadLine
 from agent_memory.ports.records import View
 from agent_memory.ports.spans import Side, span
 from agent_memory.ports.working import Desk
@@ -71,7 +74,11 @@ class Here:
         return self._opened
 
     def call(self, operation: Operation, namespace: Namespace, arguments: dict[str, Any]) -> Any:
-        return answer(operation, namespace, arguments)
+        begun = time.perf_counter()
+        found = answer(operation, namespace, arguments)
+        if operation.permission is Permission.READ and self._opened is not None and not operation.here:
+            _note_read(namespace._client, self._opened, operation.name, found, time.perf_counter() - begun)
+        return found
 
     def end(self, client: Client, *, clear: bool) -> None:
         if self._opened is None:
@@ -94,6 +101,26 @@ def answer(operation: Operation, namespace: Namespace, arguments: dict[str, Any]
         arguments = redacted(arguments, client.settings.personal_data, allowed)
     with reading_only() if operation.permission is Permission.READ else finishing():
         return operation.function(namespace, **arguments)
+
+
+def _note_read(client: Client, runtime: Runtime, operation: str, found: Any, seconds: float) -> None:
+    """A line in the access log; one that must be durable is so before the answer is given."""
+    how, caller, why = client.settings.access_log, client.caller, client.caller.reason
+    if how == "off" or runtime.store.reading is None or runtime.store.read_only:
+        return
+    if why is not None and client.settings.redact:
+        tenant = client.scope.tenant
+        allowed = lambda secret: runtime.redaction.allows(tenant, secret)  # noqa: E731
+        why = redacted({"why": why}, client.settings.personal_data, allowed)["why"]
+    shown, (tenant, user, agent) = tuple(ids(found)), (client.scope.tenant, client.scope.user, client.scope.agent)
+    line = ReadLine(
+        *(client.now(), tenant, user, agent, caller.key, caller.door, operation),
+        *(shown[:MOST_IDS], len(shown), why, int(seconds * 1e6), *cost(found)),
+    )
+    if how == "durable":
+        runtime.keep_reads([line], durable=True)
+    else:
+        runtime.reads.add(line)
 
 
 class Client:

@@ -105,6 +105,11 @@ class Settings(Model):
         description="journal lines of a user up to which a process searches in its memory; beyond, if the store is "
         "PostgreSQL, in the database",
     )
+    access_log: Literal["soon", "durable", "off"] = Field(
+        default="soon",
+        description="the log of who read what: kept within a second (`soon`), before the answer (`durable`), or not at "
+        "all (`off`)",
+    )
     rate_limit: float = Field(default=100.0, ge=0, le=1e6, description="calls a second of one API key; 0: no limit")
     redact: bool = Field(
         default=False, description="take secrets out of what is stored, asked and logged: `on` or `off`"

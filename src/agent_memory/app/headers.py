@@ -18,6 +18,7 @@ NAMES: Mapping[str, str] = MappingProxyType(
         "tenant": "x-memory-tenant",
         "agent": "x-memory-agent",
         "conversation": "x-memory-conversation",
+        "why": "x-memory-why",
     }
 )
 _AS_THEY_ARE = "!#$&'()*+,/:;=?@[]^`{|}~\"<>\\"

@@ -37,7 +37,7 @@ def jobs(runtime: Runtime, settings: Settings, own: bool) -> tuple[Job, ...]:
 
     def inside(keeping: Keeping, ask: Callable[[Client, Path], Did]) -> Did:
         """Nothing, while the folder is gone."""
-        with within(runtime, settings, Caller(scope), keeping.clock, workplace) as asking:
+        with within(runtime, settings, Caller(scope, door="job"), keeping.clock, workplace) as asking:
             try:
                 place = workplace.folder()
             except InvalidInput:

@@ -14,6 +14,7 @@ from agent_memory.app.client import Client, Here, conversation
 from agent_memory.app.namespaces.options import Bounds, BundleOptions, ClaimOptions, Moments, RecallOptions
 from agent_memory.app.operations import TABLE, Part
 from agent_memory.app.session import ChatSession
+from agent_memory.core.govern.reading import reason
 from agent_memory.core.working.desk import LIST_SECONDS
 from agent_memory.models.answer import Recalled
 from agent_memory.models.bundle import MemoryBundle
@@ -76,6 +77,7 @@ class AgentMemory:
     `api_key` if it wants one). Safe to use from several threads and processes.
     `embedders` make the vectors of namespaces of `vectors`, by name; the others are made by the `embedder`.
     `chat` is the model that is asked where one is needed: a `ChatModel`, or any object with `chat.completions.create`.
+    `why` is what it reads for, in the access log; every operation that reads takes a `why=` of its own.
     `user_id="*"` with `shared=True` is the memory that all users of a tenant see; only it can change that.
     """
 
@@ -125,11 +127,14 @@ class AgentMemory:
         clock: Clock | None = None,
         api_key: str | None = None,
         chat: Any = None,
+        why: str | None = None,
     ) -> None:
         with CALLS:
             settings = config.load(store=_text(store), tenant=tenant, api_key=api_key)
             scope = Scope(tenant=settings.tenant, user=_user(user_id, shared), agent=agent)
-            owner = Caller(scope, conversation(conversation_id))  # checked before there is a store to let go of
+            owner = Caller(
+                scope, conversation(conversation_id), why=reason(why)
+            )  # checked before there is a store to let go of
             if remote.is_remote(settings.store_url):
                 _refuse_parts(embedder=embedder, embedders=embedders, reranker=reranker, clock=clock, chat=chat)
                 away = remote.Away(settings)
@@ -142,15 +147,16 @@ class AgentMemory:
 
     @classmethod
     def unopened(
-        cls, settings: config.Settings, scope: Scope, talk: str | None = None, *, create: bool = True
+        cls, settings: config.Settings, scope: Scope, talk: str | None = None, *, create: bool = True, **known: Any
     ) -> AgentMemory:
         """A client that opens its store when something is asked of it. What is about files alone needs none. Without
-        `create`, a store that is not there yet stays so, and asking it is an error."""
+        `create`, a store that is not there yet stays so, and asking it is an error. `known` is what else a `Caller`
+        has."""
         telemetry.begin(settings)  # what is asked of it is told, also that there is no store
         away = remote.is_remote(settings.store_url)
         transport = remote.Away(settings) if away else Here(partial(wiring.borrow, settings, create=create))
         made = cls.__new__(cls)
-        made._client = Client(Caller(scope, conversation(talk)), settings, transport)
+        made._client = Client(Caller(scope, conversation(talk), **known), settings, transport)
         return made
 
     @property

@@ -15,6 +15,7 @@ from pydantic import AfterValidator, Field, WithJsonSchema, create_model
 from pydantic_core import to_jsonable_python
 
 from agent_memory.app import namespaces
+from agent_memory.app.caller import because
 from agent_memory.models.access import Permission as Permission
 from agent_memory.models.kinds.kind import check_plain
 from agent_memory.models.model import Model, Text, bounded
@@ -252,9 +253,10 @@ def operation(
 
         @functools.wraps(function)
         def call(self: N, *args: P.args, **kwargs: P.kwargs) -> R:
+            why = kwargs.pop("why", None) if declared.permission is Permission.READ else None
             if self._client.run_id is not None and "run_id" in declared.signature:
                 kwargs.setdefault("run_id", self._client.run_id)
-            with CALLS, span(declared.name, self._client.transport.side):
+            with CALLS, span(declared.name, self._client.transport.side), because(why):
                 answer = self._client.dispatch(declared, declared.bind(args, kwargs), self)
                 return typing.cast(R, self._answered(declared, answer))
 

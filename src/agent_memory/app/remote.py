@@ -117,6 +117,7 @@ def _who(client: Client) -> dict[str, str]:
         tenant=scope.tenant if "tenant" in client.settings.model_fields_set else None,
         agent=None if scope.agent == SHARED else scope.agent,
         conversation=client.conversation_id,
+        why=client.caller.reason,
     )
 
 

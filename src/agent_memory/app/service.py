@@ -18,6 +18,7 @@ from agent_memory.app.news import JournalNews
 from agent_memory.app.operations import TABLE, Operation, Permission
 from agent_memory.app.workplace import Workplace
 from agent_memory.core.govern.access import Meter, check_good, known
+from agent_memory.core.govern.reading import reason
 from agent_memory.core.upkeep.job import Job
 from agent_memory.core.upkeep.runner import Observe as ObserveJob
 from agent_memory.core.upkeep.runner import Runner
@@ -48,6 +49,8 @@ class CallerClaim(NamedTuple):
     conversation: str | None = None
     local: bool = True
     peer: str = ""
+    door: str = "python"
+    why: str | None = None
 
 
 class Service:
@@ -93,7 +96,7 @@ class Service:
             key = known(self.runtime.store.access, claim.token)
             self._meter.take(key.id, time.monotonic())
             check_good(key, to_micros(self.clock.now()))
-            return _bound(key, claim, self.settings)
+            return _bound(key, claim, self.settings)._replace(door=claim.door, why=claim.why)
         except Denied as error:
             if key is None:
                 self._strangers.take(claim.peer, time.monotonic())
@@ -165,7 +168,7 @@ class Service:
         try:
             caller.admit(operation.name, operation.permission)  # before anything is said about the arguments
             checked = operation.bind((), arguments)
-            named = caller._replace(conversation_id=conversation(caller.conversation_id))
+            named = caller._replace(conversation_id=conversation(caller.conversation_id), why=reason(caller.why))
             place = caller.workplace or self.workplace
             with within(self.runtime, self.settings, named, self.clock, place) as client:
                 return client.dispatch(operation, checked)
@@ -200,7 +203,7 @@ class Service:
             user=claim.user or self.settings.user,
             agent=claim.agent or SHARED,
         )
-        return Caller(scope, claim.conversation, stranger=True)
+        return Caller(scope, claim.conversation, stranger=True, door=claim.door, why=claim.why)
 
     def _hush(self, error: AgentMemoryError) -> None:
         """Where the store is, is for its operators: others are told what is wrong, and the log tells the rest."""

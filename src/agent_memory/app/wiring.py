@@ -34,6 +34,7 @@ from agent_memory.ports.chat import ChatModel
 from agent_memory.ports.clock import Clock, StoreClock
 from agent_memory.ports.embedder import Embedder, Passage, Space, embed_and_count
 from agent_memory.ports.forks import CALL_SECONDS, CALLS, FORK_SECONDS, ForkGuard
+from agent_memory.ports.reading import ReadLine
 from agent_memory.ports.receipts import ReceiptLine
 from agent_memory.ports.reranker import Reranker
 from agent_memory.ports.spans import asked_of_model, log, tell
@@ -118,6 +119,7 @@ class Runtime:
     gate: Gate = field(init=False)
     receipts: Book[ReceiptLine] = field(init=False)
     refusals: Book[Refusal] = field(init=False)
+    reads: Book[ReadLine] = field(init=False)
     rings: Rings = field(init=False)
 
     def __post_init__(self) -> None:
@@ -135,8 +137,13 @@ class Runtime:
         self.gate = Gates([*ours, *registry.open_gates()], self._note_refused)
         self.receipts = Book(self.store.receipts.keep)
         self.refusals = Book(self.store.access.refuse)
+        self.reads = Book(lambda lines: self.keep_reads(lines))
         bounds = RingBounds(self.settings.operational_events, self.settings.operational_hours)
         self.rings = Rings(lambda: self.store.working, lambda: self.writing, bounds)
+
+    def keep_reads(self, lines: Sequence[ReadLine], *, durable: bool = False) -> None:
+        if self.store.reading is not None:
+            self.store.reading.keep(lines, durable=durable)
 
     def _note_refused(self, author: Author, reason: str) -> None:
         now, scope = to_micros(self.clock.now()), author.scope
@@ -192,6 +199,7 @@ class Runtime:
         if child:
             self.receipts.after_fork()
             self.refusals.after_fork()
+            self.reads.after_fork()
             self.rings.after_fork()
             self.mirroring.after_fork()
 
@@ -289,6 +297,7 @@ def _close(runtime: Runtime) -> None:
     runtime.rings.close()
     runtime.receipts.close()
     runtime.refusals.close()
+    runtime.reads.close()
     runtime.mirroring.close()
     runtime.store.close()
 

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from hashlib import sha256
 from typing import Any, NamedTuple
 
+from agent_memory.ledger import reading
 from agent_memory.ledger.journal import (
     ADOPT,
     CLOSED,
@@ -84,6 +85,7 @@ SECTIONS = {
         "debts": "place tenant user agent id seq at",
         "keys": "id digest* label tenant user permissions created_at expires_at ended_at",
         "refusals": "number at tenant user operation reason key",
+        "reads": f"number {reading.COLUMNS}",
         "spending": "day model calls prompt completion reserved refused",
     }.items()
 }

@@ -11,6 +11,7 @@ from agent_memory.ports.changes import Vocabulary
 from agent_memory.ports.debts import DebtStore, OutsidePlace
 from agent_memory.ports.feed import Feed
 from agent_memory.ports.index import Index
+from agent_memory.ports.reading import ReadingLog
 from agent_memory.ports.receipts import ReceiptStore
 from agent_memory.ports.records import RecordStore
 from agent_memory.ports.shipping import Shipping
@@ -121,7 +122,8 @@ class Store:
     `bounded` takes what this machine's clock says, in microseconds, and gives the nearest moment to it that the store's
     own clock agrees with, where it has one. `watch` has it tell of its connections, from how things stand on.
     `shipping` shows and takes everything, for `migrate`; an engine without it cannot be migrated.
-    `spending` counts what models are asked; with an engine without it, none is.
+    `spending` counts what models are asked; with an engine without it, none is. `reading` is the access log; an engine
+    without it keeps none.
     """
 
     url: str
@@ -150,3 +152,4 @@ class Store:
     indexing: Indexing | None = None
     shipping: Shipping | None = None
     spending: SpendingStore | None = None
+    reading: ReadingLog | None = None

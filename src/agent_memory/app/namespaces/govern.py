@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from agent_memory.app.operations import Namespace, Permission, operation
+from agent_memory.core.govern.audit import Auditing
 from agent_memory.core.govern.redaction import commons
 from agent_memory.core.write.commit import commit
 from agent_memory.core.write.forget import forget
 from agent_memory.core.write.scan import Scanning, Stain
+from agent_memory.models.audit import AuditLine
 from agent_memory.models.draft import Draft
 from agent_memory.models.errors import NotFound
 from agent_memory.models.kinds.govern import ALLOWANCE, Fingerprint
-from agent_memory.models.model import Model
+from agent_memory.models.limits import Denials
+from agent_memory.models.model import Model, Moment
+from agent_memory.models.moment import to_micros
+from agent_memory.ports.reading import ReadsWanted
 
 
 class FoundSecret(Model):
@@ -37,7 +42,29 @@ class Scanned(Model):
 
 
 class Govern(Namespace):
-    """What may be stored, and what should not have been."""
+    """What may be stored, what should not have been, and who read it."""
+
+    @operation("govern.audit", "GET /audit", permission=Permission.ADMIN, command="audit")
+    def audit(
+        self,
+        id: str | None = None,
+        user: str | None = None,
+        key: str | None = None,
+        since: Moment | None = None,
+        limit: Denials = 100,
+    ) -> list[AuditLine]:
+        """Who read and changed a record, or what a user or an API key did, the newest first: never the text.
+
+        Reads are kept for 90 days, changes for ever. The journal does not name keys: with `key`, only reads are told.
+        A key that is bound to a user is told of that user alone.
+        """
+        client = self._client
+        client.runtime.reads.flush()
+        bound = client.caller.user
+        if bound is not None and user not in (None, bound):
+            return []
+        wanted = ReadsWanted(id, user or bound, key, 0 if since is None else to_micros(since))
+        return Auditing(client.runtime.store, client.scope.tenant, client.now()).lines(wanted, limit)
 
     @operation("govern.scan", "POST /scan", permission=Permission.ADMIN, command="scan", erases=True)
     def scan(self, fix: bool = False) -> Scanned:

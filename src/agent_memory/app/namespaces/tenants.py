@@ -52,6 +52,7 @@ class Tenants(Namespace):
                 return ErasedTenant(**_told(one._asdict()), dry_run=True)
             raise missing(name)
         client.runtime.refusals.flush()
+        client.runtime.reads.flush()
         client.runtime.rings.drop(name)
         gone = erase_tenant(client.runtime.writing, tenants, name, client.author(reason), client.now())
         return ErasedTenant(**_told(gone.census._asdict()), dry_run=False, scrubbed=gone.scrubbed)

@@ -65,6 +65,7 @@ def _store(reads: Reads, shelf_lines: int) -> Store:
     from agent_memory.engines.postgres.index import PostgresIndex
     from agent_memory.engines.postgres.indexing import PostgresIndexing
     from agent_memory.engines.postgres.namespaces import PostgresVectors
+    from agent_memory.engines.postgres.reading import PostgresReading
     from agent_memory.engines.postgres.receipts import PostgresReceipts
     from agent_memory.engines.postgres.recode import PostgresRecoding
     from agent_memory.engines.postgres.records import PostgresRecords
@@ -109,4 +110,5 @@ def _store(reads: Reads, shelf_lines: int) -> Store:
         indexing=PostgresIndexing(database, shelf_lines),
         shipping=PostgresShipping(database),
         spending=PostgresSpending(database),
+        reading=PostgresReading(database),
     )

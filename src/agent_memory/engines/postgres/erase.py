@@ -65,3 +65,4 @@ def _forget(session: PostgresSession, scope: Scope, traces: Traces) -> None:
         session.send("forget_answers", columns("scopes keys seals", told))
     desk.forget(session, scope, traces.ids)
     namespaces.forget(session, scope, traces.ids)
+    session.send("forget_why", {"tenant": scope.tenant, "ids": sorted(traces.ids)})

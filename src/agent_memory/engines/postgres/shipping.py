@@ -26,7 +26,7 @@ from agent_memory.ports.vectors import owner
 from agent_memory.ports.working import Desk
 
 MARK = "migrating"
-_FINISHING = ("finish_heads", "finish_founded", "finish_scopes", "used_refusals", "used_turns")
+_FINISHING = ("finish_heads", "finish_founded", "finish_scopes", "used_refusals", "used_reads", "used_turns")
 
 
 class PostgresShipping:

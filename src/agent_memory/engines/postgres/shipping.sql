@@ -129,6 +129,11 @@ where %(tenant)s::text is null or tenant = %(tenant)s order by id
 select row_number() over (order by number), at, tenant, "user", operation, reason, key from refusals
 where %(tenant)s::text is null or tenant = %(tenant)s order by number
 
+-- name: show_reads
+select row_number() over (order by number), at, tenant, "user", agent, key, door, operation, ids, shown, why, micros, tokens,
+    money, receipt
+from reads where %(tenant)s::text is null or tenant = %(tenant)s order by number
+
 -- name: show_spending
 select day, model, calls, prompt, completion, reserved, refused from spending
 where %(tenant)s::text is null order by day, model
@@ -293,6 +298,12 @@ insert into refusals (number, at, tenant, "user", operation, reason, key)
 select * from unnest(%(number)s::bigint[], %(at)s::bigint[], %(tenant)s::text[], %(user)s::text[], %(operation)s::text[],
     %(reason)s::text[], %(key)s::text[])
 
+-- name: take_reads
+insert into reads (number, at, tenant, "user", agent, key, door, operation, ids, shown, why, micros, tokens, money, receipt)
+select * from unnest(%(number)s::bigint[], %(at)s::bigint[], %(tenant)s::text[], %(user)s::text[], %(agent)s::text[],
+    %(key)s::text[], %(door)s::text[], %(operation)s::text[], %(ids)s::text[], %(shown)s::bigint[], %(why)s::text[],
+    %(micros)s::bigint[], %(tokens)s::bigint[], %(money)s::float8[], %(receipt)s::text[])
+
 -- name: take_spending
 insert into spending (day, model, calls, prompt, completion, reserved, refused)
 select * from unnest(%(day)s::text[], %(model)s::text[], %(calls)s::bigint[], %(prompt)s::bigint[], %(completion)s::bigint[],
@@ -304,6 +315,9 @@ select setval('tenant_numbers', greatest(1, (select last_value from tenant_numbe
 
 -- name: used_refusals
 select setval(pg_get_serial_sequence('refusals', 'number'), max(number)) from refusals having max(number) is not null
+
+-- name: used_reads
+select setval(pg_get_serial_sequence('reads', 'number'), max(number)) from reads having max(number) is not null
 
 -- name: used_turns
 select setval('cursor_turns', max(turn)) from cursors having max(turn) is not null

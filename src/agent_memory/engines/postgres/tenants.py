@@ -16,7 +16,7 @@ TABLES = (
     "receipts accesses accessed working lists answers large_scopes large_words large_vectors vectors pending fields "
     "contents links versions tombstones namespaces scores cursors debts journal scopes tenants"
 ).split()
-NAMED = ("keys", "refusals")  # these have its name, and not its number
+NAMED = ("keys", "refusals", "reads")  # these have its name, and not its number
 
 
 class PostgresTenants:

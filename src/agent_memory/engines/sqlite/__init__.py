@@ -18,6 +18,7 @@ def open_store(path: Path, setting: str | None = None, *, filling: bool = False)
     from agent_memory.engines.sqlite.index import SqliteIndex
     from agent_memory.engines.sqlite.interning import Interning
     from agent_memory.engines.sqlite.namespaces import SqliteVectors
+    from agent_memory.engines.sqlite.reading import SqliteReading
     from agent_memory.engines.sqlite.receipts import SqliteReceipts
     from agent_memory.engines.sqlite.recode import SqliteRecoding
     from agent_memory.engines.sqlite.records import SqliteRecords
@@ -62,4 +63,5 @@ def open_store(path: Path, setting: str | None = None, *, filling: bool = False)
         recode=SqliteRecoding(connections, lambda: records.kinds),
         shipping=SqliteShipping(connections),
         spending=SqliteSpending(connections),
+        reading=SqliteReading(connections),
     )

@@ -7,7 +7,7 @@ import sqlite3
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from agent_memory.engines.sqlite import debts, namespaces, scrub
+from agent_memory.engines.sqlite import debts, namespaces, reading, scrub
 from agent_memory.engines.sqlite.desk import forget, readers, sweep
 from agent_memory.engines.sqlite.journal import Lines
 from agent_memory.engines.sqlite.statements import SQL
@@ -67,6 +67,7 @@ class Erasing:
             forget(self.connection, whose, traces.ids)
             namespaces.forget(self.connection, scope, traces.ids)
             self._forget_answers(whose, traces)
+            reading.forget(self.connection, scope.tenant, traces.ids)
         debts.incur(self.connection, {scope: sorted(traces.ids) for scope, traces in self._traces.items()}, seq, now)
         sweep(self.connection, now)
         self.connection.execute(SQL["erase_labels"], (self._lines.tenant,))

@@ -10,7 +10,7 @@ from typing import Any, cast
 from agent_memory.engines.sqlite import vocabulary
 from agent_memory.engines.sqlite.cells import count, lenient, misplaced
 from agent_memory.engines.sqlite.statements import PACKAGE, SQL
-from agent_memory.ledger import proof
+from agent_memory.ledger import proof, reading
 from agent_memory.ledger.evidence import (
     CommonAt,
     ContentAt,
@@ -56,6 +56,7 @@ SEALED = {
     "debts": ("place", "tenant", "user", "agent", "id", "seq", "at"),
     "spending": ("day", "model", "calls", "prompt", "completion", "reserved", "refused"),
     "refusals": ("number", "at", "tenant", "user", "operation", "reason", "key"),
+    "reads": ("number", *reading.COLUMNS.split()),
 }
 """Rows that no journal line seals, and the columns that their checksum is over. That of a receipt is also over the
 records that it showed; that of a scope without a last line, or a vector without a model, is over the rest."""

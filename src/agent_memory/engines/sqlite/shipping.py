@@ -285,6 +285,9 @@ class _Taking:
     def _refusals(self, *row: Any) -> None:
         self._put("insert_refusal", *sealed(*row))
 
+    def _reads(self, *row: Any) -> None:
+        self._put("insert_read", *sealed(*row))
+
     def _spending(self, *row: Any) -> None:
         self._put("put_spent", *sealed(*row))
 

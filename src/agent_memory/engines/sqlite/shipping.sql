@@ -147,6 +147,11 @@ where :tenant is null or tenant = :tenant order by id
 select row_number() over (order by number), at, tenant, user, operation, reason, key from refusals
 where :tenant is null or tenant = :tenant order by number
 
+-- name: show_reads
+select row_number() over (order by number), at, tenant, user, agent, key, door, operation, ids, shown, why, micros, tokens,
+    money, receipt
+from reads where :tenant is null or tenant = :tenant order by number
+
 -- name: show_spending
 select day, model, calls, prompt, completion, reserved, refused from spending where :tenant is null order by day, model
 

@@ -19,7 +19,7 @@ from agent_memory.ports.tenants import Census, Departed
 TABLES = (
     *("shown", "receipts", "accesses", "accessed", "working", "lists", "repeats", "vectors", "pending", "words"),
     *("fields", "contents", "links", "versions", "tombstones", "names", "labels", "actors", "cursors"),
-    *("debts", "keys", "refusals", "journal", "scopes", "tenants"),
+    *("debts", "keys", "refusals", "reads", "journal", "scopes", "tenants"),
 )
 """What a tenant has rows in; what is needed to find the rows of others comes after them."""
 

@@ -36,6 +36,7 @@ EXAMPLES: Mapping[str, str] = MappingProxyType(
         "remember": "remember --query 'deploy to staging'",
         "replay": "replay RECEIPT --now",
         "scan": "scan",
+        "audit": "audit --since yesterday",
         "serve": "serve --port 8005",
         "show": "show staging-port --as-of now",
         "stats": "stats",

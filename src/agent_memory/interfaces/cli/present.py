@@ -15,12 +15,13 @@ from agent_memory.app.namespaces.sweeping import Swept
 from agent_memory.app.namespaces.tenants import ErasedTenant
 from agent_memory.app.namespaces.upkeep import JobReport, Verification
 from agent_memory.app.operations import Operation
-from agent_memory.interfaces.cli import PROGRAM, documents, erasures, jobs, journal, tracing, userfiles, vectors
+from agent_memory.interfaces.cli import PROGRAM, audits, documents, erasures, jobs, journal, tracing, userfiles, vectors
 from agent_memory.interfaces.cli.blocks import Block, Card, Column, Interval, Note, Sentence, Table, Under, Verbatim
 from agent_memory.interfaces.cli.cleaning import one_line
 from agent_memory.interfaces.cli.output import shown
 from agent_memory.interfaces.cli.rules import findings, prompts, proposals, trusting, versions
 from agent_memory.models.answer import FromPage, Hit, Recalled, Replay
+from agent_memory.models.audit import AuditLine
 from agent_memory.models.bundle import MemoryBundle
 from agent_memory.models.context import Context
 from agent_memory.models.embedding import VectorRecalled
@@ -378,6 +379,7 @@ PRESENTERS: Mapping[type, Callable[[Any], list[Block]]] = {
 
 LISTS: Mapping[type, Callable[[list[Any]], list[Block]]] = {
     Record: records,
+    AuditLine: audits.lines,
     JournalLine: journal.lines,
     RuleChange: versions.changes,
     RuleRevision: versions.revisions,

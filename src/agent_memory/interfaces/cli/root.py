@@ -52,7 +52,17 @@ GROUPS = MappingProxyType(
     {
         "Start here": ("try", "demo", "add", "recall", "list", "show", "context", "chat"),
         "Write and correct": ("learn", "prefer", "sync", "edit", "amend", "forget"),
-        "Look closer": ("history", "journal", "preferences", "whoami", "remember", "recipes", "receipt", "replay"),
+        "Look closer": (
+            "history",
+            "journal",
+            "audit",
+            "preferences",
+            "whoami",
+            "remember",
+            "recipes",
+            "receipt",
+            "replay",
+        ),
         "For agents and programs": ("mcp", "serve", "worker", "guard"),
         "Move and keep": (
             *("export", "import", "import-mcp", "migrate"),
@@ -147,7 +157,7 @@ SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": WIDEST}
 def root(ctx: click.Context, /, **given: Any) -> None:
     """Long-term memory for agents: local, exact, explainable.
 
-    --user, --tenant, --conversation, --agent and --store are understood after a command, too.
+    --user, --tenant, --conversation, --agent, --because and --store are understood after a command, too.
 
     Moments (--as-of, --valid-at, --after …) are ISO 8601, taken as local time if they name no zone, or words such as
     `yesterday`, `last monday`, `2 days ago` and `2d`.

@@ -24,6 +24,7 @@ class Session:
     conversation: str | None = None
     agent: str | None = None
     store: str | None = None
+    because: str | None = None
     json: bool = False
     debug: bool = False
 
@@ -47,11 +48,14 @@ class Session:
         one: where there is none, an empty one stands in that is gone with the process."""
         from agent_memory.app import registry
         from agent_memory.app.memory import AgentMemory
+        from agent_memory.core.govern.reading import reason
 
         settings = self.settings()
         if files and not creates and not registry.is_there(registry.locate(settings.store_url)):
             settings = settings.model_copy(update={"store": "memory://"})
-        memory = AgentMemory.unopened(settings, self._scope(settings), self.conversation, create=creates)
+        memory = AgentMemory.unopened(
+            settings, self._scope(settings), self.conversation, create=creates, door="cli", why=reason(self.because)
+        )
         try:
             yield memory
         finally:
@@ -68,7 +72,8 @@ class Session:
         can open the file."""
         from agent_memory.app.client import conversation
         from agent_memory.app.service import Caller, Service
+        from agent_memory.core.govern.reading import reason
 
         settings = self.settings()
-        caller = Caller(self._scope(settings), conversation(self.conversation))
+        caller = Caller(self._scope(settings), conversation(self.conversation), why=reason(self.because))
         return Service(settings, own=True), caller

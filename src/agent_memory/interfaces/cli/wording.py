@@ -16,6 +16,7 @@ ALIASES: Mapping[str, tuple[str, ...]] = MappingProxyType(
 
 POSITIONAL = frozenset(
     {
+        "govern.audit id",
         "rules.diff b",
         "rules.fix paths",
         "rules.follow folder",

@@ -34,7 +34,7 @@ from agent_memory.models.errors import AgentMemoryError, InvalidInput, StoreErro
 from agent_memory.ports import spans
 from agent_memory.ports.abandon import AbandonableCall
 
-SAID = ("tenant", "user", "agent", "conversation")
+SAID = ("tenant", "user", "agent", "conversation", "why")
 MOST_STREAMS = 16
 HELD_OF_IMPORT = 8 * 1024 * 1024  # bytes of one import, before they are written
 FOLLOWED = "Journal"
@@ -206,7 +206,11 @@ def claimed(context: Any) -> CallerClaim:
     said = {name: told.get(f"x-memory-{name}") or None for name in SAID}
     peer = _host(context.peer())
     return CallerClaim(
-        token=token.strip() if scheme.lower() == "bearer" else None, **said, local=is_local(peer), peer=peer
+        token=token.strip() if scheme.lower() == "bearer" else None,
+        **said,
+        local=is_local(peer),
+        peer=peer,
+        door="grpc",
     )
 
 

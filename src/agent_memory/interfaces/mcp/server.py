@@ -135,7 +135,7 @@ class McpDoor:
         return self._chosen[names]
 
     def _caller(self, context: Context) -> Caller:
-        caller = self._identify(context.request)
+        caller = self._identify(context.request)._replace(door="mcp")
         return caller if self._roots is None else caller._replace(workplace=self._roots.workplace)
 
     async def _answered(self, context: Context, work: Callable[[Caller], R]) -> R:

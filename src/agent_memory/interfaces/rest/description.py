@@ -25,6 +25,7 @@ _MEANT = {
     "tenant": "The tenant of the user; that of the key, if nothing is said.",
     "agent": "The agent that calls, where its memories are its own.",
     "conversation": "The conversation that the call belongs to.",
+    "why": "What a read is for, such as the number of a ticket; it is kept in the access log.",
 }
 
 

@@ -44,7 +44,8 @@ def claimed(request: Request) -> CallerClaim:
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
     peer = request.client.host if request.client else ""  # a Unix socket has no host
     key = token.strip() if scheme.lower() == "bearer" else None
-    return CallerClaim(token=key, **headers.read(request.headers), local=not peer or is_local(peer), peer=peer)
+    said = headers.read(request.headers)
+    return CallerClaim(token=key, **said, local=not peer or is_local(peer), peer=peer, door="rest")
 
 
 def identified(service: Service, request: Request) -> Caller:

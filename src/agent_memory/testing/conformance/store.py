@@ -16,6 +16,7 @@ from agent_memory.testing.conformance.links import LinkWallConformance
 from agent_memory.testing.conformance.moments import RecordedTimeConformance, ValidTimeConformance
 from agent_memory.testing.conformance.names import NameConformance
 from agent_memory.testing.conformance.past import PastConformance
+from agent_memory.testing.conformance.reading import ReadingConformance
 from agent_memory.testing.conformance.receipts import ReceiptConformance
 from agent_memory.testing.conformance.search import SimilarityConformance, WordsConformance
 from agent_memory.testing.conformance.spaces import SpaceConformance
@@ -77,6 +78,7 @@ class StoreConformance(
     FeedConformance,
     TenantsConformance,
     SpendingConformance,
+    ReadingConformance,
 ):
     """Everything that a complete engine offers."""
 
@@ -88,6 +90,7 @@ __all__ = [
     "IndexConformance",
     "LinkConformance",
     "MirrorConformance",
+    "ReadingConformance",
     "ReceiptConformance",
     "RecordStoreConformance",
     "SearchConformance",

@@ -7,10 +7,12 @@ indexed, cached or kept: each read looks at all rows.
 from __future__ import annotations
 
 from agent_memory.ports.store import Store
+from agent_memory.testing.memory import reading
 from agent_memory.testing.memory.access import MemoryAccess
 from agent_memory.testing.memory.beside import MemoryDebts, MemoryReceipts, MemoryWorking
 from agent_memory.testing.memory.feed import MemoryFeed
 from agent_memory.testing.memory.index import ToyIndex
+from agent_memory.testing.memory.reading import MemoryReading
 from agent_memory.testing.memory.records import MemoryRecords
 from agent_memory.testing.memory.spending import MemorySpending
 from agent_memory.testing.memory.tenants import MemoryTenants
@@ -35,5 +37,6 @@ def open_store() -> Store:
         after_fork=room.after_fork,
         debts=MemoryDebts(room),
         spending=MemorySpending(room),
+        reading=MemoryReading(room, reading.records),
         vocabularies=room.vocabularies,
     )

@@ -33,6 +33,7 @@ class MemoryTenants:
             seq = worlds.note(ToySignature(now, author.actor, author.reason), DEPARTED, None, None, named(tenant))
             worlds.tenants.pop(tenant, None)
             worlds.refusals = [one for one in worlds.refusals if one.tenant != tenant]
+            worlds.reads = [one for one in worlds.reads if one.tenant != tenant]
             worlds.cursors = {place: one for place, one in worlds.cursors.items() if place[1] != tenant}
             clear_tenant(worlds, tenant)
             worlds.debts = {place: one for place, one in worlds.debts.items() if place[1].tenant != tenant}

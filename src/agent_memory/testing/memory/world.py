@@ -20,6 +20,7 @@ from agent_memory.ports.access import KeyRow, Refusal
 from agent_memory.ports.changes import Applied, Vector, VersionState, Vocabulary
 from agent_memory.ports.embedder import Space
 from agent_memory.ports.feed import Cursor, JobOutcome, Lease
+from agent_memory.ports.reading import ReadLine
 from agent_memory.ports.spending import DaySpending
 from agent_memory.ports.working import Desk
 
@@ -229,6 +230,7 @@ class Worlds(ToyJournal):
     debts: dict[tuple[str, Scope, str | None], tuple[int, int]] = field(default_factory=dict)  # line, since when
     keys: dict[str, KeyRow] = field(default_factory=dict)
     refusals: list[Refusal] = field(default_factory=list)
+    reads: list[ReadLine] = field(default_factory=list)
     spent: dict[tuple[str, str], DaySpending] = field(default_factory=dict)  # by day and model
     duties: dict[str, Duty] = field(default_factory=dict)  # by job
     cursors: dict[tuple[str, str], Cursor] = field(default_factory=dict)  # by job and tenant, the last moved last

@@ -1,0 +1,59 @@
+"""What an answer gave away: the ids of its records, and what it cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from pydantic import BaseModel
+
+from agent_memory.models.answer import Recalled
+from agent_memory.models.errors import InvalidInput
+
+LONGEST_WHY = 200
+
+
+class ReadCost(NamedTuple):
+    tokens: int | None = None
+    money: float | None = None
+    receipt: str | None = None
+
+
+def reason(why: object) -> str | None:
+    """A reason as it may be kept, checked."""
+    if why is None or why == "":
+        return None
+    if not isinstance(why, str) or len(why) > LONGEST_WHY or not why.isprintable():
+        raise InvalidInput(
+            f"why: is not a short text of one line, at most {LONGEST_WHY} characters",
+            hint="say what the read is for, such as the number of a ticket",
+            field="why",
+        )
+    return why
+
+
+def ids(answer: Any) -> Iterator[str]:
+    """Of every record in an answer, in order. A record that another holds is that one's."""
+    match answer:
+        case BaseModel():
+            fields = answer.__dict__
+        case dict():
+            fields = answer
+        case list() | tuple():
+            if answer and isinstance(answer[0], BaseModel | dict | list | tuple):
+                for one in answer:
+                    yield from ids(one)
+            return
+        case _:
+            return
+    if isinstance(id := fields.get("id"), str):
+        yield id
+    elif "record" in fields:
+        yield from ids(fields["record"])
+    else:
+        for one in fields.values():
+            yield from ids(one)
+
+
+def cost(answer: Any) -> ReadCost:
+    return ReadCost(answer.tokens, answer.money, answer.receipt_id) if isinstance(answer, Recalled) else ReadCost()
