@@ -36,9 +36,9 @@ TOOLS := $(CURDIR)/.foreign
 foreign: compiled .foreign/ready
 	PATH="$(TOOLS)/npm/node_modules/.bin:$(TOOLS)/bin:$$PATH" $(BIN)/python -m pytest -m foreign --timeout=3600
 
-# Stories, faults and kills on PostgreSQL, from a wheel. What looks into a SQLite file is not told there.
+# Conformance, stories, faults and kills on PostgreSQL, from a wheel. What looks into a SQLite file is not told there.
 engines: compiled
-	$(BIN)/python -m pytest -n 2 -m engines tests/engines
+	$(BIN)/python -m pytest -n 2 -m "engines and not soak" tests/engines tests/conformance
 	STORIES_ON=postgres $(BIN)/python -m pytest -n 2 -m "not soak and not foreign and not local and not file" $(STORIES:%=tests/stories/test_%.py)
 
 STORIES := abstention appending async bad_input blocks bundle context conversations costs decisions embeddings first_steps forget jobs \

@@ -13,6 +13,8 @@ from agent_memory.ports.store import Store
 from agent_memory.testing import conformance
 from agent_memory.testing.agreement import agreement
 
+pytestmark = pytest.mark.engines
+
 
 @pytest.fixture
 def store() -> Iterator[Store]:

@@ -39,6 +39,7 @@ ENGINES: dict[str, Callable[[Path], Store]] = {
     "reference": lambda folder: reference.open_store(),
     "postgres": lambda folder: postgres.open_store(emptied(18)),
 }
+QUICK = ["sqlite", "toy", "reference", pytest.param("postgres", marks=pytest.mark.engines)]
 BLINK = 0.001  # seconds of a lease that is over before anybody looks
 LONG = 10_000.0
 PICK = st.integers(0, 7)
@@ -388,7 +389,7 @@ class Runs(Machine):
 
 
 @pytest.mark.timeout(900)  # when it fails, it looks for a short example
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", QUICK)
 @pytest.mark.parametrize(
     "machine",
     [

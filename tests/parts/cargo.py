@@ -36,8 +36,9 @@ def laden(url: str) -> str:
         acme.records.add(
             "nul \0, \uffff, \U0001f600, e\u0301 and \x1f", id="odd", payload={"n": 1.5, "m": 3, "o": "\0"}
         )
-        acme.recall("one of many")
+        acme.recall("one of many", why="INC-7")
         rival.recall("nothing at all")
+        acme._client.runtime.reads.flush()
         store = acme._client.runtime.store
         assert store.debts is not None and store.spending is not None
         store.spending.reserve("2026-03-02", "small", 10, Most(5, 100))

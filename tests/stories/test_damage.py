@@ -25,6 +25,7 @@ from agent_memory.models.kinds.kind import Kind
 from agent_memory.models.record import Link
 from agent_memory.ports.changes import Verified
 from agent_memory.ports.feed import Cursor, JobOutcome, Work
+from agent_memory.ports.reading import ReadLine
 from agent_memory.ports.spending import Most
 
 TABLES = "select name from sqlite_schema where type = 'table' and name not like 'sqlite%' order by name"
@@ -167,6 +168,7 @@ def furnish(path: Path) -> Mapping[str, Kind]:
             memory.recall(query)
         memory._client.runtime.receipts.flush()
         refuse(memory)
+        read(memory)
         spend(memory)
         follow(memory)
         checked = memory.upkeep.verify()
@@ -205,6 +207,15 @@ def spend(memory: AgentMemory) -> None:
     kept.settle("2026-03-02", "small", 10, (3, 4))
     kept.reserve("2026-03-02", "large", 20, Most(2, 100))
     kept.reserve("2026-03-02", "large", 20, Most(2, 100))
+
+
+def read(memory: AgentMemory) -> None:
+    """Two lines of the access log: one that has everything, and one that has only what every line has."""
+    log = memory._client.runtime.store.reading
+    assert log is not None
+    plain = ReadLine(1, "default", "ada", "*", None, "python", "records.get", ("a",), 1)
+    whole = plain._replace(key="k1", why="INC-7", micros=9, tokens=3, money=0.25, receipt="r")
+    log.keep([plain, whole])
 
 
 def refuse(memory: AgentMemory) -> None:

@@ -46,9 +46,10 @@ def fill(memory: AgentMemory) -> None:
     memory.vectors.query(f"space {CANARY}", [1.0, 0.0])
     memory.vectors.of(f"vector {CANARY}")  # which waits until the score is written
     memory.keys.create(f"label {CANARY}")
-    memory.recall(f"what about {CANARY}?")
+    memory.recall(f"what about {CANARY}?", why=CANARY)
     runtime = memory._client.runtime
     runtime.receipts.flush()
+    runtime.reads.flush()
     lease = runtime.store.feed.lease("job", "me", 60.0)
     assert lease is not None
     from agent_memory.ports.access import Refusal
