@@ -71,7 +71,7 @@ def test_a_key_is_named_and_one_bound_to_a_user_is_told_of_that_user(
     assert web.get("/v1/audit", headers=by).status_code == 403
     bobs = {"authorization": f"Bearer {bound.secret}"}
     assert web.get("/v1/audit", headers=bobs).json() == []
-    assert web.get("/v1/audit?user=default", headers=bobs).json() == []
+    assert web.get("/v1/audit?by=default", headers=bobs).json() == []
     assert [one.ids for one in ada.govern.audit(key=reader.id)] == [[id]]
 
 

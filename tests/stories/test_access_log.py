@@ -52,7 +52,7 @@ def test_audit_of_a_record_tells_reads_and_changes(memory: AgentMemory) -> None:
     told = memory.govern.audit(id)
     assert [(one.did, one.why) for one in told] == [("changed", "it moved"), ("read", "INC-42"), ("changed", "told so")]
     assert len(memory.govern.audit(id, limit=1)) == 1
-    assert reads(memory, user="bob") == [] and len(reads(memory, user="ada")) == 2
+    assert reads(memory, by="bob") == [] and len(reads(memory, by="ada")) == 2
 
 
 @pytest.mark.local
@@ -101,7 +101,7 @@ def test_another_user_is_told_apart(memory: AgentMemory) -> None:
     with AgentMemory("bob") as bob:
         bob.records.get(bob.records.add("bob's").id)
     assert [one.user for one in reads(memory)] == ["bob", "ada"]
-    assert [one.user for one in reads(memory, user="bob")] == ["bob"]
+    assert [one.user for one in reads(memory, by="bob")] == ["bob"]
 
 
 @pytest.mark.local

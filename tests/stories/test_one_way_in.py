@@ -29,6 +29,7 @@ NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 RULE = "**never-merge** (deny) Never merge.\n  - command: `git merge`"
 RECORDS = ("contents", "versions", "links", "tombstones")
 READS_MAY_WRITE = {
+    "reads",
     "receipts",
     "shown",
     "accesses",
@@ -355,7 +356,15 @@ KEEPS_RECORDS = {
     "upkeep",
     "models",
 }  # what of the table is about something else
-KEEPS_RECORDS |= {"tenants.list", "rules.apply", "rules.trust", "rules.untrust", "rules.fix", "rules.init"}
+KEEPS_RECORDS |= {
+    "govern.audit",
+    "tenants.list",
+    "rules.apply",
+    "rules.trust",
+    "rules.untrust",
+    "rules.fix",
+    "rules.init",
+}
 KEEPS_RECORDS |= {"state.vacuum", *(f"operational.{name}" for name in ("start_task", "finish_task", "update_metric"))}
 READING = sorted(name for name, one in TABLE.items() if one.permission is Permission.READ)
 WRITING = sorted(name for name, one in TABLE.items() if one.permission is not Permission.READ)

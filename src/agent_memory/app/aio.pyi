@@ -222,7 +222,7 @@ class AsyncGovern:
     async def audit(
         self,
         id: str | None = ...,
-        user: str | None = ...,
+        by: str | None = ...,
         key: str | None = ...,
         since: Moment | None = ...,
         limit: Denials = ...,

@@ -31,7 +31,7 @@ HELP: Mapping[str, str] = MappingProxyType(
         "episodic.update_conversation consolidated": "whether what it says was taken over into facts",
         "episodic.update_conversation title": "what it is called",
         "govern.audit id": "the record",
-        "govern.audit user": "only what this user did",
+        "govern.audit by": "only what this user did",
         "govern.audit key": "only what was read with this API key; `keys list` shows their ids",
         "govern.audit since": "only from then on",
         "govern.audit limit": "at most so many lines",

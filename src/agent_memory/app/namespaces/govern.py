@@ -48,7 +48,7 @@ class Govern(Namespace):
     def audit(
         self,
         id: str | None = None,
-        user: str | None = None,
+        by: str | None = None,
         key: str | None = None,
         since: Moment | None = None,
         limit: Denials = 100,
@@ -61,9 +61,9 @@ class Govern(Namespace):
         client = self._client
         client.runtime.reads.flush()
         bound = client.caller.user
-        if bound is not None and user not in (None, bound):
+        if bound is not None and by not in (None, bound):
             return []
-        wanted = ReadsWanted(id, user or bound, key, 0 if since is None else to_micros(since))
+        wanted = ReadsWanted(id, by or bound, key, 0 if since is None else to_micros(since))
         return Auditing(client.runtime.store, client.scope.tenant, client.now()).lines(wanted, limit)
 
     @operation("govern.scan", "POST /scan", permission=Permission.ADMIN, command="scan", erases=True)

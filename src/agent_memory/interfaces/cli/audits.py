@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
+import click
+
 from agent_memory.interfaces.cli.blocks import Block, Column, Table
+from agent_memory.interfaces.cli.session import Session
 from agent_memory.models.audit import AuditLine
+
+if TYPE_CHECKING:
+    from agent_memory.app.memory import AgentMemory
 
 COLUMNS = (
     Column("at"),
@@ -15,6 +23,13 @@ COLUMNS = (
     Column("records", style="cyan", whole=True, short=True),
     Column("why"),
 )
+
+
+def asked(memory: AgentMemory, said: dict[str, Any]) -> list[AuditLine]:
+    """Whoever writes `--user` asks for what that user did."""
+    session = click.get_current_context().find_object(Session)
+    named = {} if session is None or session.user is None else {"by": session.user}
+    return memory.govern.audit(**named | said)
 
 
 def lines(found: list[AuditLine]) -> list[Block]:

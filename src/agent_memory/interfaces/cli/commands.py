@@ -18,6 +18,7 @@ from agent_memory.app.memory import AgentMemory
 from agent_memory.app.operations import TABLE, Operation, Permission
 from agent_memory.interfaces.cli import (
     PROGRAM,
+    audits,
     exits,
     forgetting,
     ids,
@@ -292,5 +293,8 @@ NEAR = "near_repository"
 TYPED: dict[str, dict[str, Any]] = {"semantic.learn_fact": {"source": "user_stated"}}
 """What an argument is where somebody types the command, and leaves it out."""
 
-ASKED: dict[str, Callable[[AgentMemory, dict[str, Any]], Any]] = {"records.journal": journal.latest}
+ASKED: dict[str, Callable[[AgentMemory, dict[str, Any]], Any]] = {
+    "govern.audit": audits.asked,
+    "records.journal": journal.latest,
+}
 """Operations whose default suits a program and not a person."""
