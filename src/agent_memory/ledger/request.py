@@ -111,7 +111,7 @@ class _Asking:
                     for told in self._told:
                         told.add(change.id)
                 elif change.with_derived:
-                    self.found.deriving.update(own(self.scope))
+                    self.found.deriving.add(self.scope.user)
             case _:
                 self.found.types.add(change.type)
                 for end in (change.source_id, change.target_id):
