@@ -192,7 +192,10 @@ class EraseTenant(NamedTuple):
 DERIVED_FROM = "DERIVED_FROM"
 """The type of the link from a record to one that it was made from."""
 
-DERIVING = (DERIVED_FROM, "HAS_TURN")
+HAS_TURN = "HAS_TURN"
+"""The type of the link from a conversation to a turn: the system alone writes it."""
+
+DERIVING = (DERIVED_FROM, HAS_TURN)
 """The types of links whose source is derived from their targets: a conversation from its turns."""
 
 

@@ -33,6 +33,7 @@ from agent_memory.models.model import clean_name
 from agent_memory.models.moment import to_micros
 from agent_memory.models.record import Link, Record
 from agent_memory.ports.changes import (
+    HAS_TURN,
     Applied,
     Author,
     Change,
@@ -124,6 +125,8 @@ def _changes(writing: Writing, draft: Draft, now: int) -> list[Change]:
         put = _with_vectors(put, writing.embedding.space, writing.embedding.given(draft.embedding), True)
     if len(draft.links) > MOST_LINKS:
         raise InvalidInput(f"links: {len(draft.links)}; the limit is {MOST_LINKS} per write", field="links")
+    for link in draft.links:
+        check_by_hand(link.type)
     return [put, *(connect(_named(link, put.id)) for link in draft.links), *_neighbours(put)]
 
 
@@ -267,6 +270,17 @@ def connect(link: Link) -> Connect:
         weight=unit_interval("weight", link.weight),
         properties=canonical_json(link.properties, "properties"),
     )
+
+
+def check_by_hand(type: str) -> None:
+    """`InvalidInput` for a type of links that only the system writes: what has such a link is forgotten with what it
+    leads to."""
+    if type == HAS_TURN:
+        raise InvalidInput(
+            f"type: {HAS_TURN} links are made by storing turns, and cannot be written or ended by hand",
+            hint="store the turn with its conversation_id, or use another type",
+            field="type",
+        )
 
 
 def _embedded(embedding: Embedding, changes: Sequence[Change]) -> Sequence[Change]:
