@@ -102,7 +102,7 @@ def test_what_is_over_the_limit_is_not_asked(service: FakeOpenAI, monkeypatch: p
 def test_the_prompt_and_the_longest_answer_must_fit(service: FakeOpenAI, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AGENT_MEMORY_CHAT_TOKENS_A_DAY", "500")
     with AgentMemory("ada") as memory:
-        with pytest.raises(BudgetExceeded, match="up to 500[^.]*500 of 500 a day") as caught:
+        with pytest.raises(BudgetExceeded, match=r"up to 500[^.]*500 of 500 a day") as caught:
             memory.models.ask("hello", max_tokens=500)
         assert "shorter answer" in (caught.value.hint or ""), "waiting would not help"
         with pytest.raises(BudgetExceeded):
@@ -331,3 +331,19 @@ def test_a_local_model_that_no_wheel_has_names_the_ollama_way(monkeypatch: pytes
         AgentMemory("ada")
     for said in ("ollama pull nomic-embed-text", "EMBEDDING_PROVIDER=ollama", "EMBEDDING_MODEL=nomic-embed-text"):
         assert said in caught.value.hint
+
+
+def test_a_key_that_may_only_write_does_not_spend_the_stores_cap(service: FakeOpenAI, serving: Any) -> None:
+    with AgentMemory("ada") as here:
+        key = here.keys.create("writer", ["read", "write"], for_user="ada").secret
+        with serving() as url, AgentMemory("ada", store=url, api_key=key) as memory:
+            session = memory.session(limit_tokens=400)
+            for number in range(20):
+                session.add("user", f"Parcel {number} waits in the shelf called zebra{number}, still unopened.")
+            assert session.render().summary_by == "extract" and service.requests == []
+
+
+def test_a_model_is_asked_also_where_nothing_was_stored_yet(
+    service: FakeOpenAI, home: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert guarded(["models", "ask", "hello"]) == 0 and "hello" in capsys.readouterr().out

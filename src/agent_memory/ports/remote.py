@@ -83,8 +83,8 @@ class Remote:
         return self._answer(*self._patiently(send, hint, deadline, charged)[:2], hint)
 
     def lines(self, path: str, body: dict[str, Any], hint: str, silence: float) -> Generator[str]:
-        """The answer line by line, as it comes; it is `charged`. A busy service is asked again until one begins. One that
-        says nothing for `silence` seconds, breaks off, or goes on for longer than the whole time-out is
+        """The answer line by line, as it comes; it is `charged`. A busy service is asked again until an answer begins.
+        One that says nothing for `silence` seconds, breaks off, or goes on for longer than the whole time-out is
         `Unfinished`."""
         client = self._connect()
         import httpx

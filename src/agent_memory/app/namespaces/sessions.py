@@ -101,4 +101,5 @@ class Sessions(Namespace):
         client, view = self._client, self._client.view()
         runtime, limit = client.runtime, Limit(limit_tokens, counting(counter))
         blocks = in_force(visible(runtime.store.records, view))
-        return Paging(runtime.writing, view, client.author(), conversation_id, blocks, limit, runtime.chat)
+        chat = runtime.chat if client.caller.operates else None  # what `models.ask` needs: it spends the store's cap
+        return Paging(runtime.writing, view, client.author(), conversation_id, blocks, limit, chat)
