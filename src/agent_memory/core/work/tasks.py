@@ -86,18 +86,10 @@ def add_task(ground: Ground, task: Task) -> Task:
                 hint="add another task, or retry this one",
                 field="id",
             )
-        if task.goal_id is not None and (before is None or before.goal_id != task.goal_id):
-            _check_goal(ground, author, task.goal_id)
+        ground.check_goal(author, task.goal_id, before and before.goal_id)
         return _put(ground, author, task if before is None else _kept(before, task), old)
 
     return cast(Task, ground.take(read).answer)
-
-
-def _check_goal(ground: Ground, author: Author, goal_id: str) -> None:
-    if not any(one.kind == "goal" for one in ground.seen(author, [goal_id])):
-        raise NotFound(
-            f"goal_id: no goal {goal_id!r}", hint="`agent-memory goals active` lists those there are", field="goal_id"
-        )
 
 
 def cancel(ground: Ground, id: str) -> Task:
