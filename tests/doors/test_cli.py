@@ -151,6 +151,11 @@ def test_forget_is_for_ever(here: Any, remembered: str, store: Path) -> None:
     assert PORT.encode() not in store.read_bytes()
     here("add", PORT, "--id", "other")
     assert here("forget", "other", "--yes", "--json").json["ids"] == ["other"]
+    here("blocks", "set", "plan", "--text", "first this")
+    refused = here("blocks", "delete", "plan")
+    assert refused.code == 2 and "--yes" in refused.err and here("blocks", "get", "plan").code == 0
+    assert here("blocks", "delete", "plan", "--yes").code == 0
+    assert "no block 'plan'" in here("blocks", "get", "plan").err
 
 
 @pytest.mark.parametrize(("typed", "code", "left"), [("y\n", 0, []), ("n\n", 130, ["port"])])

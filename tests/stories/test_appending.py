@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 
 import pytest
 
@@ -24,6 +25,15 @@ with AgentMemory("ada") as memory:
 
 def said(memory: AgentMemory, talk: str = "talk") -> list[tuple[int, str]]:
     return [(turn.index, turn.content) for turn in memory.episodic.get_conversation(talk)]
+
+
+@pytest.mark.requirement("C2")
+def test_a_session_goes_on_after_a_turn_that_somebody_ended(memory: AgentMemory) -> None:
+    memory.episodic.append("talk", "user", "hello")
+    last = memory.episodic.append("talk", "user", "never mind")
+    memory.records.amend(last.id or "", valid_to=last.timestamp + timedelta(microseconds=1))
+    assert memory.session(conversation_id="talk").add("user", "so").index == 2
+    assert said(memory) == [(0, "hello"), (2, "so")]
 
 
 @pytest.mark.requirement("C2")

@@ -109,6 +109,24 @@ def test_whoever_names_the_version_loses_nothing(memory: AgentMemory) -> None:
     assert memory.blocks.get("plan").text == "first\nsecond"
 
 
+def test_an_agent_cannot_get_round_a_read_only_block_that_agents_share(memory: AgentMemory) -> None:
+    memory.blocks.set("persona", "Be kind.", read_only=True)
+    with AgentMemory("ada", agent="bot") as its:
+        for way in (
+            lambda: its.blocks.set("persona", "Be rude."),
+            lambda: its.blocks.set("persona", "Be rude.", shared=False),
+            lambda: its.blocks.set("persona", read_only=False, shared=True),
+            lambda: its.blocks.delete("persona"),
+        ):
+            with pytest.raises(Denied, match="read-only"):
+                way()
+        assert its.blocks.get("persona").text == "Be kind."
+        its.blocks.set("own", "mine", read_only=True)
+        assert its.blocks.set("own", "still mine").text == "still mine"
+    memory.blocks.set("persona", "Be brief.")
+    memory.blocks.delete("persona")
+
+
 def test_bad_input_says_what_to_do(memory: AgentMemory) -> None:
     with pytest.raises(NotFound, match="no block 'nobody'") as unknown:
         memory.blocks.append("nobody", "x")

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from agent_memory import AgentMemory
-from agent_memory.models import Conversation, Entity, Goal, Turn
+from agent_memory.models import Conversation, Entity, Goal, Link, Turn
 from agent_memory.models.errors import InvalidInput, NotFound
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -74,6 +74,20 @@ def test_a_conversation_goes_with_its_last_turn_and_is_back_with_the_next_one(me
     assert memory.episodic.conversations() == []
     say(memory, "c1", 0)
     assert [one.title for one in memory.episodic.conversations()] == [None]
+
+
+def test_nobody_ties_a_record_to_a_turn_by_hand(memory: AgentMemory) -> None:
+    turn, note = say(memory, "c1", 0), memory.records.add("worth keeping")
+    tie = Link(source_id=note.id, target_id=turn.id or "", type="HAS_TURN")
+    for attempt in (
+        lambda: memory.records.link(tie),
+        lambda: memory.records.add("mine", links=[tie]),
+        lambda: memory.semantic.create_relationship(tie.source_id, tie.target_id, tie.type),
+        lambda: memory.records.unlink(memory.episodic.conversations()[0].id, tie.target_id, tie.type),
+    ):
+        with pytest.raises(InvalidInput, match="made by storing turns"):
+            attempt()
+    assert note.id not in memory.records.forget([tie.target_id]).ids
 
 
 def test_many_turns_at_once_make_one_conversation(memory: AgentMemory) -> None:

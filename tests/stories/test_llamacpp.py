@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from functools import partial
 
 import pytest
 from tests.parts import llamacpp
 
-from agent_memory import AgentMemory
+from agent_memory import AgentMemory, MemoryAugmentedAgent
 from agent_memory.engines.openai.chat import OpenAIChat
 from agent_memory.ports.chat import ChatAnswer, ChatMessage, ChatRequest, ToolSpec
+from patience import PATIENCE
 
 pytestmark = [pytest.mark.requirement("P19"), pytest.mark.local]
 ASK = ChatRequest(
@@ -84,3 +87,21 @@ def test_an_unknown_endpoint_is_an_error(chat: OpenAIChat) -> None:
     ask = partial(OpenAIChat(model="m", base_url=llamacpp.server().removesuffix("/v1") + "/nowhere").complete, ASK)
     with pytest.raises(Exception, match="Not Found"):
         ask()
+
+
+def test_an_agent_with_memory_talks_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"PROVIDER": "openai", "MODEL": llamacpp.MODEL, "URL": llamacpp.server()}.items():
+        monkeypatch.setenv(f"AGENT_MEMORY_CHAT_{name}", value)
+    with MemoryAugmentedAgent("ada", conversation_id="talk") as agent:
+        agent.memory.records.add("Staging listens on port 5433.")
+        assert [agent.chat("Is the port of staging open?"), agent.chat("Which port is it?")] == ["Yes.", "Yes."]
+        assert "5433" in " ".join(hit.text for hit in (agent.why() or []))
+        (row,) = agent.memory.models.usage().usage
+        assert row.calls == 2 and row.prompt_tokens > 200 and row.reserved_tokens == 0
+    code = """
+from agent_memory import AgentMemory
+with AgentMemory("ada") as memory:
+    print(*(one.content for one in memory.episodic.get_conversation("talk")), sep="\\n")
+"""
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE, check=True)
+    assert ran.stdout.splitlines() == ["Is the port of staging open?", "Yes.", "Which port is it?", "Yes."]

@@ -8,7 +8,8 @@ import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from http.server import BaseHTTPRequestHandler
+from typing import Any, ClassVar
 
 import httpx
 import pytest
@@ -24,7 +25,7 @@ from agent_memory.models.errors import BudgetExceeded, InvalidInput, PartMissing
 from agent_memory.ports.chat import ChatAnswer, ChatMessage, ChatRequest, Usage
 from agent_memory.testing.chat import ScriptedChat
 from agent_memory.testing.memory import open_store
-from agent_memory.testing.wire import CannedAnswer, CannedStream, FakeOllama, FakeOpenAI
+from agent_memory.testing.wire import CannedAnswer, CannedStream, FakeOllama, FakeOpenAI, Listener
 from patience import until
 
 pytestmark = pytest.mark.requirement("P19")
@@ -91,7 +92,7 @@ def test_what_is_over_the_limit_is_not_asked(service: FakeOpenAI, monkeypatch: p
     with AgentMemory("ada") as memory:
         for _ in range(2):
             memory.models.ask("hello")
-        with pytest.raises(BudgetExceeded, match="2 times today") as caught:
+        with pytest.raises(BudgetExceeded, match="limit of 2 calls") as caught:
             memory.models.ask("hello")
         assert (caught.value.limit, caught.value.left) == (2, 0) and caught.value.resets_at > datetime.now(UTC)
         assert len(service.requests) == 2 and used(memory) == [("m", 2, 2, 2, 0, 1)]
@@ -101,8 +102,9 @@ def test_what_is_over_the_limit_is_not_asked(service: FakeOpenAI, monkeypatch: p
 def test_the_prompt_and_the_longest_answer_must_fit(service: FakeOpenAI, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AGENT_MEMORY_CHAT_TOKENS_A_DAY", "500")
     with AgentMemory("ada") as memory:
-        with pytest.raises(BudgetExceeded, match="of 500 a day 500 are left"):
+        with pytest.raises(BudgetExceeded, match=r"up to 500[^.]*500 of 500 a day") as caught:
             memory.models.ask("hello", max_tokens=500)
+        assert "shorter answer" in (caught.value.hint or ""), "waiting would not help"
         with pytest.raises(BudgetExceeded):
             memory.models.ask("hello")  # nobody named a number: 1,024
         assert service.requests == []
@@ -141,6 +143,42 @@ def test_a_call_that_fails_keeps_its_tokens_only_where_it_may_have_used_them(
     assert store.spending is not None
     (row,) = store.spending.since("2026-03-02")
     assert row.calls == 1 and (row.reserved > 0) == kept and row.prompt == row.completion == 0
+
+
+class _Deaf(BaseHTTPRequestHandler):
+    """Takes a request, and hangs up or passes a time-out on instead of answering."""
+
+    asked: ClassVar[list[bytes]] = []
+    gateway = False
+
+    def do_POST(self) -> None:
+        self.asked.append(self.rfile.read(int(self.headers["content-length"])))
+        if self.gateway:
+            self.send_error(504)
+        self.close_connection = True
+
+    def log_message(self, format: str, *args: Any) -> None: ...
+
+
+@pytest.mark.parametrize("provider", ["openai", "ollama"])
+@pytest.mark.parametrize("gateway", [False, True])
+def test_an_answer_that_is_lost_is_not_asked_for_again_and_counts(
+    monkeypatch: pytest.MonkeyPatch, provider: str, gateway: bool
+) -> None:
+    monkeypatch.setattr(_Deaf, "asked", [])
+    monkeypatch.setattr(_Deaf, "gateway", gateway)
+    with Listener(_Deaf) as service:
+        for name, value in (("PROVIDER", provider), ("MODEL", "m"), ("URL", service.address), ("CALLS_A_DAY", "2")):
+            monkeypatch.setenv(f"AGENT_MEMORY_CHAT_{name}", value)
+        with AgentMemory("ada") as memory:
+            for _ in range(2):
+                with pytest.raises(Unfinished, match="broke off"):
+                    memory.models.ask("hello", max_tokens=50)
+            with pytest.raises(BudgetExceeded):
+                memory.models.ask("hello", max_tokens=50)
+            ((_, calls, prompt, completion, reserved, refused),) = used(memory)
+            assert (calls, prompt, completion, refused) == (2, 0, 0, 1) and reserved > 100
+            assert len(_Deaf.asked) == 2
 
 
 def test_who_stops_listening_has_asked_all_the_same(clock: Any) -> None:
@@ -293,3 +331,19 @@ def test_a_local_model_that_no_wheel_has_names_the_ollama_way(monkeypatch: pytes
         AgentMemory("ada")
     for said in ("ollama pull nomic-embed-text", "EMBEDDING_PROVIDER=ollama", "EMBEDDING_MODEL=nomic-embed-text"):
         assert said in caught.value.hint
+
+
+def test_a_key_that_may_only_write_does_not_spend_the_stores_cap(service: FakeOpenAI, serving: Any) -> None:
+    with AgentMemory("ada") as here:
+        key = here.keys.create("writer", ["read", "write"], for_user="ada").secret
+        with serving() as url, AgentMemory("ada", store=url, api_key=key) as memory:
+            session = memory.session(limit_tokens=400)
+            for number in range(20):
+                session.add("user", f"Parcel {number} waits in the shelf called zebra{number}, still unopened.")
+            assert session.render().summary_by == "extract" and service.requests == []
+
+
+def test_a_model_is_asked_also_where_nothing_was_stored_yet(
+    service: FakeOpenAI, home: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert guarded(["models", "ask", "hello"]) == 0 and "hello" in capsys.readouterr().out

@@ -22,6 +22,7 @@ from agent_memory.core.talk.extract import extracted
 from agent_memory.core.talk.prompt import total
 from agent_memory.core.talk.session import Limit, Talk, laid_out, written
 from agent_memory.models.errors import InvalidInput, PartMissing
+from agent_memory.models.kinds.conversation import Turn
 from agent_memory.models.kinds.talk import MemoryBlock
 from agent_memory.models.record import Record, Scope
 from agent_memory.ports.chat import ChatAnswer, ChatRequest
@@ -204,6 +205,23 @@ def test_a_model_writes_the_summary_where_there_is_one(home: Path) -> None:
         assert "They spoke" not in again.text and said(0) not in again.text and again.total_tokens <= 500
         talked(session, 1, 30)
         assert session.render().paged_out > 0
+
+
+def test_a_summary_of_an_agent_goes_with_a_turn_that_its_user_forgets(home: Path) -> None:
+    model = ScriptedChat(lambda request: "They spoke of zebras.", "tiny")
+    with (
+        AgentMemory("ada", embedder=QuickEmbedder()) as hers,
+        AgentMemory("ada", agent="bot", chat=model, embedder=QuickEmbedder()) as its,
+    ):
+        turns = [Turn(conversation_id="c", index=number, role="user", content=said(number)) for number in range(30)]
+        first, *_ = [hers.store_turn(one) for one in turns]
+        session = its.session(limit_tokens=500, conversation_id="c")
+        session.add("assistant", "Thank you.")
+        [summary] = its.records.find(kind="session")
+        assert summary.text == "They spoke of zebras." and summary.scope.agent == "bot"
+        gone = hers.records.forget([first.id or ""])
+        assert summary.id in gone.ids and its.records.find(kind="session") == []
+        assert "zebras" not in session.render().text and said(0) not in session.render().text
 
 
 def test_without_the_model_sentences_are_quoted(home: Path) -> None:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
 from agent_memory import AgentMemory
 from agent_memory.core.work import edges
 from agent_memory.core.write.commit import commit
+from agent_memory.interfaces.cli.exits import guarded
 from agent_memory.ledger import request
-from agent_memory.models import Draft, Kind, Task
+from agent_memory.models import Draft, Goal, Kind, Task
 from agent_memory.models.errors import Conflict, InvalidInput, LeaseLost, NotFound
 from agent_memory.models.kinds.kind import LONGEST_PAYLOAD
 from agent_memory.models.model import new_id
@@ -367,3 +369,19 @@ def test_tasks_of_other_users_are_out_of_reach(memory: AgentMemory) -> None:
         for refused in (lambda: bob.tasks.finish(token), lambda: bob.tasks.cancel(added.id)):
             with pytest.raises(NotFound):
                 refused()
+
+
+def test_a_task_of_a_goal_that_is_not_there_is_refused(memory: AgentMemory) -> None:
+    with pytest.raises(NotFound, match="no goal 'nowhere'") as refused:
+        memory.tasks.add("sweep", goal_id="nowhere")
+    assert refused.value.field == "goal_id" and memory.tasks.list() == []
+    goal = memory.goals.add(Goal(description="a clean house"))
+    assert memory.tasks.add("sweep", goal_id=goal.id).goal_id == goal.id
+
+
+def test_what_begins_as_json_is_json_on_the_command_line(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert guarded(["tasks", "add", '{"description": "swe']) == 2
+    assert "not JSON" in capsys.readouterr().err
+    assert guarded(["--json", "tasks", "add", "[draft] sweep"]) == 0
+    assert guarded(["--json", "tasks", "add", '"{literally}"']) == 0
+    assert "{literally}" in capsys.readouterr().out

@@ -157,6 +157,21 @@ def test_what_leads_out_of_an_export_stays_behind(home: Path) -> None:
     service.close()
 
 
+@pytest.mark.parametrize("kind", ["turn", "conversation"])
+def test_a_forgotten_conversation_does_not_come_back(memory: AgentMemory, kind: str) -> None:
+    for conversation_id in ("c1", "c1", "c2"):
+        memory.episodic.append(conversation_id, "user", "hello")
+    memory.episodic.update_conversation("c1", title="Private")
+    said = [one for one in lines(memory) if f'"kind":"{kind}"'.encode() in one]
+    memory.records.forget_where(conversation_id="c1")
+    assert take(memory, said)["forgotten"] == (2 if kind == "turn" else 1)
+    assert [one.conversation_id for one in memory.episodic.conversations()] == ["c2"]
+    memory.episodic.append("c1", "user", "a new one")
+    take(memory, said)
+    assert {one.title for one in memory.episodic.conversations()} == {None}, "its title was forgotten, too"
+    assert len(memory.episodic.get_conversation("c1")) == 1
+
+
 def test_what_was_forgotten_does_not_come_back(memory: AgentMemory) -> None:
     gone = memory.records.add("the old passphrase", id="gone").id
     memory.records.add("the harbour", id="kept", links=[Link(source_id="*self*", target_id=gone, type="ABOUT")])

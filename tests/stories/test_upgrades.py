@@ -71,6 +71,27 @@ def test_stores_of_every_released_version_open(dump: Path, tmp_path: Path) -> No
         assert memory.upkeep.verify().ok
 
 
+@pytest.mark.requirement("C2")
+def test_conversations_from_before_they_were_records_are_listed(tmp_path: Path) -> None:
+    path = tmp_path / "old.db"
+    old = sqlite3.connect(path)
+    old.executescript((ROOT / "tests/data/store-0.1.0.sql").read_text("utf-8"))
+    old.close()
+    with AgentMemory(user_id="ada", store=f"sqlite:///{path}") as memory:
+        [talk] = {turn.conversation_id for turn in memory.records.find(kind="turn", limit=50)}
+        older = memory.episodic.get_conversation(talk)
+        assert older and memory.episodic.conversations() == []
+        new = memory.episodic.append(talk, "user", "and one more")
+        assert new.id and older[0].id
+        assert memory.records.forget([new.id]).ids == [new.id], "the older turns keep the conversation"
+        assert memory.upkeep.run_jobs()["conversations"] == {"turns": len(older) - 1, "behind": 0}
+        [listed] = memory.episodic.conversations()
+        assert (listed.conversation_id, listed.started_at) == (talk, older[0].timestamp)
+        assert memory.upkeep.run_jobs()["conversations"] == {"turns": 0, "behind": 0} and memory.upkeep.verify().ok
+        gone = memory.records.forget([turn.id for turn in older if turn.id])
+        assert listed.id in gone.ids and memory.episodic.conversations() == []
+
+
 def test_derived_data_can_be_made_again(memory: AgentMemory, home: Path) -> None:
     for text in ("the lighthouse keeper retired", "the harbour freezes in January"):
         memory.records.add(text)

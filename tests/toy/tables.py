@@ -27,7 +27,7 @@ from agent_memory.ledger.rows import (
     Wanted,
 )
 from agent_memory.ledger.traces import Traces, words
-from agent_memory.models.record import Scope
+from agent_memory.models.record import SHARED, Scope
 from agent_memory.ports.changes import DERIVING, Vocabulary
 from agent_memory.ports.embedder import Space
 from agent_memory.ports.receipts import ReceiptLine
@@ -112,7 +112,7 @@ class Tables:
                 if link.ended is None and link.type in asked.types and {link.source, link.target} <= numbers
             ),
             tuple(
-                Descent(descended[one.source], one.target, one.scope, one.ended is None)
+                Descent(descended[one.source], self.versions[one.source].kind, one.target, one.scope, one.ended is None)
                 for one in sources
                 if one.target in known
             ),
@@ -133,14 +133,15 @@ class Tables:
         stored = (StoredVersion(r.version, r.number, r.content, self.contents[r.content].body, r.state) for r in rows)
         return BelievedRecord(place, rows[0].kind, tuple(stored))
 
-    def _descended(self, roots: set[int], scopes: set[Scope]) -> dict[int, RecordPlace]:
+    def _descended(self, roots: set[int], users: set[str]) -> dict[int, RecordPlace]:
         """What was ever derived from these, through any number of steps, and may be changed."""
         found: dict[int, RecordPlace] = {}
         frontier = set(roots)
         while frontier:
             links = (link for link in self.links.values() if link.type in DERIVING and link.target in frontier)
             places = {link.source: self.versions[link.source].place for link in links}
-            frontier = {number for number, place in places.items() if place.scope in scopes and number not in found}
+            whose = {number for number, place in places.items() if users & {place.scope.user, SHARED}}
+            frontier = whose - found.keys()
             found |= {number: places[number] for number in frontier}
         return found
 

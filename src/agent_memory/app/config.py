@@ -84,10 +84,16 @@ class Settings(Model):
         default=60.0, gt=0, le=86_400, description="seconds without a piece after which a streamed answer is given up"
     )
     chat_calls_a_day: int = Field(
-        default=1000, ge=0, le=10**9, description="calls of chat models that a store makes in a day (UTC), at most"
+        default=1000,
+        ge=0,
+        le=10**9,
+        description="calls of chat models in a day (UTC), at most: by a store, or a process whose store is a server's",
     )
     chat_tokens_a_day: int = Field(
-        default=1_000_000, ge=0, le=10**12, description="tokens of prompts and answers in a day (UTC), at most"
+        default=1_000_000,
+        ge=0,
+        le=10**12,
+        description="tokens of prompts and answers in a day (UTC), at most, counted in the same way",
     )
     rerank_url: str | None = Field(default=None, description="URL of a reranker, without the `/rerank` of an HTTP one")
     rerank_model: str | None = Field(default=None, description="its model, where it has several")

@@ -17,6 +17,7 @@ from typing import Any
 from agent_memory.app.weight import too_heavy
 from agent_memory.models.errors import AgentMemoryError, InvalidInput
 from agent_memory.models.record import Link, Linked, Status
+from agent_memory.ports.changes import HAS_TURN
 
 Call = Callable[[str, dict[str, Any]], Any]
 
@@ -117,4 +118,6 @@ def _read(line: bytes) -> dict[str, Any] | None:
         raise InvalidInput("not a JSON object", hint='such as {"text": "…"}')
     if JOIN in str(found.get("key")):
         del found["key"]
+    if isinstance(links := found.get("links"), list):
+        found["links"] = [one for one in links if not (isinstance(one, dict) and one.get("type") == HAS_TURN)]
     return {name: value for name, value in found.items() if name not in STORE_S_OWN and value is not None}

@@ -7,7 +7,7 @@ from typing import NamedTuple, cast
 
 from agent_memory.ledger import repeats
 from agent_memory.ledger.journal import AMEND, CONNECT, DISCONNECT, ERASE, PUT, LineSubject, Signature
-from agent_memory.ledger.request import Request, own
+from agent_memory.ledger.request import Request
 from agent_memory.ledger.rows import (
     AnswerRow,
     BelievedRecord,
@@ -133,9 +133,9 @@ class _Writer:
     # -- records
 
     def _put(self, put: Put) -> Outcome:
-        held = self._target(put)
-        if held is None and put.unless_forgotten and self.world.forgotten(self.scope, put.id):
+        if self._passed_over(put):
             return Outcome(Effect.FORGOTTEN, put.id)
+        held = self._target(put)
         if held is None:
             self.stored[put.id] = put.id
             self.along.discard(put.id)
@@ -156,6 +156,12 @@ class _Writer:
             ended = ()
         self._insert(held.place, held.kind, number + 1, meeting.state, put, ended)
         return Outcome(Effect.UPDATED, id, number + 1)
+
+    def _passed_over(self, put: Put) -> bool:
+        if put.holds and not any(id in self.stored for id in put.holds):
+            return True
+        gone = put.unless_forgotten and self.world.forgotten(self.scope, put.id)
+        return gone and self.world.by_id(self.scope, put.id) is None
 
     def _target(self, put: Put) -> BelievedRecord | None:
         """The record that this put is a version of: by key, else by id."""
@@ -309,7 +315,8 @@ class _Writer:
         held = self._find(change.id, to_change=True, only=change.scope)
         if change.version is not None:
             self._check_version(held, change.version, id)
-        derived = self.world.derived(held.place.record, own(self.scope)) if change.with_derived else []
+        user, along = self.scope.user, change.retelling
+        derived = self.world.derived(held.place.record, user, along) if change.with_derived else []
         for place in (held.place, *derived):
             seq = self.journal.append(ERASE, LineSubject(place.scope, place.record), self.by, tombstone_seal(place.id))
             self.world.erase(place, seq)

@@ -38,7 +38,7 @@ def check_number(changes: Sequence[Change]) -> None:
         raise InvalidInput(
             f"{len(changes)} changes in one write; the limit is {MOST_CHANGES}: each record, each of its links and "
             "each erasure is one",
-            hint="write them in several parts",
+            hint="write them in several parts; of turns, which bring their links, at most 2,499 at once",
             field="records",
         )
 
@@ -111,7 +111,7 @@ class _Asking:
                     for told in self._told:
                         told.add(change.id)
                 elif change.with_derived:
-                    self.found.deriving.update(own(self.scope))
+                    self.found.deriving.add(self.scope.user)
             case _:
                 self.found.types.add(change.type)
                 for end in (change.source_id, change.target_id):

@@ -61,9 +61,10 @@ class LinkRow(NamedTuple):
 
 
 class Descent(NamedTuple):
-    """`source` was once derived from `target`, and `stands`: still is."""
+    """`source`, of this kind, was once derived from `target`, and `stands`: still is."""
 
     source: RecordPlace
+    kind: str
     target: int
     scope: Scope
     stands: bool
@@ -84,7 +85,8 @@ class Wanted:
     `told`: of these ids the contents, too, as of all that are named by a key. Of what is linked or erased they are not
     read.
     `authors` are written for: such a scope is made when it is new. `deriving` is not empty: all that was ever derived
-    from one of the records, through any number of steps, in these scopes. `forgotten`: which of these ids a user
+    from one of the records, through any number of steps, of these users and all their agents; `*`: of everybody.
+    `forgotten`: which of these ids a user
     erased, by (tenant, user). `works`: on behalf of which jobs, whose leases and cursors count.
     """
 
@@ -93,7 +95,7 @@ class Wanted:
     told: dict[Scope, set[str]] = field(default_factory=dict)
     keys: dict[Scope, set[tuple[str, str]]] = field(default_factory=dict)
     types: set[str] = field(default_factory=set)
-    deriving: set[Scope] = field(default_factory=set)
+    deriving: set[str] = field(default_factory=set)
     forgotten: dict[tuple[str, str], set[str]] = field(default_factory=dict)
     answers: set[tuple[Scope, str]] = field(default_factory=set)
     works: set[Work] = field(default_factory=set)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from agent_memory.ledger.feed import check
 from agent_memory.ledger.journal import Journal
@@ -24,7 +24,7 @@ from agent_memory.ledger.rows import (
     VersionRow,
 )
 from agent_memory.models.errors import Changed
-from agent_memory.models.record import Scope
+from agent_memory.models.record import SHARED, Scope
 from agent_memory.ports.changes import DERIVING, Key, Terms, Vocabulary
 from agent_memory.ports.feed import Cursor, Work
 
@@ -43,6 +43,7 @@ class World:
             dict
         )  # target -> what ever came from it
         self._sources: defaultdict[int, set[tuple[int, Scope]]] = defaultdict(set)  # source -> where links lead to now
+        self._kinds: dict[int, str] = {}  # of what came from something
         self._settled: Vocabulary | None = None
         self._erased: set[int] = set()
         self._forgotten = set(present.forgotten)
@@ -59,6 +60,7 @@ class World:
         for held in present.records:
             self._hold(held)
         for one in present.descents:
+            self._kinds[one.source.record] = one.kind
             self._descends(one.source, one.target, one.scope, stands=one.stands)
 
     def rows(self) -> Rows:
@@ -150,6 +152,7 @@ class World:
             self._rows_of[end].append(row.link)
         self._standing[_ends(row)] = row
         if row.type in DERIVING:
+            self._kinds[row.source] = self._records[row.source].kind
             self._descends(source, row.target, row.scope, stands=True)
 
     def cut(self, link: LinkRow, line: int) -> None:
@@ -167,23 +170,26 @@ class World:
 
     # -- erasing
 
-    def derived(self, record: int, scopes: Iterable[Scope]) -> list[RecordPlace]:
-        """What goes with a record: it was once derived from it, and is not derived from anything that stays. Followed
-        for as long as something goes."""
-        inside = set(scopes)
+    def derived(self, record: int, user: str, retelling: Collection[str]) -> list[RecordPlace]:
+        """What goes with a record of this user's: it was once derived from it, and is not derived from anything that
+        stays, or is of a kind that retells it. Followed for as long as something goes."""
         found: dict[int, RecordPlace] = {}
         gone, frontier = {record}, [record]
         while frontier:
             for place in self._descendants[frontier.pop()].values():
-                if place.scope not in inside or place.record in self.present.rooted:
+                if user not in (SHARED, place.scope.user) or place.record in gone or place.record in self._erased:
                     continue
-                if place.record in gone or place.record in self._erased:
-                    continue
-                if all(target in gone or target in self._erased for target, _ in self._sources[place.record]):
+                if self._kinds[place.record] in retelling or not self._rooted(place.record, gone):
                     gone.add(place.record)
                     frontier.append(place.record)
                     found[place.record] = place
         return [place for _, place in sorted(found.items())]
+
+    def _rooted(self, record: int, gone: Collection[int]) -> bool:
+        """Whether it has a source that stays."""
+        if record in self.present.rooted:
+            return True
+        return any(target not in gone and target not in self._erased for target, _ in self._sources[record])
 
     def erase(self, place: RecordPlace, line: int) -> None:
         """Its number is never used again: what is known of its links need not be found."""

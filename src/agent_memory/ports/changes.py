@@ -103,8 +103,9 @@ class Put(NamedTuple):
 
     `succeeds`: the old version stays valid until the new one begins; otherwise the new one corrects it
     as if the old had never been. `dated`: the caller said when it begins, so that another beginning alone
-    is a change. `unless_forgotten`: nothing, where there is no such record because the author's user forgot it.
-    `if_absent`: nothing, where there is such a record, whatever it says.
+    is a change. `unless_forgotten`: nothing, where no record has this id because the author's user forgot it, whatever
+    its key leads to. `if_absent`: nothing, where there is such a record, whatever it says. `holds`: nothing, unless one
+    of these earlier puts of the same write came to a record.
     """
 
     id: str
@@ -116,6 +117,7 @@ class Put(NamedTuple):
     dated: bool = False
     unless_forgotten: bool = False
     if_absent: bool = False
+    holds: tuple[str, ...] = ()
 
 
 class Amend(NamedTuple):
@@ -165,14 +167,17 @@ class Erase(NamedTuple):
 
     `with_derived`: and whatever was derived from it alone. A record that ever had a `DERIVING` link to one that goes,
     whatever its status and whether or not it or the link still holds, goes too, unless such a link that stands leads
-    to a record that stays. Only in scopes that the author may change. `version`: only while it is the
-    newest one of the record. `scope`: the record of this scope, where an agent and its user have one with the same id.
+    to a record that stays; one of a kind in `retelling` goes even then. It goes whichever agent of the author's user it
+    belongs to, and with what all users share, whoever's it is; what all users share never goes with one user's.
+    `version`: only while it is the newest one of the record. `scope`: the record of this scope, where an agent and its
+    user have one with the same id.
     """
 
     id: str
     with_derived: bool = False
     version: int | None = None
     scope: Scope | None = None
+    retelling: tuple[str, ...] = ()
 
 
 Change = Put | Amend | Connect | Disconnect | Erase
@@ -187,7 +192,10 @@ class EraseTenant(NamedTuple):
 DERIVED_FROM = "DERIVED_FROM"
 """The type of the link from a record to one that it was made from."""
 
-DERIVING = (DERIVED_FROM, "HAS_TURN")
+HAS_TURN = "HAS_TURN"
+"""The type of the link from a conversation to a turn: the system alone writes it."""
+
+DERIVING = (DERIVED_FROM, HAS_TURN)
 """The types of links whose source is derived from their targets: a conversation from its turns."""
 
 

@@ -1,7 +1,8 @@
 """What the engines share that ask a model behind HTTP: patience, plain errors, and rows that keep a port's promise.
 
 Promises: a busy or failing service (429, 5xx) is asked again a few times, as late as it wants and not all at once; a
-service that is not there is reported at once; an answer is whole and in time, or an error; a key appears in no message
+service that is not there is reported at once; a `charged` answer that was lost on the way is not asked for again, since
+it may have been paid for; an answer is whole and in time, or an error; a key appears in no message
 and no repr; a loopback address is never reached through a proxy; redirections are not followed, so that a key stays
 with the host it was meant for.
 """
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 FIRST_PAUSE = 0.5  # seconds; doubles with each attempt
 LONGEST_PAUSE = 20.0  # a service that wants more is reported as busy
 SPREAD = 1.25  # a pause is up to so many times as long
-_REFUSED, _ABSENT, _REJECTED, _BUSY = (401, 403), (404,), (400, 413, 422), 429
+_REFUSED, _ABSENT, _REJECTED, _BUSY, _LATE = (401, 403), (404,), (400, 413, 422), 429, 504
 
 
 class Remote:
@@ -60,9 +61,12 @@ class Remote:
     def __repr__(self) -> str:
         return f"Remote({self.service!r}, {self._shown!r})"
 
-    def post(self, path: str, body: dict[str, Any], hint: str, seconds: float | None = None) -> Any:
+    def post(
+        self, path: str, body: dict[str, Any], hint: str, seconds: float | None = None, *, charged: bool = False
+    ) -> Any:
         """The decoded answer. `hint` tells people what to do when there is none. `seconds` is how long the caller has:
-        a service that is silent for so long is gone, and one that is busy for longer is not asked again."""
+        a service that is silent for so long is gone, and one that is busy for longer is not asked again. `charged`: an
+        answer that is lost is `Unfinished` at once."""
         client = self._connect()  # which takes its time, once
         deadline = math.inf if seconds is None else time.monotonic() + seconds
 
@@ -76,11 +80,12 @@ class Remote:
                         raise self._late(left)
                 return response.status_code, b"".join(read), response.headers.get("retry-after")
 
-        return self._answer(*self._patiently(send, hint, deadline)[:2], hint)
+        return self._answer(*self._patiently(send, hint, deadline, charged)[:2], hint)
 
     def lines(self, path: str, body: dict[str, Any], hint: str, silence: float) -> Generator[str]:
-        """The answer line by line, as it comes. A busy service is asked again until an answer begins. One that says
-        nothing for `silence` seconds, breaks off, or goes on for longer than the whole time-out is `Unfinished`."""
+        """The answer line by line, as it comes; it is `charged`. A busy service is asked again until an answer begins.
+        One that says nothing for `silence` seconds, breaks off, or goes on for longer than the whole time-out is
+        `Unfinished`."""
         client = self._connect()
         import httpx
 
@@ -95,7 +100,7 @@ class Remote:
                 opened.append(response)
             return response.status_code, b"" if good else response.read(), response.headers.get("retry-after")
 
-        status, data, _ = self._patiently(send, hint, deadline)
+        status, data, _ = self._patiently(send, hint, deadline, charged=True)
         if not opened:
             self._answer(status, data, hint)
             raise AssertionError("unreachable")  # a status that is not good is an error
@@ -114,7 +119,7 @@ class Remote:
         finally:
             opened[0].close()
 
-    def _patiently(self, send: Send, hint: str, deadline: float) -> tuple[int, bytes, str | None]:
+    def _patiently(self, send: Send, hint: str, deadline: float, charged: bool) -> tuple[int, bytes, str | None]:
         """Status and content of an answer that is not worth waiting for a better one."""
         import httpx
 
@@ -127,6 +132,8 @@ class Remote:
             except httpx.ReadTimeout as error:
                 raise self._late(left) from error
             except httpx.RequestError as error:
+                if charged and isinstance(error, httpx.ReadError | httpx.RemoteProtocolError):
+                    raise self.broken_off(type(error).__name__) from error
                 gone = isinstance(error, httpx.ConnectError | httpx.TimeoutException)
                 wait = spread(pause(attempt, None))
                 if gone or self._gives_up(attempt, wait, deadline):
@@ -134,6 +141,8 @@ class Remote:
                     message = f"{self.service} cannot be reached at {self._shown} ({reason})"
                     raise PartMissing(message, hint=hint) from error
             else:
+                if charged and status == _LATE:
+                    raise self.broken_off(f"status {status}")
                 wait = spread(pause(attempt, asked))
                 passing = status == _BUSY or status >= 500
                 if not passing or self._gives_up(attempt, wait, deadline):

@@ -37,7 +37,8 @@ class Blocks(Namespace):
     @operation("blocks.set", "PUT /blocks/{label}", permission=Permission.WRITE)
     def set(self, label: Name, text: RecordText | None = None, **how: Unpack[BlockOptions]) -> MemoryBlock:
         """Make a block, or change its text, description, limit, or whether agents may edit it. Also for read-only
-        blocks. A new one belongs to the agent of this memory, or with `shared` to all agents of the user."""
+        blocks; only an agent cannot change one that the user's agents share. A new one belongs to the agent of this
+        memory, or with `shared` to all agents of the user."""
         client = self._client
         said = {name: value for name, value in {"text": text, **how}.items() if value is not None and name != "shared"}
         return blocks.put(client.runtime.writing, client.author(), client.now(), label, said, how.get("shared"))

@@ -13,7 +13,7 @@ from agent_memory.core.recall.recall import recall
 from agent_memory.core.recall.receipt import Question
 from agent_memory.core.talk.append import append
 from agent_memory.core.working.desk import beside
-from agent_memory.core.write.commit import How, Revision, commit, commit_after_reading
+from agent_memory.core.write.commit import Revision, commit, commit_after_reading
 from agent_memory.models.draft import Draft
 from agent_memory.models.errors import NotFound
 from agent_memory.models.kinds.conversation import Conversation, Role, Turn
@@ -56,17 +56,16 @@ class Episodic(Namespace):
         idempotency_key: str | None = None,
     ) -> Turn:
         """Store the next turn of a conversation; its index is the one after the last, also when several write."""
-        client = self._client
         turn = Turn(
             conversation_id=conversation_id,
             index=0,
             role=role,
             content=content,
-            timestamp=client.clock.now(),
+            timestamp=self._client.clock.now(),
             token_count=token_count,
             metadata=metadata or {},
         )
-        return _at_hand(client, append(client.runtime.writing, client.view(), client.author(), turn, idempotency_key))
+        return appended_turn(self._client, turn, idempotency_key)
 
     @operation("episodic.vector_search", "POST /turns/near")
     def vector_search(
@@ -156,10 +155,15 @@ class Episodic(Namespace):
         return [turn_shown(record) for record in self._client.runtime.store.records.find(view, chosen, limit=limit)]
 
 
-def stored_turn(client: Client, turn: Turn, how: How = How()) -> Turn:  # noqa: B008
+def stored_turn(client: Client, turn: Turn) -> Turn:
     """Durable, and on the desk of this client's conversation."""
-    applied = commit(client.runtime.writing, [turn.draft()], client.author(), client.now(), how)
+    applied = commit(client.runtime.writing, [turn.draft()], client.author(), client.now())
     return _at_hand(client, turn.model_copy(update={"id": applied.outcomes[0].id}))
+
+
+def appended_turn(client: Client, turn: Turn, idempotency_key: str | None = None) -> Turn:
+    """The same, after the last turn of its conversation, whatever its `index` says."""
+    return _at_hand(client, append(client.runtime.writing, client.view(), client.author(), turn, idempotency_key))
 
 
 def _at_hand(client: Client, stored: Turn) -> Turn:

@@ -8,7 +8,17 @@ from typing import Any, TypedDict, Unpack
 from agent_memory.app.namespaces.asking import Where, asked
 from agent_memory.app.namespaces.sweeping import Sweeping
 from agent_memory.app.operations import TABLE, Permission, ResourceSlot, ToolSlot, operation
-from agent_memory.core.write.commit import How, Revision, commit, commit_after_reading, connect, item, once, write
+from agent_memory.core.write.commit import (
+    How,
+    Revision,
+    check_by_hand,
+    commit,
+    commit_after_reading,
+    connect,
+    item,
+    once,
+    write,
+)
 from agent_memory.core.write.forget import forget
 from agent_memory.core.write.normalise import again
 from agent_memory.models.draft import Draft
@@ -285,6 +295,7 @@ class Records(Sweeping):
     @operation("records.link", "POST /links", permission=Permission.WRITE, mcp=[ToolSlot("knowledge", "links", "add")])
     def link(self, link: Link, reason: str | None = None) -> str:
         """Connect two records by a typed edge; says whether it was created, updated or unchanged."""
+        check_by_hand(link.type)
         return self._relate(connect(link), reason)
 
     @operation(
@@ -292,6 +303,7 @@ class Records(Sweeping):
     )
     def unlink(self, source_id: str, target_id: str, type: str, reason: str | None = None) -> str:
         """Take an edge away; its history stays."""
+        check_by_hand(type)
         return self._relate(Disconnect(source_id, target_id, type), reason)
 
     @operation("records.links", "GET /records/{id}/links", mcp=[ToolSlot("knowledge", "links", "list")])

@@ -13,7 +13,7 @@ from agent_memory.core.graph.draft import ABOUT
 from agent_memory.core.recall.bundle import facts_shown
 from agent_memory.core.recall.recall import recall
 from agent_memory.core.recall.receipt import Question
-from agent_memory.core.write.commit import SELF, Revision, commit_after_reading, connect, write
+from agent_memory.core.write.commit import SELF, Revision, check_by_hand, commit_after_reading, connect, write
 from agent_memory.models.answer import Recalled
 from agent_memory.models.errors import InvalidInput, NotFound
 from agent_memory.models.kinds.kind import joined_key
@@ -186,6 +186,7 @@ class Semantic(Namespace):
             raise InvalidInput(
                 f"rel_type: {rel_type!r}", hint="use an upper-case name such as WORKS_FOR", field="rel_type"
             )
+        check_by_hand(rel_type)
         rest = dict(properties or {})
         weight = rest.pop("weight", 1.0)
         link = Link(source_id=source_id, target_id=target_id, type=rel_type, weight=weight, properties=rest)

@@ -5,22 +5,20 @@ from __future__ import annotations
 from contextlib import suppress
 
 from agent_memory.app.namespaces.asking import Where, asked
-from agent_memory.app.namespaces.episodic import stored_turn
+from agent_memory.app.namespaces.episodic import appended_turn
 from agent_memory.app.operations import Namespace, Permission, ToolSlot, operation
 from agent_memory.app.registry import counting
 from agent_memory.core.experience.finding import nearest
 from agent_memory.core.talk.blocks import in_force, visible
 from agent_memory.core.talk.paging import Paging, page_out
 from agent_memory.core.talk.prompt import total
-from agent_memory.core.talk.session import Limit, Talk, has_room, laid_out, written
-from agent_memory.core.write.commit import How, until_settled
+from agent_memory.core.talk.session import Limit, has_room, laid_out, written
 from agent_memory.models.context import Counting
 from agent_memory.models.errors import Busy, Changed
-from agent_memory.models.kinds.conversation import Role, Turn, turn_key
+from agent_memory.models.kinds.conversation import Role, Turn
 from agent_memory.models.limits import USUAL_TOKENS, Hits, Query, RecordText, SessionTokens
 from agent_memory.models.model import Name
 from agent_memory.models.session import FoundTurn, Rendered
-from agent_memory.ports.changes import Expect
 
 
 class Sessions(Namespace):
@@ -44,14 +42,9 @@ class Sessions(Namespace):
         """Store the next turn of a conversation. When its prompt is three quarters full, the oldest turns are paged
         out."""
         paging, client = self._paging(conversation_id, limit_tokens, counter), self._client
-
-        def store(talk: Talk) -> tuple[Turn, Talk]:
-            said = {"role": role, "content": content, "timestamp": client.clock.now()}
-            turn = Turn(conversation_id=conversation_id, index=talk.next_index, **said)
-            expect = Expect(0, kind="turn", key=turn_key(conversation_id, turn.index))
-            return stored_turn(client, turn, How(expect=[expect])), talk
-
-        turn, before = until_settled(store, paging.talk)
+        before = paging.talk()
+        said = {"role": role, "content": content, "timestamp": client.clock.now()}
+        turn = appended_turn(client, Turn(conversation_id=conversation_id, index=0, **said))
         if not has_room(before, paging.blocks, paging.limit, role, content):
             with suppress(Busy, Changed):  # the turn is stored: the next one pages out
                 page_out(paging)
@@ -108,4 +101,5 @@ class Sessions(Namespace):
         client, view = self._client, self._client.view()
         runtime, limit = client.runtime, Limit(limit_tokens, counting(counter))
         blocks = in_force(visible(runtime.store.records, view))
-        return Paging(runtime.writing, view, client.author(), conversation_id, blocks, limit, runtime.chat)
+        chat = runtime.chat if client.caller.operates else None  # what `models.ask` needs: it spends the store's cap
+        return Paging(runtime.writing, view, client.author(), conversation_id, blocks, limit, chat)

@@ -104,7 +104,7 @@ class MeteredChat:
         most = Most(self._limits.calls, self._limits.tokens)
         granted, left = self._kept().reserve(hold.day, self.model, hold.tokens, most)
         if not granted:
-            raise _exceeded(most, left, hold.tokens, now)
+            raise _exceeded(most, left, hold, now)
         return request, hold
 
     def _kept(self) -> SpendingStore:
@@ -148,18 +148,24 @@ def midnight(now: datetime) -> datetime:
     return (now + timedelta(days=1)).replace(hour=0, minute=0, second=0, microsecond=0)
 
 
-def _exceeded(most: Most, left: Most, tokens: int, now: datetime) -> BudgetExceeded:
+def _exceeded(most: Most, left: Most, hold: _Hold, now: datetime) -> BudgetExceeded:
+    tokens, answer = hold.tokens, hold.tokens - hold.prompt
     tomorrow = midnight(now)
     if left.calls < 1:
         what, limit, rest = "calls", most.calls, 0
-        message = f"chat models were called {most.calls:,} times today, and may not be called more often"
+        message = f"the limit of {limit:,} calls of chat models a day is reached"
     else:
         what, limit, rest = "tokens", most.tokens, left.tokens
-        message = f"this call may use {tokens:,} tokens, and of {limit:,} a day {rest:,} are left"
+        message = (
+            f"this call may use {tokens:,} tokens (its prompt, about {tokens - answer:,}, and an answer of up to "
+            f"{answer:,}), but {rest:,} of {limit:,} a day are left"
+        )
+    wait = f"wait until {tomorrow:%Y-%m-%d %H:%M} UTC"
+    first = wait if what == "calls" or tokens <= limit else "ask for a shorter answer (max_tokens)"
     error = BudgetExceeded(
         message,
-        hint=f"wait until {tomorrow:%Y-%m-%d %H:%M} UTC, or set AGENT_MEMORY_CHAT_{what.upper()}_A_DAY; `agent-memory "
-        "models usage` shows what was used",
+        hint=f"{first}, or raise AGENT_MEMORY_CHAT_{what.upper()}_A_DAY; `agent-memory models usage` shows what was "
+        "used",
         wait=(tomorrow - now).total_seconds(),
     )
     error.limit, error.left, error.resets_at = limit, rest, tomorrow

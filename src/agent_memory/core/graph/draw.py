@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeVar
 from agent_memory.core.graph.draft import ABOUT, mention, mention_key, observation, spelled_key
 from agent_memory.core.graph.file import called, merged
 from agent_memory.core.graph.look import GraphLook, is_mention
-from agent_memory.core.write.commit import How, Writing, commit, connect, heads, until_settled, write
+from agent_memory.core.write.commit import How, Writing, check_by_hand, commit, connect, heads, until_settled, write
 from agent_memory.core.write.forget import forget
 from agent_memory.core.write.normalise import again
 from agent_memory.models.draft import Draft
@@ -302,6 +302,7 @@ def _over(record: Record, now: datetime) -> bool:
 
 
 def _link(edge: Edge, ids: Mapping[str, str]) -> Link:
+    check_by_hand(edge.relation_type)
     return Link(source_id=ids[edge.source], target_id=ids[edge.target], type=edge.relation_type)
 
 

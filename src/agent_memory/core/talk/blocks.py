@@ -72,6 +72,7 @@ def put(
     scopes = own(author.scope) if shared is None else (_scope(author.scope, shared),)
 
     def read() -> Revision:
+        _shared_editable(writing.records, author.scope, label)
         for scope in scopes:
             if (old := writing.records.head(scope, "block", key=joined_key(label))) is not None:
                 break
@@ -114,7 +115,8 @@ def versions(records: RecordStore, view: View, label: str) -> list[MemoryBlock]:
 
 
 def own_id(records: RecordStore, author: Author, label: str) -> str:
-    """For whoever erases it."""
+    """For whoever erases it. An agent cannot erase what it may not edit."""
+    _shared_editable(records, author.scope, label)
     return _own(records, author, label)[0].id
 
 
@@ -199,9 +201,19 @@ def _editable(old: Record) -> None:
     if old.payload.get("read_only"):
         raise Denied(
             f"label: block {old.payload['label']!r} is read-only",
-            hint="tell the user what should change: `agent-memory blocks set` can change it",
+            hint="tell the user what should change: `agent-memory blocks set`, without an agent, can change it",
             field="label",
         )
+
+
+def _shared_editable(records: RecordStore, scope: Scope, label: str) -> None:
+    """`Denied` to an agent where its user's agents share a read-only block of this label: it neither changes that one
+    nor puts one of its own before it."""
+    if scope.agent == SHARED:
+        return
+    shared = records.head(_scope(scope, shared=True), "block", key=joined_key(label))
+    if shared is not None:
+        _editable(shared)
 
 
 def _unknown(label: str) -> NotFound:

@@ -61,11 +61,6 @@ class Talk(NamedTuple):
     record: Record | None = None
     stale: Record | None = None
 
-    @property
-    def next_index(self) -> int:
-        paged = self.state.upto if self.state else -1
-        return max([paged, *(int(one.payload["index"]) for one in self.turns)]) + 1
-
 
 class WrittenPrompt(NamedTuple):
     """A prompt, what of its head and which turns are in it, and whether the newest is clipped."""

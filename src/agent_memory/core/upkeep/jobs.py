@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from agent_memory.core.upkeep.conversations import JOB as CONVERSATIONS
+from agent_memory.core.upkeep.conversations import behind, conversations
 from agent_memory.core.upkeep.job import Did, Job, JobTurn, Keeping
 from agent_memory.core.write.embed import Embedding
 from agent_memory.core.write.mirror import JOB as VECTORS
@@ -78,4 +80,5 @@ JOBS = (
         left=lambda keeping: keeping.mirroring.left,
         more=lambda did: did["vectors"] > 0 and did["behind"] > 0,
     ),
+    Job(CONVERSATIONS, 60.0, conversations, left=behind, more=lambda did: did["behind"] > 0),
 )

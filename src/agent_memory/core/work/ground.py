@@ -56,6 +56,13 @@ class Ground(NamedTuple):
             raise NotFound(f"no {kind} {id!r} of this user's own", field="id")
         return found, author
 
+    def check_goal(self, author: Author, goal_id: str | None, before: str | None) -> None:
+        """`NotFound`, if this is another goal than before, and there is none."""
+        if goal_id in (None, before) or any(one.kind == "goal" for one in self.seen(author, [str(goal_id)])):
+            return
+        hint = "`agent-memory goals active` lists those there are"
+        raise NotFound(f"goal_id: no goal {goal_id!r}", hint=hint, field="goal_id")
+
     def last(self, author: Author, kind: str, of: tuple[str, str]) -> Record | None:
         """Of what is numbered from 1 without gaps within what the field `of` names, the one with the highest index.
         Where a clock went back, the newest is not the last: those after it are found by their keys."""

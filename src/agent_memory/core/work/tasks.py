@@ -86,6 +86,7 @@ def add_task(ground: Ground, task: Task) -> Task:
                 hint="add another task, or retry this one",
                 field="id",
             )
+        ground.check_goal(author, task.goal_id, None if before is None else before.goal_id)
         return _put(ground, author, task if before is None else _kept(before, task), old)
 
     return cast(Task, ground.take(read).answer)

@@ -33,7 +33,7 @@ from agent_memory.models.model import clean_name
 from agent_memory.models.moment import to_micros
 from agent_memory.models.record import Link, Record
 from agent_memory.ports.changes import (
-    DERIVED_FROM,
+    HAS_TURN,
     Applied,
     Author,
     Change,
@@ -48,7 +48,7 @@ from agent_memory.ports.changes import (
 from agent_memory.ports.embedder import Space
 from agent_memory.ports.feed import Work
 from agent_memory.ports.receipts import ReceiptLine
-from agent_memory.ports.records import RecordStore, View
+from agent_memory.ports.records import Filter, RecordStore, View
 from agent_memory.ports.spans import span
 
 R = TypeVar("R")
@@ -125,13 +125,15 @@ def _changes(writing: Writing, draft: Draft, now: int) -> list[Change]:
         put = _with_vectors(put, writing.embedding.space, writing.embedding.given(draft.embedding), True)
     if len(draft.links) > MOST_LINKS:
         raise InvalidInput(f"links: {len(draft.links)}; the limit is {MOST_LINKS} per write", field="links")
+    for link in draft.links:
+        check_by_hand(link.type)
     return [put, *(connect(_named(link, put.id)) for link in draft.links), *_neighbours(put)]
 
 
 def write(writing: Writing, changes: Sequence[Change], author: Author, now: int, how: How = How()) -> Applied:  # noqa: B008
     """Make changes to records, all or none, as the gate lets them in. An erasure also finds the receipts that
     wait, and places outside are told of it."""
-    changes = [*changes, *_retelling(writing, changes, author, now)]
+    changes = _with_company(writing, changes, author, now)
     check_number(changes)
     decided = writing.gate.decide(changes, author)
     if len(decided) != len(changes):
@@ -156,21 +158,35 @@ def write(writing: Writing, changes: Sequence[Change], author: Author, now: int,
     return applied
 
 
-def _retelling(writing: Writing, changes: Sequence[Change], author: Author, now: int) -> list[Erase]:
-    """What goes with an erasure although it has other sources: texts that retell all of them. Its words would stay."""
+def _with_company(writing: Writing, changes: Sequence[Change], author: Author, now: int) -> Sequence[Change]:
+    """What retells several records goes with any one of them: its words would stay. A conversation stays with any of
+    its turns."""
+    first = next((at for at, one in enumerate(changes) if isinstance(one, Erase) and one.with_derived), None)
+    if first is None:
+        return changes
+    kinds = tuple(name for name, kind in writing.kinds.items() if kind.retells)
+    made = [one._replace(retelling=kinds) if isinstance(one, Erase) else one for one in changes]
+    return [*made[:first], *_kept(writing, changes, author, now), *made[first:]]
+
+
+def _kept(writing: Writing, changes: Sequence[Change], author: Author, now: int) -> list[Connect]:
+    """Of each conversation that loses a turn, the link to one that stays: it may be from before conversations were
+    records, and nothing links it yet."""
+    holder = writing.kinds["turn"].holder if "turn" in writing.kinds else None
     ids = {one.id for one in changes if isinstance(one, Erase) and one.with_derived}
-    kinds = {name for name, kind in writing.kinds.items() if kind.retells}
-    if not ids or not kinds:
+    if holder is None:
         return []
-    view = View(author.scope, now)
-    links = writing.records.links(view, sorted(ids))
-    sources = {one.source_id for one in links if one.type == DERIVED_FROM and one.target_id in ids} - ids
-    found = writing.records.get(view, sorted(sources)) if sources else []
-    return [
-        Erase(one.id, True, scope=one.scope)
-        for one in found
-        if one.kind in kinds and one.text and one.scope in own(author.scope)
-    ]
+    view, links = View(author.scope, now), list[Connect]()
+    lost = {(one.scope, one.conversation_id) for one in writing.records.get(view, sorted(ids)) if one.kind == "turn"}
+    for scope, conversation_id in lost:
+        by = writing.records.head(scope, holder.kind, key=conversation_id)
+        where = Filter(kinds=("turn",), conversation_id=conversation_id)
+        turns = writing.records.find(View(scope, now), where, limit=len(ids) + 1) if by else []
+        stays = next((one for one in turns if one.id not in ids), None)
+        if by is not None and stays is not None:
+            salt = secrets.token_bytes(SALT_BYTES)
+            links.append(Connect(by.id, stays.id, holder.type, salt, if_there=True))
+    return links
 
 
 class Revision(NamedTuple):
@@ -256,6 +272,17 @@ def connect(link: Link) -> Connect:
     )
 
 
+def check_by_hand(type: str) -> None:
+    """`InvalidInput` for a type of links that only the system writes: what has such a link is forgotten with what it
+    leads to."""
+    if type == HAS_TURN:
+        raise InvalidInput(
+            f"type: {HAS_TURN} links are made by storing turns, and cannot be written or ended by hand",
+            hint="store the turn with its conversation_id, or use another type",
+            field="type",
+        )
+
+
 def _embedded(embedding: Embedding, changes: Sequence[Change]) -> Sequence[Change]:
     """With the vectors of those for which the caller brought none; what is not made now is made later."""
     bare = [one.content.text for one in changes if isinstance(one, Put) and not one.derived.complete]
@@ -285,6 +312,7 @@ def _neighbours(put: Put) -> list[Connect]:
 def _holders(writing: Writing, changes: Sequence[Change], author: Author, now: int) -> list[Change]:
     """What has these records, where there is none yet, and the links to them."""
     made: dict[tuple[str, str], Put] = {}
+    holds: dict[str, list[str]] = {}
     links: list[Connect] = []
     for put in changes:
         holder = writing.kinds[put.kind].holder if isinstance(put, Put) else None
@@ -292,8 +320,16 @@ def _holders(writing: Writing, changes: Sequence[Change], author: Author, now: i
             continue
         if (named := (draft.kind, draft.text)) not in made:
             made[named] = normalise(draft, writing.kinds, now, writing.wording.analyser)._replace(if_absent=True)
+        holds.setdefault(made[named].id, []).append(put.id)
         links.append(held(put, holder, made[named]))
-    return [*made.values(), *links]
+    return [*(one._replace(holds=tuple(holds[one.id])) for one in made.values()), *links]
+
+
+def holders(writing: Writing, drafts: Sequence[Draft], author: Author, now: int) -> list[Change]:
+    """The same for records that are in the store already."""
+    puts = [normalise(one, writing.kinds, now, writing.wording.analyser) for one in drafts]
+    found = _holders(writing, puts, author, now)
+    return [one._replace(holds=()) if isinstance(one, Put) else one for one in found]
 
 
 def _named(link: Link, id: str) -> Link:

@@ -38,7 +38,8 @@ class OllamaChat:
         return self._model
 
     def complete(self, request: ChatRequest) -> ChatAnswer:
-        said = self._remote.post(PATH, {**_asked(request, self._model), "stream": False}, self._hint)
+        body = {**_asked(request, self._model), "stream": False}
+        said = self._remote.post(PATH, body, self._hint, charged=True)
         return self._whole(said, self._text(said), self._calls(said))
 
     def stream(self, request: ChatRequest) -> Iterator[str | ChatAnswer]:

@@ -15,6 +15,7 @@ from agent_memory.ports.remote import Remote
 
 URL = "https://api.openai.com/v1"
 PATH = "/chat/completions"
+_LOST = {"ReadError", "RemoteProtocolError"}  # what httpx calls an answer that did not come
 HINT = "check base_url, the model's name and the network"
 
 
@@ -67,7 +68,7 @@ class OpenAIChat:
         return self._model
 
     def complete(self, request: ChatRequest) -> ChatAnswer:
-        said = self._remote.post(PATH, asked(request, self._model, self._limit), HINT)
+        said = self._remote.post(PATH, asked(request, self._model, self._limit), HINT, charged=True)
         try:
             return answer(said)
         except UnusableAnswer as error:
@@ -114,7 +115,8 @@ def _foreign() -> Iterator[None]:
         status = getattr(error, "status_code", None)
         name = type(error).__name__
         said = f"{name}, status {status}" if isinstance(status, int) else name
-        kind = Unfinished if "Timeout" in name else PartMissing
+        lost = "Timeout" in name or {name, type(error.__cause__).__name__} & _LOST
+        kind = Unfinished if lost else PartMissing
         raise kind(f"the chat client failed ({said})", hint="its own error is the cause of this one") from error
 
 

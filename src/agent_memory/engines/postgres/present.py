@@ -53,11 +53,11 @@ class PostgresLook:
         self._head = send("lock_mine")
         self._version = send("version_held")
         send("lock_spaces")
-        self._scopes = send("scopes_named", _pairs({*wanted.authors, *wanted.ids, *wanted.deriving}))
+        self._scopes = send("scopes_named", _pairs({*wanted.authors, *wanted.ids}))
         self._spaces, self._vocabulary = send("spaces"), send("written")
         self._held = send("held", named) if wanted.ids or wanted.keys else None
         self._standing = send("standing", named | {"types": [*wanted.types]}) if wanted.types else None
-        own = named | _pairs(wanted.deriving, "own_") | {"deriving": [*DERIVING]}
+        own = named | {"own": [*wanted.deriving], "deriving": [*DERIVING]}
         self._descents = send("descents", own) if wanted.deriving else None
         self._rooted = send("rooted", own) if wanted.deriving else None
         self._forgotten = send("forgotten", _forgotten(wanted)) if wanted.forgotten else None
@@ -106,9 +106,10 @@ class PostgresLook:
                 yield LinkRow(link, source, target, type, scope, *rest)
 
     def _derivation(self) -> Iterator[Descent]:
-        for record, id, user, agent, target, link_user, link_agent, stands in self._descents or ():
+        for record, id, number, user, agent, kind, target, link_user, link_agent, stands in self._descents or ():
             source = RecordPlace(record, id, self._scope(user, agent))
-            yield Descent(source, target, self._scope(link_user, link_agent), stands)
+            self.scopes[source.scope] = number
+            yield Descent(source, kind, target, self._scope(link_user, link_agent), stands)
 
     def _scope(self, user: str, agent: str) -> Scope:
         return scoped(self.name, user, agent)
@@ -153,8 +154,8 @@ def _answered(wanted: Wanted) -> dict[str, Any]:
     return columns("users agents keys", [(scope.user, scope.agent, key) for scope, key in wanted.answers])
 
 
-def _pairs(scopes: Iterable[Scope], before: str = "") -> dict[str, Any]:
-    return columns(f"{before}users {before}agents", [(scope.user, scope.agent) for scope in scopes])
+def _pairs(scopes: Iterable[Scope]) -> dict[str, Any]:
+    return columns("users agents", [(scope.user, scope.agent) for scope in scopes])
 
 
 def columns(names: str, rows: Iterable[Row]) -> dict[str, Any]:

@@ -62,8 +62,8 @@ where l.target in (select record from named)
 
 -- name: descended
 {{named}}, deriving (scope, "user", agent) as (
-    select s.scope, s."user", s.agent from unnest(%(own_users)s::text[], %(own_agents)s::text[]) as w ("user", agent)
-    join scopes s on s.tenant = (select me()) and s."user" = w."user" and s.agent = w.agent
+    select scope, "user", agent from scopes
+    where tenant = (select me()) and ("user" = any(%(own)s) or '*' = any(%(own)s))
 ), descended (record) as (
     select record from named
     union
@@ -75,7 +75,7 @@ where l.target in (select record from named)
 -- name: descents
 -- All that was ever derived from these records.
 {{descended}}
-select l.source, v.id, w."user", w.agent, l.target, s."user", s.agent, l.ended is null
+select l.source, v.id, w.scope, w."user", w.agent, v.kind, l.target, s."user", s.agent, l.ended is null
 from descended d
 join links l on l.tenant = (select me()) and l.target = d.record and l.type = any(%(deriving)s)
 join versions v on v.tenant = l.tenant and v.version = l.source

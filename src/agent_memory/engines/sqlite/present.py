@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import Any
 
@@ -25,7 +25,7 @@ from agent_memory.ledger.rows import (
     Wanted,
 )
 from agent_memory.models.errors import Corrupt
-from agent_memory.models.record import Scope, Status
+from agent_memory.models.record import SHARED, Scope, Status
 from agent_memory.ports.changes import DERIVING, Content, VersionState
 from agent_memory.ports.embedder import Space
 
@@ -43,7 +43,7 @@ class SqliteLook:
 
     def present(self, wanted: Wanted, spaces: tuple[Space, ...]) -> Present:
         self.scopes = {scope: self.names.scope(scope) for scope in wanted.authors}
-        for scope in (*wanted.ids, *wanted.deriving):
+        for scope in wanted.ids:
             if scope not in self.scopes and (number := self.names.known_scope(scope)):
                 self.scopes[scope] = number
         records = tuple(held for scope in self.scopes for held in self.records(scope, wanted))
@@ -114,23 +114,27 @@ class SqliteLook:
             ends = (records[source], records[target], kinds[type])
             yield LinkRow(self.lines.read(link, seq), *ends, scopes[scope], *rest)
 
-    def derivation(self, records: Iterable[int], scopes: Iterable[Scope]) -> tuple[list[Descent], list[int]]:
+    def derivation(self, records: Iterable[int], users: Collection[str]) -> tuple[list[Descent], list[int]]:
         """What was ever derived from these records, and which of all of them have a source elsewhere."""
-        numbers = {self.scopes[scope]: scope for scope in scopes if scope in self.scopes}
         asked = {
             "records": _listed(records),
-            "scopes": _listed(numbers),
+            "users": _listed(users),
+            "everybody": SHARED in users,
             "types": _listed(self.names.known(self.lines.tenant, one) for one in DERIVING),
         }
         descents = [
             Descent(
-                RecordPlace(self.lines.read(record, seq), id, numbers[whose]),
+                RecordPlace(self.lines.read(record, seq), id, self.names.scope_of(whose)),
+                self.names.text(kind),
                 self.lines.read(target, end),
                 self.names.scope_of(scope),
                 bool(stands),
             )
-            for record, seq, id, whose, target, end, scope, stands in self.connection.execute(SQL["descents"], asked)
+            for record, seq, id, whose, kind, target, end, scope, stands in self.connection.execute(
+                SQL["descents"], asked
+            ).fetchall()
         ]
+        self.scopes |= {one.source.scope: self.names.scope(one.source.scope) for one in descents}
         return descents, [record for (record,) in self.connection.execute(SQL["rooted"], asked)]
 
     def forgotten(self, asked: Mapping[tuple[str, str], Iterable[str]]) -> Iterator[tuple[str, str, str]]:

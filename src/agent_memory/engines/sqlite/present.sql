@@ -46,16 +46,18 @@ with recursive descended (record) as (
     select value from json_each(:records)
     union
     select l.source from descended d cross join links l on l.target = d.record and l.type in (select value from json_each(:types))
-    cross join versions v on v.version = l.source and v.scope in (select value from json_each(:scopes))
+    cross join versions v on v.version = l.source
+    cross join scopes s on s.scope = v.scope and (s.user in (select value from json_each(:users)) or :everybody)
 )
 
 -- name: descents
 -- All that was ever derived from these records.
 {{descended}}
-select v.record, r.number, v.id, v.scope, l.target, t.number, l.scope, l.to_seq is null
+select v.record, r.number, v.id, v.scope, v.kind, l.target, t.number, l.scope, l.to_seq is null
 from descended d
 cross join links l on l.target = d.record and l.type in (select value from json_each(:types))
-cross join versions v on v.version = l.source and v.scope in (select value from json_each(:scopes))
+cross join versions v on v.version = l.source
+cross join scopes s on s.scope = v.scope and (s.user in (select value from json_each(:users)) or :everybody)
 left join journal r on r.line = v.record
 left join journal t on t.line = l.target
 

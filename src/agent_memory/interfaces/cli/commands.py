@@ -260,6 +260,8 @@ def _creates(operation: Operation, said: dict[str, Any]) -> bool:
         return not said.get("dry_run")
     if operation.here:
         return operation.permission is Permission.WRITE
+    if operation.name == "models.ask":  # the call is counted
+        return True
     stores = operation.permission not in (Permission.READ, Permission.OPERATOR) and not operation.erases
     method, _, path = operation.route.partition(" ")
     of_old = "{" in path if method == "POST" else path.startswith("/records/{")
@@ -279,6 +281,7 @@ def _check_order(said: dict[str, Any]) -> None:
 QUESTIONS: dict[str, Callable[[AgentMemory, dict[str, Any]], None]] = {
     "records.forget": forgetting.confirm,
     "records.forget_where": forgetting.confirm,
+    "blocks.delete": forgetting.confirm_block,
     "tenants.erase": forgetting.confirm_tenant,
     "govern.scan": forgetting.confirm_scan,
 }

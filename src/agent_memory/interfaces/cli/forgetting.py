@@ -81,6 +81,13 @@ def confirm(memory: AgentMemory, said: dict[str, Any]) -> None:
         click.confirm(question, abort=True, err=True)
 
 
+def confirm_block(memory: AgentMemory, said: dict[str, Any]) -> None:
+    """Before a block goes with all its versions."""
+    _check_terminal("blocks history LABEL")
+    versions = len(memory.blocks.history(said["label"]))
+    click.confirm(f"Erase block {said['label']!r} for good, with its {versions} versions?", abort=True, err=True)
+
+
 def confirm_tenant(memory: AgentMemory, said: dict[str, Any]) -> None:
     """A whole tenant is confirmed by its name, not by a letter that one types without thinking."""
     from agent_memory.interfaces.cli.erasures import everything

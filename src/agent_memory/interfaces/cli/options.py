@@ -167,8 +167,12 @@ class Unfit(click.BadParameter):
         self.hint = hint
 
 
+AS_TEXT = "what begins with { is read as JSON; a text that begins so needs quotes of JSON around it"
+
+
 class JsonType(ParamType):
-    """A JSON value; `-` reads it from the standard input. What may be anything is text if it is not JSON."""
+    """A JSON value; `-` reads it from the standard input. What may be anything is text if it is not JSON, and does not
+    begin as an object does."""
 
     name = "json"
 
@@ -179,12 +183,13 @@ class JsonType(ParamType):
         if not isinstance(value, str):
             return value
         text = _stdin(self, param, ctx) if value == "-" else value
-        if self.kind is Any:
+        if self.kind is Any and not text.lstrip().startswith("{"):
             return typed_value(text)
         try:
             found = json.loads(text)
         except (ValueError, RecursionError) as error:
-            raise Unfit(f"is not JSON: {error}", param, ctx, self._hint(text, param, ctx)) from None
+            hint = AS_TEXT if self.kind is Any else self._hint(text, param, ctx)
+            raise Unfit(f"is not JSON: {error}", param, ctx, hint) from None
         wanted = shapes.plain(self.kind)
         if wanted in (dict, list) and not isinstance(found, wanted):
             said = f"must be a JSON {'object' if wanted is dict else 'list'}"

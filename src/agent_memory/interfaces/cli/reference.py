@@ -44,7 +44,7 @@ terminal that is narrow gets a small block of lines for each row instead of colu
 - Defaults come from the [settings](settings.md): variables such as `AGENT_MEMORY_USER`, or a `.env` file
   of your own. What is ignored of another `.env` is said on the standard error.
   `AGENT_MEMORY_DEBUG=1` does what `--debug` does.
-- `forget` and `tenants erase` ask before they erase; where nobody can answer, they need `--yes`.
+- `forget`, `blocks delete` and `tenants erase` ask before they erase; where nobody can answer, they need `--yes`.
 - Work that takes long shows a bar at a terminal, on the standard error; in a pipe and with `--json` there is none.
 """
 

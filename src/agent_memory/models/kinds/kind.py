@@ -54,8 +54,7 @@ class Kind:
     tier           where a context shows it: working, longterm or knowledge; `user` stands before all of them
     shown          (text, payload) -> what a context shows of it
     longest        payload -> how many characters its text may have; None: as many as any text
-    retells        True: its text, if it has one, retells what it was derived from, and goes when any of that is
-                   forgotten
+    retells        True: it retells what it was derived from, and goes when any of that is forgotten
     holder         what has it, where something does
     """
 

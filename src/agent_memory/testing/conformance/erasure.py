@@ -324,14 +324,35 @@ class DerivedErasureConformance:
         write(store, link("c", "a", DERIVED_FROM), link("c", "b", DERIVED_FROM), Disconnect("c", "b", DERIVED_FROM))
         assert write(store, Erase("a", with_derived=True)).erased == ("a", "c")
 
-    def test_it_stays_inside_what_the_author_may_change(self, store: Store) -> None:
+    def test_what_all_users_share_does_not_go_with_one_users(self, store: Store) -> None:
+        write(store, put("for all", id="shared"), scope=SHARED)
+        write(store, put("hers", id="hers"), link("shared", "hers", DERIVED_FROM), scope=ALICE)
+        assert write(store, Erase("hers", with_derived=True), scope=ALICE).erased == ("hers",)
+        assert ids(store.records.get(view(BOB), ["shared"])) == ["shared"]
+
+    @pytest.mark.parametrize("by", [ALICE, ALICES_BOT], ids=["the user", "another agent"])
+    def test_it_goes_whichever_agent_it_belongs_to(self, store: Store, by: Scope) -> None:
+        other = ALICES_BOT.model_copy(update={"agent": "another"})
+        write(store, put("hers", id="mine"), scope=ALICE)
+        for scope in (ALICES_BOT, other):
+            write(store, put("its", id=scope.agent), link(scope.agent, "mine", DERIVED_FROM), scope=scope)
+        assert write(store, Erase("mine", with_derived=True), scope=by).erased == ("mine", ALICES_BOT.agent, "another")
+        for scope in (ALICES_BOT, other):
+            assert store.records.get(view(scope), [scope.agent]) == []
+        assert store.records.verify(ALICE.tenant).problems == ()
+
+    def test_what_users_made_of_what_they_share_goes_with_it(self, store: Store) -> None:
         write(store, put("for all", id="source"), scope=SHARED)
         write(store, put("hers", id="hers"), link("hers", "source", DERIVED_FROM), scope=ALICE)
-        assert write(store, Erase("source", with_derived=True), scope=SHARED).erased == ("source",)
-        assert ids(store.records.get(view(ALICE), ["hers"])) == ["hers"]
-        write(store, put("hers", id="mine"), scope=ALICE)
-        write(store, put("its", id="its"), link("its", "mine", DERIVED_FROM), scope=ALICES_BOT)
-        assert write(store, Erase("mine", with_derived=True), scope=ALICES_BOT).erased == ("mine", "its")
+        assert write(store, Erase("source", with_derived=True), scope=SHARED).erased == ("source", "hers")
+        assert store.records.get(view(ALICE), ["hers"]) == []
+
+    def test_what_retells_it_goes_although_it_has_other_sources(self, store: Store) -> None:
+        write(store, put("one", id="a"), put("two", id="b"))
+        write(store, put("all", id="c", kind="procedure"), scope=ALICES_BOT)
+        write(store, link("c", "a", DERIVED_FROM), link("c", "b", DERIVED_FROM), scope=ALICES_BOT)
+        assert write(store, Erase("a", True, retelling=("procedure",))).erased == ("a", "c")
+        assert ids(store.records.get(view(ALICES_BOT), ["b", "c"])) == ["b"]
 
     def test_it_can_be_written_again_in_the_same_write(self, store: Store) -> None:
         write(store, put("one", id="a"), put("two", id="b"), link("b", "a", DERIVED_FROM))
@@ -356,3 +377,21 @@ class DerivedErasureConformance:
         assert write_one(store, again[0]).effect is Effect.UNCHANGED, "it is there again"
         with pytest.raises(NotFound):
             write(store, link("c", "never was")._replace(unless_forgotten=True))
+
+    def test_what_was_forgotten_is_passed_over_also_where_its_key_leads_elsewhere(self, store: Store) -> None:
+        old = put("as it was", id="old", key="k")._replace(unless_forgotten=True)
+        write(store, old)
+        write(store, Erase("old"))
+        write(store, put("told again", id="new", key="k"))
+        assert write_one(store, old).effect is Effect.FORGOTTEN
+        assert [one.text for one in store.records.get(view(), ["new"])] == ["told again"]
+
+    def test_what_holds_others_is_passed_over_with_them(self, store: Store) -> None:
+        write(store, put("one", id="a"))
+        write(store, Erase("a"))
+        again, new = (put(id, id=id)._replace(unless_forgotten=True) for id in "ab")
+        holder = put("of both", id="holder")._replace(if_absent=True, holds=("a", "b"))
+        joined = link("holder", "a", "HAS_TURN")._replace(unless_forgotten=True)
+        assert [one.effect for one in write(store, again, holder, joined).outcomes][:2] == [Effect.FORGOTTEN] * 2
+        assert store.records.get(view(), ["holder"]) == []
+        assert write(store, again, new, holder, joined).outcomes[2].effect is Effect.CREATED

@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Collection
 
-from agent_memory.models.record import Scope
+from agent_memory.models.record import SHARED, Scope
 from agent_memory.ports.changes import DERIVING
 from agent_memory.ports.vectors import belongs, sees
 from agent_memory.ports.working import Desk
@@ -73,8 +73,8 @@ def miss_again(world: ToyWorld | Worlds, rows: Collection[tuple[str, str, str]])
         world.missed[row] = max(world.missed.values(), default=0) + 1
 
 
-def derived(world: ToyWorld, entry: ToyRecord, scopes: Collection[Scope]) -> list[ToyRecord]:
-    """What was derived from a record alone: found again and again, until nothing more goes with it."""
+def derived(world: ToyWorld, entry: ToyRecord, user: str, retelling: Collection[str]) -> list[ToyRecord]:
+    """What was derived from a record alone, or retells it: found again and again, until nothing more goes with it."""
     edges = [one for one in world.edges.values() if one.type in DERIVING and one.source != one.target]
     gone = {entry.number}
     while True:
@@ -82,9 +82,12 @@ def derived(world: ToyWorld, entry: ToyRecord, scopes: Collection[Scope]) -> lis
             one.number
             for one in world.entries.values()
             if one.number not in gone
-            and one.scope in scopes
+            and user in (SHARED, one.scope.user)
             and any(edge.source == one.number and edge.target in gone for edge in edges)
-            and all(edge.target in gone for edge in edges if edge.source == one.number and edge.ended is None)
+            and (
+                one.kind in retelling
+                or all(edge.target in gone for edge in edges if edge.source == one.number and edge.ended is None)
+            )
         }
         if not more:
             return [world.entries[number] for number in sorted(gone - {entry.number})]

@@ -94,8 +94,7 @@ class ToyWriter:
         entry = self._own(change.id, change.scope)
         if change.version is not None:
             self._check_version(entry, change.version)
-        mine = [scope for scope in self.scope.readable() if scope.user == self.scope.user]
-        others = derived(self.world, entry, mine) if change.with_derived else []
+        others = derived(self.world, entry, self.scope.user, change.retelling) if change.with_derived else []
         for one in (entry, *others):
             erase(self.world, self.by, one)
             self.erased.append(one.id)
@@ -160,9 +159,11 @@ class ToyWriter:
     # -- versions
 
     def _put(self, put: Put) -> Outcome:
-        entry = self._target(put)
-        if entry is None and put.unless_forgotten and self._forgotten(put.id):
+        if put.holds and not any(id in self.became for id in put.holds):
             return Outcome(Effect.FORGOTTEN, put.id)
+        if put.unless_forgotten and self._forgotten(put.id) and self._mine(put.id) is None:
+            return Outcome(Effect.FORGOTTEN, put.id)
+        entry = self._target(put)
         if entry is None:
             entry = ToyRecord(self.world.seq + 1, put.id, self.scope, put.kind)
             self.world.entries[entry.number] = entry
