@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agent_memory.app.operations import Namespace, Permission, operation
 from agent_memory.core.govern.redaction import commons
-from agent_memory.core.write.commit import commit
+from agent_memory.core.write.commit import How, commit
 from agent_memory.core.write.forget import forget
 from agent_memory.core.write.scan import Scanning, Stain
 from agent_memory.models.draft import Draft
@@ -69,7 +69,7 @@ class Govern(Namespace):
                 where=f"{one.start}-{one.end}",
                 fingerprint=redaction.fingerprint(tenant, text[one.start : one.end]),
             )
-            for one in redaction.redactor.spans(text, redaction.allowed(tenant))
+            for one in redaction.redactor.spans(text, self._client.known().allowed)
         ]
 
     @operation("govern.allow", "POST /scan/allowed", permission=Permission.ADMIN)
@@ -78,7 +78,7 @@ class Govern(Namespace):
         client = self._client
         draft = Draft(kind=ALLOWANCE, text=reason, payload={"fingerprint": fingerprint})
         author = client.author(reason or None)._replace(scope=commons(client.scope.tenant))
-        commit(client.runtime.writing, [draft], author, client.now())
+        commit(client.runtime.writing, [draft], author, client.now(), How(allows=True))
 
     @operation("govern.disallow", "POST /scan/disallowed", permission=Permission.ADMIN)
     def disallow(self, fingerprint: Fingerprint) -> None:

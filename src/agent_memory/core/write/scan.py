@@ -51,7 +51,7 @@ class Scanning(NamedTuple):
 
     @property
     def allowed(self) -> Allowed:
-        return self.redaction.allowed(self.tenant)
+        return self.redaction.known(self.tenant).allowed
 
     def records(self) -> Iterator[tuple[Scope, str, list[Stain]]]:
         """Records that hold a secret in any version, or in a link that starts there."""
@@ -87,7 +87,8 @@ class Scanning(NamedTuple):
         believed = sorted((one for one in history if one.recorded_to is None), key=lambda one: one.valid_from)
         changes: list[Change] = [Erase(id, scope=scope), *(self._again(one, len(believed) > 1) for one in believed)]
         changes += [connect(link) for link in records.links(view, [id])] if believed else []
-        clean = [self.redaction.change(one, self.allowed) for one in changes]
+        known = self.redaction.known(self.tenant)
+        clean = [self.redaction.change(one, known) for one in changes]
         only = How(expect=[Expect(max(one.version for one in history), id=id)])
         return write(self.writing, clean, author._replace(scope=scope), self.now, only).scrubbed
 

@@ -10,6 +10,7 @@ from agent_memory.models.kinds.kind import Kind
 from agent_memory.models.model import Model
 
 ALLOWANCE = "allowance"
+NO_SECRETS, FIRST = "0" * 16, "Begins the journal, by whose first line fingerprints are keyed. Allows nothing."
 Fingerprint = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{16}$")]
 
 
