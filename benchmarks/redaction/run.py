@@ -32,12 +32,21 @@ PROSE = "On Friday Ada asked whether the staging database, which listens on port
 
 def ours(samples: list[Sample]) -> set[int]:
     redactor = Redactor(SECRETS)
-    after = [redactor.text(one.text) for one in samples]
+    after = [_without(redactor, one) for one in samples]
     return {
         number
         for number, (one, text) in enumerate(zip(samples, after, strict=True))
         if (one.secret not in text if one.secret else text != one.text)
     }
+
+
+def _without(redactor: Redactor, sample: Sample) -> str:
+    """A mapping counts as the values that it spells; where it holds none, its text must stay as well."""
+    if not sample.mapping:
+        return redactor.text(sample.text)
+    values = json.loads(sample.text)
+    after = redactor.value(values)
+    return redactor.text(sample.text) if after == values else json.dumps(after, ensure_ascii=False)
 
 
 def theirs(samples: list[Sample], command: str) -> set[int]:

@@ -21,14 +21,15 @@ MARK = "[redacted:"
 _BEGINS = r"(?<![^\W_])"  # also after an underscore, where `\b` is not
 _ENDS = r"(?![A-Za-z0-9])"
 _PLACEHOLDER = (
-    r"(?i)^(?:[x*.\-_#•0]+|(?:my|your|the|some|an?)[_\-. ][\w.-]*|(?:my|your)(?:pass|secret|token|key|api)\w*|"
+    r"(?i)^(?:[x*.\-_#•0]+|\([^)]*\)|\[[^\]]*\]|"
+    r"(?:my|your|the|some|an?)[_\-. ][\w.-]*|(?:my|your)(?:pass|secret|token|key|api)\w*|"
     r".*(?:example|change[_-]?(?:me|it)|placeholder|redacted|dummy|insert|replace[_-]?(?:me|this|with)|<[^>]{1,60}>|"
     r"\$\{|\$\(|\{\{|%[sd(]|\.\.\.|xxxx|\*\*\*|todo).*|"
     r"(?:pass(?:word|wd|phrase)?|pwd|secret|token|none|null|undefined|true|false|string|required|optional)\d{0,3})$"
 )
 _REFERENCE = (  # to where a value is, instead of the value
     r"(?i)^(?:\$|%|@|--|[~.]{0,2}/|[a-z]{2,10}://|process\.env|os\.environ|env[.(\[:]|vault:|op://|"
-    r"arn:aws:secretsmanager|ref\+|secrets?[.:/]|"
+    r"arn:aws[\w-]{0,10}:|ref\+|secrets?[.:/]|"
     r"(?:self|this|config|settings|options|args|ctx|params|req|request|data|props|state|user|conf|cfg)[.\[]|\w+\(|"
     r"(?:aws|gcp|azure|ssm|sops|kms|k8s|bao|doppler|infisical|chamber|keyring|keychain|env|file)(?:-\w{1,20})?[:/]|"
     r"projects/[^/]+/secrets/|.*(?:1password|bitwarden|lastpass|keepass|dashlane|keychain|secrets? ?manager|"
@@ -96,8 +97,15 @@ def _sorts(value: str) -> int:
 def password(value: str) -> bool:
     """What somebody would type: at least six characters, of two sorts or more. With blanks it is a note, unless
     something in it is no word."""
-    if " " in value and (compiled(_NOTE).match(value) or not compiled(_NO_WORD).search(value)):
-        return False
+    return (" " not in value or not _note(value)) and _typed(value)
+
+
+def _note(value: str) -> bool:
+    begun = compiled(_NOTE).match(value) and not re.search(r"[!#$%^*=~]", value)
+    return bool(begun or not compiled(_NO_WORD).search(value))
+
+
+def _typed(value: str) -> bool:
     named = re.fullmatch(r"[A-Za-z_]+(?:[.\-/][A-Za-z_]+)*+", value)  # a name, a path, a type, a word
     return len(value) >= 6 and _sorts(value) >= 2 and any(map(str.isalpha, value)) and not named and said(value)
 
@@ -146,7 +154,7 @@ def _shape(
     return SecretShape(kind, hint, begins + rest + ends, check)
 
 
-NAMED_PASSWORD = r"(?i:passw(?:or)?d|passphrase|passcode|pwd|(?<![a-z])pass|passwort|contraseña|密码|пароль)"
+NAMED_PASSWORD = r"(?i:(?<!1)passw(?:or)?d|passphrase|passcode|pwd|(?<![a-z])pass|passwort|contraseña|密码|пароль)"
 NAMED_SECRET = (
     r"(?i:secret(?:[_\- ]?(?:access[_\- ]?)?key)?|(?<!page)(?<!page[_-])(?<!next[_-])(?<!sync[_-])(?<!csrf[_-])token|"
     r"(?:api|access|auth|private|account|shared|encryption|signing|master|service|license|deploy|webhook|storage)"
@@ -290,7 +298,7 @@ SECRETS = (
         "--pass|--token|sshpass|-p|-u|--user",
         r"(?:(?:^|\s)(?:--password|--passwd|--pass|--token)[= ]|\bsshpass\s-p\s?|\bmysql\w{0,20}\b[^\n]{0,80}?\s-p|"
         r"\bcurl\b[^\n]{0,200}?\s(?:-u|--user)\s?[\"']?[\w.@-]{1,64}:)[\"']?(?P<secret>[^\s\"'`<>]{6,128})",
-        password,
+        _typed,
         ends="",
     ),
     _shape(
@@ -298,7 +306,7 @@ SECRETS = (
         "--pass|--token|sshpass|-p|-u|--user",
         r"(?:(?:^|\s)(?:--password|--passwd|--pass|--token)[= ]|\bsshpass\s-p\s?|\bmysql\w{0,20}\b[^\n]{0,80}?\s-p)"
         + _QUOTED,
-        password,
+        _typed,
         ends="",
     ),
     _shape("password", "(?i)" + _PASSWORD_HINT + _GIVEN_HINT, NAMED_PASSWORD + _GIVEN_QUOTED, password, ends=""),

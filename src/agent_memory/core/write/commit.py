@@ -79,8 +79,8 @@ class How(NamedTuple):
     """`embed`: make vectors before returning. `expect`: only if the store is still so. `once`: only if it was not
     done before. `changes`: after the drafts, in the same transaction. `skip_forgotten`: drafts with the id of
     something that was forgotten are passed over, and so are links to it. `listed`: the argument whose items the drafts
-    are, so that what is wrong with one of them says which. `work`: of which job it is, whose cursor moves with it. `allows`: it may say
-    what is not a secret, which not everybody who may write may say."""
+    are, so that what is wrong with one of them says which. `work`: of which job it is, whose cursor moves with it.
+    `allows`: it may say what is not a secret, as not everybody may who may write."""
 
     embed: bool = True
     expect: Sequence[Expect] = ()
