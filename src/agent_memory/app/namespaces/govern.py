@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from pydantic import Field
+
 from agent_memory.app.operations import Namespace, Permission, operation
 from agent_memory.core.govern.redaction import commons
-from agent_memory.core.write.commit import How, commit
+from agent_memory.core.write.aside import Aside
+from agent_memory.core.write.commit import How, commit, until_settled
 from agent_memory.core.write.forget import forget
 from agent_memory.core.write.scan import Scanning, Stain
 from agent_memory.models.draft import Draft
-from agent_memory.models.errors import NotFound
+from agent_memory.models.errors import Changed, NotFound
 from agent_memory.models.kinds.govern import ALLOWANCE, Fingerprint
 from agent_memory.models.model import Model
+from agent_memory.models.record import Scope
 
 
 class FoundSecret(Model):
@@ -27,13 +31,16 @@ class FoundSecret(Model):
 
 
 class Scanned(Model):
-    """`found` are the secrets in records; those of the records in `cleaned` are gone. `left` are those in receipts,
-    which go after 90 days, and in reasons in the journal, which stay. `scrubbed` as in `Forgotten`."""
+    """`found` are the secrets in records, in working values and in the metadata of vectors. With `fix`, those of the
+    records in `cleaned` are gone, and so are those that are in no record; records in `busy` were changed again and
+    again meanwhile, and still have theirs. `left` are those in receipts, which go after 90 days, and in reasons in the
+    journal, which stay. `scrubbed` as in `Forgotten`."""
 
     found: list[FoundSecret]
     left: list[FoundSecret]
     cleaned: list[str]
     scrubbed: bool = True
+    busy: list[str] = Field(default_factory=list)
 
 
 class Govern(Namespace):
@@ -50,14 +57,28 @@ class Govern(Namespace):
         runtime = client.runtime
         runtime.receipts.flush()
         scanning = Scanning(runtime.store, runtime.writing, runtime.redaction, client.scope.tenant, client.now())
-        found, cleaned, scrubbed = list[FoundSecret](), list[str](), True
-        for scope, id, stains in [*scanning.records()]:
-            found += map(self._told, stains)
-            if fix:
-                scrubbed = scanning.clean(scope, id, client.author("redacted"))
+        aside = Aside(runtime.store, runtime.redaction, client.scope.tenant, client.now())
+        stained = [*scanning.records()]
+        found = [self._told(one) for _, _, stains in stained for one in stains]
+        found += [self._told(Stain(*one)) for one in aside.found()]
+        cleaned, busy, scrubbed = list[str](), list[str](), True
+        for scope, id, _ in stained if fix else ():
+            try:
+                scrubbed &= self._cleaned(scanning, scope, id)
                 cleaned.append(id)
+            except Changed:
+                busy.append(id)
+        if fix:
+            aside.clean()
         left = [self._told(one) for one in scanning.elsewhere()]
-        return Scanned(found=found, left=left, cleaned=cleaned, scrubbed=scrubbed)
+        return Scanned(found=found, left=left, cleaned=cleaned, scrubbed=scrubbed, busy=busy)
+
+    def _cleaned(self, scanning: Scanning, scope: Scope, id: str) -> bool:
+        """Of a record that others write at the same time, what it is by now."""
+        client = self._client
+        return until_settled(
+            lambda now: scanning._replace(now=now).clean(scope, id, client.author("redacted")), client.now
+        )
 
     @operation("govern.check", "POST /scan/text", verbatim=True)
     def check(self, text: str) -> list[FoundSecret]:
