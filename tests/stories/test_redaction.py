@@ -12,10 +12,11 @@ from typing import Any
 
 import pytest
 
-from agent_memory import AgentMemory
+from agent_memory import AgentMemory, MemoryAugmentedAgent
 from agent_memory.models import ActionProposal, ConfigChange, Entity, Event, Turn
-from agent_memory.models.errors import Denied, InvalidInput, NotFound
+from agent_memory.models.errors import Denied, InvalidInput, NotFound, PartMissing
 from agent_memory.models.record import Link
+from agent_memory.testing.chat import ScriptedChat
 
 TOKEN = "ghp_" + "k7Qz2Lw9Xc4V" * 3  # made up
 PASSWORD = "Marble!482q"
@@ -162,6 +163,37 @@ def test_the_same_request_is_known_again(memory: AgentMemory) -> None:
     assert memory.records.add("uses [redacted:github-token]", idempotency_key="once").id == first.id
 
 
+def test_a_turn_that_is_sent_again_is_stored_once(memory: AgentMemory) -> None:
+    for key in ("once", f"once {TOKEN}"):
+        sent = [memory.episodic.append("talk", "user", f"it is {TOKEN}", idempotency_key=key) for _ in range(2)]
+        assert sent[0].id == sent[1].id
+    assert len(memory.episodic.get_conversation("talk")) == 2
+
+
+def test_a_question_to_a_model_that_failed_is_stored_once(home: Path) -> None:
+    failing = ScriptedChat(lambda request: PartMissing("nobody listens"))
+    with MemoryAugmentedAgent("ada", client=failing) as agent:
+        agent.start_conversation("talk")
+        for _ in range(2):
+            with pytest.raises(PartMissing):
+                agent.chat(f"is {TOKEN} valid?")
+        turns = agent.memory.episodic.get_conversation("talk")
+    assert [one.content for one in turns] == ["is [redacted:github-token] valid?"]
+
+
+def test_a_document_with_a_secret_is_read_once(memory: AgentMemory, tmp_path: Path) -> None:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    (folder / "deploy.md").write_text(f"# Deploy\n\nSign in with {TOKEN}.\n")
+    (folder / f"{OTHER}.md").write_text("# Roses\n\nThey are cut in March.\n")
+    assert len(memory.knowledge.sync(str(folder)).added) == 2
+    again = memory.knowledge.sync(str(folder))
+    assert (again.added, again.changed, again.gone, again.unchanged) == ([], [], [], 2)
+    (folder / "deploy.md").write_text(f"# Deploy\n\nSign in with {TOKEN}, twice.\n")
+    assert memory.knowledge.sync(str(folder)).changed == ["deploy.md"]
+    assert len(memory.records.find(kind="document")) == 2
+
+
 def test_names_of_ours_are_not_taken_for_secrets(memory: AgentMemory) -> None:
     """The token of a claim or of a cycle looks as random as any, and is needed."""
     agent = memory.agents.create("planner", "Be kind.")
@@ -170,15 +202,6 @@ def test_names_of_ours_are_not_taken_for_secrets(memory: AgentMemory) -> None:
     memory.tasks.add("pack")
     task, token = memory.tasks.claim("worker")
     assert token and memory.tasks.finish(token, "packed").id == task.id
-
-
-def test_pages_pass_the_gate_as_well(memory: AgentMemory, tmp_path: Path) -> None:
-    """What no caller said: notes by hand."""
-    folder = tmp_path / "work"
-    (folder / ".memory").mkdir(parents=True)
-    (folder / ".memory" / "working.md").write_text(f"# Now\n\nThe deploy key is {TOKEN}.\n")
-    memory.user.sync(folder=str(folder))
-    assert TOKEN not in "".join(one.text for one in memory.records.find(limit=100))
 
 
 def test_a_false_alarm_is_allowed_by_its_fingerprint(memory: AgentMemory) -> None:

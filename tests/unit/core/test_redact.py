@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_memory.core.govern.redact import Known, Redactor
+from agent_memory.core.govern.redact import Known, Redactor, same_but_for_secrets
 from agent_memory.core.govern.shapes import MARK, PERSONAL, SECRETS
 
 REDACTOR, EVERYTHING = Redactor(SECRETS), Redactor((*SECRETS, *PERSONAL))
@@ -137,6 +137,18 @@ def test_a_quoted_value_goes_whole(said: str, secret: str) -> None:
     after = REDACTOR.text(said.format(secret))
     kind = "secret" if "api_key" in said else "command-password" if "mysql" in said else "password"
     assert after == said.format(f"{MARK}{kind}]")
+
+
+@given(TEXTS)
+def test_what_is_kept_is_known_by_what_was_said(text: str) -> None:
+    assert same_but_for_secrets(text, REDACTOR.text(text))
+
+
+def test_what_is_kept_is_not_taken_for_something_else() -> None:
+    kept = "use [redacted:github-token] for a, [redacted:password] for b"
+    assert same_but_for_secrets("use x for a, y for b", kept)
+    for other in ("use x for a", "use x for b, y for a", "use x for a, for b", "now use x for a, y for b", ""):
+        assert not same_but_for_secrets(other, kept)
 
 
 @given(TEXTS, TEXTS)

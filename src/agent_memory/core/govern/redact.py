@@ -204,6 +204,23 @@ class Redactor:
         return "secret" if compiled(_SECRET).fullmatch(name) and random_word(value) else None
 
 
+def same_but_for_secrets(said: str, kept: str) -> bool:
+    """Whether what is kept may be what was said, with marks where there were secrets."""
+    first, *rest = re.split(r"\[redacted:[^\]\n]{1,60}\]", kept)
+    if not rest:
+        return said == kept
+    *between, last = rest
+    place = len(first)
+    if not said.startswith(first) or not said.endswith(last):
+        return False
+    for part in between:
+        place = said.find(part, place + 1)
+        if place < 0:
+            return False
+        place += len(part)
+    return place < len(said) - len(last)
+
+
 def _about(named: Mapping[str, Any]) -> str:
     """What something is called that is told as two values."""
     return next((one for name in NAMES if isinstance(one := named.get(name), str)), "")
