@@ -218,7 +218,7 @@ def test_a_false_alarm_is_allowed_by_its_fingerprint(memory: AgentMemory) -> Non
         assert KEY not in stranger.records.get(stranger.records.add(text).id).text
     memory.govern.disallow(alarm.fingerprint)
     assert KEY not in memory.records.get(memory.records.add(text).id).text
-    with pytest.raises(NotFound, match="is not allowed"):
+    with pytest.raises(NotFound, match="nothing with the fingerprint"):
         memory.govern.disallow(alarm.fingerprint)
     with pytest.raises(InvalidInput, match="fingerprint"):
         memory.govern.allow("everything")

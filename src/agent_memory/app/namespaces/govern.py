@@ -41,6 +41,7 @@ class Scanned(Model):
     cleaned: list[str]
     scrubbed: bool = True
     busy: list[str] = Field(default_factory=list)
+    fixed: bool = False
 
 
 class Govern(Namespace):
@@ -48,7 +49,8 @@ class Govern(Namespace):
 
     @operation("govern.scan", "POST /scan", permission=Permission.ADMIN, command="scan", erases=True)
     def scan(self, fix: bool = False) -> Scanned:
-        """Look for secrets in everything that this tenant stored, of all users and in every version.
+        """Look for secrets in everything that this tenant stored: of all users, in every version, on desks and in the
+        metadata of vectors.
 
         With `fix`, each record that holds one is erased with its history, and what is believed of it is written again
         without the secret, under the same id.
@@ -71,7 +73,7 @@ class Govern(Namespace):
         if fix:
             aside.clean()
         left = [self._told(one) for one in scanning.elsewhere()]
-        return Scanned(found=found, left=left, cleaned=cleaned, scrubbed=scrubbed, busy=busy)
+        return Scanned(found=found, left=left, cleaned=cleaned, scrubbed=scrubbed, busy=busy, fixed=fix)
 
     def _cleaned(self, scanning: Scanning, scope: Scope, id: str) -> bool:
         """Of a record that others write at the same time, what it is by now."""
@@ -82,7 +84,7 @@ class Govern(Namespace):
 
     @operation("govern.check", "POST /scan/text", verbatim=True)
     def check(self, text: str) -> list[FoundSecret]:
-        """What would be taken out of a text if it were stored. Nothing of it is kept."""
+        """Tell what redaction takes out of a text, and where. Nothing of the text is kept."""
         redaction, tenant = self._client.runtime.redaction, self._client.scope.tenant
         return [
             FoundSecret(
@@ -95,7 +97,8 @@ class Govern(Namespace):
 
     @operation("govern.allow", "POST /scan/allowed", permission=Permission.ADMIN)
     def allow(self, fingerprint: Fingerprint, reason: str = "") -> None:
-        """What has this fingerprint is not a secret: from now on it stays as it is, for all users of the tenant."""
+        """Say that what has this fingerprint is not a secret: from now on it is stored as it is, for all users of the
+        tenant. `check` and `scan` tell fingerprints."""
         client = self._client
         draft = Draft(kind=ALLOWANCE, text=reason, payload={"fingerprint": fingerprint})
         author = client.author(reason or None)._replace(scope=commons(client.scope.tenant))
@@ -103,14 +106,14 @@ class Govern(Namespace):
 
     @operation("govern.disallow", "POST /scan/disallowed", permission=Permission.ADMIN)
     def disallow(self, fingerprint: Fingerprint) -> None:
-        """Take an allowance back."""
+        """Take an allowance back: what has this fingerprint is a secret again."""
         client = self._client
         scope = commons(client.scope.tenant)
         known = client.runtime.store.records.head(scope, ALLOWANCE, key=fingerprint)
         if known is None:
             raise NotFound(
-                f"fingerprint: {fingerprint} is not allowed",
-                hint="`list --kind allowance` has those",
+                f"fingerprint: nothing with the fingerprint {fingerprint} is allowed",
+                hint="`list --kind allowance` shows what is",
                 field="fingerprint",
             )
         forget(client.runtime.writing, [known.id], client.author()._replace(scope=scope), client.now())

@@ -9,13 +9,24 @@ from typing import Any, get_type_hints
 
 from pydantic import BaseModel
 
+from agent_memory.app.namespaces.govern import FoundSecret, Scanned
 from agent_memory.app.namespaces.records import Forgotten, Written
 from agent_memory.app.namespaces.rules import Begun, Linted
 from agent_memory.app.namespaces.sweeping import Swept
 from agent_memory.app.namespaces.tenants import ErasedTenant
 from agent_memory.app.namespaces.upkeep import JobReport, Verification
 from agent_memory.app.operations import Operation
-from agent_memory.interfaces.cli import PROGRAM, documents, erasures, jobs, journal, tracing, userfiles, vectors
+from agent_memory.interfaces.cli import (
+    PROGRAM,
+    documents,
+    erasures,
+    jobs,
+    journal,
+    redacted,
+    tracing,
+    userfiles,
+    vectors,
+)
 from agent_memory.interfaces.cli.blocks import Block, Card, Column, Interval, Note, Sentence, Table, Under, Verbatim
 from agent_memory.interfaces.cli.cleaning import one_line
 from agent_memory.interfaces.cli.output import shown
@@ -373,6 +384,7 @@ PRESENTERS: Mapping[type, Callable[[Any], list[Block]]] = {
     SyncedFiles: userfiles.synced,
     Ingested: documents.ingested,
     SyncedFolder: documents.synced,
+    Scanned: redacted.scanned,
     str: lambda text: [Verbatim(text)],
 }
 
@@ -385,5 +397,6 @@ LISTS: Mapping[type, Callable[[list[Any]], list[Block]]] = {
     JobReport: jobs.reported,
     Document: documents.listed,
     FoundChunk: documents.found,
+    FoundSecret: redacted.checked,
     Written: lambda found: [block for one in found for block in written(one)],
 }
