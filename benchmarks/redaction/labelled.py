@@ -216,6 +216,12 @@ def check_password(user, password): return hash2(password)
 if (token === undefined) { throw new Error('E1042') }
 hint = "use a secret manager, not a file, since v2.1"
 The secret of the recipe is 2 spoons of sugar
+The password is wrong.
+their password is empty.
+The password was changed! Please sign in again
+Password: required.
+the passphrase is missing...
+Is the password correct? The password is self-explanatory.
 the token expired at 2026-11-17T09:30:00Z
 """.splitlines()
 

@@ -106,7 +106,7 @@ def _note(value: str) -> bool:
 
 
 def _typed(value: str) -> bool:
-    named = re.fullmatch(r"[A-Za-z_]+(?:[.\-/][A-Za-z_]+)*+", value)  # a name, a path, a type, a word
+    named = re.fullmatch(r"[A-Za-z_]+(?:[.\-/][A-Za-z_]+)*+[.!?:…]*", value)  # a name, a path, a type, a word
     return len(value) >= 6 and _sorts(value) >= 2 and any(map(str.isalpha, value)) and not named and said(value)
 
 
