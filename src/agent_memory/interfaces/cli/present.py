@@ -9,7 +9,6 @@ from typing import Any, get_type_hints
 
 from pydantic import BaseModel
 
-from agent_memory.app.namespaces.govern import FoundSecret, Scanned
 from agent_memory.app.namespaces.records import Forgotten, Written
 from agent_memory.app.namespaces.rules import Begun, Linted
 from agent_memory.app.namespaces.sweeping import Swept
@@ -360,6 +359,7 @@ OPERATIONS: Mapping[str, Callable[[Any], list[Block]]] = {
     "rules.propose": proposals.proposed,
     "rules.approve": proposals.approved,
     "rules.reject": proposals.rejected,
+    **redacted.OPERATIONS,
 }
 """Operations whose results mean more than their type says."""
 
@@ -384,7 +384,6 @@ PRESENTERS: Mapping[type, Callable[[Any], list[Block]]] = {
     SyncedFiles: userfiles.synced,
     Ingested: documents.ingested,
     SyncedFolder: documents.synced,
-    Scanned: redacted.scanned,
     str: lambda text: [Verbatim(text)],
 }
 
@@ -397,6 +396,5 @@ LISTS: Mapping[type, Callable[[list[Any]], list[Block]]] = {
     JobReport: jobs.reported,
     Document: documents.listed,
     FoundChunk: documents.found,
-    FoundSecret: redacted.checked,
     Written: lambda found: [block for one in found for block in written(one)],
 }
