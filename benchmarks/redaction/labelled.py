@@ -20,11 +20,13 @@ EACH = 6  # of every kind
 
 
 class Sample(NamedTuple):
-    """`secret` is empty, and `kind` says what it looks like, where there is nothing to find."""
+    """`secret` is empty, and `kind` says what it looks like, where there is nothing to find. `mapping`: it is JSON, and
+    is looked at as text and as the values that it spells."""
 
     kind: str
     text: str
     secret: str = ""
+    mapping: bool = False
 
 
 def _pick(dice: random.Random, characters: str, number: int) -> str:
@@ -160,6 +162,8 @@ def secrets() -> Iterator[Sample]:
         for place in places:
             secret = make(dice)
             yield Sample(kind, place.format(secret), secret)
+    yield from (Sample("quoted", place.format(secret), secret) for place, secret in QUOTED)
+    yield from (Sample("in a mapping", place.format(secret), secret, mapping=True) for place, secret in MAPPED)
 
 
 ORDINARY = """\
@@ -212,9 +216,112 @@ def check_password(user, password): return hash2(password)
 if (token === undefined) { throw new Error('E1042') }
 hint = "use a secret manager, not a file, since v2.1"
 The secret of the recipe is 2 spoons of sugar
+The password is wrong.
+their password is empty.
+The password was changed! Please sign in again
+Password: required.
+the passphrase is missing...
+Is the password correct? The password is self-explanatory.
 the token expired at 2026-11-17T09:30:00Z
 """.splitlines()
 
+
+MAPPINGS: tuple[dict[str, object], ...] = (
+    {"token_count": "1532a of 4096b"},
+    {"secret_name": "my-secret"},
+    {"secretName": "checkout-tls-2024"},
+    {"password_policy": "rotate every 90 days"},
+    {"key": "checkout/port"},
+    {"key": "db_password", "type": "string2"},
+    {"auth": "oauth2-proxy"},
+    {"auth": "oauth2-proxy/7.5.1"},
+    {"password": "see 1Password item"},
+    {"password": "1Password: Shared/db2"},
+    {"password": "stored in Bitwarden as db-2"},
+    {"password": "ask ada2 on Slack"},
+    {"password": "must have 12 characters"},
+    {"password": "the one from 2024-Q3"},
+    {"password": "Reset link was sent on 12 May"},
+    {"password": "rotated on 2026-11-02"},
+    {"password": "expires in 90 days"},
+    {"token": "<your token>"},
+    {"token": "${TOKEN}"},
+    {"token": "$TOKEN2"},
+    {"token": "$(cat /run/secrets/token2)"},
+    {"token": "vault:kv/x2#y"},
+    {"token": "vault:secret/data/app2#token"},
+    {"password": "op://prod/db2/password"},
+    {"password": "{{ secret_2 }}"},
+    {"password": "{{ .Values.db2.password }}"},
+    {"password": "%(DB2_PASSWORD)s"},
+    {"password": "!vault db2"},
+    {"password": "ENC[see sops, key 2]"},
+    {"password": "/run/secrets/db2"},
+    {"password": "./secrets/db2.txt"},
+    {"password": "secrets/db2.txt"},
+    {"password": "~/.pgpass2"},
+    {"private_key": "certs/server2.key"},
+    {"private_key": "/etc/ssl/private/server2.key"},
+    {"signing_key": "release-2024.pem"},
+    {"password": "DB_PASSWORD_2"},
+    {"api_key": "STAGING_API_KEY_V2"},
+    {"api_key": "process.env.API_KEY_2"},
+    {"api_key": "os.environ['KEY_2']"},
+    {"api_key": "env:API_KEY_2"},
+    {"api_key": "ref+awssecrets://app2/key"},
+    {"api_key": "arn:aws:secretsmanager:eu-west-1:123456789012:secret:app2-x7Kq"},
+    {"api_key": "arn:aws:ssm:eu-west-1:123456789012:parameter/app2/key"},
+    {"api_key": "projects/acme-1/secrets/api-key/versions/3"},
+    {"api_key": "aws-sm:prod/app2"},
+    {"api_key": "keyring:app2/ada"},
+    {"api_key": "kms:alias/app2"},
+    {"api_key": "https://vault.internal/v1/app2"},
+    {"password": True, "token": False, "secret": None},
+    {"password": "true", "token": "false", "secret": "null"},
+    {"token": "required", "password": "optional"},
+    {"token": "string", "password": "varchar(255)"},
+    {"password": "changeme123"},
+    {"password": "your-password-here1"},
+    {"password": "xxxxxxxx"},
+    {"password": "********"},
+    {"password": "[hidden 8 characters]"},
+    {"password": "(unchanged)"},
+    {"max_tokens": 4096, "tokens": "87 per second", "tokenizer": "cl100k_base"},
+    {"token_type": "bearer2", "token_endpoint": "https://id.internal/oauth2/token"},
+    {"secret_rotation": "every 30d", "secret_store": "aws-sm-eu1", "secret_version": "v12"},
+    {"password_hash_algorithm": "argon2id", "password_min_length": "12"},
+    {"password_reset_url": "https://app.internal/reset?step=2"},
+    {"password_file": "/run/secrets/pg2", "token_path": "tokens/2024/a1"},
+    {"key_id": "key-2024-11", "public_key": "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ8f0dV8XHkz"},
+    {"primary_key": "order_2024_17", "foreign_key": "customer_id2", "sort_key": "created_at2"},
+    {"cache_key": "user:42:profile:v2", "partition_key": "tenant-7#2026-11"},
+    {"access_key_rotation": "90d", "credentials_source": "EcsContainer2"},
+    {"credentials": "include", "credential": "same-origin"},
+    {"next_page_token": "CAUQAA8f3d9c1b", "sync_token": "s2f9d81c7b", "csrf_token": "f3a91c7be5d042886a1f"},
+    {"author": "r2d2-bot", "passed": "57 of 60", "bypass": "cdn-2", "compass": "north2"},
+)
+"""Names that sound like a secret, and values that are none."""
+
+MAPPED: tuple[tuple[str, str], ...] = (
+    ('{{"password": "{}"}}', "hunter2, and more!"),
+    ('{{"db": {{"password": "{}"}}}}', "Quiet Marble 482q!"),
+    ('{{"client_secret": "{}"}}', "f3a91c7be5d042886a1f"),
+    ('{{"key": "DB_PASSWORD", "value": "{}"}}', "Marble!482q"),
+    ('{{"settings": [{{"name": "api_token", "value": "{}"}}]}}', "9c7be5d042886a1ff3a9"),
+    ('{{"smtp.password": "{}"}}', "w1nter_ha7t"),
+)
+QUOTED: tuple[tuple[str, str], ...] = (
+    ('password = "{}"', "hunter2, and more!"),
+    ("export DB_PASSWORD='{}'", 'a "quoted" one 7x!'),
+    ("db:\n  password: '{}'\n  port: 5432", "Tr0mbone; #9, yes"),
+    ("mysql -u root -p'{}' shop", "berlin & 204x!"),
+    ("mysqldump --password='{}' shop", "dragon, 118q#"),
+    (r"{{\"password\": \"{}\"}}", "winter2, and more!"),
+    ('the password is "{}", keep it', "marble2; or more!"),
+    ("db:\n  password: |\n    {}\n  port: 5432", "Marble!482q"),
+    ('apiKey: "{}"', "f3a91c,7be5d0;42886a1f"),
+)
+"""With commas, blanks and quotes of the other sort."""
 
 STAND_INS = ("xxxxxxxxxxxx", "your-key-here-123", "<insert-token-2>", "CHANGE_ME_1")
 ELSEWHERE = ("vault:secret/data/app2#key", "op://prod/db2/password", "${env:TOKEN_V2}", "config.keys[2].value")
@@ -272,6 +379,7 @@ def _look_alikes(dice: random.Random) -> dict[str, Callable[[], str]]:
 
 def look_alikes() -> Iterator[Sample]:
     yield from (Sample("ordinary", text) for text in ORDINARY)
+    yield from (Sample("named alike", json.dumps(one), mapping=True) for one in MAPPINGS)
     dice = random.Random(20261119)
     for kind, make in _look_alikes(dice).items():
         for _ in range(2 * EACH):

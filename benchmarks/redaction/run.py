@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -32,12 +33,21 @@ PROSE = "On Friday Ada asked whether the staging database, which listens on port
 
 def ours(samples: list[Sample]) -> set[int]:
     redactor = Redactor(SECRETS)
-    after = [redactor.text(one.text) for one in samples]
+    after = [_without(redactor, one) for one in samples]
     return {
         number
         for number, (one, text) in enumerate(zip(samples, after, strict=True))
         if (one.secret not in text if one.secret else text != one.text)
     }
+
+
+def _without(redactor: Redactor, sample: Sample) -> str:
+    """A mapping counts as the values that it spells; where it holds none, its text must stay as well."""
+    if not sample.mapping:
+        return redactor.text(sample.text)
+    values = json.loads(sample.text)
+    after = redactor.value(values)
+    return redactor.text(sample.text) if after == values else json.dumps(after, ensure_ascii=False)
 
 
 def theirs(samples: list[Sample], command: str) -> set[int]:
@@ -56,6 +66,24 @@ def told(name: str, found: set[int], samples: list[Sample]) -> str:
     alarms = len(found - secret)
     others = len(samples) - len(secret)
     return f"{name:10} recall {recall:.3f}  precision {precision:.3f}  false alarms {alarms} of {others}"
+
+
+def beside(adds: int) -> None:
+    """Adds with and without redaction, in turn, each to a store of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        stores, took = dict[str, AgentMemory](), defaultdict[str, list[float]](list)
+        for name in ("on", "off"):
+            os.environ["AGENT_MEMORY_REDACT"] = name
+            stores[name] = AgentMemory("ada", store=f"{folder}/{name}.db")
+        for number in range(adds):
+            for name in ("on", "off") if number % 2 else ("off", "on"):
+                begun = time.perf_counter()
+                stores[name].records.add(PROSE.format(number))
+                took[name].append(time.perf_counter() - begun)
+        for memory in stores.values():
+            memory.close()
+    on, off = (median(took[name]) for name in ("on", "off"))
+    print(f"add with redaction {on * 1e3:.2f} ms, without {off * 1e3:.2f} ms: {on / off - 1:+.1%}")
 
 
 def cost(adds: int) -> None:
@@ -84,19 +112,20 @@ def main() -> None:
     gitleaks = parser.parse_args().gitleaks
     samples = [*secrets(), *look_alikes()]
     found = ours(samples)
-    beside = theirs(samples, gitleaks) if gitleaks else set[int]()
+    others = theirs(samples, gitleaks) if gitleaks else set[int]()
     kinds: dict[str, list[int]] = defaultdict(list)
     for number, one in enumerate(samples):
         kinds[one.kind].append(number)
     print(f"{'kind':22} {'texts':>6} {'ours':>6} {'gitleaks':>9}")
     for kind, numbers in kinds.items():
         print(
-            f"{kind:22} {len(numbers):6} {len(found & {*numbers}):6} {len(beside & {*numbers}) if gitleaks else '':>9}"
+            f"{kind:22} {len(numbers):6} {len(found & {*numbers}):6} {len(others & {*numbers}) if gitleaks else '':>9}"
         )
     print(told("ours", found, samples))
     if gitleaks:
-        print(told("gitleaks", beside, samples))
+        print(told("gitleaks", others, samples))
     cost(at_most(400, 20))
+    beside(at_most(400, 20))
     for number, one in enumerate(samples):
         if bool(one.secret) != (number in found):
             print(f"  {'missed' if one.secret else 'false alarm'} ({one.kind}): {one.text[:100]!r}")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
+import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,10 +12,11 @@ from typing import Any
 
 import pytest
 
-from agent_memory import AgentMemory
+from agent_memory import AgentMemory, MemoryAugmentedAgent
 from agent_memory.models import ActionProposal, ConfigChange, Entity, Event, Turn
-from agent_memory.models.errors import InvalidInput, NotFound
+from agent_memory.models.errors import Denied, InvalidInput, NotFound, PartMissing
 from agent_memory.models.record import Link
+from agent_memory.testing.chat import ScriptedChat
 
 TOKEN = "ghp_" + "k7Qz2Lw9Xc4V" * 3  # made up
 PASSWORD = "Marble!482q"
@@ -91,11 +94,104 @@ def test_it_is_found_by_its_other_words_and_a_search_for_it_tells_nothing(memory
     assert memory.receipts.find()[0].query == "[redacted:github-token]"
 
 
+OTHER = "ghp_" + "m3Rt8Np5Yb6J" * 3
+
+
+@pytest.mark.requirement("P23")
+def test_different_secrets_in_names_stay_different(memory: AgentMemory, home: Path) -> None:
+    """What is named by them is found by them, too: a question passes the same way."""
+    first, second = memory.records.add("one", key=TOKEN), memory.records.add("two", key=OTHER)
+    assert first.id != second.id and memory.records.add("one more", key=TOKEN).id == first.id
+    assert memory.records.lookup("observation", OTHER).text == "two"
+    for secret in (TOKEN, OTHER):
+        memory.store_turn(Turn(conversation_id=f"about {secret}", index=0, role="user", content=f"it is {secret}"))
+        memory.upsert_entity(Entity(name=secret, type="Concept", first_seen=NOW))
+        memory.learn_fact(f"staging uses {secret}")
+        memory.procedural.learn_strategy(f"sign in with {secret}", "sign in", ["curl"])
+        memory.user.set_preference("keys", secret, secret)
+        memory.knowledge.upload(f"{secret}.md", "# Roses\n\nThey are cut in March.")
+        memory.working.set(secret, secret[-4:])
+    for secret in (TOKEN, OTHER):
+        (turn,) = memory.episodic.get_conversation(f"about {secret}")
+        assert turn.content == "it is [redacted:github-token]"
+        assert memory.working.get(secret) == secret[-4:]
+        assert memory.user.get_preference("keys", secret) == "[redacted:github-token]"
+    counts = {kind: len(memory.records.find(kind=kind)) for kind in ("entity", "fact", "strategy", "document")}
+    assert counts == {"entity": 2, "fact": 2, "strategy": 2, "document": 2}
+    payload = memory.records.get(memory.records.add("three", payload={TOKEN: 1, OTHER: 2}).id).payload
+    assert sorted(payload.values()) == [1, 2] and all(name.startswith("[redacted:github-token ") for name in payload)
+    assert holds(home, TOKEN, OTHER) == [] and memory.upkeep.verify().ok
+
+
+def test_names_are_told_apart_before_anything_was_stored(home: Path) -> None:
+    with AgentMemory("ada") as memory:
+        memory.working.set(TOKEN, 1)
+        memory.working.set(OTHER, 2)
+        memory.records.add("the first record")
+        assert (memory.working.get(TOKEN), memory.working.get(OTHER)) == (1, 2)
+
+
+def test_a_client_of_a_conversation_with_a_secret_in_its_name(home: Path) -> None:
+    with AgentMemory("ada", conversation_id=TOKEN) as one, AgentMemory("ada", conversation_id=OTHER) as other:
+        one.working.set("x", 1)
+        other.working.set("x", 2)
+        assert (one.working.get("x"), other.working.get("x")) == (1, 2)
+        assert holds(home, TOKEN, OTHER) == []
+
+
+def test_who_may_only_write_allows_nothing(memory: AgentMemory) -> None:
+    """Not by storing what an allowance is made of, either."""
+    memory.records.add("something, so that there is a journal")
+    (alarm,) = memory.govern.check(f"api_key = {KEY}")
+    said = {"text": "x", "kind": "allowance", "payload": {"fingerprint": alarm.fingerprint}}
+    with AgentMemory("*", shared=True) as shared:
+        with pytest.raises(Denied, match=r"govern\.allow"):
+            shared.records.add(**said)
+        with pytest.raises(Denied, match=r"govern\.allow"):
+            shared.records.add_many([said])
+        assert shared.govern.check(f"api_key = {KEY}")
+        shared.govern.allow(alarm.fingerprint)
+        (allowance,) = shared.records.find(kind="allowance")
+        with pytest.raises(Denied, match=r"govern\.allow"):
+            shared.records.edit(allowance.id, payload={"fingerprint": "0123456789abcdef"})
+
+
 def test_the_same_request_is_known_again(memory: AgentMemory) -> None:
     """Its fingerprint is taken of what is kept."""
     first = memory.records.add(f"uses {TOKEN}", idempotency_key="once")
     assert memory.records.add(f"uses {TOKEN}", idempotency_key="once").id == first.id
     assert memory.records.add("uses [redacted:github-token]", idempotency_key="once").id == first.id
+
+
+def test_a_turn_that_is_sent_again_is_stored_once(memory: AgentMemory) -> None:
+    for key in ("once", f"once {TOKEN}"):
+        sent = [memory.episodic.append("talk", "user", f"it is {TOKEN}", idempotency_key=key) for _ in range(2)]
+        assert sent[0].id == sent[1].id
+    assert len(memory.episodic.get_conversation("talk")) == 2
+
+
+def test_a_question_to_a_model_that_failed_is_stored_once(home: Path) -> None:
+    failing = ScriptedChat(lambda request: PartMissing("nobody listens"))
+    with MemoryAugmentedAgent("ada", client=failing) as agent:
+        agent.start_conversation("talk")
+        for _ in range(2):
+            with pytest.raises(PartMissing):
+                agent.chat(f"is {TOKEN} valid?")
+        turns = agent.memory.episodic.get_conversation("talk")
+    assert [one.content for one in turns] == ["is [redacted:github-token] valid?"]
+
+
+def test_a_document_with_a_secret_is_read_once(memory: AgentMemory, tmp_path: Path) -> None:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    (folder / "deploy.md").write_text(f"# Deploy\n\nSign in with {TOKEN}.\n")
+    (folder / f"{OTHER}.md").write_text("# Roses\n\nThey are cut in March.\n")
+    assert len(memory.knowledge.sync(str(folder)).added) == 2
+    again = memory.knowledge.sync(str(folder))
+    assert (again.added, again.changed, again.gone, again.unchanged) == ([], [], [], 2)
+    (folder / "deploy.md").write_text(f"# Deploy\n\nSign in with {TOKEN}, twice.\n")
+    assert memory.knowledge.sync(str(folder)).changed == ["deploy.md"]
+    assert len(memory.records.find(kind="document")) == 2
 
 
 def test_names_of_ours_are_not_taken_for_secrets(memory: AgentMemory) -> None:
@@ -106,15 +202,6 @@ def test_names_of_ours_are_not_taken_for_secrets(memory: AgentMemory) -> None:
     memory.tasks.add("pack")
     task, token = memory.tasks.claim("worker")
     assert token and memory.tasks.finish(token, "packed").id == task.id
-
-
-def test_pages_pass_the_gate_as_well(memory: AgentMemory, tmp_path: Path) -> None:
-    """What no caller said: notes by hand."""
-    folder = tmp_path / "work"
-    (folder / ".memory").mkdir(parents=True)
-    (folder / ".memory" / "working.md").write_text(f"# Now\n\nThe deploy key is {TOKEN}.\n")
-    memory.user.sync(folder=str(folder))
-    assert TOKEN not in "".join(one.text for one in memory.records.find(limit=100))
 
 
 def test_a_false_alarm_is_allowed_by_its_fingerprint(memory: AgentMemory) -> None:
@@ -131,7 +218,7 @@ def test_a_false_alarm_is_allowed_by_its_fingerprint(memory: AgentMemory) -> Non
         assert KEY not in stranger.records.get(stranger.records.add(text).id).text
     memory.govern.disallow(alarm.fingerprint)
     assert KEY not in memory.records.get(memory.records.add(text).id).text
-    with pytest.raises(NotFound, match="is not allowed"):
+    with pytest.raises(NotFound, match="nothing with the fingerprint"):
         memory.govern.disallow(alarm.fingerprint)
     with pytest.raises(InvalidInput, match="fingerprint"):
         memory.govern.allow("everything")
@@ -182,6 +269,88 @@ def test_a_scan_finds_what_is_there_already_and_takes_it_out(before: AgentMemory
     assert memory.recall("what signs in?", k=1)[0].id == note.id
     assert memory.govern.scan().found == []
     assert memory.upkeep.verify().ok
+
+
+@pytest.mark.file
+def test_a_fix_keeps_apart_what_is_apart(before: AgentMemory, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    memory = before
+    ids = [memory.records.add("a note", key=secret).id for secret in (TOKEN, OTHER)]
+    for secret in (TOKEN, OTHER):
+        for index in (0, 1):
+            content = f"{index}: {secret}"
+            memory.store_turn(Turn(conversation_id=secret, index=index, role="user", content=content))
+        memory.learn_fact(f"staging uses {secret}")
+        memory.upsert_entity(Entity(name=secret, type="Concept", first_seen=NOW))
+    memory.govern.scan(fix=True)
+    assert memory.govern.scan().found == [] and holds(home, TOKEN, OTHER) == []
+    assert [memory.records.get(id).text for id in ids] == ["a note", "a note"]
+    counts = {kind: len(memory.records.find(kind=kind)) for kind in ("turn", "conversation", "fact", "entity")}
+    assert counts == {"turn": 4, "conversation": 2, "fact": 2, "entity": 2}
+    monkeypatch.setenv("AGENT_MEMORY_REDACT", "on")
+    with AgentMemory("ada") as after:  # whose questions are redacted
+        assert [after.records.lookup("observation", secret).id for secret in (TOKEN, OTHER)] == ids
+        for secret in (TOKEN, OTHER):
+            turns = after.episodic.get_conversation(secret)
+            assert [one.content for one in turns] == ["0: [redacted:github-token]", "1: [redacted:github-token]"]
+    assert memory.upkeep.verify().ok
+
+
+@pytest.mark.file
+def test_a_fix_reaches_desks_and_metadata(before: AgentMemory, home: Path) -> None:
+    memory = before
+    memory.records.add("the printer is on the third floor")
+    memory.working.set("db_password", {"password": PASSWORD})
+    memory.working.set("clean", 1)
+    memory.working.push_thought("first")
+    memory.working.push_thought(f"it uses {TOKEN}")
+    memory.operational.push_event(Event(category="net", critical=True, payload={"said": f"with {TOKEN}"}, time=NOW))
+    memory.vectors.upsert("mine", "one", [1.0, 0.0], {"token": KEY, "n": 1})
+    found = memory.govern.scan()
+    places = {one.where for one in found.found}
+    assert {"working.db_password.password", "working.thoughts.thought", "vectors.mine.one.token"} <= places
+    assert TOKEN not in found.model_dump_json()
+    memory.govern.scan(fix=True)
+    assert memory.govern.scan().found == [] and holds(home, TOKEN, PASSWORD, KEY) == []
+    assert memory.working.get("db_password") == {"password": "[redacted:password]"}
+    assert memory.working.get("clean") == 1
+    desk = memory.working.get_context()
+    assert [one["thought"] for one in desk["thoughts"]] == ["it uses [redacted:github-token]", "first"]
+    (match,) = memory.vectors.query("mine", [1.0, 0.0])
+    assert match.metadata == {"token": "[redacted:secret]", "n": 1}
+
+
+def test_links_of_others_survive_a_fix(before: AgentMemory) -> None:
+    with AgentMemory("*", shared=True) as shared, AgentMemory("bob") as bob:
+        rule = shared.records.add(f"the build signs in with {TOKEN}")
+        note = bob.records.add("bob looked at it")
+        bob.records.link(Link(source_id=note.id, target_id=rule.id, type="ABOUT", weight=0.5, properties={"n": 1}))
+        assert before.govern.scan(fix=True).cleaned == [rule.id]
+        (link,) = bob.records.links(note.id)
+        assert (link.target_id, link.type, link.weight, link.properties) == (rule.id, "ABOUT", 0.5, {"n": 1})
+
+
+def test_a_fix_goes_on_where_others_write(before: AgentMemory) -> None:
+    """The record that is written all the time is retried, and the others are cleaned."""
+    memory, over = before, threading.Event()
+    busy = memory.records.add(f"counter 0 of {TOKEN}").id
+    rest = [memory.records.add(f"{number} has {TOKEN}").id for number in range(5)]
+
+    def write() -> None:
+        with AgentMemory("ada") as other:
+            for number in itertools.count(1):
+                if over.is_set():
+                    break
+                other.records.edit(busy, payload={"n": number})
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        fixed = memory.govern.scan(fix=True)
+    finally:
+        over.set()
+        writer.join()
+    assert {*fixed.cleaned, *fixed.busy} == {busy, *rest} and {*rest} <= {*fixed.cleaned}
+    assert all(memory.records.get(id).text.endswith("has [redacted:github-token]") for id in rest)
 
 
 def test_a_succession_stays_one(before: AgentMemory) -> None:

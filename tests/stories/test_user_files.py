@@ -364,3 +364,31 @@ def test_a_repository_s_own_does_not_hold_outside(
     ada.user.sync()
     monkeypatch.chdir(tmp_path)
     assert ada.user.get_preference("git", "merge style") == "rebase"
+
+
+TOKEN = "ghp_" + "k7Qz2Lw9Xc4V" * 3  # made up
+
+
+@pytest.mark.requirement("P23")
+def test_a_page_keeps_its_secrets_and_the_memory_has_none(
+    project: Any, monkeypatch: pytest.MonkeyPatch, home: Path
+) -> None:
+    """What no caller said passes the gate as well; and nothing of it is written back to the page."""
+    for name, value in (("REDACT", "on"), ("USER", "ada")):
+        monkeypatch.setenv(f"AGENT_MEMORY_{name}", value)
+    project.trust()
+    notes = project.root / ".memory/working.md"
+    notes.write_text(said := f"# Now\n\nThe deploy key is {TOKEN}.\n")
+    with AgentMemory("ada") as ada:
+        for number in range(3):
+            (told,) = (one for one in ada.user.sync().files if one.path == ".memory/working.md")
+            assert changed(told) == ({} if number else {"remembered": ["now"]}) and not told.conflicts
+            assert notes.read_text() == said
+        (note,) = ada.records.find("working_note")
+        assert note.text.endswith("The deploy key is [redacted:github-token].")
+        assert TOKEN.encode() not in b"".join(one.read_bytes() for one in home.rglob("*") if one.is_file())
+        ada.records.edit(note.id, text="# Now\n\nThere is no deploy key.")
+        notes.write_text(said.replace("deploy", "build"))
+        (told,) = (one for one in ada.user.sync().files if one.path == ".memory/working.md")
+        (conflict,) = told.conflicts
+        assert "[redacted:github-token]" in str(conflict.file) and TOKEN not in told.model_dump_json()

@@ -16,6 +16,7 @@ from agent_memory.app import config, registry, remote, wiring
 from agent_memory.app.memory import AgentMemory
 from agent_memory.app.threads import Threads
 from agent_memory.core.context.tokens import estimate
+from agent_memory.core.govern.redact import same_but_for_secrets
 from agent_memory.core.talk.request import INSTRUCTIONS, messages, room
 from agent_memory.core.talk.session import Limit, with_blocks
 from agent_memory.models.answer import Recalled
@@ -138,7 +139,8 @@ class MemoryAugmentedAgent:
             raise InvalidInput("user_message: is empty", hint="say something", field="user_message")
         talk = self.conversation_id or self.start_conversation()
         turns = self._turns(talk)
-        asked = turns.pop() if turns and (turns[-1].role, turns[-1].content) == ("user", user_message) else None
+        again = bool(turns) and turns[-1].role == "user" and same_but_for_secrets(user_message, turns[-1].content)
+        asked = turns.pop() if again else None
         fits = room(self.instructions, turns, user_message, self.prompt_tokens, estimate)
         first = [self._blocks(fits.left), self._rules(user_message, fits.left // RULES_SHARE)]
         context = self.memory.assemble_context(

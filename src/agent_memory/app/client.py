@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from typing import Any, Protocol
 
 from agent_memory.app import wiring
@@ -17,7 +17,8 @@ from agent_memory.app.operations import TABLE, Namespace, Operation, Permission
 from agent_memory.app.wiring import Runtime
 from agent_memory.app.workplace import Workplace
 from agent_memory.core.govern.reading import cost, ids
-from agent_memory.core.govern.redaction import redacted
+from agent_memory.core.govern.redact import Known
+from agent_memory.core.govern.redaction import redacted, redactor
 from agent_memory.core.work.ground import Ground
 from agent_memory.core.working.desk import WorkingSet, beside
 from agent_memory.core.write.commit import heads
@@ -96,9 +97,8 @@ def answer(operation: Operation, namespace: Namespace, arguments: dict[str, Any]
     store is opened for that only where something looks like one, and may have been allowed."""
     client = namespace._client
     if client.settings.redact and not operation.here and not operation.verbatim:
-        tenant = client.scope.tenant
-        allowed = lambda secret: client.runtime.redaction.allows(tenant, secret)  # noqa: E731
-        arguments = redacted(arguments, client.settings.personal_data, allowed)
+        known = client.known(found=operation.permission is not Permission.READ)
+        arguments = redacted(arguments, client.settings.personal_data, known, operation.names)
     with reading_only() if operation.permission is Permission.READ else finishing():
         return operation.function(namespace, **arguments)
 
@@ -109,9 +109,7 @@ def _note_read(client: Client, runtime: Runtime, operation: str, found: Any, sec
     if how == "off" or runtime.store.reading is None or runtime.store.read_only:
         return
     if why is not None and client.settings.redact:
-        tenant = client.scope.tenant
-        allowed = lambda secret: runtime.redaction.allows(tenant, secret)  # noqa: E731
-        why = redacted({"why": why}, client.settings.personal_data, allowed)["why"]
+        why = redactor(client.settings.personal_data).text(why, client.known(found=False))
     shown, (tenant, user, agent) = tuple(ids(found)), (client.scope.tenant, client.scope.user, client.scope.agent)
     line = ReadLine(
         *(client.now(), tenant, user, agent, caller.key, caller.door, operation),
@@ -198,8 +196,21 @@ class Client:
         runtime = self.runtime
         return Ground(runtime.writing, runtime.store.feed, self.author(), self.now, runtime.idle)
 
+    def known(self, *, found: bool = True) -> Known:
+        """What is known of secrets here; nothing is opened before one was found."""
+        made = cache(lambda: self.runtime.redaction.known(self.scope.tenant, found=found))
+        return Known(lambda secret: made().allowed(secret), lambda secret: made().signed(secret))
+
+    @property
+    def conversation(self) -> str | None:
+        """What its conversation is called where something is kept: like any name, without secrets."""
+        said = self.conversation_id
+        if said is None or not self.settings.redact:
+            return said
+        return redactor(self.settings.personal_data).text(said, self.known(), identifying=True)
+
     def desk(self) -> Desk:
-        return Desk(self.scope, self.conversation_id or GLOBAL)
+        return Desk(self.scope, self.conversation or GLOBAL)
 
     @cached_property
     def working(self) -> WorkingSet:

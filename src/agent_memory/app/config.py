@@ -118,7 +118,7 @@ class Settings(Model):
     )
     rate_limit: float = Field(default=100.0, ge=0, le=1e6, description="calls a second of one API key; 0: no limit")
     redact: bool = Field(
-        default=False, description="take secrets out of what is stored, asked and logged: `on` or `off`"
+        default=True, description="take secrets out of what is stored, asked and logged: `on` or `off`"
     )
     personal_data: Literal["off", "mask"] = Field(
         default="off", description="`mask`: take out addresses, numbers of phones, cards, accounts and insurances, too"

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from agent_memory.app.documents import SUFFIXES, ingest_file, media_type_of, reachable, read_file, source_of, start_of
 from agent_memory.app.pagefiles import MOST_FOLDERS, SKIPPED
+from agent_memory.core.govern.redact import same_but_for_secrets
+from agent_memory.core.govern.shapes import MARK
 from agent_memory.models.errors import InvalidInput, NotFound, PartMissing
 from agent_memory.models.kinds.documents import Document, Ingested, SkippedFile, SyncedFolder
 from agent_memory.ports.progress import counted
@@ -42,7 +44,7 @@ def sync_folder(
     fits = _globs(globs or ENDINGS)
     found = walk(root, fits)
     known = {Path(path): one for path, one in _known(client, root, fits)}
-    gone = sorted(path for path in known if not os.path.lexists(path))
+    gone = sorted(path for path in known if not os.path.lexists(path) and not _is_kept(path, found.files))
     if len(gone) * GONE_SHARE > len(known) and not force:
         raise _too_many_gone(root, gone, len(known))
     told = SyncedFolder(folder=source_of(client, root), skipped=found.skipped, dry_run=dry_run)
@@ -56,7 +58,11 @@ def sync_folder(
                 told.unchanged += 1
                 continue
             if not dry_run:
-                _count(told, ingest_file(client, shown, source_of(client, path), kind, data))
+                made = ingest_file(client, shown, source_of(client, path), kind, data)
+                if made.effect == "unchanged":  # without secrets it is what it was
+                    told.unchanged += 1
+                    continue
+                _count(told, made)
         except (InvalidInput, PartMissing) as error:
             told.skipped.append(SkippedFile(path=shown, why=_why(error, shown)))
             continue
@@ -129,6 +135,11 @@ def _known(client: Client, root: Path, fits: Callable[[str], bool]) -> Iterator[
             ours = path.is_relative_to(root) and source_of(client, path) == one.source
             if ours and fits(path.relative_to(root).as_posix()):
                 yield path, one
+
+
+def _is_kept(path: Path, files: Sequence[Path]) -> bool:
+    """Whether this is what the memory calls a file that has a secret in its name."""
+    return MARK in str(path) and any(same_but_for_secrets(str(one), str(path)) for one in files)
 
 
 def _count(told: SyncedFolder, done: Ingested) -> None:

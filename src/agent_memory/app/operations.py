@@ -53,7 +53,7 @@ class Operation:
     `erases`: it takes something away, and nothing that a caller can do brings it back. `here`: it is about files of
     whoever calls, and runs in their own process also when the store is a server. `of_one`: a second route, for a
     single one of its `ids`. `verbatim`: it is about secrets; its arguments are not redacted, and it keeps none of
-    them."""
+    them. `names`: arguments that identify what it is about, although elsewhere they do not."""
 
     name: str
     function: Callable[..., Any]
@@ -65,6 +65,7 @@ class Operation:
     here: bool = False
     of_one: str | None = None
     verbatim: bool = False
+    names: Sequence[str] = ()
 
     @property
     def owner(self) -> type[Namespace]:
@@ -243,12 +244,13 @@ def operation(
     here: bool = False,
     of_one: str | None = None,
     verbatim: bool = False,
+    names: Sequence[str] = (),
 ) -> Callable[[Callable[Concatenate[N, P], R]], Callable[Concatenate[N, P], R]]:
     """Put a method into the table. Calling it dispatches the operation: here, or at a server."""
 
     def mark(function: Callable[Concatenate[N, P], R]) -> Callable[Concatenate[N, P], R]:
         declared = TABLE[name] = Operation(
-            name, function, route, permission, command, mcp, erases, here, of_one, verbatim
+            name, function, route, permission, command, mcp, erases, here, of_one, verbatim, names
         )
 
         @functools.wraps(function)

@@ -16,6 +16,7 @@ from typing import Any
 
 from agent_memory.app.weight import too_heavy
 from agent_memory.models.errors import AgentMemoryError, InvalidInput
+from agent_memory.models.kinds.govern import ALLOWANCE
 from agent_memory.models.record import Link, Linked, Status
 from agent_memory.ports.changes import HAS_TURN
 
@@ -37,10 +38,15 @@ def exported(call: Call, user: str, where: dict[str, Any]) -> Iterator[list[Link
         after_seq = 0
         while True:
             page = call("records.versions", {**where, "status": status, "limit": PAGE, "after_seq": after_seq})
-            yield [placing.placed(version) for version in page if version.scope.user == user]
+            yield [placing.placed(version) for version in page if _leaves(version, user)]
             if len(page) < PAGE:
                 break
             after_seq = page[-1].seq
+
+
+def _leaves(version: Linked, user: str) -> bool:
+    """What is no secret here is known by a fingerprint that says nothing elsewhere."""
+    return version.scope.user == user and version.kind != ALLOWANCE
 
 
 class _Placing:

@@ -22,6 +22,8 @@ from agent_memory.app.following import MOST, fields, for_user
 from agent_memory.app.trust import TrustTarget
 from agent_memory.core.files.merge import FileMerge, digest, merge
 from agent_memory.core.files.pages import NotesPage, PreferencesPage, fits, spelled
+from agent_memory.core.govern.redact import same_but_for_secrets
+from agent_memory.core.govern.redaction import redactor
 from agent_memory.models.draft import Draft
 from agent_memory.models.errors import InvalidInput
 from agent_memory.models.files import FileConflict, SyncedFile, SyncedFiles
@@ -175,10 +177,16 @@ def _opened(writer: Client, place: UserFile, prefer: FileSide | None) -> _Opened
             "the memory has nothing of what was synced before: is it the right one? `--prefer memory` takes it out of "
             "the file, `--prefer file` remembers it again"
         )
-    found = merge(page.entries, values, agreed, secret, prefer)
+    entries = {key: _as_kept(said, values.get(key)) for key, said in page.entries.items()}
+    found = merge(entries, values, agreed, secret, prefer)
     if isinstance(page, NotesPage) and prefer is None:
         found = _spared(found, agreed, secret)
     return _Opened(place, read, agreed, secret, page, records, found)
+
+
+def _as_kept(said: str, kept: str | None) -> str:
+    """An entry as the memory has it, where that differs in secrets alone: a file may hold them, a memory does not."""
+    return kept if kept is not None and same_but_for_secrets(said, kept) else said
 
 
 def _spared(found: FileMerge, agreed: dict[str, str], secret: bytes) -> FileMerge:
@@ -244,9 +252,16 @@ def _tell(told: SyncedFile, opened: _Opened) -> None:
     told.written = [name(key) for key, value in changes.file.items() if value is not None]
     told.removed = [name(key) for key, value in changes.file.items() if value is None]
     told.conflicts = [
-        FileConflict(entry=name(key), file=page.entries.get(key), memory=values.get(key)) for key in changes.conflicts
+        FileConflict(entry=name(key), file=_shown(name(key), page.entries.get(key)), memory=values.get(key))
+        for key in changes.conflicts
     ]
     told.not_understood = [str(one) for one in page.strange]
+
+
+def _shown(name: str, said: str | None) -> str | None:
+    """What a file says, without secrets: it may be shown to a model, or end in a log."""
+    shown: str | None = redactor("off").value({"name": name, "value": said})["value"]
+    return shown
 
 
 def _naming(opened: _Opened) -> Callable[[str], str]:

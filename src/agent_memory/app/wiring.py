@@ -18,13 +18,15 @@ from agent_memory.core.experience.ring import RingBounds, Rings
 from agent_memory.core.govern.book import Book
 from agent_memory.core.govern.gate import Gate, Gates
 from agent_memory.core.govern.metering import ChatLimits, MeteredChat
-from agent_memory.core.govern.redaction import Redaction
+from agent_memory.core.govern.redaction import Redaction, commons
 from agent_memory.core.upkeep.job import Keeping
-from agent_memory.core.write.commit import Writing
+from agent_memory.core.write.commit import How, Writing, commit
 from agent_memory.core.write.debts import Debts
 from agent_memory.core.write.embed import Embedding
 from agent_memory.core.write.mirror import Mirroring
 from agent_memory.core.write.wording import REBUILD, Wording, deriver, outdated
+from agent_memory.models.draft import Draft
+from agent_memory.models.kinds.govern import ALLOWANCE, FIRST, NO_SECRETS
 from agent_memory.models.kinds.kind import Kind
 from agent_memory.models.moment import to_micros
 from agent_memory.models.record import Scope
@@ -132,6 +134,7 @@ class Runtime:
             self.kinds,
             lambda *content: deriver(self.kinds, self.wording.analyser)(*content),
             self.settings.personal_data,
+            self._found,
         )
         ours: list[tuple[str, Gate]] = [("redaction", self.redaction)] if self.settings.redact else []
         self.gate = Gates([*ours, *registry.open_gates()], self._note_refused)
@@ -144,6 +147,12 @@ class Runtime:
     def keep_reads(self, lines: Sequence[ReadLine], *, durable: bool = False) -> None:
         if self.store.reading is not None:
             self.store.reading.keep(lines, durable=durable)
+
+    def _found(self, tenant: str) -> None:
+        """Begin the journal of a tenant, with an allowance that allows nothing."""
+        draft = Draft(kind=ALLOWANCE, text=FIRST, payload={"fingerprint": NO_SECRETS})
+        author = Author(commons(tenant), actor="redaction")
+        commit(self.writing, [draft], author, to_micros(self.clock.now()), How(embed=False, allows=True))
 
     def _note_refused(self, author: Author, reason: str) -> None:
         now, scope = to_micros(self.clock.now()), author.scope

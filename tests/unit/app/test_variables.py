@@ -56,7 +56,7 @@ SETTINGS: dict[str, tuple[str, bool]] = {
     "operational_hours": ("7", OWNER),
     "shelf_lines": ("7", OWNER),
     "rate_limit": ("0", OWNER),
-    "redact": ("true", OWNER),
+    "redact": ("off", OWNER),
     "personal_data": ("mask", OWNER),
     "telemetry": ("otlp", OWNER),
     "procedures": ("false", OWNER),

@@ -87,6 +87,7 @@ class Procedural(Tooling):
         "POST /strategies",
         permission=Permission.WRITE,
         mcp=[ToolSlot("experience", "strategies", "learn")],
+        names=["description"],
     )
     def learn_strategy(
         self,
@@ -169,7 +170,7 @@ class Procedural(Tooling):
             id=new_id(),
             text=f"{said}: {canonical_json(outcome, 'outcome')[:SHOWN]}",
             payload={"type": kind, "outcome": outcome, "state": "queued"},
-            conversation_id=client.conversation_id,
+            conversation_id=client.conversation,
             source="agent",
         )
         drafts, task_type = [draft], outcome.get("task_type")
@@ -207,7 +208,7 @@ class Procedural(Tooling):
         def write(revision: Revision) -> None:
             """With its links, in one transaction."""
             client = self._client
-            changes = links(made[0], success, conversation_id or client.conversation_id)
+            changes = links(made[0], success, conversation_id or client.conversation)
             how = How(expect=(revision.expect,), changes=changes)
             commit(client.runtime.writing, [revision.draft], revision.author, client.now(), how)
 

@@ -20,7 +20,7 @@ class Runs(Namespace):
     def start(self, task_type: Name, title: RecordText, model: Name | None = None) -> Run:
         """Begin a run of a type of task."""
         payload = {"task_type": task_type, "model": model}
-        return runs.start(self._client.ground(), title, payload, self._client.conversation_id)
+        return runs.start(self._client.ground(), title, payload, self._client.conversation)
 
     @operation(
         "runs.step", "POST /runs/{id}/steps", permission=Permission.WRITE, mcp=[ToolSlot("work", "runs", "step")]

@@ -2,6 +2,9 @@
 
 What stands in a text is found by its shape. Inside a mapping the name counts as well: the value of `api_key` only has
 to look random. A secret whose parts stand in different values is not found.
+
+In a text the mark tells the kind: `[redacted:github-token]`. In what identifies something (`IDENTIFYING`, and every
+name in a mapping) it is signed, `[redacted:github-token 1f3a9c02]`: what had different names still has.
 """
 
 from __future__ import annotations
@@ -14,10 +17,31 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
-from agent_memory.core.govern.shapes import MARK, NAMED_PASSWORD, NAMED_SECRET, SecretShape, compiled, password, random
+from agent_memory.core.govern.shapes import (
+    MARK,
+    NAMED_PASSWORD,
+    NAMED_SECRET,
+    SecretShape,
+    compiled,
+    password,
+    random_word,
+    strong,
+)
 
 NAMES, VALUES = ("key", "name"), ("value", "new", "old")
 """Where something is told as two values, its name and what it is: `{"key": "db_password", "value": …}`."""
+IDENTIFYING = frozenset(
+    """
+    action after_id agent agent_id aliases blocked_by branch category changed_by claim conversation_id cycle_id
+    decided_by depends_on document domain entity_id entity_ids entity_name entity_names entity_type exact file filename
+    from_conversation_id glob goal_id id idempotency_key ids key key_id label name names namespace namespaces
+    near_repository of_run parent_goal_id parent_id path paths place predicate prefix receipt_id rel_type relation_type
+    repository run_id section services source source_id source_turn_id speaker strategy_id subject target target_id
+    task_type tool tool_name topic trace_id trigger turn_id type user user_id worker
+    """.split()
+)
+"""Arguments, fields of models and names in mappings whose value says which thing is meant: whatever a natural key is
+made of belongs here."""
 HINTS_BYTES = 1 << 26  # as much as looking for all hints at once may take: without it nothing would be found
 MOST_REPEATED = 100  # secrets of a text that are looked for in all of it
 LONGEST_VALUE = 512  # characters of what a name alone makes a secret
@@ -45,9 +69,26 @@ class LocatedSecret(NamedTuple):
 Allowed = Callable[[str], bool]
 """Whether what looks like a secret is known not to be one. It is asked only about what was found."""
 
+Signed = Callable[[str], str | None]
+"""What is the same for the same secret, differs between two, and tells nothing of either. None: nobody can tell."""
+
 
 def none(secret: str) -> bool:
     return False
+
+
+def unsigned(secret: str) -> str | None:
+    return None
+
+
+class Known(NamedTuple):
+    """What a tenant knows of secrets."""
+
+    allowed: Allowed = none
+    signed: Signed = unsigned
+
+
+NOTHING = Known()
 
 
 class Redactor:
@@ -77,43 +118,56 @@ class Redactor:
         found = [one for number in hinted or () for one in _matches(self._shapes[number], text)]
         return _repeated(text, list(_apart(text, found, allowed))) if found else []
 
-    def text(self, text: str, allowed: Allowed = none) -> str:
-        """With `[redacted:kind]` in the place of each secret; the very same where there is none."""
-        while spans := self.spans(text, allowed):  # what is taken out may uncover what stood beside it
+    def text(self, text: str, known: Known = NOTHING, *, identifying: bool = False) -> str:
+        """With a mark in the place of each secret, signed where the text identifies something; the very same where
+        there is none."""
+        while spans := self.spans(text, known.allowed):  # what is taken out may uncover what stood beside it
             pieces, last = list[str](), 0
             for one in spans:
-                pieces += (text[last : one.start], _mark(one.kind))
+                signed = known.signed(text[one.start : one.end]) if identifying else None
+                pieces += (text[last : one.start], _mark(one.kind, signed))
                 last = one.end
             text = "".join((*pieces, text[last:]))
         return text
 
-    def value(self, value: Any, allowed: Allowed = none, ours: Collection[str] = ()) -> Any:
+    def value(
+        self, value: Any, known: Known = NOTHING, ours: Collection[str] = (), *, identifying: bool = False
+    ) -> Any:
         """The same of plain values and models, as deep as they go: names, too. What holds no secret is the same object
         afterwards. The names of models' fields, and at the top `ours`, tell nothing of their values."""
         match value:
             case str():
-                return self.text(value, allowed)
+                return self.text(value, known, identifying=identifying)
             case dict():
-                made = {self.text(name, allowed): one for name, one in self.items(value, allowed, ours)}
+                items = self.items(value, known, ours, identifying=identifying)
+                made = {self.text(name, known, identifying=True): one for name, one in items}
                 return value if _same(made, value) else made
             case list() | tuple() if not _NUMBERS.issuperset(map(type, value)):  # vectors are long
-                items = [self.value(one, allowed) for one in value]
-                return value if all(map(_is, items, value)) else type(value)(items)
+                each = [self.value(one, known, identifying=identifying) for one in value]
+                return value if all(map(_is, each, value)) else type(value)(each)
             case BaseModel():
                 fields = {name: getattr(value, name) for name in type(value).model_fields}
-                made = dict(self.items(fields, allowed, fields.keys()))
+                made = dict(self.items(fields, known, fields.keys()))
                 changed = {name: one for name, one in made.items() if one is not fields[name]}
                 return value.model_copy(update=changed) if changed else value
         return value
 
     def items(
-        self, named: Mapping[str, Any], allowed: Allowed = none, ours: Collection[str] = ()
+        self,
+        named: Mapping[str, Any],
+        known: Known = NOTHING,
+        ours: Collection[str] = (),
+        *,
+        identifying: bool = False,
     ) -> Iterator[tuple[str, Any]]:
         """Names, as they were, and values of a mapping."""
         about = _about(named)
         for name, value in named.items():
             kind = self.kind(_teller(name, about, ours), value)
-            yield name, _mark(kind) if kind and not allowed(value) else self.value(value, allowed)
+            if kind and not known.allowed(value):
+                yield name, _mark(kind)
+            else:
+                yield name, self.value(value, known, identifying=identifying or name in IDENTIFYING)
 
     def located(self, value: Any, allowed: Allowed = none, ours: Collection[str] = ()) -> Iterator[LocatedSecret]:
         """Every secret in plain values, with the names that lead to it."""
@@ -127,7 +181,7 @@ class Redactor:
                 for name, one in value.items():
                     kind = self.kind(_teller(name, about, ours), one)
                     told = [LocatedSecret("", kind, one)] if kind and not allowed(one) else self.located(one, allowed)
-                    place = self.text(name, allowed)
+                    place = self.text(name, Known(allowed))
                     yield from (part._replace(where=f"{place}.{part.where}".rstrip(".")) for part in told)
                     yield from (part._replace(where=place) for part in self.located(name, allowed))
             case list():
@@ -147,7 +201,24 @@ class Redactor:
             return None
         if compiled(_PASSWORD).fullmatch(name) and password(value):
             return "password"
-        return "secret" if compiled(_SECRET).fullmatch(name) and len(value.split()) == 1 and random(value) else None
+        return "secret" if compiled(_SECRET).fullmatch(name) and random_word(value) else None
+
+
+def same_but_for_secrets(said: str, kept: str) -> bool:
+    """Whether what is kept may be what was said, with marks where there were secrets."""
+    first, *rest = re.split(r"\[redacted:[^\]\n]{1,60}\]", kept)
+    if not rest:
+        return said == kept
+    *between, last = rest
+    place = len(first)
+    if not said.startswith(first) or not said.endswith(last):
+        return False
+    for part in between:
+        place = said.find(part, place + 1)
+        if place < 0:
+            return False
+        place += len(part)
+    return place < len(said) - len(last)
 
 
 def _about(named: Mapping[str, Any]) -> str:
@@ -178,8 +249,9 @@ def _apart(text: str, found: Iterable[tuple[SecretSpan, SecretShape]], allowed: 
 
 
 def _repeated(text: str, found: list[SecretSpan]) -> list[SecretSpan]:
-    """And the same secrets elsewhere in the text, also where nothing around them gives them away."""
-    secrets = {secret: one.kind for one in found[:MOST_REPEATED] if len(secret := text[one.start : one.end]) >= 6}
+    """And the same secrets elsewhere in the text, also where nothing around them gives them away. What may as well be a
+    word stays: the password of `postgres://app:app@db/app` is all over the place."""
+    secrets = {secret: one.kind for one in found[:MOST_REPEATED] if strong(secret := text[one.start : one.end])}
     again = (SecretSpan(*match.span(), kind) for secret, kind in secrets.items() for match in _each(secret, text))
     apart, end = list[SecretSpan](), 0
     for one in sorted({*found, *again}, key=lambda one: (one.start, -one.end)):
@@ -190,11 +262,12 @@ def _repeated(text: str, found: list[SecretSpan]) -> list[SecretSpan]:
 
 
 def _each(secret: str, text: str) -> Iterator[re.Match[str]]:
-    return re.finditer(re.escape(secret), text)
+    """Not inside a longer word."""
+    return re.finditer(rf"(?<!\w)(?:{re.escape(secret)})(?!\w)", text)
 
 
-def _mark(kind: str) -> str:
-    return f"{MARK}{kind}]"
+def _mark(kind: str, signed: str | None = None) -> str:
+    return f"{MARK}{kind} {signed}]" if signed else f"{MARK}{kind}]"
 
 
 def _is(one: object, other: object) -> bool:

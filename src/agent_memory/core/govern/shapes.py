@@ -21,16 +21,30 @@ MARK = "[redacted:"
 _BEGINS = r"(?<![^\W_])"  # also after an underscore, where `\b` is not
 _ENDS = r"(?![A-Za-z0-9])"
 _PLACEHOLDER = (
-    r"(?i)^(?:[x*.\-_#•0]+|(?:my|your|the|some|an?)[_\-. ][\w.-]*|(?:my|your)(?:pass|secret|token|key|api)\w*|"
+    r"(?i)^(?:[x*.\-_#•0]+|\([^)]*\)|\[[^\]]*\]|"
+    r"(?:my|your|the|some|an?)[_\-. ][\w.-]*|(?:my|your)(?:pass|secret|token|key|api)\w*|"
     r".*(?:example|change[_-]?(?:me|it)|placeholder|redacted|dummy|insert|replace[_-]?(?:me|this|with)|<[^>]{1,60}>|"
     r"\$\{|\$\(|\{\{|%[sd(]|\.\.\.|xxxx|\*\*\*|todo).*|"
     r"(?:pass(?:word|wd|phrase)?|pwd|secret|token|none|null|undefined|true|false|string|required|optional)\d{0,3})$"
 )
 _REFERENCE = (  # to where a value is, instead of the value
     r"(?i)^(?:\$|%|@|--|[~.]{0,2}/|[a-z]{2,10}://|process\.env|os\.environ|env[.(\[:]|vault:|op://|"
-    r"arn:aws:secretsmanager|ref\+|secrets?[.:/]|"
-    r"(?:self|this|config|settings|options|args|ctx|params|req|request|data|props|state|user|conf|cfg)[.\[]|\w+\()"
+    r"arn:aws[\w-]{0,10}:|ref\+|secrets?[.:/]|"
+    r"(?:self|this|config|settings|options|args|ctx|params|req|request|data|props|state|user|conf|cfg)[.\[]|\w+\(|"
+    r"(?:aws|gcp|azure|ssm|sops|kms|k8s|bao|doppler|infisical|chamber|keyring|keychain|env|file)(?:-\w{1,20})?[:/]|"
+    r"projects/[^/]+/secrets/|.*(?:1password|bitwarden|lastpass|keepass|dashlane|keychain|secrets? ?manager|"
+    r"parameter ?store|\bvault\b))"
 )
+_VARIABLE = r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+"  # where a program has a value
+_PATH = r"[\w.~/-]{1,200}\.(?:key|pem|crt|cer|txt|env|ya?ml|json|toml|ini|conf|cfg|p12|pfx|jks|gpg|asc|enc|age|pub)"
+_NOTE = (  # how people begin who say where a value is, or what it has to be, or what became of it
+    r"(?i)(?:see|ask|use|uses|used|stored|kept|held|in|on|from|look|rotate[sd]?|rotating|must|should|shall|may|can|at|"
+    r"changed?|same|none|not|no|never|the|an?|any|set|generated|managed|to|via|with|without|by|read|gets?|find|found|"
+    r"check|expire[sd]?|requires?|required|minimum|min|max|maximum|lives?|is|are|was|will|it|this|that|only|enter|"
+    r"type|your|our|my|their|please|if|when|after|before|until|reset|sent|shared|encrypted|hashed|hidden|removed|"
+    r"deleted|unknown|empty|default|same|one|two|every|each|all|also|and|or|for|of)\b"
+)
+_NO_WORD = r"[a-zA-Z]\d|\d[a-zA-Z]{3}|[!@#$%^&*_+=~](?=\S)|\w[!@#$%^&*_+=~]"
 _DENSE = r"[A-Za-z0-9+/=]{20,}+"
 _WORDS = r"[A-Za-z]?[a-z]{3,}|[A-Z]{3,}"
 
@@ -48,7 +62,11 @@ def entropy(text: str) -> float:
 
 def said(value: str) -> bool:
     """Whether it is a value, and not a stand-in or the name of a place that has it."""
-    return not compiled(_PLACEHOLDER).match(value) and not compiled(_REFERENCE).match(value)
+    return not compiled(_PLACEHOLDER).match(value) and not compiled(_REFERENCE).match(value) and not _elsewhere(value)
+
+
+def _elsewhere(value: str) -> bool:
+    return bool(compiled(_VARIABLE).fullmatch(value) or compiled(_PATH).fullmatch(value))
 
 
 def random(value: str) -> bool:
@@ -61,16 +79,44 @@ def random(value: str) -> bool:
     return entropy(value) >= 3.0 and spelled <= 0.6 * len(value)
 
 
-def password(value: str) -> bool:
-    """What somebody would type: at least six characters, of two sorts or more."""
+def random_word(value: str) -> bool:
+    """The same of what has no blanks."""
+    return len(value.split()) == 1 and random(value)
+
+
+def strong(value: str) -> bool:
+    """Whether a secret cannot be an ordinary word, wherever it stands."""
+    return len(value) >= 8 and (random(value) or _sorts(value) >= 3)
+
+
+def _sorts(value: str) -> int:
     sorts = (str.isdigit, str.islower, str.isupper, lambda one: not one.isalnum())
-    mixed = sum(any(map(sort, value)) for sort in sorts)
-    named = re.fullmatch(r"[A-Za-z_]+(?:[.\-/][A-Za-z_]+)*+", value)  # a name, a path, a type, a word
-    return len(value) >= 6 and mixed >= 2 and any(map(str.isalpha, value)) and not named and said(value)
+    return sum(any(map(sort, value)) for sort in sorts)
+
+
+def password(value: str) -> bool:
+    """What somebody would type: at least six characters, of two sorts or more. With blanks it is a note, unless
+    something in it is no word."""
+    return (" " not in value or not _note(value)) and _typed(value)
+
+
+def _note(value: str) -> bool:
+    begun = compiled(_NOTE).match(value) and not re.search(r"[!#$%^*=~]", value)
+    return bool(begun or not compiled(_NO_WORD).search(value))
+
+
+def _typed(value: str) -> bool:
+    named = re.fullmatch(r"[A-Za-z_]+(?:[.\-/][A-Za-z_]+)*+[.!?:…]*", value)  # a name, a path, a type, a word
+    return len(value) >= 6 and _sorts(value) >= 2 and any(map(str.isalpha, value)) and not named and said(value)
 
 
 def _no_example(value: str) -> bool:
     return not re.search(r"(?i)example|xxxx|(.)\1{7}|0123456789|abcdefgh", value) and entropy(value) >= 2.5
+
+
+def _key_body(value: str) -> bool:
+    """Whether these are the lines of a key, and not a few words."""
+    return len(value) > 40 and any(map(str.isdigit, value)) and entropy(value) >= 3
 
 
 def _basic(value: str) -> bool:
@@ -108,7 +154,7 @@ def _shape(
     return SecretShape(kind, hint, begins + rest + ends, check)
 
 
-NAMED_PASSWORD = r"(?i:passw(?:or)?d|passphrase|passcode|pwd|(?<![a-z])pass|passwort|contraseña|密码|пароль)"
+NAMED_PASSWORD = r"(?i:(?<!1)passw(?:or)?d|passphrase|passcode|pwd|(?<![a-z])pass|passwort|contraseña|密码|пароль)"
 NAMED_SECRET = (
     r"(?i:secret(?:[_\- ]?(?:access[_\- ]?)?key)?|(?<!page)(?<!page[_-])(?<!next[_-])(?<!sync[_-])(?<!csrf[_-])token|"
     r"(?:api|access|auth|private|account|shared|encryption|signing|master|service|license|deploy|webhook|storage)"
@@ -118,14 +164,30 @@ _PASSWORD_HINT = r"(?:passw(?:or)?[dt]|passphrase|passcode|pwd|pass|contraseña|
 _SECRET_HINT = r"(?:secret|token|key|credentials?)"
 _GIVEN_HINT = r"""["'`\]\\]{0,2}[ \t]{0,4}[:=]"""
 _GIVEN = r"""(?:["'`\]]|\\")?[ \t]{0,4}(?::=|=>|==?|:)[ \t]{0,4}(?:[brfu]{0,2}["'`]|\\")?"""
-_VALUE = r"""(?P<secret>(?:[^\s"'`,;<>(){}\[\]\\|&]|&(?!\w{1,40}=)){6,512}+)(?![(\[{])"""
+_QUOTED = (  # up to the quote that it began with: also over commas, blanks and other quotes
+    r"""(?P<quote>\\?["'`])(?P<secret>(?:(?<=\w)''(?=\w)|(?!(?P=quote))(?:\\.|[^\\\n])){6,512}+)(?P=quote)"""
+)
+_GIVEN_QUOTED = r"""(?:["'`\]]|\\")?[ \t]{0,4}(?::=|=>|==?|:)[ \t]{0,4}[brfu]{0,2}""" + _QUOTED
+_BLOCK = r"(?:[|>][+-]?[ \t]{0,4}\n[ \t]{1,20})?"  # of YAML
+_VALUE = _BLOCK + r"""(?P<secret>(?:[^\s"'`,;<>(){}\[\]\\|&]|&(?!\w{1,40}=)){6,512}+)(?![(\[{])"""
+
+_BETWEEN = r"""(?:[\s"'`,;+>|#*.]|\\[nrt"'\\]){0,80}+"""  # lines of a key, also in code, in a quotation and escaped
 
 SECRETS = (
     _shape(
         "private-key",
         "PRIVATE KEY",
-        r"-----BEGIN[ A-Z0-9]{0,40} PRIVATE KEY(?: BLOCK)?-----(?P<secret>(?:[\sA-Za-z0-9+/=:,.\\]|-(?!----))*+)",
-        lambda value: len(value) > 40,
+        r"-----BEGIN[ A-Z0-9]{0,40} PRIVATE KEY(?: BLOCK)?-----" + _BETWEEN + r"(?P<secret>"
+        r"(?:(?:Proc-Type|DEK-Info|Version|Comment|Hash|Charset|X-[\w-]{1,30}):[^\n\\]{0,200}+" + _BETWEEN + r")*+"
+        r"[A-Za-z0-9+/]{16,}+(?:" + _BETWEEN + r"[A-Za-z0-9+/]{16,}+)*+={0,2}"
+        r"(?:"
+        + _BETWEEN
+        + r"[A-Za-z0-9+/=]{1,15}+(?="
+        + _BETWEEN
+        + r"-----END)|"
+        + _BETWEEN
+        + r"[A-Za-z0-9+/]{1,15}+={1,2})?)",
+        _key_body,
         ends="",
     ),
     _shape("aws-access-key", "AKIA|ASIA|ABIA|ACCA|A3T", r"\b(?:A3T[A-Z0-9]|AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}"),
@@ -234,8 +296,25 @@ SECRETS = (
     _shape(
         "command-password",
         "--pass|--token|sshpass|-p|-u|--user",
-        r"(?:(?:^|\s)(?:--password|--passwd|--pass|--token)[= ]|\bsshpass\s-p\s?|\bmysql\b[^\n]{0,80}?\s-p|"
+        r"(?:(?:^|\s)(?:--password|--passwd|--pass|--token)[= ]|\bsshpass\s-p\s?|\bmysql\w{0,20}\b[^\n]{0,80}?\s-p|"
         r"\bcurl\b[^\n]{0,200}?\s(?:-u|--user)\s?[\"']?[\w.@-]{1,64}:)[\"']?(?P<secret>[^\s\"'`<>]{6,128})",
+        _typed,
+        ends="",
+    ),
+    _shape(
+        "command-password",
+        "--pass|--token|sshpass|-p|-u|--user",
+        r"(?:(?:^|\s)(?:--password|--passwd|--pass|--token)[= ]|\bsshpass\s-p\s?|\bmysql\w{0,20}\b[^\n]{0,80}?\s-p)"
+        + _QUOTED,
+        _typed,
+        ends="",
+    ),
+    _shape("password", "(?i)" + _PASSWORD_HINT + _GIVEN_HINT, NAMED_PASSWORD + _GIVEN_QUOTED, password, ends=""),
+    _shape("secret", "(?i)" + _SECRET_HINT + _GIVEN_HINT, NAMED_SECRET + _GIVEN_QUOTED, random_word, ends=""),
+    _shape(
+        "password",
+        "(?i)" + _PASSWORD_HINT + r"[a-z]* (?:is|was|ist|lautet)\b",
+        NAMED_PASSWORD + r" (?i:is|was|ist|lautet):? " + _QUOTED,
         password,
         ends="",
     ),

@@ -26,8 +26,9 @@ from agent_memory.core.write.normalise import SALT_BYTES, normalise, unit_interv
 from agent_memory.core.write.wording import Wording
 from agent_memory.ledger.request import check_number, own
 from agent_memory.models.draft import Draft
-from agent_memory.models.errors import Changed, InvalidInput, NotFound, StoreError
+from agent_memory.models.errors import Changed, Denied, InvalidInput, NotFound, StoreError
 from agent_memory.models.kinds.conversation import turn_key
+from agent_memory.models.kinds.govern import ALLOWANCE
 from agent_memory.models.kinds.kind import Kind, canonical_json
 from agent_memory.models.model import clean_name
 from agent_memory.models.moment import to_micros
@@ -78,7 +79,8 @@ class How(NamedTuple):
     """`embed`: make vectors before returning. `expect`: only if the store is still so. `once`: only if it was not
     done before. `changes`: after the drafts, in the same transaction. `skip_forgotten`: drafts with the id of
     something that was forgotten are passed over, and so are links to it. `listed`: the argument whose items the drafts
-    are, so that what is wrong with one of them says which. `work`: of which job it is, whose cursor moves with it."""
+    are, so that what is wrong with one of them says which. `work`: of which job it is, whose cursor moves with it.
+    `allows`: it may say what is not a secret, as not everybody may who may write."""
 
     embed: bool = True
     expect: Sequence[Expect] = ()
@@ -87,6 +89,7 @@ class How(NamedTuple):
     skip_forgotten: bool = False
     listed: str = ""
     work: Work | None = None
+    allows: bool = False
 
 
 def commit(writing: Writing, drafts: Sequence[Draft], author: Author, now: int, how: How = How()) -> Applied:  # noqa: B008
@@ -133,6 +136,8 @@ def _changes(writing: Writing, draft: Draft, now: int) -> list[Change]:
 def write(writing: Writing, changes: Sequence[Change], author: Author, now: int, how: How = How()) -> Applied:  # noqa: B008
     """Make changes to records, all or none, as the gate lets them in. An erasure also finds the receipts that
     wait, and places outside are told of it."""
+    if not how.allows and any(isinstance(one, Put) and one.kind == ALLOWANCE for one in changes):
+        raise Denied("kind: an allowance is not written like a memory", hint="`govern.allow` makes one", field="kind")
     changes = _with_company(writing, changes, author, now)
     check_number(changes)
     decided = writing.gate.decide(changes, author)

@@ -51,7 +51,7 @@ class Scanning(NamedTuple):
 
     @property
     def allowed(self) -> Allowed:
-        return self.redaction.allowed(self.tenant)
+        return self.redaction.known(self.tenant).allowed
 
     def records(self) -> Iterator[tuple[Scope, str, list[Stain]]]:
         """Records that hold a secret in any version, or in a link that starts there."""
@@ -81,15 +81,36 @@ class Scanning(NamedTuple):
                 after = page[-1].seq
 
     def clean(self, scope: Scope, id: str, author: Author) -> bool:
-        """Write a record anew without its secrets; says whether they are gone from the disk, too."""
+        """Write a record anew without its secrets; says whether they are gone from the disk, too. `Changed` when
+        somebody wrote it meanwhile."""
         records, view = self.store.records, View(scope, self.now)
-        history = [one for one in records.history(view, id) if one.scope == scope]
+        try:
+            history = [one for one in records.history(view, id) if one.scope == scope]
+        except NotFound:  # it was forgotten
+            return True
         believed = sorted((one for one in history if one.recorded_to is None), key=lambda one: one.valid_from)
         changes: list[Change] = [Erase(id, scope=scope), *(self._again(one, len(believed) > 1) for one in believed)]
-        changes += [connect(link) for link in records.links(view, [id])] if believed else []
-        clean = [self.redaction.change(one, self.allowed) for one in changes]
-        only = How(expect=[Expect(max(one.version for one in history), id=id)])
-        return write(self.writing, clean, author._replace(scope=scope), self.now, only).scrubbed
+        links, others = (records.links(view, [id]), self._others(scope, id)) if believed else ([], {})
+        changes += [connect(link) for link in links]
+        known = self.redaction.known(self.tenant)
+        clean = [self.redaction.change(one, known) for one in changes]
+        only = How(expect=[Expect(max(one.version for one in history), id=id)], allows=True)
+        scrubbed = write(self.writing, clean, author._replace(scope=scope), self.now, only).scrubbed
+        for other, theirs in others.items():
+            again = [self.redaction.change(connect(link), known) for link in theirs]
+            write(self.writing, again, author._replace(scope=other), self.now)
+        return scrubbed
+
+    def _others(self, scope: Scope, id: str) -> dict[Scope, list[Link]]:
+        """Links of others to what they share with this scope, by whose they are."""
+        found: dict[Scope, list[Link]] = {}
+        for other in dict.fromkeys(line.scope for line in self._lines()):
+            if other != scope and scope in other.readable():
+                wider = [one for one in other.readable() if one != other]
+                known = {link.ends for one in wider for link in self.store.records.links(View(one, self.now), [id])}
+                links = self.store.records.links(View(other, self.now), [id])
+                found[other] = [link for link in links if link.ends not in known]
+        return {other: links for other, links in found.items() if links}
 
     def _again(self, record: Record, several: bool) -> Put:
         kind = self.writing.kinds.get(record.kind, Kind(record.kind, record.kind))

@@ -11,6 +11,7 @@ import click
 
 from agent_memory.interfaces.cli import PROGRAM, completing, whose
 from agent_memory.interfaces.cli.session import Session
+from agent_memory.models.size import counted
 
 if TYPE_CHECKING:
     from agent_memory.app.memory import AgentMemory
@@ -106,9 +107,11 @@ def confirm_scan(memory: AgentMemory, said: dict[str, Any]) -> None:
     if not said.get("fix"):
         return
     _check_terminal("scan")
-    records = {one.id for one in memory.govern.scan().found}
-    if records:
-        question = f"Erase the history of {len(records)} records, and write them again without their secrets?"
+    found = memory.govern.scan().found
+    records = {one.id for one in found if one.id}
+    if found:
+        history = f"{counted(len(records), 'record')} will be written again without their history"
+        question = f"Take out {counted(len(found), 'secret')}? {history}."
         click.confirm(question, abort=True, err=True)
 
 

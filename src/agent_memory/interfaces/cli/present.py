@@ -15,7 +15,18 @@ from agent_memory.app.namespaces.sweeping import Swept
 from agent_memory.app.namespaces.tenants import ErasedTenant
 from agent_memory.app.namespaces.upkeep import JobReport, Verification
 from agent_memory.app.operations import Operation
-from agent_memory.interfaces.cli import PROGRAM, audits, documents, erasures, jobs, journal, tracing, userfiles, vectors
+from agent_memory.interfaces.cli import (
+    PROGRAM,
+    audits,
+    documents,
+    erasures,
+    jobs,
+    journal,
+    redacted,
+    tracing,
+    userfiles,
+    vectors,
+)
 from agent_memory.interfaces.cli.blocks import Block, Card, Column, Interval, Note, Sentence, Table, Under, Verbatim
 from agent_memory.interfaces.cli.cleaning import one_line
 from agent_memory.interfaces.cli.output import shown
@@ -350,6 +361,7 @@ OPERATIONS: Mapping[str, Callable[[Any], list[Block]]] = {
     "rules.propose": proposals.proposed,
     "rules.approve": proposals.approved,
     "rules.reject": proposals.rejected,
+    **redacted.OPERATIONS,
 }
 """Operations whose results mean more than their type says."""
 

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated
 
-from pydantic import StringConstraints
+from pydantic import AfterValidator, WithJsonSchema
 
 from agent_memory.models.kinds.kind import Kind
 from agent_memory.models.model import Model
 
 ALLOWANCE = "allowance"
-Fingerprint = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{16}$")]
+NO_SECRETS, FIRST = "0" * 16, "Begins the journal, by whose first line fingerprints are keyed. Allows nothing."
+
+
+def _fingerprint(said: str) -> str:
+    if not re.fullmatch("[0-9a-f]{16}", said):
+        raise ValueError("is not a fingerprint: take the 16 characters that `govern check` or `scan` shows")
+    return said
+
+
+Fingerprint = Annotated[
+    str, AfterValidator(_fingerprint), WithJsonSchema({"type": "string", "pattern": "^[0-9a-f]{16}$"})
+]
 
 
 class AllowancePayload(Model):
