@@ -174,8 +174,8 @@ def _opened(writer: Client, place: UserFile, prefer: FileSide | None) -> _Opened
         agreed = {}  # a memory that has lost everything: all of the file is new to it
     elif not values and prefer is None and any(digest(secret, key) in agreed for key in page.entries):
         raise _Unsure(
-            "the memory has none of the entries that were synced before: is it the right one? `--prefer memory` removes "
-            "them from the file, `--prefer file` stores them again"
+            "the memory has none of the entries that were synced before: is it the right one? `--prefer memory` "
+            "removes them from the file, `--prefer file` stores them again"
         )
     found = merge(page.entries, values, agreed, secret, prefer)
     if isinstance(page, NotesPage) and prefer is None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import PurePath
-from typing import Unpack
+from typing import Any, Unpack
 
 from agent_memory.app import documents as reading
 from agent_memory.app.folders import sync_folder
 from agent_memory.app.namespaces.asking import Moments, asked
-from agent_memory.app.operations import Namespace, Permission, ToolSlot, operation
+from agent_memory.app.operations import Namespace, Operation, Permission, ToolSlot, operation
 from agent_memory.core.knowledge import find, keep
 from agent_memory.core.knowledge.chunk import chunks
 from agent_memory.models.kinds.documents import (
@@ -91,10 +91,14 @@ class Knowledge(Namespace):
         permission=Permission.WRITE,
         mcp=[ToolSlot("knowledge", "documents", "remove")],
     )
-    def remove(self, document: Name) -> Ingested:
-        """Archive a document, by its id, path or name, and its chunks: nothing finds them any more, and ingesting it
-        again brings them back. `forget` with its id erases all of it for real."""
-        return keep.remove(self._client.ground(), [document, *reading.path_here(self._client, document)])
+    def remove(self, document: Name, gone: bool = False) -> Ingested:
+        """Archive a document, by its id, path or name, and its chunks: nothing finds them any more.
+
+        Ingesting it again brings them back; `sync` leaves it out until then, unless it was removed because its file was
+        `gone`. `forget` with its id erases all of it for real.
+        """
+        names = [document, *reading.path_here(self._client, document)]
+        return keep.remove(self._client.ground(), names, gone=gone)
 
     @operation("knowledge.sync", "POST /knowledge/sync", permission=Permission.WRITE, here=True)
     def sync(
@@ -102,8 +106,21 @@ class Knowledge(Namespace):
     ) -> SyncedFolder:
         """Make the memory follow a folder: read documents that are new or changed, archive those whose files are gone.
 
-        `glob` chooses files, as a line of `.gitignore` would; by default it is every document. Hidden folders and links
-        that lead out are left alone. If more than a third of what is known from the folder is gone, nothing is done
-        without `force`.
+        `glob` chooses files, as a line of `.gitignore` would; by default it is every document. Hidden files, links that
+        lead out of the folder, and documents that you removed are skipped. If the folder is missing, or more than a
+        third of the documents known from it are gone, nothing is done without `force`.
         """
         return sync_folder(self._client, folder, glob, dry_run=dry_run, force=force)
+
+    def _carried(self, operation: Operation, arguments: dict[str, Any]) -> dict[str, Any]:
+        """A server cannot see a path as its caller does: it is told the whole one, where it knows that."""
+        if operation.name != "knowledge.remove":
+            return arguments
+        name = arguments["document"]
+        for path in reading.path_here(self._client, name):
+            if path != name and not self._known(name) and self._known(path):
+                return {**arguments, "document": path}
+        return arguments
+
+    def _known(self, source: str) -> bool:
+        return self._client.ask("records.lookup", kind=DOCUMENT, key=source) is not None
