@@ -182,12 +182,12 @@ def _too_many_gone(root: Path, gone: list[Path], known: int) -> InvalidInput:
     more = f" and {len(gone) - SHOWN} more" if len(gone) > SHOWN else ""
     return InvalidInput(
         f"folder: {len(gone)} of {known} documents known from it are gone: {names}{more}; nothing was changed",
-        hint="check that it is the right folder, and complete; force archives them",
+        hint="check that it is the right folder, and complete; `force` archives them",
         field="force",
     )
 
 
 def _no_folder(folder: str, gone: int) -> InvalidInput:
     known = f", and {counted_as(gone, 'document')} in memory came from it; nothing was changed" if gone else ""
-    hint = "name a folder that exists; force archives the documents" if gone else "name one that exists"
+    hint = "name a folder that exists; `force` archives the documents" if gone else "name one that exists"
     return InvalidInput(f"folder: {folder[:200]!r} is not a folder{known}", hint=hint, field="folder")
