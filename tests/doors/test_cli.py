@@ -181,7 +181,7 @@ def test_one_is_counted_as_one_and_none_as_none(here: Any, remembered: str) -> N
 @pytest.mark.parametrize("claim", ["", "  "])
 def test_an_empty_claim_is_called_so(here: Any, claim: str) -> None:
     refused = here("learn", claim)
-    assert (refused.code, "claim: is empty" in refused.err) == (2, True), refused.err
+    assert (refused.code, "CLAIM: is empty" in refused.err) == (2, True), refused.err
 
 
 def test_verify_lists_problems_and_exits_with_1(here: Any, remembered: str, store: Path) -> None:

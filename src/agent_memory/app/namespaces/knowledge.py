@@ -38,8 +38,8 @@ class Knowledge(Namespace):
     def ingest(self, path: FilePath, name: Name | None = None, media_type: MediaType | None = None) -> Ingested:
         """Read a file into the memory: Markdown, text, HTML or PDF.
 
-        The same file again updates only what changed in it. It is known by its path, or by a `name` of yours. The file
-        is read where you call; its content goes to the server, where the store is one.
+        The same file again updates only what has changed in it. It is known by its path, or by the `name` you give it.
+        The file is read where you call; if the store is on a server, its content is sent there.
         """
         file = reading.reachable(self._client, path, "path")
         source, data = name or reading.source_of(self._client, file), reading.read_file(file, path)
@@ -57,7 +57,7 @@ class Knowledge(Namespace):
     ) -> Ingested:
         """Store a document that you send: its text, or its bytes as base64. The same name again is the same document.
 
-        Without a `media_type` the ending of its name tells what it is.
+        Without a `media_type`, the extension of its name decides.
         """
         client, kind = self._client, reading.media_type_of(name, media_type, "name")
         data = reading.decoded(content, encoding)
@@ -74,13 +74,13 @@ class Knowledge(Namespace):
     @operation("knowledge.search", "GET /knowledge", mcp=[ToolSlot("knowledge", "documents", "search")])
     def search(self, query: Query, n_results: Hits = 2, **at: Unpack[Moments]) -> list[FoundChunk]:
         """What documents say about something: chunks, the most relevant first, each with its document, headings and
-        place."""
+        position."""
         view, runtime = self._client.view(**at), self._client.runtime
         return find.search(runtime.recalling, runtime.store.records, query, view, n_results)
 
     @operation("knowledge.documents", "GET /knowledge/documents", mcp=[ToolSlot("knowledge", "documents", "list")])
     def documents(self, limit: Few = 100, after_id: str | None = None) -> list[Document]:
-        """The documents that there are, the newest first. `after_id` continues a page."""
+        """The documents in memory, the newest first. `after_id` continues a page."""
         view, chosen = asked(self._client, {"kinds": [DOCUMENT]})
         found = self._client.runtime.store.records.find(view, chosen, limit=limit, after=after_id)
         return [Document.of(one) for one in found]
@@ -92,9 +92,9 @@ class Knowledge(Namespace):
         mcp=[ToolSlot("knowledge", "documents", "remove")],
     )
     def remove(self, document: Name, gone: bool = False) -> Ingested:
-        """Archive a document, by its id, path or name, and its chunks: nothing finds them any more.
+        """Archive a document, by its id, path or name, and its chunks: they are no longer found.
 
-        Ingesting it again brings them back; `sync` leaves it out until then, unless it was removed because its file was
+        Ingesting it again brings them back; `sync` skips it until then, unless it was removed because its file was
         `gone`. `forget` with its id erases all of it for real.
         """
         names = [document, *reading.path_here(self._client, document)]

@@ -127,10 +127,8 @@ class Upkeep(Namespace):
 
     @operation("upkeep.catch_up", "POST /catch-up", permission=Permission.WRITE)
     def catch_up(self) -> dict[str, int]:
-        """Make the vectors that are still missing; says how many there were and how many are left.
-
-        For an operator these are all of the store, for others those that they can see.
-        """
+        """Make the vectors that are still missing; returns how many there were and how many are left. For an operator
+        these are all of the store, for others those that they can see."""
         client = self._client
         client.runtime.embedding.agree()
         view = None if client.caller.operates else client.view()
@@ -138,9 +136,9 @@ class Upkeep(Namespace):
 
     @operation("upkeep.run_jobs", "POST /jobs", permission=Permission.OPERATOR)
     def run_jobs(self) -> dict[str, dict[str, int]]:
-        """Run every background job once, now, and say what each did. `worker` and `serve` run them by themselves.
+        """Run every background job once, now, and say what each did. `worker` and `serve` run them on their own.
 
-        All are run, whatever one of them does; then the first that failed is an error.
+        All of them are run, even if one fails; then the first failure is raised.
         """
         client = self._client
         runner = Runner(client.runtime.keeping(client.clock), self._jobs())
@@ -159,9 +157,11 @@ class Upkeep(Namespace):
 
     @operation("upkeep.detach", "POST /places/detach", permission=Permission.OPERATOR)
     def detach(self, place: str) -> int:
-        """Give up a place outside that holds nothing any more, or will not come back: from now on erasures do not
-        concern it. Says how much it still had to forget; `stats` names the places that owe something. A vector store
-        that is used again later is told everything anew."""
+        """Detach an outside place that no longer holds anything, or will not come back: erasures no longer concern it.
+
+        Returns how many erasures it still owed; `stats` names the places that owe some. A vector store that is used
+        again later is filled from scratch.
+        """
         debts = self._client.runtime.store.debts
         left = debts.detach(place) if debts else None
         if left is None:
@@ -176,10 +176,10 @@ class Upkeep(Namespace):
         mcp=[ToolSlot("upkeep", "rebuild")],
     )
     def rebuild(self, vectors: bool = False) -> dict[str, Any]:
-        """Make everything derived again: words, fields, views and missing vectors.
+        """Rebuild everything derived: words, fields, views and missing vectors.
 
-        With `vectors`, all of them are made anew; another embedder's space is built beside the old one, which answers
-        until it is complete. Vectors that callers brought stay, unless the space is another.
+        With `vectors`, all of them are made again; the space of another embedder is built next to the old one, which
+        answers until it is complete. Vectors that callers supplied are kept, unless the space is another.
         """
         runtime = self._client.runtime
         made = dict(runtime.store.records.rebuild(analysis(runtime.kinds, runtime.store.vocabularies())))

@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 
 @whose.anywhere
-@click.command("import", short_help="Take in records, one JSON object a line")
+@click.command("import", short_help="Import records, one JSON object per line")
 @click.argument("file", metavar="FILE")
-@click.option("--restore-forgotten", is_flag=True, help="store what was forgotten, too")
-@click.option("--later", is_flag=True, help="leave the vectors for later: what comes in is found by its words first")
+@click.option("--restore-forgotten", is_flag=True, help="also store records that were forgotten")
+@click.option("--later", is_flag=True, help="make the vectors later: until then, records are found by their words only")
 @click.option("--json", "_json", is_flag=True, help="answer in JSON")
 @click.pass_obj
 def command(session: Session, file: str, restore_forgotten: bool, later: bool, _json: bool) -> int:
-    """Take in records, one JSON object a line: what `agent-memory export` wrote, or what `add` takes.
+    """Import records, one JSON object per line: what `agent-memory export` wrote, or what `add` takes.
 
     Lines that have an id change nothing when they come again. At the first line that is refused it ends; those before
     it are in the store. What was forgotten is passed over, unless you ask to restore it. `-` reads the standard input.

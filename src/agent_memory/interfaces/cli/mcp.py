@@ -21,8 +21,8 @@ def command(session: Session, toolsets: tuple[str, ...], compat: bool) -> int:
     """Serve this memory to an agent over MCP, on the standard input and output.
 
     An agent starts this by itself: `docs/guides/mcp.md` has the lines for its configuration. Toolsets are core (the
-    default: six tools), records, conversation, experience, knowledge, operational, upkeep, work, working, and all.
-    Several agents may share one store.
+    default: six tools), records, blocks, conversation, experience, knowledge, operational, upkeep, work, working, and
+    all. Several agents may share one store.
     """
     from agent_memory.interfaces.cli import exits, output
     from agent_memory.interfaces.parts import needing

@@ -40,7 +40,7 @@ def command(session: Session, command: tuple[str, ...], empty: bool) -> int:
 
     shell = os.environ.get("SHELL") or os.environ.get("COMSPEC") or "/bin/sh"
     if not command and not (sys.stdin and sys.stdin.isatty()):
-        raise click.UsageError(f"nobody is here to type: name a command, such as `{PROGRAM} try list`")
+        raise click.UsageError(f"there is no terminal to type at: name a command, such as `{PROGRAM} try list`")
     from agent_memory.interfaces.cli.demo import USER, place, story
 
     with place(None) as store:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @whose.anywhere
 @click.command("worker", short_help="Run the background jobs of the store until Ctrl-C")
 @click.option("--once", is_flag=True, help="run each job once, to its end, and stop")
-@click.option("--job", "jobs", multiple=True, metavar="NAME", help="this job alone (several times: these)")
+@click.option("--job", "jobs", multiple=True, metavar="NAME", help="run only this job (repeatable)")
 @click.option("--json", "_json", is_flag=True, help="a JSON object for each run, also at a terminal")
 @click.pass_obj
 def command(session: Session, once: bool, jobs: tuple[str, ...], _json: bool) -> int:

@@ -20,7 +20,7 @@ FORMATS = ("auto", "claude", "codex", "gemini", "cursor", "copilot")
     type=click.Choice(FORMATS),
     default="auto",
     show_default=True,
-    help="how the agent wants its answer; auto: as it asks",
+    help="the format of the answer; auto: the format of the call",
 )
 @click.option("--ask", is_flag=True, help="let the user decide where it is not certain, if the agent can ask")
 def command(form: str, ask: bool) -> int:
