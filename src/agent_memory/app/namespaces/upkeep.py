@@ -14,6 +14,7 @@ from pydantic import Field
 
 from agent_memory.app.jobs import jobs
 from agent_memory.app.operations import Namespace, Permission, ResourceSlot, ToolSlot, operation
+from agent_memory.app.registry import locate
 from agent_memory.core.upkeep.job import Job, Keeping
 from agent_memory.core.upkeep.jobs import embed
 from agent_memory.core.upkeep.runner import Runner
@@ -163,9 +164,15 @@ class Upkeep(Namespace):
         again later is filled from scratch.
         """
         debts = self._client.runtime.store.debts
-        left = debts.detach(place) if debts else None
+        attached = [one.place for one in debts.standing()] if debts else []
+        meant = place if place in attached else next((one for one in attached if _spelled(one) == _spelled(place)), "")
+        left = debts.detach(meant) if debts else None
         if left is None:
-            raise NotFound(f"place: {place!r} is not attached", hint="`stats` names those that owe", field="place")
+            raise NotFound(
+                f"place: {place!r} is not attached",
+                hint=f"attached: {', '.join(attached)}" if attached else "no place outside is attached",
+                field="place",
+            )
         return left
 
     @operation(
@@ -194,6 +201,15 @@ class Upkeep(Namespace):
             runtime.store.index.switch(space, anew=True)
             runtime.embedding.disagree()
         return {**made, "vectors": before - left, "pending_vectors": left, "space": space.fingerprint}
+
+
+def _spelled(place: str) -> str:
+    """A part and its address in one spelling: a path is absolute, and no slash ends it."""
+    name, _, url = place.strip().partition(" ")
+    try:
+        return f"{name} {locate(url.strip().rstrip('/'))}"
+    except InvalidInput:
+        return place
 
 
 def _debts(store: Store) -> list[dict[str, Any]]:
