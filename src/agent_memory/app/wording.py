@@ -65,7 +65,7 @@ HELP: Mapping[str, str] = MappingProxyType(
         "expect": "the head that an earlier run printed: detects a journal that was truncated since",
         "expires_days": "how long it is valid  [default: forever]",
         "fields": "indexed fields that must be equal",
-        "folder": "where to look  [default: here]",
+        "folder": "the folder to look in  [default: here]",
         "format": "the output format",
         "from_conversation_id": "the conversation it was learned in",
         "hours": "how far to look back",

@@ -20,7 +20,7 @@ def ingested(one: Ingested) -> list[Block]:
     told: list[Block] = [Sentence(f"{one.effect} {one_line(one.source)} ({one.id}): chunks: {chunks or 'none'}", color)]
     told += [Sentence(f"note: {one_line(note)}", "yellow") for note in one.notes]
     if one.pending:
-        told.append(Note(f"{counted(one.pending, 'memory', 'memories')} still without a vector: found by words alone"))
+        told.append(Note(f"{counted(one.pending, 'memory', 'memories')} without a vector so far: found by words only"))
     return told
 
 
@@ -76,7 +76,7 @@ def found(chunks: list[FoundChunk]) -> list[Block]:
     )
     rows: list[tuple[object, ...]] = [(f"{one.relevance:.2f}", _where(one), one.content) for one in chunks]
     goes_on = any(len(one.content) > LONGEST for one in chunks)
-    more = [Note(f"… marks a text that goes on: `{PROGRAM} show ID` prints all of it")] if goes_on else []
+    more = [Note(f"… marks a text that was shortened: `{PROGRAM} show ID` prints all of it")] if goes_on else []
     return [Table(columns, rows, LONGEST), *more]
 
 

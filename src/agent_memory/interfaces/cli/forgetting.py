@@ -108,8 +108,8 @@ def confirm_scan(memory: AgentMemory, said: dict[str, Any]) -> None:
 def _check_terminal(preview: str) -> None:
     if sys.stdin is None or not sys.stdin.isatty():
         raise click.UsageError(
-            f"this erases permanently, and there is no terminal to ask at: pass --yes, or see what would go with "
-            f"`{PROGRAM} {preview}`"
+            f"this erases permanently, and there is no terminal to confirm at: pass --yes, or see what would be "
+            f"erased with `{PROGRAM} {preview}`"
         )
 
 

@@ -54,7 +54,7 @@ def command(session: Session, file: str, restore_forgotten: bool, later: bool, _
     else:
         forgotten = taken.effects["forgotten"]
         counts = ", ".join(f"{count} {name}" for name, count in taken.effects.items() if name != "forgotten")
-        passed = f"; {forgotten} forgotten before, passed over (--restore-forgotten stores them)" if forgotten else ""
+        passed = f"; {forgotten} forgotten before, skipped (--restore-forgotten stores them)" if forgotten else ""
         output.write([Sentence(f"read {counted(taken.lines, 'line')}: {counts}{passed}")])
         if left:
             output.write_error("note:", waiting, "yellow")

@@ -34,5 +34,5 @@ def command(session: Session, toolsets: tuple[str, ...], compat: bool) -> int:
     names = places.chosen([places.COMPAT] if compat else toolsets)
     service, caller = session.service()
     if sys.stdin is not None and sys.stdin.isatty():
-        output.write_error("note:", "an agent starts this, and speaks MCP with it; Ctrl-C ends it", "dim")
+        output.write_error("note:", "this is meant to be started by an agent that speaks MCP; Ctrl-C ends it", "dim")
     return exits.STOPPED if stdio.serve(service, caller, names) else exits.OK

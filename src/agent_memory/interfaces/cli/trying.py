@@ -27,7 +27,7 @@ EMPTY = ("an empty store of its own; `exit` throws it away", SAID[-1])
     context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
 )
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
-@click.option("--empty", is_flag=True, help="without the story of `demo`")
+@click.option("--empty", is_flag=True, help="start empty, without the story of `demo`")
 @click.pass_obj
 def command(session: Session, command: tuple[str, ...], empty: bool) -> int:
     """Play with a store of its own: a shell in which agent-memory knows the story of `demo`, and nothing of yours.

@@ -17,8 +17,8 @@ WHOSE = MappingProxyType(
     {
         "--user": ("TEXT", "Whose memory it is.  [default: AGENT_MEMORY_USER, or default]"),
         "--tenant": ("TEXT", "The wall around users.  [default: AGENT_MEMORY_TENANT, or default]"),
-        "--conversation": ("ID", "The conversation whose working set is meant."),
-        "--agent": ("TEXT", "Only this agent's memory, and what all agents share."),
+        "--conversation": ("ID", "The conversation whose working set to use."),
+        "--agent": ("TEXT", "Use the memory of this agent, and what all agents share."),
         "--store": (
             "URL",
             "Where the memory is: the path of a file, postgresql://…, http://server, or unix:///socket.  "
