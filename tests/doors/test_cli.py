@@ -30,7 +30,7 @@ def test_an_import_brings_nothing_forgotten_back_unless_asked(here: Any, tmp_pat
     here("forget", "port", "--yes")
     told = here("import", str(file)).out
     assert told == (
-        "read 1 line: 0 created, 0 updated, 0 unchanged; 1 forgotten before, passed over "
+        "read 1 line: 0 created, 0 updated, 0 unchanged; 1 forgotten before, skipped "
         "(--restore-forgotten stores them)\n"
     )
     assert here("import", str(file), "--json").json["forgotten"] == 1

@@ -30,7 +30,7 @@ def command(session: Session, file: str, restore_forgotten: bool, later: bool, _
     """Import records, one JSON object per line: what `agent-memory export` wrote, or what `add` takes.
 
     Lines that have an id change nothing when they come again. At the first line that is refused it ends; those before
-    it are in the store. What was forgotten is passed over, unless you ask to restore it. `-` reads the standard input.
+    it are in the store. What was forgotten is skipped, unless you ask to restore it. `-` reads the standard input.
     Vectors are made at the end; stopping there (Ctrl-C) loses nothing.
     """
     from agent_memory.interfaces.cli import exits, output, progress, vectors
