@@ -30,7 +30,7 @@ def test_an_import_brings_nothing_forgotten_back_unless_asked(here: Any, tmp_pat
     here("forget", "port", "--yes")
     told = here("import", str(file)).out
     assert told == (
-        "read 1 line: 0 created, 0 updated, 0 unchanged; 1 forgotten before, passed over "
+        "read 1 line: 0 created, 0 updated, 0 unchanged; 1 forgotten before, skipped "
         "(--restore-forgotten stores them)\n"
     )
     assert here("import", str(file), "--json").json["forgotten"] == 1
@@ -186,7 +186,7 @@ def test_one_is_counted_as_one_and_none_as_none(here: Any, remembered: str) -> N
 @pytest.mark.parametrize("claim", ["", "  "])
 def test_an_empty_claim_is_called_so(here: Any, claim: str) -> None:
     refused = here("learn", claim)
-    assert (refused.code, "claim: is empty" in refused.err) == (2, True), refused.err
+    assert (refused.code, "CLAIM: is empty" in refused.err) == (2, True), refused.err
 
 
 def test_verify_lists_problems_and_exits_with_1(here: Any, remembered: str, store: Path) -> None:

@@ -29,7 +29,7 @@ PORT = "Staging listens on port 5433"
         (["add", "x", "--payload", "{"], 2, "is not JSON"),
         (["add", "x", "--payload", "[" * 100_000], 2, "is not JSON"),
         (["add", "x", "--payload", "[1]"], 2, "payload"),
-        (["add", ""], 2, "text: is empty"),
+        (["add", ""], 2, "TEXT: is empty"),
         (["add", "a\udcffb"], 2, "lone surrogate"),
         (["add", "x", "--nosuch", "1"], 2, "there is no option --nosuch"),
         (["add", "x", "--kind", "fact", "--subject", "y"], 2, "agent-memory learn CLAIM --subject"),

@@ -97,6 +97,10 @@ def test_on_the_command_line(tmp_path: Path) -> None:
 
     code, said, _ = run("sync", "docs", "--glob", "**/*.md", "--glob", "*.pdf")
     assert code == 0 and "new: a.md\nnew: b.md\nskipped: c.pdf: is not a PDF" in said
+    assert f"\n{folder}: 2 new, 1 skipped\n" in said
+    (folder / "d.csv").touch()
+    code, said, _ = run("sync", "docs")
+    assert code == 0 and f"\nnot documents: 1 file: .csv (1)\n{folder}: 2 unchanged, 1 skipped\n" in said
     (folder / "a.md").unlink()
     code, _, error = run("sync", "docs")
     assert code == 2 and "1 of 2 documents known from it are gone: a.md; nothing was changed" in error

@@ -53,9 +53,9 @@ def test_help_belongs_to_the_operation(here: Any) -> None:
     assert "begins" not in journal
     assert "an id of your own" in words(here("add", "--help").out)
     assert "--after MOMENT only what begins then or later" in words(here("list", "--help").out)
-    assert "its new standing" in words(here("amend", "--help").out)
+    assert "its new status" in words(here("amend", "--help").out)
     assert "only with this standing" in words(here("recall", "--help").out)
-    assert "the conversation that it belongs to" in words(here("add", "--help").out)
+    assert "the conversation it belongs to" in words(here("add", "--help").out)
 
 
 def test_every_option_is_explained_and_no_explanation_is_left_over() -> None:

@@ -12,8 +12,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 
+from agent_memory.interfaces.cli.root import root
+from agent_memory.interfaces.cli.session import Session
 from patience import PATIENCE
 
 ROOT = Path(__file__).parents[2]
@@ -56,6 +59,43 @@ def test_the_commands_of_the_readme_show_something_as_they_stand(home: Path, tmp
             ["sh", "-c", line], cwd=tmp_path, env={**os.environ, "PATH": path}, capture_output=True, text=True
         )
         assert (ran.returncode, bool(ran.stdout.strip()), ran.stderr) == (0, True, ""), line
+
+
+def test_commands_in_the_pages_are_understood(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those in blocks for a shell: each names a command, with arguments and options that it has. Nothing is run."""
+    monkeypatch.setattr("sys.stdin", None)
+    shells = r"^ *```(?:sh|bash|console)?\n(.*?)^ *```$"
+    pages = [page for page in PAGES if "reference" not in page.parts]
+    typed = [
+        (page, line)
+        for page in pages
+        for block in re.findall(shells, page.read_text("utf-8"), re.S | re.M)
+        for line in re.findall(r"^ *(?:\$ )?agent-memory (.*)", block.replace("\\\n", " "), re.M)
+    ]
+    assert len(typed) > 50
+    wrong = [f"{page.name}: {line}: {why}" for page, line in typed if (why := _misunderstood(line))]
+    assert wrong == []
+
+
+def _misunderstood(line: str) -> str | None:
+    """What the command line has against it, if anything."""
+    try:
+        words = shlex.split(line, comments=True)
+    except ValueError:
+        return None  # it goes on in the next line
+    stop = next((place for place, word in enumerate(words) if word in ("|", "&&", ";", ">", "<", "&")), len(words))
+    command: click.Command = root
+    try:
+        context = root.make_context("agent-memory", words[:stop] or ["list"], obj=Session())
+        while isinstance(command, click.Group):
+            name, found, rest = command.resolve_command(context, [*context._protected_args, *context.args])
+            assert found is not None
+            command, context = found, found.make_context(name, rest, parent=context)
+    except click.exceptions.Exit:
+        return None  # its help
+    except click.ClickException as error:
+        return error.format_message()
+    return None
 
 
 def test_what_the_readme_asks_of_a_server_is_answered(serving: Callable[..., Any], home: Path) -> None:

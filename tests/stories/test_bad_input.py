@@ -55,7 +55,7 @@ def test_a_wrong_record_is_refused_by_field(memory: AgentMemory, name: str) -> N
         ({"text": ""}, "records.2.text: is empty"),
         ({"text": "x", "importance": -1}, "records.2.importance: should be 0 or more"),
         ({"text": "x", "kind": "nosuch"}, "records.2.kind: there is no kind 'nosuch'"),
-        ({"text": "x", "kind": "fact", "payload": {"subject": 3}}, "records.2.subject: should be a valid string"),
+        ({"text": "x", "kind": "fact", "payload": {"subject": 3}}, "records.2.subject: should be text"),
     ],
 )
 def test_a_batch_says_which_record_is_wrong(memory: AgentMemory, bad: dict[str, object], said: str) -> None:

@@ -208,12 +208,14 @@ def test_equal_sections_stay_apart(memory: AgentMemory) -> None:
 
 
 @pytest.mark.requirement("T4")
-def test_remove_archives_and_ingesting_brings_back(memory: AgentMemory, tmp_path: Path, door: str) -> None:
+def test_remove_archives_and_ingesting_brings_back(memory: AgentMemory, tmp_path: Path) -> None:
     file = tmp_path / "payments.md"
     file.write_text(PAGE)
     told = memory.knowledge.ingest(file)
     ids = {one.id for one in memory.records.find("document_chunk")}
-    gone = memory.knowledge.remove("payments.md" if door == "local" else str(file))  # seen from here
+    with pytest.raises(NotFound, match="document: there is no document '~nosuchuser/payments"):
+        memory.knowledge.remove("~nosuchuser/payments.md")
+    gone = memory.knowledge.remove("payments.md")  # seen from here
     assert (gone.effect, gone.removed) == ("removed", 4)
     assert memory.knowledge.search("refunds") == [] and memory.knowledge.documents() == []
     with pytest.raises(NotFound, match="no document"):
@@ -368,9 +370,28 @@ def test_a_folder_that_lost_too_much_is_left_alone(memory: AgentMemory, folder: 
     assert told.value.field == "force" and len(memory.knowledge.documents()) == 4
     assert memory.knowledge.sync(folder, force=True).gone == ["a.md", "b.md"]
     folder.rename(folder.with_name("moved"))
-    with pytest.raises(InvalidInput, match="is not a folder"):
-        memory.knowledge.sync(folder, force=True)
+    with pytest.raises(InvalidInput, match="is not a folder, and 2 documents in memory came from it; nothing was cha"):
+        memory.knowledge.sync(folder)
+    with pytest.raises(InvalidInput, match=r"is not a folder \(name one that exists"):
+        memory.knowledge.sync(folder.with_name("never"), force=True)
     assert len(memory.knowledge.documents()) == 2
+    assert memory.knowledge.sync(folder, force=True).gone == ["d.txt", "inner/c.md"]
+    assert memory.knowledge.documents() == []
+
+
+@pytest.mark.requirement("T4")
+def test_what_was_removed_stays_away_and_what_was_gone_comes_back(memory: AgentMemory, folder: Path) -> None:
+    memory.knowledge.sync(folder)
+    memory.knowledge.remove(str(folder / "a.md"))
+    (folder / "b.md").rename(folder / "b.away")
+    assert memory.knowledge.sync(folder).gone == ["b.md"]
+    (folder / "b.away").rename(folder / "b.md")
+    (folder / "a.md").write_text("# Page a.md\n\nThis is new.\n")
+    told = memory.knowledge.sync(folder)
+    assert (told.added, told.unchanged, [one.path for one in told.skipped]) == (["b.md"], 2, ["a.md"])
+    assert told.skipped[0].why.startswith("it was removed")
+    assert memory.knowledge.ingest(folder / "a.md").effect == "created"
+    assert memory.knowledge.sync(folder).unchanged == 4
 
 
 @pytest.mark.requirement("T4")
@@ -381,6 +402,9 @@ def test_what_a_folder_holds_besides_is_named(memory: AgentMemory, folder: Path,
     (folder / "elsewhere").symlink_to(tmp_path)
     (folder / ".git").mkdir()
     (folder / ".git" / "x.md").write_text("# hidden")
+    (folder / ".draft.md").write_text("# hidden")
+    for name in ("one.png", "two.PNG", "Makefile"):
+        (folder / name).write_text("x")
     (folder / "binary.md").write_bytes(b"a\0b")
     (folder / "latin.md").write_bytes("über".encode("latin-1"))
     (folder / "huge.md").write_bytes(b"a" * (10 * 1024 * 1024 + 1))
@@ -390,8 +414,9 @@ def test_what_a_folder_holds_besides_is_named(memory: AgentMemory, folder: Path,
     assert told.added == ["a.md", "b.md", "d.txt", "inner/c.md"]
     why = {one.path: one.why for one in told.skipped}
     assert why.keys() == {
-        *("out.md", "elsewhere/", ".git/", "binary.md", "latin.md", "huge.md", "locked.pdf", "pipe.md")
+        *(".draft.md", "out.md", "elsewhere/", ".git/", "binary.md", "latin.md", "huge.md", "locked.pdf", "pipe.md")
     }
+    assert told.others == {".png": 2, "no ending": 1}
     assert why["out.md"] == "a link out of the folder" and why[".git/"] == "a hidden folder"
     assert why["binary.md"].startswith("is binary") and why["latin.md"].startswith("is not UTF-8")
     assert "limit is 10 MB" in why["huge.md"] and why["locked.pdf"].startswith("is encrypted (save a copy")

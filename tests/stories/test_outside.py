@@ -135,10 +135,11 @@ def test_a_place_that_is_gone_for_good_is_detached(outside: Outside) -> None:
     id, other = remembered(outside.environment), "working toy://elsewhere:1"
     outside.kill()
     assert "not off every disk yet" in cli(outside.environment, "forget", id, "--yes").stdout
-    assert cli(outside.environment, "upkeep", "detach", other).returncode != 0
+    refused = cli(outside.environment, "upkeep", "detach", other)
+    assert refused.returncode == 3 and f"working {outside.url}" in refused.stderr
     without = {name: value for name, value in outside.environment.items() if not name.endswith(("WORKING", "_VECTORS"))}
     for port in ("working", "vectors"):
-        assert cli(without, "upkeep", "detach", f"{port} {outside.url}", "--json").stdout.strip() == "2"
+        assert cli(without, "upkeep", "detach", f"{port}  {outside.url}/", "--json").stdout.strip() == "2"
     assert stats(without)["debts"] == []
 
 

@@ -203,6 +203,15 @@ def test_a_memory_that_has_lost_everything_does_not_empty_the_page(ada: AgentMem
     assert changed(synced(ada, prefer="memory")) == {"removed": ["git: merge style", "git: sign"]}
 
 
+def test_the_only_line_of_a_page_is_not_lost_either(ada: AgentMemory, page: Path) -> None:
+    edit(page, "- **sign**: true\n", "")
+    synced(ada)
+    before = page.read_text()
+    ada.records.forget([one.id for one in ada.records.find("preference")])
+    assert "is it the right one?" in (synced(ada).problem or "") and page.read_text() == before
+    assert changed(synced(ada, prefer="file")) == {"remembered": ["git: merge style"]}
+
+
 def test_what_was_written_meanwhile_is_not_overwritten(
     ada: AgentMemory, page: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

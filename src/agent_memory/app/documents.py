@@ -39,8 +39,8 @@ def media_type_of(name: str, given: MediaType | None, field: str) -> MediaType:
     found = SUFFIXES.get(PurePath(name).suffix.lower())
     if found is None:
         raise InvalidInput(
-            f"{field}: {name[:200]!r} does not say by its ending what it is",
-            hint=f"give a media_type: {', '.join(get_args(MediaType))}; known endings are {', '.join(SUFFIXES)}",
+            f"{field}: {name[:200]!r} does not have an ending that says what it is",
+            hint=f"give a media_type ({', '.join(get_args(MediaType))}); known endings are {', '.join(SUFFIXES)}",
             field=field,
         )
     return found
@@ -138,8 +138,13 @@ def start_of(client: Client) -> Path | None:
 
 
 def path_here(client: Client, name: str) -> list[str]:
-    """What a document is called that somebody names by its path, seen from where they are."""
-    return [] if start_of(client) else [Path(os.path.realpath(Path(name).expanduser())).as_posix()]
+    """What a document is called that somebody names by its path, seen from where they are; nothing if it is none."""
+    if start_of(client):
+        return []
+    try:
+        return [client.workplace.path(name).as_posix()]
+    except (InvalidInput, Denied):
+        return []
 
 
 def read_file(path: Path, called: str) -> bytes:

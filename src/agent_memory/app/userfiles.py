@@ -172,10 +172,12 @@ def _opened(writer: Client, place: UserFile, prefer: FileSide | None) -> _Opened
         where = {"repository": place.repository, "path": place.path}
     records = _records(writer, place, where)
     values = {key: _value(one) for key, one in records.items()}
-    if not values and prefer is None and sum(digest(secret, key) in agreed for key in page.entries) > 1:
+    if not values and prefer == "file":
+        agreed = {}  # a memory that has lost everything: all of the file is new to it
+    elif not values and prefer is None and any(digest(secret, key) in agreed for key in page.entries):
         raise _Unsure(
-            "the memory has nothing of what was synced before: is it the right one? `--prefer memory` takes it out of "
-            "the file, `--prefer file` remembers it again"
+            "the memory has none of the entries that were synced before: is it the right one? `--prefer memory` "
+            "removes them from the file, `--prefer file` stores them again"
         )
     entries = {key: _as_kept(said, values.get(key)) for key, said in page.entries.items()}
     found = merge(entries, values, agreed, secret, prefer)

@@ -44,8 +44,18 @@ PLAINER = (
     (re.compile(r"should be greater than or equal to (\S+)"), r"should be \1 or more"),
     (re.compile(r"should be less than or equal to (\S+)"), r"should be at most \1"),
     (re.compile(r"should be greater than (\S+)"), r"should be more than \1"),
+    (re.compile(r"^(?:String|List|Dictionary) should have (.*?)(?: after validation)?(?=,|$)"), r"should have \1"),
+    (re.compile(r"should be a valid string.*"), "should be text"),
+    (re.compile(r"should be a valid integer.*"), "should be a whole number"),
+    (re.compile(r"should be a valid number.*"), "should be a number"),
+    (re.compile(r"should be a valid boolean.*"), "should be true or false"),
+    (re.compile(r"should be a valid (?:dictionary|mapping).*|should be an object.*"), "should be an object"),
+    (re.compile(r"should be a valid (list|tuple|array).*"), "should be a list"),
+    (re.compile(r"should be a valid (datetime|date).*"), "should be a date, such as 2026-01-31T12:00:00Z"),
+    (re.compile(r"^Field required$"), "is missing"),
+    (re.compile(r"^Extra inputs are not permitted$"), "is not a field that exists here"),
 )
-"""Bounds as people say them."""
+"""What pydantic says, as people say it."""
 
 
 def new_id() -> str:
@@ -228,19 +238,23 @@ def invalid(what: str, error: ValidationError) -> InvalidInput:
 def wrong(report: list[tuple[tuple[int | str, ...], str, str]]) -> tuple[str, str, str]:
     """Of what pydantic found (where, what, which sort): the first wrong field, what is wrong with it, and how to fix
     it; the others are named there. Where one is missing and one is unknown, the name was probably a slip."""
-    (where, said, sort), *others = report
+    (where, said, sort), *others = [(_fields(where), said, sort) for where, said, sort in report]
     fix = FIXES.get(sort, "")
     if sort == "missing" and [sort for _, _, sort in others] == ["extra_forbidden"]:
         (unknown, _, _), *others = others
         fix = f"there is no {'.'.join(map(str, unknown))}: did you mean {'.'.join(map(str, where))}?"
-    named = [".".join(map(str, other)) for other, _, _ in others]
-    if len(named) > MOST_NAMED:
-        named[MOST_NAMED:] = ["…"]
-    fixes = [fix, f"{len(others)} more: {', '.join(named)}" if named else ""]
+    named = [".".join(map(str, other)) for other, _, _ in others if other != where[: len(other)]]
+    shown = [*named[:MOST_NAMED], "…"] if len(named) > MOST_NAMED else named
+    fixes = [fix, f"{len(named)} more: {', '.join(shown)}" if named else ""]
     said = said.removeprefix("Value error, ").removeprefix("Input ")
     for theirs, ours in PLAINER:
         said = theirs.sub(ours, said)
     return ".".join(map(str, where)), said, "; ".join(filter(None, fixes))
+
+
+def _fields(where: tuple[int | str, ...]) -> tuple[int | str, ...]:
+    """Without what pydantic calls the members of a union: `Recipe`, `function-after[…]`."""
+    return tuple(part for part in where if not (isinstance(part, str) and (part[:1].isupper() or "[" in part)))
 
 
 def now_utc() -> datetime:

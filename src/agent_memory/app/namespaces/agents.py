@@ -32,8 +32,11 @@ class Agents(Namespace):
 
     @operation("agents.create", "POST /agents", permission=Permission.WRITE, mcp=[ToolSlot("work", "agents", "create")])
     def create(self, name: Name, directives: RecordText, overrides: dict[str, Any] = {}) -> Agent:  # noqa: B006
-        """Store an agent; one of this name gets these directives and overrides from now on. Overrides: `recipe`, `k`
-        and `namespaces` decide what it recalls, `model` and `budget` go with each of its cycles."""
+        """Store an agent. If there is one with this name, it takes these directives and overrides.
+
+        Overrides: `recipe`, `k` and `namespaces` decide what it recalls, `model` and `budget` go with each of its
+        cycles.
+        """
         own = Overrides(**overrides)
         if own.recipe is not None:
             chosen_recipe(self._client, own.recipe)
@@ -46,25 +49,31 @@ class Agents(Namespace):
 
     @operation("agents.begin", "POST /agents/{agent_id}/cycles", permission=Permission.WRITE)
     def begin(self, agent_id: Name) -> AgentCycle:
-        """Begin the next cycle of an agent; `token` is for whoever goes on with it. Refused while another is not at its
-        end: `resume` takes over from a process that is gone."""
+        """Begin the next cycle of an agent; whoever continues the cycle needs its `token`.
+
+        Refused while another cycle is unfinished: `resume` takes over from a process that is gone.
+        """
         return agents.begin(self._client.ground(), agent_id)
 
     @operation("agents.propose", "POST /cycles/{cycle_id}/proposal", permission=Permission.WRITE)
     def propose(self, cycle_id: Name, token: Name, proposal: ActionProposal) -> AgentCycle:
-        """Store what is about to be done, before it is. `key` is for the tool, which can act once by it; the same key
-        again goes on with an act that was interrupted."""
+        """Store what is about to be done, before it is done.
+
+        Pass `key` to the tool, so that it acts only once; the same key again continues an act that was interrupted.
+        """
         return agents.propose(self._client.ground(), cycle_id, token, proposal)
 
     @operation("agents.result", "POST /cycles/{cycle_id}/result", permission=Permission.WRITE)
     def result(self, cycle_id: Name, token: Name, result: ActionResult) -> AgentCycle:
-        """Store what came of it: the end of the cycle, and a record that recalls find."""
+        """Store the outcome: this ends the cycle, and makes a record that recalls find."""
         return agents.result(self._client.ground(), cycle_id, token, result)
 
     @operation("agents.resume", "POST /agents/{agent_id}/resume", permission=Permission.WRITE)
     def resume(self, agent_id: Name) -> Resumed:
-        """Take over an agent whose process is gone: what was in flight is interrupted, and told. Whoever began it can
-        report nothing in it any more."""
+        """Take over an agent whose process is gone: what was in flight is marked as interrupted, and returned.
+
+        The process that began it can no longer report anything in it.
+        """
         return agents.resume(self._client.ground(), agent_id)
 
     @operation("agents.cycle", "GET /agents/{agent_id}/cycles/{index}")
@@ -87,13 +96,13 @@ class Agents(Namespace):
         cycle_id: Name | None = None,
         metadata: dict[str, Any] | None = None,
     ) -> MemoryRecord:
-        """Store what an agent saw, thought, plans or got, of one of its cycles where that is named."""
+        """Store what an agent observed, thought, plans or got, optionally as part of one of its cycles."""
         about = {"cycle_id": cycle_id, "metadata": metadata}
         return agents.note(self._client.ground(), agent_id, type, content, about)
 
     @operation("agents.notes", "GET /agents/{agent_id}/notes", mcp=[ToolSlot("work", "agents", "notes")])
     def notes(self, agent_id: Name, type: Noted, limit: Many = 20, **at: Unpack[Moments]) -> list[MemoryRecord]:
-        """What an agent noted, of one type, the newest first. Results of its cycles are among them."""
+        """What an agent noted, of one type, the newest first. Results of its cycles are included."""
         ground = self._client.ground()
         fields = {"agent_id": agents.named(ground, agent_id, self._client.view(**at)).id}
         view, chosen = asked(self._client, {"kinds": [type], "fields": fields}, at)

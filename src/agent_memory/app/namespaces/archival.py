@@ -28,7 +28,8 @@ class Archival(Namespace):
 
     @operation("archival.search", "GET /archival", mcp=[ToolSlot("blocks", "archival", "search")])
     def search(self, query: Query, limit: Hits = 5) -> list[FoundMemory]:
-        """Search what is kept: what was inserted, facts, decisions, preferences and all else but conversations."""
+        """Search what is kept: what was inserted, facts, decisions, preferences and everything else except
+        conversations."""
         kinds = [kind.name for kind in self._client.runtime.kinds.values() if kind.searchable and kind.name != "turn"]
         view, where = asked(self._client, {"kinds": kinds})
         hits = nearest(self._client.runtime.recalling, query, view, where, limit, "query")

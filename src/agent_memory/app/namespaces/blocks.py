@@ -31,7 +31,7 @@ class Blocks(Namespace):
 
     @operation("blocks.get", "GET /blocks/{label}", mcp=[ToolSlot("blocks", "blocks", "get")])
     def get(self, label: Name, **at: Unpack[Moments]) -> MemoryBlock:
-        """One block; of several with this label the agent's own."""
+        """One block; if several have this label, the agent's own."""
         return MemoryBlock.of(blocks.named(self._client.runtime.store.records, self._client.view(**at), label))
 
     @operation("blocks.set", "PUT /blocks/{label}", permission=Permission.WRITE)
@@ -60,7 +60,7 @@ class Blocks(Namespace):
         mcp=[ToolSlot("blocks", "blocks", "replace")],
     )
     def replace(self, label: Name, old: Phrase, new: RecordText, if_version: int | None = None) -> MemoryBlock:
-        """Replace a phrase of a block, which must occur in it exactly once. An empty `new` takes it out."""
+        """Replace a phrase of a block, which must occur in it exactly once. An empty `new` deletes it."""
         return self._edited(label, partial(replaced, old=old, new=new), if_version)
 
     @operation(
@@ -70,7 +70,7 @@ class Blocks(Namespace):
         mcp=[ToolSlot("blocks", "blocks", "insert")],
     )
     def insert(self, label: Name, text: Phrase, line: LineNumber = 0, if_version: int | None = None) -> MemoryBlock:
-        """Put a line into a block after the one with this number; after line 0 is before the first."""
+        """Insert a line into a block after the line with this number; 0 inserts it before the first line."""
         return self._edited(label, partial(inserted, more=text, line=line), if_version)
 
     @operation(
@@ -80,7 +80,7 @@ class Blocks(Namespace):
         mcp=[ToolSlot("blocks", "blocks", "rewrite")],
     )
     def rewrite(self, label: Name, text: RecordText, if_version: int | None = None) -> MemoryBlock:
-        """Give a block a whole new text. With `if_version`, only if nobody has changed it since that version."""
+        """Replace the whole text of a block. With `if_version`, only if nobody has changed it since that version."""
         return self._edited(label, lambda _: text, if_version)
 
     @operation(
@@ -90,8 +90,10 @@ class Blocks(Namespace):
         mcp=[ToolSlot("blocks", "blocks", "undo")],
     )
     def undo(self, label: Name, to: int | None = None, if_version: int | None = None) -> MemoryBlock:
-        """Take the last edit back; again, the one before it. `to` brings a certain version back, also one that was
-        undone. It is a new version itself, so nothing is lost."""
+        """Undo the last edit; called again, the one before it.
+
+        `to` restores a certain version, even one that was undone. Undoing makes a new version, so nothing is lost.
+        """
         client = self._client
         return blocks.undo(client.runtime.writing, client.view(), client.author(), label, to, if_version)
 
@@ -102,7 +104,7 @@ class Blocks(Namespace):
 
     @operation("blocks.delete", "DELETE /blocks/{label}", permission=Permission.WRITE, erases=True)
     def delete(self, label: Name) -> None:
-        """Erase a block with all its versions. Nothing brings it back."""
+        """Erase a block with all its versions. This cannot be undone."""
         client = self._client
         id = blocks.own_id(client.runtime.store.records, client.author(), label)
         forget(client.runtime.writing, [id], client.author(), client.now())

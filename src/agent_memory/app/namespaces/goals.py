@@ -25,7 +25,7 @@ class Goals(Namespace):
         mcp=[ToolSlot("core", "save", "goal"), ToolSlot("records", "goals", "add")],
     )
     def add(self, goal: Goal) -> Goal:
-        """Store a goal; the same id again changes what is said of it, and keeps the rest."""
+        """Store a goal. With the id of an existing goal, it changes what is given and keeps the rest."""
         return add_goal(self._client.ground(), goal)
 
     @operation(

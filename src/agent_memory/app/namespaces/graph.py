@@ -136,7 +136,8 @@ class Graph(Namespace):
 
     @operation("graph.load", "POST /graph/load", permission=Permission.WRITE)
     def load(self, text: str, skip_bad: bool = False) -> GraphImported:
-        """Take over the JSONL file of the official MCP memory server, all of it or nothing. Twice is the same as once.
+        """Import the JSONL file of the official MCP memory server, all of it or nothing. Importing it twice changes
+        nothing.
 
         Entities that are known by name and type get the observations that are new. Lines that are neither an entity nor
         a relation are named by number, and nothing is written unless `skip_bad`.

@@ -36,9 +36,9 @@ class Keys(Namespace):
         for_user: Name | None = None,
         expires_days: Days | None = None,
     ) -> NewKey:
-        """Make an API key. Its secret is in the answer, and nowhere else from then on.
+        """Make an API key. Its secret is in the answer, and cannot be shown again.
 
-        It may read and write, unless `permissions` says otherwise; with `for_user` it speaks for that user alone. The
+        It may read and write, unless `permissions` says otherwise; with `for_user` it acts for that user only. The
         first one is made where the store is, and not over the network.
         """
         caller = self._client.caller
@@ -79,7 +79,7 @@ class Keys(Namespace):
 
     @operation("keys.revoke", "DELETE /keys/{key_id}", permission=Permission.ADMIN)
     def revoke(self, key_id: str) -> ApiKey:
-        """End a key: from now on it opens nothing."""
+        """End a key: it is refused from now on."""
         self._own(key_id)
         self._client.runtime.store.access.end(key_id, self._client.now())
         return ApiKey(**_shown(self._own(key_id)))

@@ -30,7 +30,7 @@ class Longterm(Namespace):
         self, query: Query, collections: list[Collection] | None = None, n_results: Hits = 5, **at: Unpack[Moments]
     ) -> list[Found]:
         """What fits best in decisions, incidents and procedures, or in the collections that are named; `knowledge` is
-        facts, entities and documents. Merged by relevance; also what was archived, but for documents."""
+        facts, entities and documents. Merged by relevance; includes what was archived, except documents."""
         chosen = ARCHIVES if collections is None else tuple(collections)
         kinds = [kind for kind, name in COLLECTIONS.items() if name in chosen]
         old = [kind for kind in kinds if kind != CHUNK]
@@ -115,8 +115,8 @@ class Longterm(Namespace):
         mcp=[ToolSlot("experience", "archive", "setting")],
     )
     def store_config_change(self, change: ConfigChange) -> ConfigChange:
-        """Note that a setting got another value: from what, to what, by whom and why. One that happened earlier than
-        the last finds its place in the history."""
+        """Record that a setting got another value: from what, to what, by whom and why. A change that happened before
+        the last one is put in its place in the history."""
         key = joined_key(change.key)
         stored: list[ConfigChange] = []
 
@@ -136,7 +136,8 @@ class Longterm(Namespace):
 
     @operation("longterm.get_config", "GET /config-changes/{key}")
     def get_config(self, key: str, **at: Unpack[Moments]) -> ConfigChange | None:
-        """The change that a setting's value is from: now, as of what was known then, or at a moment in the world."""
+        """The change that set the current value of a setting: now, as of what was known at a moment, or at a moment in
+        the world."""
         found = self._client.runtime.store.records.by_key(self._client.view(**at), "config_change", joined_key(key))
         return None if found is None else ConfigChange.of(found)
 

@@ -22,8 +22,10 @@ class Models(Namespace):
         shape: dict[str, Any] | None = None,
         max_tokens: Tokens | None = None,
     ) -> ModelReply:
-        """Ask the chat model one thing, to see whether it answers. With a `shape` (JSON Schema), the text is JSON of
-        it. The call counts as any other."""
+        """Ask the chat model one thing, to see whether it answers.
+
+        With a `shape` (JSON Schema), the text is JSON of that shape. The call counts like any other.
+        """
         chat = self._client.runtime.require_chat()
         answer = chat.complete(ChatRequest([ChatMessage("user", prompt)], schema=shape, max_tokens=max_tokens))
         used = answer.usage

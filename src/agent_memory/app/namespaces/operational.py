@@ -74,7 +74,7 @@ class Operational(Namespace):
         mcp=[ToolSlot("operational", "metrics", "set")],
     )
     def update_metric(self, key: Name, value: Finite) -> None:
-        """The value of a metric from now on."""
+        """Set the value of a metric."""
         self._client.runtime.rings.tell(
             self._client.scope, METRIC, key, {"key": key, "value": value}, self._client.now()
         )
@@ -91,7 +91,7 @@ class Operational(Namespace):
         mcp=[ToolSlot("operational", "activity", "start")],
     )
     def start_task(self, name: Name, state: str = "running", description: str | None = None) -> None:
-        """Say that a task is under way, and in which state; again, when that changes."""
+        """Record that a task is under way, and in which state; call it again when the state changes."""
         client = self._client
         said = {"name": name, "state": state, "description": description}
         client.runtime.rings.tell(client.scope, TASK, name, said, client.now())
@@ -128,8 +128,8 @@ class Operational(Namespace):
         mcp=[ToolSlot("operational", "snapshot"), ResourceSlot("memory://snapshot")],
     )
     def get_system_snapshot(self) -> str:
-        """What is so right now, in at most 500 tokens: the newest critical events, errors and warnings, tasks under
-        way, metrics. Empty if there is none of them."""
+        """The current situation in at most 500 tokens: the newest critical events, errors and warnings, tasks under
+        way, metrics. Empty if there are none."""
         return snapshot(present(self._client), critical(self._client), SNAPSHOT_TOKENS, estimate)
 
 

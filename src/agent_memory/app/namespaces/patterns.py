@@ -40,8 +40,8 @@ class Patterns(Namespace):
 
     @operation("state.find_pattern", "GET /patterns/for", mcp=[ToolSlot("experience", "find_pattern")])
     def find_pattern(self, trigger: str, **at: Unpack[Moments]) -> Pattern | None:
-        """The pattern for what happened, or none: one whose trigger is just that, else one whose expression is found in
-        it, else one that means the same. Of several, the one whose success rate is surely the highest."""
+        """The pattern for what happened, or none: one whose trigger is exactly that, else one whose expression matches
+        it, else one that means the same. Of several, the one with the highest reliable success rate."""
         runtime = self._client.runtime
         return patterns.find(runtime.recalling, runtime.store.records, self._client.view(**at), trigger)
 

@@ -51,7 +51,7 @@ class Procedural(Tooling):
         task_type: str | None = None,
         run_id: Name | None = None,
     ) -> str:
-        """Log one use of a tool, in a run where one is named; gives the id of the record."""
+        """Log one use of a tool, optionally as part of a run; returns the id of the record."""
         call = ToolCall(
             tool_name=tool_name,
             tool_input=tool_input,

@@ -55,12 +55,12 @@ class Prompts(Namespace):
 
     @operation("rules.apply", "POST /rules/apply", permission=Permission.OPERATOR, here=True)
     def apply(self, folder: str, dry_run: bool = False, remembered: bool = False) -> AppliedRules:
-        """Make your own rules hold in a clone, whoever works in it: a page inside its git folder, hooks, and the
-        settings of git that rules and preferences name.
+        """Make your own rules hold in a clone, whoever works in it: a page inside its git folder, hooks, and the git
+        settings that rules and preferences name.
 
-        Nothing outside the clone changes, and nothing in its working tree. Done again, it takes over what changed.
-        With `dry_run` it only says what it would do. `remembered` takes along rules that this memory saw on pages of
-        yours elsewhere: whoever may write to the memory could have put one there, so look at them first.
+        Nothing outside the clone changes, and nothing in its working tree. Run it again to apply what has changed. With
+        `dry_run` it only shows what it would do. `remembered` includes rules that this memory saw on your pages
+        elsewhere: anyone who may write to the memory could have put one there, so look at them first.
         """
         from agent_memory.core.rules.applying import PAGE, page, settings, together
         from agent_memory.engines.git import clone, hooks

@@ -33,7 +33,7 @@ class Proposals(Namespace):
         mcp=[ToolSlot("core", "rules", "propose")],
     )
     def propose(self, rule: str, confidence: Unit = 0.8, reason: str | None = None) -> Proposal:
-        """Propose a rule. It waits for somebody to approve it, and holds nowhere until then.
+        """Propose a rule. It has no effect until someone approves it.
 
         `rule` is Markdown as on a page: `**never-merge** (deny) Never merge.`, and its keys as a list below. The same
         id proposed again is a new version of the proposal.
@@ -63,14 +63,13 @@ class Proposals(Namespace):
 
     @operation("rules.proposals", "GET /rules/proposals")
     def proposals(self, **at: Unpack[Moments]) -> list[Proposal]:
-        """Rules that wait for somebody to approve them, the newest first."""
+        """Rules that are waiting for approval, the newest first."""
         return self._waiting(at)
 
     @operation("rules.approve", "POST /rules/proposals/{id}/approve", permission=Permission.OPERATOR, here=True)
     def approve(self, id: str, into: Into = "user", folder: str | None = None) -> Proposal:
-        """Write a proposed rule to a page, where it holds from now on: the page of your own (`user`), or that of the
-        repository (`.memory/procedural.md`), for everybody who works in it. `id` is the proposal's or the rule's.
-        """
+        """Write a proposed rule to a page, where it takes effect: your own page (`user`), or that of the repository
+        (`.memory/procedural.md`), for everybody who works in it. `id` is the proposal's or the rule's."""
         from agent_memory.core.rules.adding import ending, proposed
 
         chosen = _named(id, self._client.ask("rules.proposals"))

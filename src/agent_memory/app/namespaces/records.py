@@ -149,7 +149,7 @@ class Records(Sweeping):
 
     @operation("records.lookup", "GET /keys/{kind}")
     def lookup(self, kind: str, key: str, as_of: Moment | None = None, valid_at: Moment | None = None) -> Record | None:
-        """Exact look-up by natural key; None when there is none. Keys compare without case."""
+        """Exact look-up by natural key; None if there is no such record. Keys are compared without case."""
         view = self._client.view(as_of, valid_at)
         records = self._client.runtime.store.records
         return records.by_key(view, kind, key) or records.by_key(view, kind, fold(key))
@@ -209,7 +209,7 @@ class Records(Sweeping):
         valid_to: Moment | None = None,
         **condition: Unpack[ChangeOptions],
     ) -> Written:
-        """Change a record's standing without touching its content: a new version of it.
+        """Change a record's status, importance, confidence or end without touching its content: a new version of it.
 
         With `if_version` only if that is still its newest version; otherwise `Changed`, and nothing is written.
         """
@@ -240,7 +240,7 @@ class Records(Sweeping):
         reason: str | None = None,
         if_version: int | None = None,
     ) -> Written:
-        """Correct a record: what is not given stays as it is. `payload` changes the fields it names.
+        """Correct a record: what is not given stays unchanged. `payload` changes the fields it names.
 
         With `if_version` only if that is still its newest version; otherwise `Changed`, and nothing is written.
         """

@@ -45,7 +45,7 @@ class State(Patterns, Worklist):
         mcp=[ToolSlot("experience", "decisions", "outcome")],
     )
     def record_outcome(self, id: str, outcome: str, success: bool | None = None) -> Decision:
-        """Say how a decision turned out; what was known of it before stays in its history."""
+        """Record how a decision turned out; what was known of it before stays in its history."""
         made: list[Decision] = []
 
         def read() -> Revision:
@@ -87,7 +87,7 @@ class State(Patterns, Worklist):
 
     @operation("state.store_agent_state", "PUT /agent-states/{name}", permission=Permission.WRITE)
     def store_agent_state(self, name: str, state: dict[str, Any]) -> AgentState:
-        """Keep what an agent is at, under its name; the state before stays in its history."""
+        """Store the state of an agent under its name; the state before stays in its history."""
         client = self._client
         made = AgentState(agent=name, state=state, updated_at=client.clock.now())
         outcome = commit(client.runtime.writing, [made.draft()], client.author(), client.now()).outcomes[0]
@@ -95,7 +95,7 @@ class State(Patterns, Worklist):
 
     @operation("state.get_agent_state", "GET /agent-states/{name}")
     def get_agent_state(self, name: str, **at: Unpack[Moments]) -> AgentState | None:
-        """What an agent was at when it was last stored, or as of a moment; none if nothing was."""
+        """The last stored state of an agent, now or as of a moment; none if there is none."""
         view = self._client.view(**at)
         found = self._client.runtime.store.records.by_key(view, "agent_state", joined_key(name))
         return None if found is None else AgentState.of(found)
@@ -109,8 +109,8 @@ class State(Patterns, Worklist):
 
     @operation("state.vacuum", "POST /state/vacuum", permission=Permission.OPERATOR)
     def vacuum(self) -> dict[str, int]:
-        """Let go of what is over, in the whole store: receipts whose time has come, and, on the disk, what was
-        forgotten. `owed` is 1 while some of that has to wait, because somebody reads."""
+        """Clean up the whole store: receipts that have expired and, on the disk, what was forgotten. `owed` is 1 while
+        some of that has to wait because a reader is active."""
         client = self._client
         client.runtime.receipts.flush()
         expired = client.runtime.store.receipts.expire(client.now())

@@ -26,8 +26,10 @@ class Tasks(Namespace):
         goal_id: Name | None = None,
         input: dict[str, Any] | None = None,
     ) -> Task:
-        """Store a task: what is to be done, or a whole task. It is ready when all that it depends on is done. The same
-        id again changes one that still waits; what would close a circle is refused."""
+        """Store a task: a description of it, or a whole task. It is ready when everything it depends on is done.
+
+        The same id again changes a task that is still waiting; circular dependencies are refused.
+        """
         given = {"depends_on": depends_on, "priority": priority, "goal_id": goal_id, "input": input}
         fields = {name: value for name, value in given.items() if value is not None}
         whole = Task(description=task, **fields) if isinstance(task, str) else task.model_copy(update=fields)
@@ -50,8 +52,8 @@ class Tasks(Namespace):
         "tasks.claim", "POST /tasks/claim", permission=Permission.WRITE, mcp=[ToolSlot("work", "tasks", "claim")]
     )
     def claim(self, worker: Name, lease_seconds: LeaseSeconds = 60.0) -> Claim:
-        """Take the first task that is ready, or whose worker was not heard of for the length of its lease: gives the
-        task, and the token to report with. Where there is nothing to do, both are None."""
+        """Take the first task that is ready, or whose worker has been silent for the length of its lease: returns the
+        task, and the token to report with. If there is nothing to do, both are None."""
         return tasks.claim(self._client.ground(), worker, lease_seconds)
 
     @operation(
@@ -61,20 +63,20 @@ class Tasks(Namespace):
         mcp=[ToolSlot("work", "tasks", "heartbeat")],
     )
     def heartbeat(self, token: str, progress: Any = None) -> Heartbeat:
-        """Say that the work goes on, and how far it is: the lease is good for its whole length again. Tells whether the
-        task was cancelled. A claim that is over is refused."""
+        """Report that work continues, and its progress: this renews the lease. Tells whether the task was cancelled. A
+        claim that has expired is refused."""
         return tasks.heartbeat(self._client.ground(), token, progress)
 
     @operation(
         "tasks.finish", "POST /tasks/finish", permission=Permission.WRITE, mcp=[ToolSlot("work", "tasks", "finish")]
     )
     def finish(self, token: str, outcome: Any = None) -> Task:
-        """The task is done, and what waited for it alone is ready. A claim that is over is refused."""
+        """Mark the task as done; tasks that waited only for it become ready. A claim that has expired is refused."""
         return tasks.finish(self._client.ground(), token, outcome)
 
     @operation("tasks.fail", "POST /tasks/fail", permission=Permission.WRITE, mcp=[ToolSlot("work", "tasks", "fail")])
     def fail(self, token: str, reason: RecordText) -> Task:
-        """Report a failure: it is tried again after a delay that doubles each time, or has failed for good."""
+        """Report a failure: the task is tried again after a delay that doubles each time, or has failed for good."""
         return tasks.fail(self._client.ground(), token, reason)
 
     @operation(
@@ -84,7 +86,7 @@ class Tasks(Namespace):
         mcp=[ToolSlot("work", "tasks", "cancel")],
     )
     def cancel(self, id: str) -> Task:
-        """Cancel a task. Its worker hears of it at its next heartbeat, and cannot finish it."""
+        """Cancel a task. Its worker learns of it at its next heartbeat, and cannot finish it."""
         return tasks.cancel(self._client.ground(), id)
 
     @operation(

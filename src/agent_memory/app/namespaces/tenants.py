@@ -34,7 +34,7 @@ class Tenants(Namespace):
 
     @operation("tenants.list", "GET /tenants", permission=Permission.OPERATOR)
     def list(self) -> list[Tenant]:
-        """Every tenant that the store holds something of, by name, and how much that is."""
+        """Every tenant that has something in the store, by name, and how much."""
         return [Tenant(**_told(one._asdict())) for one in self._client.runtime.store.tenants.census()]
 
     @operation("tenants.erase", "POST /tenants/erase", permission=Permission.OPERATOR, erases=True)

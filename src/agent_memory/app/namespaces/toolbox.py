@@ -39,8 +39,11 @@ class Toolbox(Namespace):
 
     @operation("toolbox.run", "POST /toolbox/{name}", permission=Permission.WRITE, here=True)
     def run(self, name: Name, arguments: dict[str, Any] | str | None = None) -> dict[str, Any]:
-        """Run a tool that a model called; `arguments` also as the JSON text that models send. `ok` says whether it
-        worked: then there is a `result`, and otherwise an `error` by which the model can correct itself."""
+        """Run a tool that a model called; `arguments` may also be the JSON text that models send.
+
+        `ok` says whether it worked: then there is a `result`, and otherwise an `error` from which the model can correct
+        itself.
+        """
         try:
             answer = self._client.ask(_chosen(name).name, _read(arguments))
         except (InvalidInput, NotFound, Conflict, Denied) as error:

@@ -22,7 +22,7 @@ class Tooling(Namespace):
         mcp=[ToolSlot("experience", "tools", "register")],
     )
     def register_tool(self, name: Name, description: str, parameters: dict[str, Any] | None = None) -> Tool:
-        """Say what a tool is for, and what it takes (a JSON Schema); the same name again is a new version."""
+        """Register a tool: what it is for, and its parameters (a JSON Schema). The same name again is a new version."""
         client = self._client
         tool = Tool(name=name, description=description, parameters=parameters or {})
         commit(client.runtime.writing, [tool.draft()], client.author(), client.now())

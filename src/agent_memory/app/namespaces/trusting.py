@@ -17,17 +17,17 @@ class Trusting(Namespace):
 
     @operation("rules.trust", "POST /rules/trust", permission=Permission.ADMIN, here=True)
     def trust(self, folder: str | None = None) -> TrustedRepository:
-        """Trust the repository of a folder: its pages are rules from now on, and not just quoted.
+        """Trust the repository of a folder: its pages become rules, and are no longer just quoted.
 
-        It counts for this folder and for where it was cloned from, and only while both are so. Look at the pages
-        first: `rules read` shows them.
+        Trust holds for this folder and the origin it was cloned from, and only while both stay the same. Look at the
+        pages first: `rules read` shows them.
         """
         self._check_own()
         return trust.trust(trust.TrustTarget(self._client.workplace.folder(folder)))
 
     @operation("rules.untrust", "POST /rules/untrust", permission=Permission.ADMIN, here=True)
     def untrust(self, folder: str | None = None) -> None:
-        """Take trust back: the pages of the repository of a folder are only quoted from now on."""
+        """Stop trusting the repository of a folder: its pages are only quoted from now on."""
         self._check_own()
         place = self._client.workplace.path(folder or ".", field="folder")
         root = trust.TrustTarget(place).root if os.path.isdir(place) else str(place)  # noqa: PTH112 - never raises
@@ -36,7 +36,7 @@ class Trusting(Namespace):
 
     @operation("rules.trusted", "GET /rules/trusted", here=True)
     def trusted(self) -> list[TrustedRepository]:
-        """The repositories that are trusted, by the folder and the origin for which it counts."""
+        """The repositories that you trust, each with its folder and origin."""
         return [one for one in trust.trusted() if self._client.workplace.holds(Path(one.path))]
 
     @operation("rules.follow", "POST /rules/follow", permission=Permission.WRITE, here=True)

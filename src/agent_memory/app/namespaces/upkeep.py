@@ -14,6 +14,7 @@ from pydantic import Field
 
 from agent_memory.app.jobs import jobs
 from agent_memory.app.operations import Namespace, Permission, ResourceSlot, ToolSlot, operation
+from agent_memory.app.registry import locate
 from agent_memory.core.upkeep.job import Job, Keeping
 from agent_memory.core.upkeep.jobs import embed
 from agent_memory.core.upkeep.runner import Runner
@@ -127,10 +128,8 @@ class Upkeep(Namespace):
 
     @operation("upkeep.catch_up", "POST /catch-up", permission=Permission.WRITE)
     def catch_up(self) -> dict[str, int]:
-        """Make the vectors that are still missing; says how many there were and how many are left.
-
-        For an operator these are all of the store, for others those that they can see.
-        """
+        """Make the vectors that are still missing; returns how many there were and how many are left. For an operator
+        these are all of the store, for others those that they can see."""
         client = self._client
         client.runtime.embedding.agree()
         view = None if client.caller.operates else client.view()
@@ -138,9 +137,9 @@ class Upkeep(Namespace):
 
     @operation("upkeep.run_jobs", "POST /jobs", permission=Permission.OPERATOR)
     def run_jobs(self) -> dict[str, dict[str, int]]:
-        """Run every background job once, now, and say what each did. `worker` and `serve` run them by themselves.
+        """Run every background job once, now, and say what each did. `worker` and `serve` run them on their own.
 
-        All are run, whatever one of them does; then the first that failed is an error.
+        All of them are run, even if one fails; then the first failure is raised.
         """
         client = self._client
         runner = Runner(client.runtime.keeping(client.clock), self._jobs())
@@ -159,13 +158,21 @@ class Upkeep(Namespace):
 
     @operation("upkeep.detach", "POST /places/detach", permission=Permission.OPERATOR)
     def detach(self, place: str) -> int:
-        """Give up a place outside that holds nothing any more, or will not come back: from now on erasures do not
-        concern it. Says how much it still had to forget; `stats` names the places that owe something. A vector store
-        that is used again later is told everything anew."""
+        """Detach an outside place that no longer holds anything, or will not come back: erasures no longer concern it.
+
+        Returns how many erasures it still owed; `stats` names the places that owe some. A vector store that is used
+        again later is filled from scratch.
+        """
         debts = self._client.runtime.store.debts
-        left = debts.detach(place) if debts else None
+        attached = [one.place for one in debts.standing()] if debts else []
+        meant = place if place in attached else next((one for one in attached if _spelled(one) == _spelled(place)), "")
+        left = debts.detach(meant) if debts else None
         if left is None:
-            raise NotFound(f"place: {place!r} is not attached", hint="`stats` names those that owe", field="place")
+            raise NotFound(
+                f"place: {place!r} is not attached",
+                hint=f"attached: {', '.join(attached)}" if attached else "no place outside is attached",
+                field="place",
+            )
         return left
 
     @operation(
@@ -176,10 +183,10 @@ class Upkeep(Namespace):
         mcp=[ToolSlot("upkeep", "rebuild")],
     )
     def rebuild(self, vectors: bool = False) -> dict[str, Any]:
-        """Make everything derived again: words, fields, views and missing vectors.
+        """Rebuild everything derived: words, fields, views and missing vectors.
 
-        With `vectors`, all of them are made anew; another embedder's space is built beside the old one, which answers
-        until it is complete. Vectors that callers brought stay, unless the space is another.
+        With `vectors`, all of them are made again; the space of another embedder is built next to the old one, which
+        answers until it is complete. Vectors that callers supplied are kept, unless the space is another.
         """
         runtime = self._client.runtime
         made = dict(runtime.store.records.rebuild(analysis(runtime.kinds, runtime.store.vocabularies())))
@@ -194,6 +201,15 @@ class Upkeep(Namespace):
             runtime.store.index.switch(space, anew=True)
             runtime.embedding.disagree()
         return {**made, "vectors": before - left, "pending_vectors": left, "space": space.fingerprint}
+
+
+def _spelled(place: str) -> str:
+    """A part and its address in one spelling: a path is absolute, and no slash ends it."""
+    name, _, url = place.strip().partition(" ")
+    try:
+        return f"{name} {locate(url.strip().rstrip('/'))}"
+    except InvalidInput:
+        return place
 
 
 def _debts(store: Store) -> list[dict[str, Any]]:

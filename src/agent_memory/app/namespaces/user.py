@@ -36,7 +36,7 @@ class User(Namespace):
     ) -> Preference:
         """Remember what the user wants: domain "git", name "merge style", value "rebase".
 
-        With a `repository` it holds there, instead of what holds everywhere else.
+        With a `repository` it applies there, instead of the preference that applies everywhere else.
         """
         preference = Preference(domain=domain, name=name, value=value, repository=repository)
         self._write([preference.draft(confidence)])
@@ -51,9 +51,9 @@ class User(Namespace):
         valid_at: Moment | None = None,
         repository: Name | None = None,
     ) -> Any:
-        """The value of one preference, now or at a moment; None when there is none.
+        """The value of one preference, now or at a moment; None if there is none.
 
-        Where a repository has its own, and that one is named or the call is made in it, that one.
+        A preference of the repository takes precedence, if the repository is named or the call is made in it.
         """
         records, view = self._client.runtime.store.records, self._client.view(as_of, valid_at)
         where = repository_of(shown_here(self._client, repository))
@@ -74,10 +74,10 @@ class User(Namespace):
     def preferences(
         self, domain: str | None = None, repository: Name | None = None, **at: Unpack[Moments]
     ) -> list[Preference]:
-        """All preferences, or those of one domain. What a repository has for itself is among them where that one is
-        named, or the call is made in it.
+        """All preferences, or those of one domain. Preferences of a repository are included if it is named, or if the
+        call is made in it.
 
-        Whoever works on his own machine also sees what was changed in USER_PREFS.md and not yet synced.
+        On your own machine this includes edits to USER_PREFS.md that are not synced yet.
         """
         return self._all(domain, repository, at)
 
@@ -107,10 +107,10 @@ class User(Namespace):
 
     @operation("user.context", "GET /user", command="whoami", mcp=[ResourceSlot("memory://user")])
     def context(self, **at: Unpack[Moments]) -> dict[str, Any]:
-        """Everything about the user at once: name, preferences, expertise, interests, communication style.
+        """Everything about the user: name, preferences, expertise, interests, communication style.
 
-        The user's `name` is the preference `user` / `name`, where there is one, and `communication_style` is
-        `user` / `communication style`; `last_active` is the time of the newest memory.
+        The user's `name` is the preference `user` / `name`, if set, and `communication_style` is `user` /
+        `communication style`; `last_active` is the time of the newest memory.
         """
         view, chosen = asked(self._client, {}, at)
         return person(self._client.runtime.store.records, view, chosen.pages)
@@ -122,9 +122,9 @@ class User(Namespace):
 
     @operation("user.from_markdown", "PUT /user/markdown", permission=Permission.WRITE)
     def from_markdown(self, text: str) -> list[Preference]:
-        """Take over what somebody wrote into USER_PREFS.md; gives those that are new or changed.
+        """Store what was written into USER_PREFS.md; returns the preferences that are new or changed.
 
-        What is missing in the text is left as it is: deleting a line forgets nothing. A line that is neither a heading
+        What is missing in the text stays unchanged: deleting a line forgets nothing. A line that is neither a heading
         nor a preference is an error, and then nothing changes.
         """
         page = PreferencesPage(text)
@@ -143,11 +143,11 @@ class User(Namespace):
 
     @operation("user.sync", "POST /user/sync", permission=Permission.OPERATOR, command="sync", here=True)
     def sync(self, folder: str | None = None, prefer: Side | None = None, dry_run: bool = False) -> SyncedFiles:
-        """Bring your files and the memory together: USER_PREFS.md, and the notes of a trusted repository.
+        """Synchronize your files with the memory: USER_PREFS.md, and the notes of a trusted repository.
 
-        What only one side has changed, the other takes; a line that you deleted ends its preference. What both have
-        changed is a conflict: both values are told, and both stay, unless `prefer` says which wins. With `dry_run`
-        nothing is changed anywhere.
+        What has changed on one side only is taken over by the other; a line that you deleted ends its preference. What
+        has changed on both sides is a conflict: both values are reported and kept, unless `prefer` says which wins.
+        With `dry_run` nothing is changed anywhere.
         """
         return userfiles.sync(self._client, self._client.workplace.folder(folder), prefer, dry_run=dry_run)
 

@@ -68,7 +68,7 @@ class Vectors(Namespace):
         self, ids: list[Name], namespaces: list[Name], metadata: dict[str, Any] | None = None
     ) -> list[MemoryIndex]:
         """Put records into namespaces: each gets an embedding there, made from its text by the namespace's embedder
-        (the store's own, where none is set for it). One that it has already is made anew."""
+        (the store's own, unless another is set). An existing embedding is replaced."""
         runtime = self._client.runtime
         known = self._texts(ids)
         if missing := [id for id in ids if id not in known]:
@@ -110,8 +110,8 @@ class Vectors(Namespace):
     ) -> VectorRecalled:
         """Search the records of one namespace by meaning, in that namespace's model.
 
-        `where` compares the metadata that they were put there with. A vector store that is away changes nothing but
-        `source`: the mirror here has all vectors.
+        `where` compares the metadata they were stored with. If a vector store is unreachable, only `source` differs:
+        the mirror in the store has all vectors.
         """
         return recalled_from(self._client, query, namespace, k, where)
 
@@ -122,7 +122,7 @@ class Vectors(Namespace):
 
     @operation("vectors.namespaces", "GET /vectors")
     def namespaces(self) -> list[VectorNamespace]:
-        """The namespaces that there are, with their model, dimension and number of vectors."""
+        """The namespaces, with their model, dimension and number of vectors."""
         return [
             VectorNamespace(name=called(one.namespace), model=one.model, dimension=one.dimension, vectors=one.vectors)
             for one in self._client.runtime.store.vectors.namespaces(self._client.scope)

@@ -34,7 +34,7 @@ class Working(Namespace):
 
     @operation("working.get", "GET /working/values/{key}", mcp=[ToolSlot("working", "desk", "get")])
     def get(self, key: str) -> Any:
-        """A value that is still alive, else None."""
+        """A value that has not expired, else None."""
         return self._client.working.get(key)
 
     @operation(
@@ -44,7 +44,7 @@ class Working(Namespace):
         mcp=[ToolSlot("working", "desk", "delete")],
     )
     def delete(self, key: str) -> bool:
-        """Drop a value; says whether there was one."""
+        """Drop a value; returns whether there was one."""
         return self._client.working.delete(key)
 
     @operation(

@@ -29,6 +29,7 @@ MOST_CHUNKS = 3000  # with their links, and as many that go, within the changes 
 EMBED_AT_ONCE = 128  # chunks whose vectors are made before they are written; more are written first
 PAGE = 1000
 EVERY = (Status.ACTIVE, Status.ARCHIVED)
+REMOVED = Status.REJECTED  # of a document that somebody removed; one whose file is gone is archived
 
 
 class _Difference(NamedTuple):
@@ -144,8 +145,9 @@ def _draft(document_id: str, source: str, piece: DocumentPiece, id: str, *, new:
     return Draft(CHUNK, piece.text, payload, id=id, source=source, links=links)
 
 
-def remove(ground: Ground, names: Sequence[str]) -> Ingested:
-    """Archive a document and its chunks: `keep` brings them back. It has one of these names as its source or id."""
+def remove(ground: Ground, names: Sequence[str], *, gone: bool = False) -> Ingested:
+    """Put a document and its chunks away: `keep` brings them back. It has one of these names as its source or id.
+    `gone`: because its file is, and not because somebody said so."""
 
     def read() -> tuple[Record, Author]:
         for name in names:
@@ -162,12 +164,13 @@ def remove(ground: Ground, names: Sequence[str]) -> Ingested:
 
     def attempt(present: tuple[Record, Author]) -> Ingested:
         head, author = present
-        gone = [one for one in chunks_of(ground, head.id) if one.status == Status.ACTIVE]
-        amends = [Amend(one.id, status=Status.ARCHIVED) for one in (head, *gone)]
+        chunks = [one for one in chunks_of(ground, head.id) if one.status == Status.ACTIVE]
+        amends = [Amend(head.id, status=Status.ARCHIVED if gone else REMOVED)]
+        amends += [Amend(one.id, status=Status.ARCHIVED) for one in chunks]
         how = How(expect=(Expect(head.version, id=head.id),))
         write(ground.writing, amends, author, ground.clock(), how)
         source = head.payload["source"]
-        return Ingested(id=head.id, source=source, title=head.text, effect="removed", removed=len(gone))
+        return Ingested(id=head.id, source=source, title=head.text, effect="removed", removed=len(chunks))
 
     return until_settled(attempt, read)
 

@@ -27,7 +27,7 @@ HELP = {
 
 @whose.anywhere
 @click.command("chat", short_help="Talk to a model that remembers")
-@click.option("--json", "_json", is_flag=True, help="read lines, and answer each with a line of JSON")
+@click.option("--json", "_json", is_flag=True, help="read questions line by line, and answer each with a line of JSON")
 @click.pass_obj
 def command(session: Session, /, _json: bool) -> int:
     """Talk to a chat model that remembers: what helps is recalled for each question, and both turns are stored.

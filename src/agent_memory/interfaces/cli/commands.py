@@ -28,6 +28,7 @@ from agent_memory.interfaces.cli import (
     output,
     progress,
     shapes,
+    spelling,
     suggest,
     vectors,
     whose,
@@ -39,7 +40,7 @@ from agent_memory.interfaces.cli.root import OWN, QUICK
 from agent_memory.interfaces.cli.session import Session
 from agent_memory.interfaces.moments import FORMS
 from agent_memory.models.answer import Recalled
-from agent_memory.models.errors import InvalidInput, NotFound
+from agent_memory.models.errors import AgentMemoryError, InvalidInput, NotFound
 
 JSON_HELP = "answer in JSON"
 WRITTEN = MappingProxyType({"rules": {"lint": "agent_memory.interfaces.cli.rules.lint"}})
@@ -189,6 +190,14 @@ def _gives(operation: Operation) -> Any:
 
 def _run(operation: Operation, **given: Any) -> int:
     context = click.get_current_context()
+    try:
+        return _ran(operation, context, given)
+    except AgentMemoryError as error:
+        spelling.as_typed(error, operation.name, context.command.params)
+        raise
+
+
+def _ran(operation: Operation, context: click.Context, given: dict[str, Any]) -> int:
     session: Session = context.obj
     said = {**TYPED.get(operation.name, {}), **options.arguments(context, operation.signature)}
     _check_order(said)

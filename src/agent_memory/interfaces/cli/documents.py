@@ -9,8 +9,8 @@ from agent_memory.models.kinds.documents import Document, FoundChunk, Ingested, 
 from agent_memory.models.size import counted, sized
 
 CHUNKS = ("added", "updated", "unchanged", "removed")
-FILES = (("added", "new"), ("changed", "changed"), ("gone", "gone, and archived"))
-WOULD_BE = "gone, and would be archived"
+FILES = (("added", "new"), ("changed", "changed"), ("gone", "gone"))
+SHOWN = 5  # endings of files that are not documents
 LONGEST = 600  # characters of what was found; `show` prints all of it
 
 
@@ -20,21 +20,37 @@ def ingested(one: Ingested) -> list[Block]:
     told: list[Block] = [Sentence(f"{one.effect} {one_line(one.source)} ({one.id}): chunks: {chunks or 'none'}", color)]
     told += [Sentence(f"note: {one_line(note)}", "yellow") for note in one.notes]
     if one.pending:
-        told.append(Note(f"{counted(one.pending, 'memory', 'memories')} still without a vector: found by words alone"))
+        told.append(Note(f"{counted(one.pending, 'memory', 'memories')} without a vector so far: found by words only"))
     return told
 
 
 def synced(found: SyncedFolder) -> list[Block]:
     told: list[Block] = []
     for field, word in FILES:
-        said = WOULD_BE if field == "gone" and found.dry_run else word
+        archived = ", and would be archived" if found.dry_run else ", and archived"
+        said = word + archived if field == "gone" else word
         told += [Sentence(f"{said}: {one_line(name)}", "green") for name in getattr(found, field)]
     told += [Sentence(f"skipped: {one_line(one.path)}: {one_line(one.why)}", "yellow") for one in found.skipped]
-    told.append(Sentence(f"{one_line(found.folder)}: {counted(found.unchanged, 'document')} unchanged"))
+    if found.others:
+        told.append(Sentence(_others(found.others), "dim"))
+    told.append(Sentence(f"{one_line(found.folder)}: {_summed(found)}"))
     if found.dry_run:
         return [*told, Note("nothing was changed: this was a dry run")]
     chunks = found.chunks_added, found.chunks_updated, found.chunks_removed
     return [*told, Note("chunks: {} added, {} updated, {} removed".format(*chunks))]
+
+
+def _summed(found: SyncedFolder) -> str:
+    """How many files are what, those that are none left out."""
+    numbers = {word: len(getattr(found, field)) for field, word in FILES}
+    numbers |= {"unchanged": found.unchanged, "skipped": len(found.skipped)}
+    return ", ".join(f"{number} {word}" for word, number in numbers.items() if number) or "no documents"
+
+
+def _others(endings: dict[str, int]) -> str:
+    shown = ", ".join(f"{one_line(ending)} ({number})" for ending, number in list(endings.items())[:SHOWN])
+    more = ", …" if len(endings) > SHOWN else ""
+    return f"not documents: {counted(sum(endings.values()), 'file')}: {shown}{more}"
 
 
 def listed(found: list[Document]) -> list[Block]:
@@ -60,7 +76,7 @@ def found(chunks: list[FoundChunk]) -> list[Block]:
     )
     rows: list[tuple[object, ...]] = [(f"{one.relevance:.2f}", _where(one), one.content) for one in chunks]
     goes_on = any(len(one.content) > LONGEST for one in chunks)
-    more = [Note(f"… marks a text that goes on: `{PROGRAM} show ID` prints all of it")] if goes_on else []
+    more = [Note(f"… marks a text that was shortened: `{PROGRAM} show ID` prints all of it")] if goes_on else []
     return [Table(columns, rows, LONGEST), *more]
 
 

@@ -54,16 +54,16 @@ MEANING = MappingProxyType(
         4: "a conflict: somebody else changed it, or the idempotency key is taken; nothing was written",
         5: "not allowed",
         6: "the store cannot be opened or written, is full, or was written by a newer version",
-        7: "a part is missing, or the embedder is not the one that the store was built with",
+        7: "an optional part is missing, or the embedder is not the one the store was built with",
         8: "the store is damaged",
-        10: "models were asked as much as is allowed today; nothing was asked",
+        10: "today's limit for model calls is used up; no model was asked",
         DENIED: "`rules check`: a rule denies it",
         UNEXPECTED: "an unexpected error: a bug; `--debug` shows where",
-        125: "`guard`: nobody can tell whether the command is allowed; it did not run",
+        125: "`guard`: it cannot be determined whether the command is allowed; it was not run",
         126: "`guard`: a rule denies the command, or it cannot be run",
         127: "`guard`: there is no such command",
-        STOPPED: "stopped: Ctrl-C, or a no to a question",
-        PIPE: "the reader of the output went away",
+        STOPPED: "stopped: by Ctrl-C, or by answering no to a question",
+        PIPE: "the output was closed by its reader",
     }
 )
 

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 @whose.anywhere
-@click.command("export", short_help="Every record of the user's own, one JSON object a line")
+@click.command("export", short_help="Export every record of the user, one JSON object per line")
 @click.argument("file", metavar="[FILE]", default="-")
 @click.option("--json", "_json", is_flag=True, help="answer in JSON")
 @click.pass_obj
 def command(session: Session, file: str, _json: bool) -> int:
-    """Every record of the user's own, one JSON object a line: into a file, or to the standard output.
+    """Export every record of the user, one JSON object per line: into a file, or to the standard output.
 
     Every version that is believed, also of what held before or begins later, with the links between them. Only you can
     read the file (mode 0600); one that is there is replaced when all is written.

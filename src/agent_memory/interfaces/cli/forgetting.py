@@ -28,7 +28,7 @@ WHERE = tuple(OPTIONS)
 @click.option("--conversation-id", metavar="ID", help="all of this conversation")
 @click.option("--kind", "kinds", multiple=True, shell_complete=completing.kinds, help="all of this kind (repeatable)")
 @click.option("--repository", metavar="NAME", help="all of this repository")
-@click.option("--dry-run", is_flag=True, help="only say what would go")
+@click.option("--dry-run", is_flag=True, help="only show what would be erased")
 @click.option("--reason", help="why, for the journal")
 @click.option("--yes", is_flag=True, help="do not ask")
 @click.option("--json", "_json", is_flag=True, help="answer in JSON")
@@ -118,8 +118,8 @@ def confirm_scan(memory: AgentMemory, said: dict[str, Any]) -> None:
 def _check_terminal(preview: str) -> None:
     if sys.stdin is None or not sys.stdin.isatty():
         raise click.UsageError(
-            f"this erases permanently, and there is no terminal to ask at: pass --yes, or see what would go with "
-            f"`{PROGRAM} {preview}`"
+            f"this erases permanently, and there is no terminal to confirm at: pass --yes, or see what would be "
+            f"erased with `{PROGRAM} {preview}`"
         )
 
 

@@ -28,8 +28,8 @@ def command(words: tuple[str, ...], line: str | None) -> int:
     """Run a command only if no rule denies it.
 
     What follows is run as it stands, without a shell; --shell runs a line with /bin/sh. Exits as the command does; with
-    126 if a rule denies it, with 125 if nobody can tell (a page, or git, cannot be read), with 127 if there is no such
-    command.
+    126 if a rule denies it, with 125 if that cannot be determined (a page, or git, cannot be read), with 127 if there
+    is no such command.
     """
     if bool(words) == (line is not None):
         raise click.UsageError("name a command after --, or a line with --shell")
@@ -48,7 +48,7 @@ def _allowed(words: tuple[str, ...], line: str | None) -> bool:
     try:
         found = verdict(Action(command=line) if line is not None else Action(argv=words), Path.cwd())
     except Exception as error:  # noqa: BLE001 - a door: whatever it is, the command must not run
-        click.echo(f"error: not run, since nobody can tell whether it is allowed: {error}", err=True)
+        click.echo(f"error: not run, because it cannot be determined whether it is allowed: {error}", err=True)
         raise click.exceptions.Exit(UNKNOWN) from None
     output.write(saying.blocks(found), stderr=True)
     return found.allowed

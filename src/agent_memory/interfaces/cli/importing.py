@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 @whose.anywhere
-@click.command("import-mcp", short_help="Take over the memory file of the official MCP memory server")
+@click.command("import-mcp", short_help="Import the memory file of the official MCP memory server")
 @click.argument("file", metavar="FILE")
-@click.option("--skip-bad", is_flag=True, help="leave out lines that cannot be read, and take over the rest")
-@click.option("--later", is_flag=True, help="leave the vectors for later: what comes in is found by its words first")
+@click.option("--skip-bad", is_flag=True, help="skip lines that cannot be read, and import the rest")
+@click.option("--later", is_flag=True, help="make the vectors later: until then, records are found by their words only")
 @click.option("--json", "_json", is_flag=True, help="answer in JSON")
 @click.pass_obj
 def command(session: Session, file: str, skip_bad: bool, later: bool, _json: bool) -> int:
-    """Take over the memory file of the official MCP memory server: all of it, or nothing.
+    """Import the memory file of the official MCP memory server: all of it, or nothing.
 
     Doing it twice changes nothing. Lines that cannot be read are named by number. `-` reads the standard input.
     """

@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 
 
 @whose.anywhere
-@click.command("import", short_help="Take in records, one JSON object a line")
+@click.command("import", short_help="Import records, one JSON object per line")
 @click.argument("file", metavar="FILE")
-@click.option("--restore-forgotten", is_flag=True, help="store what was forgotten, too")
-@click.option("--later", is_flag=True, help="leave the vectors for later: what comes in is found by its words first")
+@click.option("--restore-forgotten", is_flag=True, help="also store records that were forgotten")
+@click.option("--later", is_flag=True, help="make the vectors later: until then, records are found by their words only")
 @click.option("--json", "_json", is_flag=True, help="answer in JSON")
 @click.pass_obj
 def command(session: Session, file: str, restore_forgotten: bool, later: bool, _json: bool) -> int:
-    """Take in records, one JSON object a line: what `agent-memory export` wrote, or what `add` takes.
+    """Import records, one JSON object per line: what `agent-memory export` wrote, or what `add` takes.
 
     Lines that have an id change nothing when they come again. At the first line that is refused it ends; those before
-    it are in the store. What was forgotten is passed over, unless you ask to restore it. `-` reads the standard input.
+    it are in the store. What was forgotten is skipped, unless you ask to restore it. `-` reads the standard input.
     Vectors are made at the end; stopping there (Ctrl-C) loses nothing.
     """
     from agent_memory.interfaces.cli import exits, output, progress, vectors
@@ -54,7 +54,7 @@ def command(session: Session, file: str, restore_forgotten: bool, later: bool, _
     else:
         forgotten = taken.effects["forgotten"]
         counts = ", ".join(f"{count} {name}" for name, count in taken.effects.items() if name != "forgotten")
-        passed = f"; {forgotten} forgotten before, passed over (--restore-forgotten stores them)" if forgotten else ""
+        passed = f"; {forgotten} forgotten before, skipped (--restore-forgotten stores them)" if forgotten else ""
         output.write([Sentence(f"read {counted(taken.lines, 'line')}: {counts}{passed}")])
         if left:
             output.write_error("note:", waiting, "yellow")

@@ -21,8 +21,8 @@ def command(session: Session, toolsets: tuple[str, ...], compat: bool) -> int:
     """Serve this memory to an agent over MCP, on the standard input and output.
 
     An agent starts this by itself: `docs/guides/mcp.md` has the lines for its configuration. Toolsets are core (the
-    default: six tools), records, conversation, experience, knowledge, operational, upkeep, work, working, and all.
-    Several agents may share one store.
+    default: six tools), records, blocks, conversation, experience, knowledge, operational, upkeep, work, working, and
+    all. Several agents may share one store.
     """
     from agent_memory.interfaces.cli import exits, output
     from agent_memory.interfaces.parts import needing
@@ -34,5 +34,5 @@ def command(session: Session, toolsets: tuple[str, ...], compat: bool) -> int:
     names = places.chosen([places.COMPAT] if compat else toolsets)
     service, caller = session.service()
     if sys.stdin is not None and sys.stdin.isatty():
-        output.write_error("note:", "an agent starts this, and speaks MCP with it; Ctrl-C ends it", "dim")
+        output.write_error("note:", "this is meant to be started by an agent that speaks MCP; Ctrl-C ends it", "dim")
     return exits.STOPPED if stdio.serve(service, caller, names) else exits.OK

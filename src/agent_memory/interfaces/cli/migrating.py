@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 @click.command("migrate", short_help="Copy a store with its whole history to another engine, or to a file")
 @click.argument("source", metavar="FROM", required=False)
 @click.argument("target", metavar="TO", required=False)
-@click.option("--abandon", metavar="TO", help="empty a store that was begun to be filled, and give up")
-@click.option("--json", "_json", is_flag=True, help="a JSON object for each section, also at a terminal")
+@click.option("--abandon", metavar="TO", help="empty a store that was only partly filled, and give up")
+@click.option("--json", "_json", is_flag=True, help="print a JSON object for each section, even at a terminal")
 @click.pass_obj
 def command(session: Session, source: str | None, target: str | None, abandon: str | None, _json: bool) -> int:
     """Copy everything in a store into another one, which must be empty: records with all their versions, links,

@@ -57,7 +57,7 @@ TEXTS = ("content", "text", "claim", "description", "thought", "entity")  # fiel
 LONGEST = 300  # characters of a text, where there are several; `show` prints all of one
 SHORT = 20  # what is no longer is not wrapped
 NOTHING = Note("nothing")
-GOES_ON = Note(f"… marks a text that goes on: `{PROGRAM} show ID` prints all of it")
+GOES_ON = Note(f"… marks a text that was shortened: `{PROGRAM} show ID` prints all of it")
 
 
 def is_empty(result: Any) -> bool:

@@ -150,8 +150,8 @@ SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": WIDEST}
 
 @click.group(cls=Root, invoke_without_command=True, context_settings=SETTINGS)
 @whose.before
-@click.option("--json", is_flag=True, help="Answer in JSON, also about errors. Every command has it too.")
-@click.option("--debug", is_flag=True, envvar="AGENT_MEMORY_DEBUG", help="Show where an unexpected error happened.")
+@click.option("--json", is_flag=True, help="Answer in JSON, including errors. Every command has this option, too.")
+@click.option("--debug", is_flag=True, envvar="AGENT_MEMORY_DEBUG", help="Show a traceback for unexpected errors.")
 @click.version_option(__version__, message="%(prog)s %(version)s")
 @click.pass_context
 def root(ctx: click.Context, /, **given: Any) -> None:

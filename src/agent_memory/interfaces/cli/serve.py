@@ -24,10 +24,18 @@ NO_GRPC = "gRPC is not installed, and so not served: pip install 'agent-memory[s
 @click.command("serve", short_help="Answer programs and agents over HTTP until Ctrl-C")
 @click.option("--host", default="127.0.0.1", show_default=True, help="address to listen on")
 @click.option(
-    "--port", default=8005, show_default=True, type=click.IntRange(0, 65535), help="port of REST and MCP; 0: a free one"
+    "--port",
+    default=8005,
+    show_default=True,
+    type=click.IntRange(0, 65535),
+    help="port for REST and MCP; 0 picks a free one",
 )
 @click.option(
-    "--grpc-port", default=8006, show_default=True, type=click.IntRange(0, 65535), help="port of gRPC; 0: a free one"
+    "--grpc-port",
+    default=8006,
+    show_default=True,
+    type=click.IntRange(0, 65535),
+    help="port for gRPC; 0 picks a free one",
 )
 @click.option(
     "--socket",
@@ -39,16 +47,14 @@ NO_GRPC = "gRPC is not installed, and so not served: pip install 'agent-memory[s
     default=1,
     show_default=True,
     type=click.IntRange(1, MOST_WORKERS),
-    help="processes that answer; as many as there are cores to use",
+    help="number of worker processes; use as many as there are cores",
 )
 @click.option("--no-grpc", is_flag=True, help="leave gRPC out")
 @click.option("--no-jobs", is_flag=True, help="leave background jobs to another server of this store")
-@click.option(
-    "--allow-host", multiple=True, metavar="NAME", help="another name that this server is called by (several times)"
-)
+@click.option("--allow-host", multiple=True, metavar="NAME", help="another host name of this server (repeatable)")
 @click.option("--tls-cert", metavar="FILE", help="certificate to show, as PEM: REST, MCP and gRPC speak TLS")
 @click.option("--tls-key", metavar="FILE", help="the key of that certificate, as PEM")
-@click.option("--json", "_json", is_flag=True, help="say where it is in JSON")
+@click.option("--json", "_json", is_flag=True, help="print the addresses as JSON")
 @click.pass_obj
 def command(session: Session, /, **given: Any) -> int:
     """Answer programs and agents over HTTP until Ctrl-C.

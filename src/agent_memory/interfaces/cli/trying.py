@@ -27,7 +27,7 @@ EMPTY = ("an empty store of its own; `exit` throws it away", SAID[-1])
     context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
 )
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
-@click.option("--empty", is_flag=True, help="without the story of `demo`")
+@click.option("--empty", is_flag=True, help="start empty, without the story of `demo`")
 @click.pass_obj
 def command(session: Session, command: tuple[str, ...], empty: bool) -> int:
     """Play with a store of its own: a shell in which agent-memory knows the story of `demo`, and nothing of yours.
@@ -40,7 +40,7 @@ def command(session: Session, command: tuple[str, ...], empty: bool) -> int:
 
     shell = os.environ.get("SHELL") or os.environ.get("COMSPEC") or "/bin/sh"
     if not command and not (sys.stdin and sys.stdin.isatty()):
-        raise click.UsageError(f"nobody is here to type: name a command, such as `{PROGRAM} try list`")
+        raise click.UsageError(f"there is no terminal to type at: name a command, such as `{PROGRAM} try list`")
     from agent_memory.interfaces.cli.demo import USER, place, story
 
     with place(None) as store:

@@ -9,12 +9,12 @@ from agent_memory.interfaces.cli.session import Session
 
 
 @whose.anywhere
-@click.command("upgrade", short_help="Bring a store of an older version to this one; other commands do so, too")
+@click.command("upgrade", short_help="Upgrade a store of an older version; other commands do so, too")
 @click.option("--accept-damage", is_flag=True, help="go on where the journal of a 0.1 store is broken, and note that")
 @click.option("--json", "_json", is_flag=True, help="answer in JSON")
 @click.pass_obj
 def command(session: Session, accept_damage: bool, _json: bool) -> int:
-    """Bring a store of an older version to this one. Every other command does so by itself.
+    """Upgrade a store of an older version. Every other command does so on its own.
 
     In a new PostgreSQL database it creates the tables. There, run it as the role that is to own them.
 

@@ -8,10 +8,10 @@ from agent_memory.interfaces.cli.cleaning import one_line
 from agent_memory.models.files import SyncedFile, SyncedFiles
 
 WORDS = {
-    "remembered": ("remembered from it", "would be remembered from it"),
-    "ended": ("ended, as it is not there any more", "would end, as it is not there any more"),
-    "written": ("written into it", "would be written into it"),
-    "removed": ("taken out of it", "would be taken out of it"),
+    "remembered": ("stored in memory", "would be stored in memory"),
+    "ended": ("ended, because the line is gone", "would end, because the line is gone"),
+    "written": ("written to the file", "would be written to the file"),
+    "removed": ("removed from the file", "would be removed from the file"),
 }
 
 

@@ -17,9 +17,9 @@ WHOSE = MappingProxyType(
     {
         "--user": ("TEXT", "Whose memory it is.  [default: AGENT_MEMORY_USER, or default]"),
         "--tenant": ("TEXT", "The wall around users.  [default: AGENT_MEMORY_TENANT, or default]"),
-        "--conversation": ("ID", "The conversation whose working set is meant."),
-        "--agent": ("TEXT", "Only this agent's memory, and what all agents share."),
-        "--because": ("TEXT", "Why you read it, such as the number of a ticket: kept in the access log."),
+        "--conversation": ("ID", "The conversation whose working set to use."),
+        "--agent": ("TEXT", "Use the memory of this agent, and what all agents share."),
+        "--because": ("TEXT", "Why you read it, such as a ticket number: kept in the access log."),
         "--store": (
             "URL",
             "Where the memory is: the path of a file, postgresql://…, http://server, or unix:///socket.  "

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 @whose.anywhere
 @click.command("worker", short_help="Run the background jobs of the store until Ctrl-C")
-@click.option("--once", is_flag=True, help="run each job once, to its end, and stop")
-@click.option("--job", "jobs", multiple=True, metavar="NAME", help="this job alone (several times: these)")
-@click.option("--json", "_json", is_flag=True, help="a JSON object for each run, also at a terminal")
+@click.option("--once", is_flag=True, help="run each job once, and stop")
+@click.option("--job", "jobs", multiple=True, metavar="NAME", help="run only this job (repeatable)")
+@click.option("--json", "_json", is_flag=True, help="print a JSON object for each run, even at a terminal")
 @click.pass_obj
 def command(session: Session, once: bool, jobs: tuple[str, ...], _json: bool) -> int:
     """Run the background jobs of the store until Ctrl-C (or SIGTERM).
@@ -65,7 +65,7 @@ def command(session: Session, once: bool, jobs: tuple[str, ...], _json: bool) ->
         runner = service.worker([known[name] for name in jobs or known])
         if service.runtime.store.read_only:
             raise StoreError(
-                "the store is read-only: there is nothing that a worker could do", hint="`agent-memory doctor` says why"
+                "the store is read-only: a worker has nothing to do", hint="`agent-memory doctor` says why"
             )
         with _until_told(runner.stop) as told:
             tell = _told_in_json if in_json else _told

@@ -100,7 +100,8 @@ class SkippedFile(Model):
 
 class SyncedFolder(Model):
     """What a folder and the memory differed in. `added` and `changed` files were read, those that are `gone` were
-    archived, and what was `skipped` says why. With `dry_run` nothing was done yet."""
+    archived, and what was `skipped` says why. `others` counts the files that are not documents, by their endings. With
+    `dry_run` nothing was done yet."""
 
     folder: str
     added: list[str] = Field(default_factory=list)
@@ -108,6 +109,7 @@ class SyncedFolder(Model):
     gone: list[str] = Field(default_factory=list)
     unchanged: int = 0
     skipped: list[SkippedFile] = Field(default_factory=list)
+    others: dict[str, int] = Field(default_factory=dict)
     chunks_added: int = 0
     chunks_updated: int = 0
     chunks_removed: int = 0

@@ -25,7 +25,7 @@ USER = "mira"
 @whose.anywhere
 @click.command("demo", short_help="See it work: a story is stored, asked, partly forgotten and proved")
 @click.option(
-    "--keep", type=click.Path(path_type=Path), help="keep the store in this new file; without it nothing is left"
+    "--keep", type=click.Path(path_type=Path), help="keep the store in this new file  [default: delete it at the end]"
 )
 @click.option("--json", "_json", is_flag=True, help="answer in JSON")
 @click.pass_obj

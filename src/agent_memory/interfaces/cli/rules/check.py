@@ -21,16 +21,16 @@ MOST_BYTES = 8 * 1024 * 1024
 @whose.anywhere
 @click.command("check", short_help="Say whether an action is allowed, by which rule it is not, and what to do instead")
 @click.argument("words", nargs=-1, type=click.UNPROCESSED)
-@click.option("--command", "line", metavar="LINE", help="a line for a shell")
+@click.option("--command", "line", metavar="LINE", help="a shell command line")
 @click.option("--commit-msg", metavar="FILE", help="a commit message as git keeps it in a file; - reads it from a pipe")
 @click.option("--path", "paths", metavar="PATH", multiple=True, help="a file to be written (repeatable)")
 @click.option("--tool", metavar="NAME", help="a tool to be called")
 @click.option("--args", "arguments", metavar="JSON", help="with --tool: its arguments, a JSON object")
 @click.option("--text", metavar="FILE", help="a text, or with --path what will stand there; - reads it from a pipe")
-@click.option("--label", metavar="TEXT", help="with --text: what sort of text it is")
-@click.option("--branch", metavar="NAME", help="the branch it is done on  [default: the one that is checked out]")
-@click.option("--at", metavar="REF", help="by the rules of this commit, tag or branch  [default: those on the disk]")
-@click.option("--folder", metavar="FOLDER", default=".", help="where it is done  [default: here]")
+@click.option("--label", metavar="TEXT", help="with --text: the type of text")
+@click.option("--branch", metavar="NAME", help="the branch it is done on  [default: the one checked out]")
+@click.option("--at", metavar="REF", help="use the rules of this commit, tag or branch  [default: those on disk]")
+@click.option("--folder", metavar="FOLDER", default=".", help="the folder it is done in  [default: here]")
 @click.option("--json", "_json", is_flag=True, help="answer in JSON")
 @click.pass_obj
 def command(session: Session, /, **given: Any) -> int:

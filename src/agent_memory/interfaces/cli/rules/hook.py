@@ -20,9 +20,9 @@ FORMATS = ("auto", "claude", "codex", "gemini", "cursor", "copilot")
     type=click.Choice(FORMATS),
     default="auto",
     show_default=True,
-    help="how the agent wants its answer; auto: as it asks",
+    help="the format of the answer; auto: the format of the call",
 )
-@click.option("--ask", is_flag=True, help="let the user decide where it is not certain, if the agent can ask")
+@click.option("--ask", is_flag=True, help="ask the user in doubtful cases, if the agent can ask")
 def command(form: str, ask: bool) -> int:
     """Answer a coding agent that asks before it uses a tool.
 

@@ -13,13 +13,13 @@ from agent_memory.interfaces.cli.session import Session
 
 
 @whose.anywhere
-@click.command("install-hooks", short_help="Put git hooks in place that stop what a rule denies")
+@click.command("install-hooks", short_help="Install git hooks that stop what a rule denies")
 @click.argument("folder", default=".", type=click.Path(path_type=Path))
-@click.option("--uninstall", is_flag=True, help="take them away, and put back what was there before")
+@click.option("--uninstall", is_flag=True, help="remove them, and restore what was there before")
 @click.option("--json", "_json", is_flag=True, help="answer in JSON")
 @click.pass_obj
 def command(session: Session, /, folder: Path, **given: Any) -> int:
-    """Put git hooks in place that stop what a rule denies: commits, messages, merges, rebases and pushes.
+    """Install git hooks that stop what a rule denies: commits, messages, merges, rebases and pushes.
 
     Hooks that are there already stay and run first. Doing it again renews them; --uninstall puts everything back.
     FOLDER is any folder of the repository, by default this one. All worktrees of a repository share its hooks.

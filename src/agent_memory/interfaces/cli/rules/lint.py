@@ -21,7 +21,7 @@ from agent_memory.interfaces.cli.session import Session
     show_default=True,
     help="lines, JSON, or annotations for GitHub Actions",
 )
-@click.option("--folder", help="where to look  [default: here]")
+@click.option("--folder", help="the folder to look in  [default: here]")
 @click.option("--json", "_json", is_flag=True, help="answer in JSON")
 @click.pass_obj
 def command(session: Session, /, paths: tuple[str, ...], fix: bool, form: str, folder: str | None, _json: bool) -> int:
