@@ -17,7 +17,7 @@ from agent_memory.app.operations import TABLE, Namespace, Operation, Permission
 from agent_memory.app.wiring import Runtime
 from agent_memory.app.workplace import Workplace
 from agent_memory.core.govern.reading import cost, ids
-from agent_memory.core.govern.redact import Known
+from agent_memory.core.govern.redact import KnownSecrets
 from agent_memory.core.govern.redaction import redacted, redactor
 from agent_memory.core.work.ground import Ground
 from agent_memory.core.working.desk import WorkingSet, beside
@@ -196,10 +196,10 @@ class Client:
         runtime = self.runtime
         return Ground(runtime.writing, runtime.store.feed, self.author(), self.now, runtime.idle)
 
-    def known(self, *, found: bool = True) -> Known:
+    def known(self, *, found: bool = True) -> KnownSecrets:
         """What is known of secrets here; nothing is opened before one was found."""
         made = cache(lambda: self.runtime.redaction.known(self.scope.tenant, found=found))
-        return Known(lambda secret: made().allowed(secret), lambda secret: made().signed(secret))
+        return KnownSecrets(lambda secret: made().allowed(secret), lambda secret: made().signed(secret))
 
     @property
     def conversation(self) -> str | None:

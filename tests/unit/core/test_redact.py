@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_memory.core.govern.redact import Known, Redactor, same_but_for_secrets
+from agent_memory.core.govern.redact import KnownSecrets, Redactor, same_but_for_secrets
 from agent_memory.core.govern.shapes import MARK, PERSONAL, SECRETS
 
 REDACTOR, EVERYTHING = Redactor(SECRETS), Redactor((*SECRETS, *PERSONAL))
@@ -153,7 +153,7 @@ def test_what_is_kept_is_not_taken_for_something_else() -> None:
 
 @given(TEXTS, TEXTS)
 def test_a_mark_is_not_redacted_again_and_names_stay_apart(one: str, other: str) -> None:
-    known = Known(signed=lambda secret: hashlib.sha256(secret.encode()).hexdigest()[:8])
+    known = KnownSecrets(signed=lambda secret: hashlib.sha256(secret.encode()).hexdigest()[:8])
     once = REDACTOR.text(one, known, identifying=True)
     assert REDACTOR.text(once, known, identifying=True) == once == REDACTOR.text(once)
     for mark in ("[redacted:github-token]", "[redacted:github-token 1f3a9c02]", "[redacted:password 48213377]"):

@@ -48,6 +48,7 @@ LONGEST_VALUE = 512  # characters of what a name alone makes a secret
 
 _PASSWORD, _SECRET = (rf"[\w. -]{{0,80}}?{named}" for named in (NAMED_PASSWORD, NAMED_SECRET))
 _NUMBERS = frozenset([int, float, bool, NoneType])
+_PLAIN = _NUMBERS | {str}
 
 
 class SecretSpan(NamedTuple):
@@ -81,14 +82,14 @@ def unsigned(secret: str) -> str | None:
     return None
 
 
-class Known(NamedTuple):
+class KnownSecrets(NamedTuple):
     """What a tenant knows of secrets."""
 
     allowed: Allowed = none
     signed: Signed = unsigned
 
 
-NOTHING = Known()
+NOTHING = KnownSecrets()
 
 
 class Redactor:
@@ -112,13 +113,20 @@ class Redactor:
         """Whether there may be a secret in a text: a quick no."""
         return self._hints.Match(text.encode(errors="replace")) is not None
 
+    def is_clean(self, named: Mapping[str, Any]) -> bool:
+        """Whether there is certainly no secret in plain texts and numbers: a quick yes, for calls that say little."""
+        texts = [one for one in named.values() if type(one) is str]
+        if any(name in named for name in NAMES) or not all(type(one) in _PLAIN for one in named.values()):
+            return False
+        return not texts or not self.hinted("\n".join(texts))
+
     def spans(self, text: str, allowed: Allowed = none) -> list[SecretSpan]:
         """Every secret in a text, in order; where two overlap, the one that begins first, or else the longer."""
         hinted = self._hints.Match(text.encode(errors="replace"))
         found = [one for number in hinted or () for one in _matches(self._shapes[number], text)]
         return _repeated(text, list(_apart(text, found, allowed))) if found else []
 
-    def text(self, text: str, known: Known = NOTHING, *, identifying: bool = False) -> str:
+    def text(self, text: str, known: KnownSecrets = NOTHING, *, identifying: bool = False) -> str:
         """With a mark in the place of each secret, signed where the text identifies something; the very same where
         there is none."""
         while spans := self.spans(text, known.allowed):  # what is taken out may uncover what stood beside it
@@ -131,7 +139,7 @@ class Redactor:
         return text
 
     def value(
-        self, value: Any, known: Known = NOTHING, ours: Collection[str] = (), *, identifying: bool = False
+        self, value: Any, known: KnownSecrets = NOTHING, ours: Collection[str] = (), *, identifying: bool = False
     ) -> Any:
         """The same of plain values and models, as deep as they go: names, too. What holds no secret is the same object
         afterwards. The names of models' fields, and at the top `ours`, tell nothing of their values."""
@@ -155,7 +163,7 @@ class Redactor:
     def items(
         self,
         named: Mapping[str, Any],
-        known: Known = NOTHING,
+        known: KnownSecrets = NOTHING,
         ours: Collection[str] = (),
         *,
         identifying: bool = False,
@@ -181,7 +189,7 @@ class Redactor:
                 for name, one in value.items():
                     kind = self.kind(_teller(name, about, ours), one)
                     told = [LocatedSecret("", kind, one)] if kind and not allowed(one) else self.located(one, allowed)
-                    place = self.text(name, Known(allowed))
+                    place = self.text(name, KnownSecrets(allowed))
                     yield from (part._replace(where=f"{place}.{part.where}".rstrip(".")) for part in told)
                     yield from (part._replace(where=place) for part in self.located(name, allowed))
             case list():

@@ -11,7 +11,7 @@ from functools import cache, partial
 from typing import Any, Literal, TypeVar
 
 from agent_memory.core.govern.gate import C
-from agent_memory.core.govern.redact import Known, Redactor
+from agent_memory.core.govern.redact import KnownSecrets, Redactor
 from agent_memory.core.govern.shapes import PERSONAL, SECRETS
 from agent_memory.models.errors import InvalidInput
 from agent_memory.models.kinds.conversation import turn_key
@@ -34,12 +34,14 @@ def redactor(personal: PersonalData) -> Redactor:
 
 
 def redacted(
-    arguments: dict[str, Any], personal: PersonalData, known: Known, names: Collection[str] = ()
+    arguments: dict[str, Any], personal: PersonalData, known: KnownSecrets, names: Collection[str] = ()
 ) -> dict[str, Any]:
     """The arguments of an operation without secrets. Their own names are ours, and tell nothing of their values; those
     in `names` identify something here, if not elsewhere."""
+    made = redactor(personal)
+    if made.is_clean(arguments):
+        return arguments
     try:
-        made = redactor(personal)
         plain = dict(made.items(arguments, known, ours=arguments.keys()))
         signed = {name: made.value(arguments[name], known, identifying=True) for name in names if name in arguments}
     except RecursionError:
@@ -68,7 +70,7 @@ class Redaction:
         known = self.known(author.scope.tenant)
         return [self.change(one, known) for one in changes]
 
-    def change(self, change: T, known: Known) -> T:
+    def change(self, change: T, known: KnownSecrets) -> T:
         match change:
             case Put():
                 return self._put(change, known)  # type: ignore[return-value]
@@ -81,12 +83,12 @@ class Redaction:
                 )
         return change
 
-    def name(self, name: T, known: Known) -> T:
+    def name(self, name: T, known: KnownSecrets) -> T:
         """Of what identifies something; None stays."""
         made: T = self.redactor.value(name, known, identifying=True)
         return made
 
-    def _put(self, put: Put, known: Known) -> Put:
+    def _put(self, put: Put, known: KnownSecrets) -> Put:
         """What was made of words that go is made again. Its id stays: what else is written names it."""
         text, payload, content = *self._content(put, known), put.content
         state = put.state._replace(
@@ -100,7 +102,7 @@ class Redaction:
         made = self._derive(put.kind, text, payload)
         return put._replace(content=content._replace(text=text, payload=payload), state=state, derived=made)
 
-    def _content(self, put: Put, known: Known) -> tuple[str, str]:
+    def _content(self, put: Put, known: KnownSecrets) -> tuple[str, str]:
         """Text and payload. Where the natural key is made of what would be the same for different secrets, all of it is
         signed: a claim is what identifies a fact."""
         kind, content = self._kinds.get(put.kind), put.content
@@ -111,7 +113,7 @@ class Redaction:
         signed = self.name(content.text, known), self.json(content.payload, known, ours, identifying=True)
         return (text, payload) if _key(kind, text, payload) == _key(kind, *signed) else signed
 
-    def _key(self, put: Put, text: str, payload: str, state: VersionState, known: Known) -> str | None:
+    def _key(self, put: Put, text: str, payload: str, state: VersionState, known: KnownSecrets) -> str | None:
         """One that was made of what a record says is made of what is left of that."""
         key, place, talk = put.state.key, put.state.position, put.state.conversation_id
         if key is None or not self.redactor.hinted(f"{key}\n{put.content.text}\n{put.content.payload}"):
@@ -121,10 +123,10 @@ class Redaction:
         kind = self._kinds.get(put.kind)
         return _key(kind, text, payload) if kind and _natural(kind, put) else self.name(key, known)
 
-    def _end(self, end: str | Key, known: Known) -> str | Key:
+    def _end(self, end: str | Key, known: KnownSecrets) -> str | Key:
         return end._replace(key=self.name(end.key, known)) if isinstance(end, Key) else end
 
-    def json(self, text: str, known: Known, ours: Collection[str] = (), *, identifying: bool = False) -> str:
+    def json(self, text: str, known: KnownSecrets, ours: Collection[str] = (), *, identifying: bool = False) -> str:
         """JSON, value by value."""
         if not self.redactor.hinted(text):
             return text
@@ -132,10 +134,10 @@ class Redaction:
         after = self.redactor.value(before, known, ours=ours, identifying=identifying)
         return text if after is before else canonical_json(after)
 
-    def known(self, tenant: str, *, found: bool = True) -> Known:
+    def known(self, tenant: str, *, found: bool = True) -> KnownSecrets:
         """Looked up when something is found, which is seldom; the same answer throughout a call. Who only reads may not
         `found` a journal: where there is none, there is nothing to be found by a name."""
-        return Known(cache(partial(self.allows, tenant)), cache(partial(self._signature, tenant, found)))
+        return KnownSecrets(cache(partial(self.allows, tenant)), cache(partial(self._signature, tenant, found)))
 
     def allows(self, tenant: str, secret: str) -> bool:
         said = self.fingerprint(tenant, secret)

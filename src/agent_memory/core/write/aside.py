@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from agent_memory.core.govern.redact import Known, LocatedSecret
+from agent_memory.core.govern.redact import KnownSecrets, LocatedSecret
 from agent_memory.core.govern.redaction import Redaction
 from agent_memory.models.record import Scope
 from agent_memory.ports.shipping import Cells
@@ -55,7 +55,7 @@ class Aside(NamedTuple):
         self._clean_desks(known)
         self._clean_vectors(known)
 
-    def _clean_desks(self, known: Known) -> None:
+    def _clean_desks(self, known: KnownSecrets) -> None:
         working, desks = self.store.working, defaultdict[Desk, list[OnDesk]](list)
         for one in self._desks():
             desks[one.desk].append(one)
@@ -82,7 +82,7 @@ class Aside(NamedTuple):
             else:
                 working.set(one.desk, one.name, one.value, **times)
 
-    def _clean_vectors(self, known: Known) -> None:
+    def _clean_vectors(self, known: KnownSecrets) -> None:
         vectors, cleaned = self.store.vectors, set[Scope]()
         for namespace, id, _, text, model in self._rows("namespaces"):
             scope, metadata = _scope(namespace), _read(text)
@@ -98,7 +98,7 @@ class Aside(NamedTuple):
         for scope in cleaned:
             vectors.forget(scope, [])
 
-    def _without(self, one: OnDesk, known: Known) -> OnDesk:
+    def _without(self, one: OnDesk, known: KnownSecrets) -> OnDesk:
         try:
             value = self.redaction.json(one.value, known)
         except ValueError:  # no JSON
