@@ -52,9 +52,9 @@ def test_help_belongs_to_the_operation(here: Any) -> None:
     assert "--after INTEGER only lines after the one with this seq" in journal
     assert "begins" not in journal
     assert "an id of your own" in words(here("add", "--help").out)
-    assert "--after MOMENT only what begins then or later" in words(here("list", "--help").out)
+    assert "--after MOMENT only what begins at this moment or later" in words(here("list", "--help").out)
     assert "its new status" in words(here("amend", "--help").out)
-    assert "only with this standing" in words(here("recall", "--help").out)
+    assert "only with this status" in words(here("recall", "--help").out)
     assert "the conversation it belongs to" in words(here("add", "--help").out)
 
 

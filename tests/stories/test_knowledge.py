@@ -273,7 +273,7 @@ BAD: dict[str, tuple[str, bytes, str]] = {
     "too large": ("x.md", b"a" * (10 * 1024 * 1024 + 1), "has 10 MB; the limit is 10 MB"),
     "too long": ("x.md", b"a" * 3_000_001, "has 3,000,001 characters"),
     "too many": ("x.md", b"# a\n\nb\n\n" * 3001, "3,001 chunks; the limit is 3,000"),
-    "unknown": ("x.docx", b"hello", "does not say by its ending what it is"),
+    "unknown": ("x.docx", b"hello", "has an unknown file type"),
 }
 
 

@@ -39,7 +39,7 @@ def media_type_of(name: str, given: MediaType | None, field: str) -> MediaType:
     found = SUFFIXES.get(PurePath(name).suffix.lower())
     if found is None:
         raise InvalidInput(
-            f"{field}: {name[:200]!r} does not have an ending that says what it is",
+            f"{field}: {name[:200]!r} has an unknown file type",
             hint=f"give a media_type ({', '.join(get_args(MediaType))}); known endings are {', '.join(SUFFIXES)}",
             field=field,
         )

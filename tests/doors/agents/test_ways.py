@@ -76,7 +76,7 @@ def test_ctrl_c_ends_it_while_it_waits_for_input(home: Path, waits: str) -> None
             assert child.wait(PATIENCE) == 130
             assert child.stderr is not None
             err = child.stderr.read().decode()
-            assert "Traceback" not in err and ("an agent starts this" in err) == (waits == "terminal")
+            assert "Traceback" not in err and ("started by an agent" in err) == (waits == "terminal")
         finally:
             child.kill()
             os.close(ours)
