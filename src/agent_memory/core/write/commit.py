@@ -26,7 +26,7 @@ from agent_memory.core.write.normalise import SALT_BYTES, normalise, unit_interv
 from agent_memory.core.write.wording import Wording
 from agent_memory.ledger.request import check_number, own
 from agent_memory.models.draft import Draft
-from agent_memory.models.errors import Changed, Denied, InvalidInput, NotFound, StoreError
+from agent_memory.models.errors import Changed, Corrupt, Denied, InvalidInput, NotFound, StoreError
 from agent_memory.models.kinds.conversation import turn_key
 from agent_memory.models.kinds.govern import ALLOWANCE
 from agent_memory.models.kinds.kind import Kind, canonical_json
@@ -182,8 +182,8 @@ def _kept(writing: Writing, changes: Sequence[Change], author: Author, now: int)
     if holder is None:
         return []
     view, links = View(author.scope, now), list[Connect]()
-    lost = {(one.scope, one.conversation_id) for one in writing.records.get(view, sorted(ids)) if one.kind == "turn"}
-    for scope, conversation_id in lost:
+    found = _sound(writing.records, view, sorted(ids))
+    for scope, conversation_id in {(one.scope, one.conversation_id) for one in found if one.kind == "turn"}:
         by = writing.records.head(scope, holder.kind, key=conversation_id)
         where = Filter(kinds=("turn",), conversation_id=conversation_id)
         turns = writing.records.find(View(scope, now), where, limit=len(ids) + 1) if by else []
@@ -192,6 +192,14 @@ def _kept(writing: Writing, changes: Sequence[Change], author: Author, now: int)
             salt = secrets.token_bytes(SALT_BYTES)
             links.append(Connect(by.id, stays.id, holder.type, salt, if_there=True))
     return links
+
+
+def _sound(records: RecordStore, view: View, ids: Sequence[str]) -> list[Record]:
+    """Those that can be read: what is damaged can be forgotten, too."""
+    try:
+        return records.get(view, ids)
+    except Corrupt:
+        return [one for id in ids for one in _sound(records, view, [id])] if len(ids) > 1 else []
 
 
 class Revision(NamedTuple):
