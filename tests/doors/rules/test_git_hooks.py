@@ -262,7 +262,8 @@ def test_a_folder_that_cannot_be_written_is_named(hooked: Any, process: Any, wor
         ran = process("rules", *words, str(hooked.root), anybody=True)
     finally:
         folder.chmod(0o700)
-    assert ran.code == 2 and ran.err.startswith(f"error: folder: '{folder}"), ran.err
+    named = "FOLDER" if words == ["apply"] else "folder"  # an operation names what was typed
+    assert ran.code == 2 and ran.err.startswith(f"error: {named}: '{folder}"), ran.err
     assert "cannot be written: Permission denied" in ran.err
     assert snapshot(folder) == before
 
