@@ -55,7 +55,7 @@ def test_a_server_that_is_older_is_asked_without_it(
         ran = here("recall", "deploys", "--json", "--store", url)
         assert [hit["record"]["id"] for hit in ran.json["hits"]] == ["one"]
         said = here("recall", "deploys", "--near-repository", "other", "--store", url)
-        assert (said.code, "near_repository" in said.err) == (2, True), "what was asked for is never left out"
+        assert (said.code, "--near-repository" in said.err) == (2, True), "what was asked for is never left out"
         assert here("learn", "Staging runs PostgreSQL 16", "--store", url).code == 0
         assert here("learn", "It does", "--repository", "other", "--store", url).code == 2
 

@@ -62,6 +62,17 @@ class Server:
         return self._bin / name
 
     def start(self) -> None:
+        """Where it was killed, a child that is still dying holds its memory for a while: then once more."""
+        for last in (False,) * 9 + (True,):
+            log = self._begin()
+            if log is None:
+                return
+            if last or "still in use" not in log:
+                raise RuntimeError(f"PostgreSQL did not start: {log}")
+            time.sleep(1.0)
+
+    def _begin(self) -> str | None:
+        """The end of its log, if it did not start."""
         options = [f"-c{name}={value}" for name, value in self._settings.items()]
         with (self.folder / "log").open("ab") as log:
             self._process = subprocess.Popen(
@@ -73,12 +84,12 @@ class Server:
         for _ in range(600):
             try:
                 psycopg.connect(self.uri(), connect_timeout=5).close()
-                return
+                return None
             except psycopg.OperationalError:
                 if self._process.poll() is not None:
                     break
                 time.sleep(0.05)
-        raise RuntimeError(f"PostgreSQL did not start: {(self.folder / 'log').read_text()[-2000:]}")
+        return (self.folder / "log").read_text()[-2000:]
 
     @property
     def pid(self) -> int:
