@@ -380,3 +380,17 @@ def test_a_scan_looks_at_all_users_of_a_tenant_and_at_no_other(before: AgentMemo
         assert [(one.user, one.id) for one in found.found] == [("bob", kept)]
         assert bob.records.get(kept).text == "bob has [redacted:github-token]"
         assert len(eve.govern.scan().found) == 1
+
+
+@pytest.mark.file
+@pytest.mark.requirement("P23")
+def test_a_push_that_only_appends_keeps_none_either(memory: AgentMemory, home: Path) -> None:
+    for number in range(3):  # from the second one on, nothing but an append
+        memory.operational.push_event(
+            Event(category="net", payload={"n": number, "said": f"with {TOKEN}", "password": PASSWORD}, time=NOW)
+        )
+    told = memory.operational.get_recent(3)
+    assert [one.payload["n"] for one in told] == [2, 1, 0]
+    assert {one.payload["said"] for one in told} == {"with [redacted:github-token]"}
+    memory.close()
+    assert holds(home, TOKEN, PASSWORD) == []

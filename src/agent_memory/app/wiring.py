@@ -142,11 +142,15 @@ class Runtime:
         self.refusals = Book(self.store.access.refuse)
         self.reads = Book(lambda lines: self.keep_reads(lines))
         bounds = RingBounds(self.settings.operational_events, self.settings.operational_hours)
-        self.rings = Rings(lambda: self.store.working, lambda: self.writing, bounds)
+        clean = self._without_secrets if self.settings.redact else lambda tenant, text: text
+        self.rings = Rings(lambda: self.store.working, lambda: self.writing, bounds, clean)
 
     def keep_reads(self, lines: Sequence[ReadLine], *, durable: bool = False) -> None:
         if self.store.reading is not None:
             self.store.reading.keep(lines, durable=durable)
+
+    def _without_secrets(self, tenant: str, text: str) -> str:
+        return self.redaction.json(text, self.redaction.known(tenant, found=False))
 
     def _found(self, tenant: str) -> None:
         """Begin the journal of a tenant, with an allowance that allows nothing."""

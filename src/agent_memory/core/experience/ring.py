@@ -65,11 +65,19 @@ class RingPresent(NamedTuple):
 
 
 class Rings:
-    """Of all scopes that this process has to do with. Safe to use from several threads."""
+    """Of all scopes that this process has to do with. Safe to use from several threads. `clean` takes the secrets of a
+    tenant out of JSON: a push has no time to."""
 
-    def __init__(self, store: Callable[[], WorkingStore], writing: Callable[[], Writing], bounds: RingBounds) -> None:
+    def __init__(
+        self,
+        store: Callable[[], WorkingStore],
+        writing: Callable[[], Writing],
+        bounds: RingBounds,
+        clean: Callable[[str, str], str] = lambda tenant, text: text,
+    ) -> None:
         self._store = store
         self._writing = writing
+        self._clean = clean
         self.bounds = bounds
         self._waiting: dict[Scope, deque[Event]] = {}
         self._clocks: dict[Scope, Clock] = {}
@@ -164,7 +172,13 @@ class Rings:
     def _values(self, scope: Scope, now: int) -> tuple[dict[str, str], list[Event]]:
         """What is stored, and what waits: read together, so that no event is in both or in neither."""
         with self._lock:
-            return self._store().values(Desk(scope, PLACE), now=now), list(self._waiting.get(scope, ()))
+            waiting = [self._cleaned(scope, one) for one in self._waiting.get(scope, ())]
+            return self._store().values(Desk(scope, PLACE), now=now), waiting
+
+    def _cleaned(self, scope: Scope, event: Event) -> Event:
+        text = canonical_json(_spelled(event))
+        clean = self._clean(scope.tenant, text)
+        return event if clean == text else Event(**json.loads(clean))
 
     def _newest(self, values: dict[str, str], waiting: list[Event], now: int) -> Iterator[Event]:
         yield from reversed(waiting)
@@ -225,7 +239,7 @@ class Rings:
         self._last = max(now, self._last + 1)
         key = f"{EVENT}{self._last:020d}-{len(block):05d}-{os.getpid()}-{secrets.token_hex(4)}"
         items = [_spelled(one) for one in block]
-        text = canonical_json(items[0] if block[0].id else items)
+        text = self._clean(scope.tenant, canonical_json(items[0] if block[0].id else items))
         self._store().set(Desk(scope, PLACE), key, text, expires_at=now + FOREVER, now=now)
 
     def _summarise(self, scope: Scope, gone: Sequence[Spelled], now: int) -> None:
