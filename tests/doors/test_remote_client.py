@@ -62,6 +62,13 @@ def same(value: Any) -> Any:
     return value
 
 
+@pytest.fixture
+def unlogged(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Or `verify` counts a line more for each read before it."""
+    monkeypatch.setenv("AGENT_MEMORY_ACCESS_LOG", "off")
+
+
+@pytest.mark.usefixtures("unlogged")
 @pytest.mark.requirement("C1", "E8")
 def test_reads_give_the_same_values_of_the_same_types(pair: Pair) -> None:
     here, there = pair
@@ -249,7 +256,7 @@ def test_any_name_fits_into_a_header(name: str) -> None:
     written = headers.written(user=name, conversation=None)
     (line,) = written.values()
     assert line.isascii() and line == line.strip() and "\n" not in line
-    assert headers.read(written) == {"user": name, "tenant": None, "agent": None, "conversation": None}
+    assert headers.read(written) == {**dict.fromkeys(headers.NAMES), "user": name}
 
 
 def test_names_of_any_kind_are_whose_memory_it_is(serving: Serving) -> None:
