@@ -16,7 +16,6 @@ from agent_memory.app.service import Service
 from agent_memory.interfaces.grpc.server import start
 from agent_memory.interfaces.mcp.http import mount
 from agent_memory.interfaces.rest.app import create_app
-from conftest import Run
 
 pytestmark = pytest.mark.requirement("P9")
 WHY = {"x-memory-why": "INC-42"}
@@ -106,7 +105,7 @@ def test_our_client_at_a_server(serving: Any) -> None:
         ]
 
 
-def test_the_command_line(here: Run) -> None:
+def test_the_command_line(here: Any) -> None:
     id = here("add", "the port is 8080", "--json").json["id"]
     assert here("show", id, "--because", "INC-42").code == 0
     told = here("audit", id)
