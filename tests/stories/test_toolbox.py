@@ -30,7 +30,9 @@ def test_schemas_in_both_forms_say_the_same(memory: AgentMemory) -> None:
         assert schema["type"] == "object" and schema["additionalProperties"] is False
         assert set(schema["required"]) <= schema["properties"].keys() and "$ref" not in json.dumps(schema)
     replace = anthropic[2]["input_schema"]
-    assert replace["required"] == ["label", "old", "new"] and "exactly" in replace["properties"]["old"]["description"]
+    assert (
+        replace["required"] == ["label", "old", "new"] and "exact text" in replace["properties"]["old"]["description"]
+    )
     with pytest.raises(InvalidInput, match="form"):
         memory.tools("yaml")  # type: ignore[arg-type]
 
