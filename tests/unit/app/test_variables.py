@@ -55,6 +55,7 @@ SETTINGS: dict[str, tuple[str, bool]] = {
     "operational_events": ("7", OWNER),
     "operational_hours": ("7", OWNER),
     "shelf_lines": ("7", OWNER),
+    "access_log": ("off", OWNER),
     "rate_limit": ("0", OWNER),
     "redact": ("off", OWNER),
     "personal_data": ("mask", OWNER),
