@@ -25,6 +25,7 @@ from agent_memory.models.record import Scope
 TENANTS, USERS, AGENTS = ("default", "zeta"), ("default", "ada", "*"), ("*", "robot")
 OWNERS = [Scope(tenant=t, user=u, agent=a) for t, u, a in itertools.product(TENANTS, USERS, AGENTS)]
 TALK, SPACE, KEY, RIGHTS = "talk", "pictures", "port", list(Permission)
+OF_A_TENANT = {"govern.audit"}
 EVERYWHERE = "note"
 """An id that everybody's store has."""
 LONG = 10**7
@@ -62,6 +63,11 @@ class Cast:
         tenants = {scope.tenant for scope in near}
         found = {self.words[one] for one in far} | {id for one in far for id in self.ids[one]}
         return found | {label for tenant, label in self.labels.items() if tenant not in tenants}
+
+    def far(self, operation: str, seen: Iterable[Scope]) -> set[str]:
+        """The same, of what an operation must not tell: an administrator's audit is of all users of the tenant."""
+        tenants = {one.tenant for one in seen} if operation in OF_A_TENANT else set[str]()
+        return self.secrets([*seen, *(one for one in OWNERS if one.tenant in tenants)])
 
     def of_kind(self, kind: str, owners: Iterable[Scope] = OWNERS) -> list[str]:
         return [id for owner in owners for id in self.kinds[kind].get(owner, ())]

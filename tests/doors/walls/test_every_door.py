@@ -52,7 +52,8 @@ def climb(house: House, way: Way, who: Badge, keyed: bool, asked: Any, seed: int
             others = [owner for owner in OWNERS if not _writable(scopes) & set(owner.readable())]
             before = {owner: state(store, owner) for owner in others}
         answer = way.call(who, operation, arguments)
-        assert not _in(foreign, answer), f"{operation.name}({arguments}) of {who}: {answer[:2000]}"
+        theirs = foreign & cast.far(operation.name, scopes)
+        assert not _in(theirs, answer), f"{operation.name}({arguments}) of {who}: {answer[:2000]}"
         seen[operation.name] = int(_in(own, answer))
     for answer in way.others(who, ids[:3]):
         assert not _in(foreign, answer), f"{who}: {answer[:2000]}"

@@ -22,6 +22,7 @@ from agent_memory.interfaces.cli import (
     erasures,
     jobs,
     journal,
+    proofs,
     redacted,
     tracing,
     userfiles,
@@ -274,24 +275,6 @@ def written(one: Written) -> list[Block]:
     return [Sentence(f"{one.effect} {one.id} (version {one.version})", "green")]
 
 
-def verification(one: Verification) -> list[Block]:
-    counted = ", ".join(f"{number} {_of_one(what) if number == 1 else what}" for what, number in one.checked.items())
-    blocks: list[Block] = [Sentence(f"problem: {problem}", "red") for problem in one.problems]
-    blocks += [Sentence(f"known: {note}", "yellow") for note in one.notes]
-    if one.ok:
-        blocks.append(Sentence(f"ok: {counted}", "green"))
-    return [
-        *blocks,
-        Sentence(f"head: {one.seq}:{one.head}" + (f"+{one.heads['']}" if one.heads.get("") else "")),
-        Note(f"keep this elsewhere: `{PROGRAM} verify --expect HEAD` proves that a later store still contains it"),
-    ]
-
-
-def _of_one(what: str) -> str:
-    """`journal lines` as one of them is called."""
-    return " ".join(word.removesuffix("s") for word in what.split())
-
-
 def bundle(one: MemoryBundle) -> list[Block]:
     return [Sentence(one.to_context_string()), *_left_out(one.damaged)]
 
@@ -371,7 +354,7 @@ PRESENTERS: Mapping[type, Callable[[Any], list[Block]]] = {
     Forgotten: erasures.forgotten,
     Swept: erasures.swept,
     ErasedTenant: erasures.tenant,
-    Verification: verification,
+    Verification: proofs.verification,
     VectorRecalled: vectors.recalled,
     MemoryBundle: bundle,
     Context: context,
