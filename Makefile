@@ -41,7 +41,7 @@ engines: compiled
 	$(BIN)/python -m pytest -n 2 -m "engines and not soak" tests/engines tests/conformance
 	STORIES_ON=postgres $(BIN)/python -m pytest -n 2 -m "not soak and not foreign and not local and not file" $(STORIES:%=tests/stories/test_%.py)
 
-STORIES := abstention appending async bad_input blocks bundle context conversations costs decisions embeddings first_steps forget jobs \
+STORIES := abstention access_log appending async bad_input blocks bundle context conversations costs decisions embeddings first_steps forget jobs \
 	knowledge links operational past ranking recipes replay selecting sessions time toolbox tools_and_strategies trace transfer walls
 
 # With the real Ollama, which is built once, and a model that the tests write.
