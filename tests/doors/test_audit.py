@@ -113,3 +113,5 @@ def test_the_command_line(here: Any) -> None:
     (read, added) = here("audit", id, "--json").json
     assert (read["did"], read["door"], read["why"], added["did"]) == ("read", "cli", "INC-42", "changed")
     assert here("audit", "--user", "nobody", "--json").json == []
+    refused = here("show", id, "--because", "x" * 201)
+    assert refused.code == 2 and refused.err.startswith("error: --because: must be one line of text")

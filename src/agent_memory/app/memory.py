@@ -147,16 +147,22 @@ class AgentMemory:
 
     @classmethod
     def unopened(
-        cls, settings: config.Settings, scope: Scope, talk: str | None = None, *, create: bool = True, **known: Any
+        cls,
+        settings: config.Settings,
+        scope: Scope,
+        talk: str | None = None,
+        *,
+        create: bool = True,
+        door: str = "python",
+        why: str | None = None,
     ) -> AgentMemory:
         """A client that opens its store when something is asked of it. What is about files alone needs none. Without
-        `create`, a store that is not there yet stays so, and asking it is an error. `known` is what else a `Caller`
-        has."""
+        `create`, a store that is not there yet stays so, and asking it is an error."""
         telemetry.begin(settings)  # what is asked of it is told, also that there is no store
         away = remote.is_remote(settings.store_url)
         transport = remote.Away(settings) if away else Here(partial(wiring.borrow, settings, create=create))
         made = cls.__new__(cls)
-        made._client = Client(Caller(scope, conversation(talk), **known), settings, transport)
+        made._client = Client(Caller(scope, conversation(talk), door=door, why=why), settings, transport)
         return made
 
     @property

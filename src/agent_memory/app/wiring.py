@@ -140,7 +140,7 @@ class Runtime:
         self.gate = Gates([*ours, *registry.open_gates()], self._note_refused)
         self.receipts = Book(self.store.receipts.keep)
         self.refusals = Book(self.store.access.refuse)
-        self.reads = Book(lambda lines: self.keep_reads(lines))
+        self.reads = Book(self.keep_reads)
         bounds = RingBounds(self.settings.operational_events, self.settings.operational_hours)
         clean = self._without_secrets if self.settings.redact else lambda tenant, text: text
         self.rings = Rings(lambda: self.store.working, lambda: self.writing, bounds, clean)

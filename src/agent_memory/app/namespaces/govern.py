@@ -63,8 +63,8 @@ class Govern(Namespace):
     ) -> list[AuditLine]:
         """Who read and changed a record, or what a user or an API key did, the newest first: never the text.
 
-        Reads are kept for 90 days, changes for ever. The journal does not name keys: with `key`, only reads are told.
-        A key that is bound to a user is told of that user alone.
+        Reads are kept for 90 days, changes forever. The journal does not name API keys, so with `key` only reads are
+        returned. A key bound to a user only sees what that user did.
         """
         client = self._client
         client.runtime.reads.flush()

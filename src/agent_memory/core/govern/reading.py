@@ -19,14 +19,14 @@ class ReadCost(NamedTuple):
     receipt: str | None = None
 
 
-def reason(why: object) -> str | None:
-    """A reason as it may be kept, checked."""
+def reason(why: object, name: str = "why") -> str | None:
+    """A reason as it may be kept, checked; `name` is what the caller calls it."""
     if why is None or why == "":
         return None
     if not isinstance(why, str) or len(why) > LONGEST_WHY or not why.isprintable():
         raise InvalidInput(
-            f"why: is not a short text of one line, at most {LONGEST_WHY} characters",
-            hint="say what the read is for, such as the number of a ticket",
+            f"{name}: must be one line of text, at most {LONGEST_WHY} characters",
+            hint="say what the read is for, such as a ticket number",
             field="why",
         )
     return why

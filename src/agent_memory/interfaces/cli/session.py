@@ -54,7 +54,12 @@ class Session:
         if files and not creates and not registry.is_there(registry.locate(settings.store_url)):
             settings = settings.model_copy(update={"store": "memory://"})
         memory = AgentMemory.unopened(
-            settings, self._scope(settings), self.conversation, create=creates, door="cli", why=reason(self.because)
+            settings,
+            self._scope(settings),
+            self.conversation,
+            create=creates,
+            door="cli",
+            why=reason(self.because, "--because"),
         )
         try:
             yield memory
@@ -75,5 +80,5 @@ class Session:
         from agent_memory.core.govern.reading import reason
 
         settings = self.settings()
-        caller = Caller(self._scope(settings), conversation(self.conversation), why=reason(self.because))
+        caller = Caller(self._scope(settings), conversation(self.conversation), why=reason(self.because, "--because"))
         return Service(settings, own=True), caller
