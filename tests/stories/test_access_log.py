@@ -94,9 +94,8 @@ def test_reasons_go_with_what_is_forgotten(memory: AgentMemory) -> None:
     assert (line.ids, line.why) == ([id], None)
 
 
+@pytest.mark.local
 def test_another_user_is_told_apart(memory: AgentMemory) -> None:
-    if memory._client.settings.store:
-        pytest.skip("a second client of the same server is a story of the doors")
     memory.records.get(memory.records.add("the port is 8080").id)
     with AgentMemory("bob") as bob:
         bob.records.get(bob.records.add("bob's").id)
