@@ -96,7 +96,7 @@ def test_a_client_that_hangs_up_is_not_worked_for(
     waited_for(outcomes, ("records.slowly", BEGAN))
     wire.close()
     waited_for(outcomes, ("records.slowly", "ok"))
-    assert [one["text"] for one in httpx.get(f"{url}/v1/records").json()] == ["kept"]
+    assert [one["text"] for one in httpx.get(f"{url}/v1/records", timeout=PATIENCE).json()] == ["kept"]
 
 
 def test_a_read_that_takes_too_long_is_stopped(
@@ -105,9 +105,9 @@ def test_a_read_that_takes_too_long_is_stopped(
     one_server.app = create_app(service, answer_seconds=SOON)  # type: ignore[attr-defined]
     noting(service, outcomes)
     url: str = one_server.url  # type: ignore[attr-defined]
-    assert httpx.get(f"{url}/v1/look").json()["code"] == "too_slow"
+    assert httpx.get(f"{url}/v1/look", timeout=PATIENCE).json()["code"] == "too_slow"
     waited_for(outcomes, ("records.look", ABANDONED))
-    assert httpx.post(f"{url}/v1/slowly", json={"text": "kept"}).status_code == 504
+    assert httpx.post(f"{url}/v1/slowly", json={"text": "kept"}, timeout=PATIENCE).status_code == 504
     waited_for(outcomes, ("records.slowly", "ok"))
     with AgentMemory("default") as memory:  # who has more patience
         assert [one.text for one in memory.records.find()] == ["kept"]

@@ -82,7 +82,7 @@ def test_a_busy_key_does_not_end_its_own_streams(
         at = f"{one_server.url}/v1/journal/stream?after=0"
         with httpx.stream("GET", at, headers=bearer(key), timeout=PATIENCE) as answer:
             for _ in range(4):
-                httpx.get(f"{one_server.url}/v1/records", headers=bearer(key))
+                httpx.get(f"{one_server.url}/v1/records", headers=bearer(key), timeout=PATIENCE)
             time.sleep(0.5)
             owner.records.add("told all the same", id="told")
             assert "told" in next(line for line in answer.iter_lines() if '"record_id":"told"' in line)
@@ -96,5 +96,5 @@ def test_whoever_goes_away_while_sending_is_no_error_of_ours(url: str, caplog: p
         wire.sendall(head.encode() + b'Content-Length: 9999\r\n\r\n{"text": "half of what was to co')
         time.sleep(0.3)
     time.sleep(0.5)
-    assert httpx.get(f"{url}/v1/records").json() == []
+    assert httpx.get(f"{url}/v1/records", timeout=PATIENCE).json() == []
     assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == []

@@ -90,14 +90,14 @@ def where(home: Path, files: Files) -> Iterator[dict[str, str]]:
 def test_every_door_speaks_tls(where: dict[str, str], files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
     root = where["rest"].removesuffix("/v1")
     assert root.startswith("https://127.0.0.1:")
-    with httpx.Client(verify=ssl.create_default_context(cafile=files.certificate)) as client:
+    with httpx.Client(verify=ssl.create_default_context(cafile=files.certificate), timeout=PATIENCE) as client:
         assert client.get(f"{root}/readyz").status_code == 200
         hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "0"}}
         asked = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}
         told = client.post(where["mcp"], json=asked, headers={"accept": "application/json, text/event-stream"})
         assert told.json()["result"]["serverInfo"]["name"] == "agent-memory"
     with pytest.raises(httpx.TransportError):
-        httpx.get(root.replace("https", "http") + "/healthz")
+        httpx.get(root.replace("https", "http") + "/healthz", timeout=PATIENCE)
 
     believed = grpc.ssl_channel_credentials(files.certificate.read_bytes())
     with grpc.secure_channel(where["grpc"], believed) as channel:

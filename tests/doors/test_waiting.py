@@ -17,6 +17,7 @@ from agent_memory.app.service import Service
 from agent_memory.interfaces.grpc import status
 from agent_memory.interfaces.grpc.server import start
 from agent_memory.interfaces.rest.app import create_app
+from patience import PATIENCE
 
 
 class Standing:
@@ -58,11 +59,11 @@ def test_rest_says_in_how_many_seconds(limited: tuple[Service, str], standing: S
     service, secret = limited
     one_server.app = create_app(service)
     sent = {"authorization": f"Bearer {secret}"}
-    answers = [httpx.get(f"{one_server.url}/v1/records", headers=sent) for _ in range(6)]
+    answers = [httpx.get(f"{one_server.url}/v1/records", headers=sent, timeout=PATIENCE) for _ in range(6)]
     assert [one.status_code for one in answers] == [200] * 2 + [429] * 4
     assert [one.headers.get("retry-after") for one in answers] == [None] * 2 + ["1"] * 4
     standing.sleep(1)
-    assert httpx.get(f"{one_server.url}/v1/records", headers=sent).status_code == 200
+    assert httpx.get(f"{one_server.url}/v1/records", headers=sent, timeout=PATIENCE).status_code == 200
 
 
 def test_our_client_waits_and_comes_again(limited: tuple[Service, str], standing: Standing, one_server: Any) -> None:

@@ -167,3 +167,16 @@ def test_no_test_compares_time_or_memory_with_a_figure(path: Path) -> None:
     if path == Path(__file__):
         return
     assert figures(path.read_text("utf-8")) == [], "compare with what is measured in the same run: tests/patience.py"
+
+
+def test_every_request_is_patient() -> None:
+    """httpx gives up after five seconds unless it is told otherwise: a promise about somebody else's machine."""
+    asks = {"get", "post", "put", "patch", "delete", "request", "stream", "Client", "AsyncClient"}
+    hasty = [
+        f"{path.relative_to(TESTS)}:{node.lineno}"
+        for path in sorted(TESTS.rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in asks
+        if ast.unparse(node.func.value) == "httpx" and not {"timeout", None} & {one.arg for one in node.keywords}
+    ]
+    assert hasty == [], "say timeout=PATIENCE"

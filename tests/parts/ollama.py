@@ -13,7 +13,7 @@ from pathlib import Path
 import httpx
 from tests.parts.llamacpp import write_model
 
-from patience import until
+from patience import PATIENCE, until
 
 TEMPLATE = """\
 {{ if .Tools }}<tools>{{ range .Tools }}
@@ -60,6 +60,6 @@ def started() -> Iterator[str]:
 
 def _answers(url: str) -> bool:
     try:
-        return httpx.get(f"{url}/api/version").status_code == 200
+        return httpx.get(f"{url}/api/version", timeout=PATIENCE).status_code == 200
     except httpx.TransportError:
         return False

@@ -26,7 +26,7 @@ from agent_memory.ports.chat import ChatAnswer, ChatMessage, ChatRequest, Usage
 from agent_memory.testing.chat import ScriptedChat
 from agent_memory.testing.memory import open_store
 from agent_memory.testing.wire import CannedAnswer, CannedStream, FakeOllama, FakeOpenAI, Listener
-from patience import until
+from patience import PATIENCE, until
 
 pytestmark = pytest.mark.requirement("P19")
 ASK = ChatRequest([ChatMessage("user", "hello there")], max_tokens=50)
@@ -304,7 +304,7 @@ def test_over_the_network(service: FakeOpenAI, serving: Any, monkeypatch: pytest
         with pytest.raises(BudgetExceeded) as caught:
             memory.models.ask("hello")
         assert (caught.value.limit, caught.value.left) == (1, 0) and caught.value.resets_at > datetime.now(UTC)
-        told = httpx.post(f"{url}/v1/models/ask", json={"prompt": "hello"})
+        told = httpx.post(f"{url}/v1/models/ask", json={"prompt": "hello"}, timeout=PATIENCE)
         assert told.status_code == 429 and told.json()["code"] == "budget_exceeded"
         assert int(told.headers["retry-after"]) > 0 and told.json()["limit"] == 1
         with pytest.raises(InvalidInput, match="chat"):

@@ -242,6 +242,27 @@ def test_pushes_reach_other_processes_and_their_conversations_desk_does_not_show
         assert memory.get_working_context() == {"recent_turns": [], "thoughts": [], "active_goal": None}
 
 
+LEFT_OPEN = """
+from agent_memory import AgentMemory
+from agent_memory.models import Event
+memory = AgentMemory("ada")
+memory.records.add("loads the embedder")
+for number in range(150):
+    memory.operational.push_event(Event(category="c", payload={"n": number}))
+"""
+
+
+@pytest.mark.local
+def test_what_falls_out_as_a_process_ends_is_summarised(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody closed it: at the end the store is closed first, and the embedder that it needs for that after it."""
+    monkeypatch.setenv("AGENT_MEMORY_OPERATIONAL_EVENTS", "100")
+    ran = subprocess.run([sys.executable, "-c", LEFT_OPEN], capture_output=True, text=True, check=True)
+    assert ran.stderr == ""
+    with AgentMemory("ada") as memory:
+        assert len(memory.operational.get_recent(200)) == 100
+        assert sum(one.payload["count"] for one in memory.records.find(kinds=["summary"])) == 50
+
+
 KILLED = """
 import os, signal
 from agent_memory import AgentMemory

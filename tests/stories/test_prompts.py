@@ -9,6 +9,7 @@ import pytest
 
 from agent_memory import AgentMemory
 from agent_memory.models.errors import Conflict, InvalidInput, NotFound
+from patience import PATIENCE
 
 PAGE = """# How we work
 
@@ -213,7 +214,7 @@ def test_a_server_applies_nothing_outside_its_folder(project, serving, monkeypat
     project.git("worktree", "add", "--quiet", "apart")
     monkeypatch.chdir(project.root / start)
     with serving() as url:
-        refused = httpx.post(f"{url}/v1/rules/apply", json={"folder": "."})
+        refused = httpx.post(f"{url}/v1/rules/apply", json={"folder": "."}, timeout=PATIENCE)
         assert refused.status_code == 403 and "reaches out" in refused.json()["detail"], refused.text
     assert not (project.root / ".git/agent-memory").exists()
     assert not (project.root / ".git/hooks/commit-msg").exists()
@@ -230,7 +231,7 @@ def test_a_server_shows_nobody_the_pages_of_whoever_runs_it(project, serving, mo
     with AgentMemory("ada") as memory:
         memory.rules.follow()
         assert "secret" in memory.rules.prompt(task="deploy").rules and "secret" in names(memory, "mine alone")
-    with serving() as url, httpx.Client(base_url=f"{url}/v1") as client:
+    with serving() as url, httpx.Client(base_url=f"{url}/v1", timeout=PATIENCE) as client:
         told = [
             client.get("/rules"),
             client.post("/rules/prompt", json={"task": "deploy"}),
@@ -251,8 +252,8 @@ def test_a_server_writes_no_page_of_anybodys_own(project, serving) -> None:
     import httpx
 
     with serving() as url:
-        made = httpx.post(f"{url}/v1/rules/proposals", json={"rule": MERGE}).json()
-        refused = httpx.post(f"{url}/v1/rules/proposals/{made['id']}/approve", json={})
+        made = httpx.post(f"{url}/v1/rules/proposals", json={"rule": MERGE}, timeout=PATIENCE).json()
+        refused = httpx.post(f"{url}/v1/rules/proposals/{made['id']}/approve", json={}, timeout=PATIENCE)
         assert refused.status_code == 403 and "into" in refused.json()["detail"]
         with AgentMemory("default", store=url) as memory:  # runs here, on the user's own machine
             assert Path(memory.rules.approve("linear").page).parent == Path(os.environ["AGENT_MEMORY_CONFIG"])

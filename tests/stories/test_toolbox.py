@@ -12,6 +12,7 @@ from tests.parts import llamacpp
 
 from agent_memory import AgentMemory, AsyncAgentMemory
 from agent_memory.models.errors import Denied, InvalidInput
+from patience import PATIENCE
 
 pytestmark = pytest.mark.requirement("E9")
 TOOLS = (
@@ -91,7 +92,9 @@ def test_a_key_that_only_reads_runs_no_tool(serving: Any) -> None:
         assert memory.run_tool("blocks_list")["result"][0]["text"] == "Ada"
         with pytest.raises(Denied):
             memory.run_tool("blocks_append", {"label": "human", "text": "x"})
-        posted = httpx.post(f"{url}/v1/toolbox/blocks_list", json={}, headers={"Authorization": f"Bearer {key}"})
+        posted = httpx.post(
+            f"{url}/v1/toolbox/blocks_list", json={}, headers={"Authorization": f"Bearer {key}"}, timeout=PATIENCE
+        )
         assert posted.status_code == 403
 
 
@@ -102,18 +105,22 @@ def test_over_http_and_awaited(serving: Any) -> None:
             return await memory.run_tool("blocks_list", {})
 
     with serving() as url:
-        assert httpx.put(f"{url}/v1/blocks/human", json={"text": "Ada"}).json()["version"] == 1
-        assert len(httpx.get(f"{url}/v1/toolbox", params={"form": "anthropic"}).json()) == len(TOOLS)
+        assert httpx.put(f"{url}/v1/blocks/human", json={"text": "Ada"}, timeout=PATIENCE).json()["version"] == 1
+        assert len(httpx.get(f"{url}/v1/toolbox", params={"form": "anthropic"}, timeout=PATIENCE).json()) == len(TOOLS)
         sent = {"arguments": {"label": "human", "text": "likes tea"}}
-        assert httpx.post(f"{url}/v1/toolbox/blocks_append", json=sent).json()["result"]["version"] == 2
-        late = httpx.post(f"{url}/v1/blocks/human/rewrite", json={"text": "x"}, headers={"If-Match": '"1"'})
+        assert (
+            httpx.post(f"{url}/v1/toolbox/blocks_append", json=sent, timeout=PATIENCE).json()["result"]["version"] == 2
+        )
+        late = httpx.post(
+            f"{url}/v1/blocks/human/rewrite", json={"text": "x"}, headers={"If-Match": '"1"'}, timeout=PATIENCE
+        )
         assert late.status_code == 412 and late.json()["code"] == "changed"
         assert asyncio.run(run(url))["result"][0]["text"] == "Ada\nlikes tea"
         turn = {"role": "user", "content": "hello"}
-        assert httpx.post(f"{url}/v1/sessions/talk/turns", json=turn).json()["index"] == 0
-        shown = httpx.get(f"{url}/v1/sessions/talk", params={"limit_tokens": 300}).json()
+        assert httpx.post(f"{url}/v1/sessions/talk/turns", json=turn, timeout=PATIENCE).json()["index"] == 0
+        shown = httpx.get(f"{url}/v1/sessions/talk", params={"limit_tokens": 300}, timeout=PATIENCE).json()
         assert [one["role"] for one in shown["messages"]] == ["system", "user"] and shown["total_tokens"] <= 300
-        found = httpx.post(f"{url}/v1/sessions/search", json={"query": "hello"}).json()
+        found = httpx.post(f"{url}/v1/sessions/search", json={"query": "hello"}, timeout=PATIENCE).json()
         assert found[0]["content"] == "hello"
 
 

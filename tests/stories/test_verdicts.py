@@ -11,6 +11,7 @@ import pytest
 from agent_memory import AgentMemory
 from agent_memory.models.errors import InvalidInput
 from agent_memory.models.rules import Action
+from patience import PATIENCE
 
 pytestmark = pytest.mark.requirement("P4")
 PAGE = """\
@@ -76,7 +77,7 @@ def test_a_server_tells_nothing_of_the_rest_of_its_disk(folder: Path, serving: o
 
     os.environ["AGENT_MEMORY_WORKPLACE"] = os.fspath(folder)
     try:
-        with serving() as url, httpx.Client(base_url=url) as client:  # type: ignore[operator]
+        with serving() as url, httpx.Client(base_url=url, timeout=PATIENCE) as client:  # type: ignore[operator]
             asked = client.post("/v1/rules/check", json={"action": {"command": "git merge x"}})
             assert asked.status_code == 200, asked.text
             assert not asked.json()["allowed"]

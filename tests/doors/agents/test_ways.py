@@ -163,7 +163,7 @@ def test_over_http_beside_rest(url: str, mode: str) -> None:
                 await an_exchange(client)
 
     asyncio.run(session())
-    assert httpx.get(f"{url}/v1/stats", headers={"x-memory-user": "ada"}).json()["records"] == 1
+    assert httpx.get(f"{url}/v1/stats", headers={"x-memory-user": "ada"}, timeout=PATIENCE).json()["records"] == 1
 
 
 def test_over_http_the_address_chooses_the_toolsets(url: str) -> None:
@@ -205,20 +205,23 @@ def test_the_tools_of_the_official_server_are_at_an_address_of_their_own(home: P
 
 def test_the_guard_stands_before_mcp_as_well(url: str) -> None:
     asked = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
-    assert httpx.post(f"{url}/mcp", json=HELLO, headers=asked).status_code == 200
+    assert httpx.post(f"{url}/mcp", json=HELLO, headers=asked, timeout=PATIENCE).status_code == 200
     for more, status in {
         ("host", "evil.example"): 421,
         ("origin", "https://evil.example"): 403,
         ("content-type", "text/plain"): 415,
     }.items():
-        assert httpx.post(f"{url}/mcp", json=HELLO, headers={**asked, more[0]: more[1]}).status_code == status
+        assert (
+            httpx.post(f"{url}/mcp", json=HELLO, headers={**asked, more[0]: more[1]}, timeout=PATIENCE).status_code
+            == status
+        )
 
 
 def test_where_there_are_keys_mcp_needs_one_too(url: str, memory: AgentMemory) -> None:
     secret = memory.keys.create("reader", permissions=[Permission.READ], for_user="ada").secret
     memory.records.add("staging is on 5433")
     asked = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
-    refusal = httpx.post(f"{url}/mcp", json=HELLO, headers=asked)
+    refusal = httpx.post(f"{url}/mcp", json=HELLO, headers=asked, timeout=PATIENCE)
     assert (refusal.status_code, refusal.json()["code"]) == (401, "unauthenticated")
 
     async def session() -> None:
@@ -236,7 +239,7 @@ def test_where_there_are_keys_mcp_needs_one_too(url: str, memory: AgentMemory) -
 def test_bodies_that_are_no_messages(url: str) -> None:
     asked = {"accept": "application/json, text/event-stream", "content-type": "application/json"}
     for body in (b"", b"{", b"[]", b"null", b'{"jsonrpc":"2.0","id":1}', b"[" * 100_000, b'"\\ud800"'):
-        answer = httpx.post(f"{url}/mcp", content=body, headers=asked)
+        answer = httpx.post(f"{url}/mcp", content=body, headers=asked, timeout=PATIENCE)
         assert 400 <= answer.status_code < 500, body[:20]
-    assert httpx.post(f"{url}/mcp", content=b" " * (17 << 20), headers=asked).status_code == 413
-    assert httpx.get(f"{url}/healthz").status_code == 200
+    assert httpx.post(f"{url}/mcp", content=b" " * (17 << 20), headers=asked, timeout=PATIENCE).status_code == 413
+    assert httpx.get(f"{url}/healthz", timeout=PATIENCE).status_code == 200

@@ -47,12 +47,12 @@ class Operational(Namespace):
         return answer
 
     def _quick(self, careful: Callable[[Event], None]) -> Callable[[Event], None]:
-        rings, scope, closed = self._client.runtime.rings, self._client.scope, self._client._left.locked
+        rings, scope, still_open = self._client.runtime.rings, self._client.scope, self._client._open
         waiting = rings.waiting(scope, self._client.clock)
         append, most = waiting.append, 2 * rings.bounds.events
 
         def push_event(event: Event) -> None:
-            if event.__class__ is not Event or event.critical or closed():
+            if type(event) is not Event or event.critical or not still_open:
                 careful(event)
                 return
             append(event)

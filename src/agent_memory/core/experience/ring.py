@@ -228,7 +228,7 @@ class Rings:
                 self.flush(scope)
                 if look or self._pushed.get(scope):
                     self.look(scope)
-            except AgentMemoryError as error:
+            except Exception as error:  # whatever it is, the next ring and the next second get their turn
                 _log.info("events of a ring wait: %s", error)
 
     def _now(self, scope: Scope) -> int:
@@ -269,7 +269,7 @@ def _summary(category: str, events: list[Spelled]) -> Draft:
     step = max(1, len(events) // SAMPLES)
     return Draft(
         kind="summary",
-        text=f"{len(events)} events of {category}, from {first[:19]} to {last[:19]}",
+        text=f"{len(events)} event{'s' if len(events) > 1 else ''} of {category}, from {first[:19]} to {last[:19]}",
         payload={
             "operational": category,
             "count": len(events),

@@ -40,7 +40,9 @@ class Encoder:
 
     def __init__(self, path: Path) -> None:
         file = path.open("rb", buffering=0)
-        weakref.finalize(self, file.close)
+        weakref.finalize(
+            self, file.close
+        ).atexit = False  # what a process still has to write at its end is embedded, too
         if hashlib.file_digest(file, "sha256").hexdigest() != MODEL_SHA256:
             raise PartMissing(f"{path} is not the model that this version was built for", hint=_INSTALL)
         mapped = mmap(file.fileno(), 0, access=ACCESS_READ)
