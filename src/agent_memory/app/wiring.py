@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import os
 import threading
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -315,12 +316,17 @@ def _close(runtime: Runtime) -> None:
     runtime.store.close()
 
 
-@atexit.register
 def _close_all() -> None:
-    """Receipts that still wait are written when the process ends."""
+    """What still waits is written when the process ends."""
     for runtime in _open:
         _close(runtime)
     _open.clear()
+
+
+# Hooks run the last one first. The first finalizer brings the hook of all finalizers, which take the embedder away:
+# it has to be there before ours, which needs the embedder.
+weakref.finalize(_close_all, bool)
+atexit.register(_close_all)
 
 
 def watch_forks() -> None:

@@ -182,7 +182,7 @@ class Remote:
                 direct = is_loopback(self._url)
                 self._client = httpx.Client(headers=headers, timeout=self._timeout, trust_env=not direct)
                 self._owner = os.getpid()
-                weakref.finalize(self, self._client.close).atexit = False  # used at the end of a process, too
+                weakref.finalize(self, self._client.close)
             return self._client
 
     def _answer(self, status: int, data: bytes, hint: str) -> Any:

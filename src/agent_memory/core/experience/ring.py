@@ -228,7 +228,7 @@ class Rings:
                 self.flush(scope)
                 if look or self._pushed.get(scope):
                     self.look(scope)
-            except Exception as error:  # whatever it is, the next ring and the next second get their turn
+            except Exception as error:  # noqa: BLE001 - whatever it is, the next ring and the next second get their turn
                 _log.info("events of a ring wait: %s", error)
 
     def _now(self, scope: Scope) -> int:

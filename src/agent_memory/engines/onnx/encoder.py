@@ -40,9 +40,7 @@ class Encoder:
 
     def __init__(self, path: Path) -> None:
         file = path.open("rb", buffering=0)
-        weakref.finalize(
-            self, file.close
-        ).atexit = False  # what a process still has to write at its end is embedded, too
+        weakref.finalize(self, file.close)
         if hashlib.file_digest(file, "sha256").hexdigest() != MODEL_SHA256:
             raise PartMissing(f"{path} is not the model that this version was built for", hint=_INSTALL)
         mapped = mmap(file.fileno(), 0, access=ACCESS_READ)
