@@ -14,6 +14,8 @@ import threading
 import time
 from pathlib import Path
 
+from small import at_most
+
 os.environ["AGENT_MEMORY_PROCEDURES"] = "false"  # this repository has pages of its own
 
 PAGE = 2000
@@ -64,6 +66,7 @@ def main() -> None:
     parser.add_argument("--records", type=int, default=40_000)
     parser.add_argument("--forgets", type=int, default=10)
     options = parser.parse_args()
+    options.records, options.forgets = at_most(options.records, 400), at_most(options.forgets, 2)
     from agent_memory import AgentMemory
 
     with tempfile.TemporaryDirectory() as folder:

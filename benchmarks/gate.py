@@ -1,9 +1,10 @@
-"""What the gate costs: adds, gets and recalls with redaction and the access log, beside the same without them.
+"""What the gate costs: adds, gets and recalls with redaction, the access log and review, beside the same without them.
 
     python benchmarks/gate.py [--n 300] [--rounds 7]
 
-Both stores are in one process, and their rounds take turns; a round is CPU time of the whole process, so that lines
-written in the background count. `redaction` and `log` have only one of the two; the ratio is the median of the rounds.
+All stores are in one process, and their rounds take turns; a round is CPU time of the whole process, so that lines
+written in the background count. `redaction`, `log` and `review` have only one of them; the ratio is the
+median of the rounds.
 """
 
 from __future__ import annotations
@@ -21,11 +22,14 @@ from agent_memory.app.wiring import Runtime
 from small import at_most
 
 TEXT = "On day {} the staging database moved to rack {} and listens on port {}."
+PARTS = {
+    "redaction": ("AGENT_MEMORY_REDACT", "off", "on"),
+    "log": ("AGENT_MEMORY_ACCESS_LOG", "off", "soon"),
+    "review": ("AGENT_MEMORY_REVIEW", "off", "on"),
+}
 WAYS = {
-    "neither": {"AGENT_MEMORY_REDACT": "off", "AGENT_MEMORY_ACCESS_LOG": "off"},
-    "redaction": {"AGENT_MEMORY_REDACT": "on", "AGENT_MEMORY_ACCESS_LOG": "off"},
-    "log": {"AGENT_MEMORY_REDACT": "off", "AGENT_MEMORY_ACCESS_LOG": "soon"},
-    "both": {"AGENT_MEMORY_REDACT": "on", "AGENT_MEMORY_ACCESS_LOG": "soon"},
+    name: {variable: on if name in (part, "all") else off for part, (variable, off, on) in PARTS.items()}
+    for name in ("none", *PARTS, "all")
 }
 
 
@@ -68,11 +72,11 @@ def main() -> None:
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         benches = {name: Bench(folder, name, given.n) for name in WAYS}
-        print(f"{'':10}{'neither':>10}" + "".join(f"{name:>12}" for name in list(WAYS)[1:]))
+        print(f"{'':10}{'none':>10}" + "".join(f"{name:>12}" for name in list(WAYS)[1:]))
         for work in ("add", "get", "recall"):
             rounds = [{name: one.seconds(work) for name, one in benches.items()} for _ in range(given.rounds)]
-            base = median(one["neither"] for one in rounds)
-            ratios = [median(one[name] / one["neither"] for one in rounds) for name in list(WAYS)[1:]]
+            base = median(one["none"] for one in rounds)
+            ratios = [median(one[name] / one["none"] for one in rounds) for name in list(WAYS)[1:]]
             print(f"{work:10}{base * 1e6:7.0f} µs" + "".join(f"{ratio:12.3f}" for ratio in ratios))
         for one in benches.values():
             one.memory.close()

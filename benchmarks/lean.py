@@ -23,7 +23,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from small import at_most
+from small import at_most, bytecode
 
 HERE = Path(__file__).resolve().parent
 TIMED = "import time; cpu = time.process_time(); {}; print((time.process_time() - cpu) * 1000)"
@@ -70,7 +70,7 @@ class Version:
         self.environment = {
             **given,
             "PYTHONPATH": str(src),
-            "PYTHONPYCACHEPREFIX": str(folder / "compiled"),
+            **bytecode(folder / "compiled"),
             "AGENT_MEMORY_HOME": str(folder / "home"),
             "AGENT_MEMORY_CONFIG": str(folder / "own"),
             "GIT_CONFIG_GLOBAL": os.devnull,

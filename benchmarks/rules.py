@@ -17,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from small import at_most
+from small import at_most, bytecode
 
 RULES = at_most(200, 10)
 CLEAN = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
@@ -85,7 +85,7 @@ def started(root: Path) -> None:
     """Processes of ours, with compiled modules, as they are installed."""
     ours = [sys.executable, "-P", "-m", "agent_memory.interfaces.cli"]
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    environment = {**kept, **CLEAN, "PYTHONPYCACHEPREFIX": str(root.parent / "compiled")}
+    environment = {**kept, **CLEAN, **bytecode(root.parent / "compiled")}
     call = json.dumps({"tool_name": "Bash", "tool_input": {"command": "git status"}, "cwd": str(root)}).encode()
 
     def run(*words: str) -> None:

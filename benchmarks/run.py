@@ -23,7 +23,7 @@ import faults
 import peer
 import prepare
 import tables
-from small import at_most
+from small import at_most, bytecode
 
 REFERENCES = ["sqlite_fts", "sqlite_numpy", "sqlite_numpy_user"]
 HERE = Path(__file__).resolve().parent
@@ -44,8 +44,8 @@ def environment() -> dict[str, str]:
     """One thread each, and bytecode as an installed package has it: beside the sources of nobody."""
     env = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     env |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-    env |= {"PYTHONPYCACHEPREFIX": str(peer.OUT / "pycache"), "PERF_EXTRA": str(SINGLE_ADDS), "PERF_NO_RECALL": "1"}
-    return env
+    env |= {"PERF_EXTRA": str(SINGLE_ADDS), "PERF_NO_RECALL": "1"}
+    return env | bytecode(peer.OUT / "pycache")
 
 
 def child(python: str, system: str, n: int, phase: str, store: Path, model: str = "cached") -> dict[str, Any]:

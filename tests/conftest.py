@@ -20,6 +20,7 @@ import pytest
 from hypothesis import settings
 
 from patience import PATIENCE
+from warm import waiting
 
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
@@ -31,8 +32,8 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 BOTH = {
     f"test_{name}"
     for name in (
-        "appending bad_input blocks context decisions first_steps forget knowledge links operational replay selecting "
-        "time toolbox tools_and_strategies trace walls"
+        "appending bad_input blocks context decisions feedback first_steps forget knowledge links operational replay "
+        "review selecting time toolbox tools_and_strategies trace walls"
     ).split()
 }
 
@@ -78,6 +79,13 @@ class SteppingClock:
 @pytest.fixture
 def clock() -> SteppingClock:
     return SteppingClock()
+
+
+@pytest.fixture(scope="session")
+def warm() -> Iterator[None]:
+    """Commands start at once: see `tests/warm`."""
+    with waiting():
+        yield
 
 
 class Server:

@@ -22,8 +22,12 @@ from agent_memory import AgentMemory
 from agent_memory.app.caller import Caller
 from agent_memory.app.client import Client, Here
 from agent_memory.app.config import load
+from agent_memory.app.guarded import Guarded
+from agent_memory.app.pricing import terms
 from agent_memory.app.registry import installed_kinds
-from agent_memory.app.wiring import Guarded, Runtime
+from agent_memory.app.wiring import Runtime
+from agent_memory.core.context.tokens import estimate
+from agent_memory.core.govern.metering import ModelMeter
 from agent_memory.engines import postgres, sqlite
 from agent_memory.models import Goal, Task
 from agent_memory.models.errors import AgentMemoryError, Conflict, InvalidInput, LeaseLost
@@ -68,7 +72,8 @@ class Machine(RuleBasedStateMachine):
         chosen = load()
         kinds = installed_kinds()
         self.store.records.prepare(kinds.values())
-        runtime = Runtime(chosen, self.store.url, self.store, Guarded(Half()), kinds, clients=1)
+        meter = ModelMeter(self.store.spending, SystemClock, estimate, terms(chosen))
+        runtime = Runtime(chosen, self.store.url, self.store, Guarded(Half()), kinds, meter, clients=1)
         self.memory = AgentMemory.__new__(AgentMemory)
         self.memory._client = Client(Caller(Scope(user="ada")), chosen, Here(lambda: runtime), SystemClock())
 

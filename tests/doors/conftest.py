@@ -19,8 +19,7 @@ from agent_memory import AgentMemory
 from agent_memory.engines.onnx.embedder import OnnxEmbedder
 from agent_memory.interfaces.cli import main
 from patience import PATIENCE
-
-PROGRAM = [sys.executable, "-m", "agent_memory.interfaces.cli"]
+from warm import FRESH, PROGRAM
 
 # Root may write everywhere. Without these two capabilities it is held to permissions like anybody else.
 AS_ANYBODY = """
@@ -68,11 +67,11 @@ def here(capsys: pytest.CaptureFixture[str]) -> Run:
 
 
 @pytest.fixture
-def process() -> Run:
+def process(warm: None) -> Run:
     """Run a command as a process; `input` is piped in."""
 
     def run(*words: str, input: str | bytes = b"", anybody: bool = False, **environment: str) -> Ran:
-        command = [sys.executable, "-c", AS_ANYBODY, *PROGRAM] if anybody else PROGRAM
+        command = [sys.executable, "-c", AS_ANYBODY, *FRESH] if anybody else PROGRAM
         ran = subprocess.run(
             [*command, *words],
             input=input.encode() if isinstance(input, str) else input,
@@ -86,7 +85,7 @@ def process() -> Run:
 
 
 @pytest.fixture
-def terminal() -> Run:
+def terminal(warm: None) -> Run:
     """Run a command at a terminal of 100 columns, where somebody types `typed`. `out` is all that the screen got."""
 
     def run(*words: str, typed: str = "", **environment: str) -> Ran:

@@ -7,16 +7,16 @@ import json
 import os
 import socket
 import subprocess
-import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
 from patience import PATIENCE
+from warm import PROGRAM
 
-SERVE = [sys.executable, "-m", "agent_memory.interfaces.cli", "serve", "--port", "0", "--grpc-port", "0"]
+SERVE = ["serve", "--port", "0", "--grpc-port", "0"]
 
 
 class Server:
@@ -61,9 +61,11 @@ class Server:
 
 
 @contextmanager
-def serving(*options: str, **to: Any) -> Iterator[Server]:
-    """`to` says where it writes what goes wrong, if not here."""
-    process = subprocess.Popen([*SERVE, *options], stdout=subprocess.PIPE, text=True, env={**os.environ}, **to)
+def serving(*options: str, program: Sequence[str] = PROGRAM, **to: Any) -> Iterator[Server]:
+    """`to` says where it writes what goes wrong, if not here. `FRESH` is the process itself, for who looks into it."""
+    process = subprocess.Popen(
+        [*program, *SERVE, *options], stdout=subprocess.PIPE, text=True, env={**os.environ}, **to
+    )
     assert process.stdout is not None
     try:
         yield Server(process, process.stdout.readline())

@@ -26,6 +26,7 @@ from agent_memory import AgentMemory
 from agent_memory.app.doctor import examine
 from agent_memory.interfaces.cli.root import root
 from agent_memory.interfaces.cli.session import Session
+from warm import FRESH
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = ROOT / "deploy" / "postgres" / "10-memory.sh"
@@ -192,7 +193,7 @@ def test_the_health_check_asks_a_real_server(home: Path, tmp_path: Path, encrypt
     check = [sys.executable, ROOT / "deploy" / "healthy.py"]
     files = written(tmp_path, "ours") if encrypted else None
     shown = ["--tls-cert", str(files.certificate), "--tls-key", str(files.key)] if files else []
-    with serving("--no-grpc", "--no-jobs", "--port", free_port(), *shown) as server:
+    with serving("--no-grpc", "--no-jobs", "--port", free_port(), *shown, program=FRESH) as server:
         command = Path(f"/proc/{server.process.pid}/cmdline").read_bytes()
         assert subprocess.run([*check, str(server.process.pid)], capture_output=True).returncode == 0
     gone = subprocess.Popen(["python3", "-c", "input()", *command.decode().split("\0")[3:-1]], stdin=subprocess.PIPE)

@@ -11,6 +11,7 @@ import pytest
 from served import Server, serving
 
 from patience import PATIENCE, until
+from warm import FRESH
 
 EVENTS = "/v1/operational/events"
 
@@ -39,7 +40,7 @@ def children(server: Server) -> list[int]:
 
 @pytest.mark.requirement("T1")
 def test_two_processes_have_one_ring(home: Path) -> None:
-    with serving("--workers", "2", "--no-grpc") as server:
+    with serving("--workers", "2", "--no-grpc", program=FRESH) as server:
         for number in range(20):
             said = {"event": {"category": "net", "payload": {"n": number}, "critical": number == 7}}
             status, _, told = server.ask("POST", EVENTS, said)

@@ -101,11 +101,15 @@ def rest(home: object) -> Iterator[TestClient]:
         yield client
 
 
-@pytest.fixture
-def document(home: object) -> Iterator[dict[str, Any]]:
-    service = Service()
-    yield create_app(service).openapi()
+@pytest.fixture(scope="module")
+def document(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """Nothing in it is about a store."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AGENT_MEMORY_HOME", str(tmp_path_factory.mktemp("home")))
+        service = Service()
+    found: dict[str, Any] = create_app(service).openapi()
     service.close()
+    return found
 
 
 def operations(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
@@ -188,8 +192,10 @@ def test_keys_and_problems_are_told(document: dict[str, Any]) -> None:
             assert content["schema"]["$ref"].endswith("/Problem"), name
 
 
-def test_the_top_leads_to_the_page_for_people(described: Any, rest: TestClient) -> None:
+def test_the_top_leads_to_the_page_for_people(rest: TestClient) -> None:
     """Also where there are keys, as a link from elsewhere may; the page itself then asks for one."""
+    with AgentMemory("default") as memory:
+        memory.keys.create("everything", list(Permission))
     for headers in ({}, {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document"}):
         led = rest.get("/", headers=headers, follow_redirects=False)
         assert led.status_code == 307 and led.headers["location"] == "docs"

@@ -78,7 +78,15 @@ def test_a_pipe_and_json_get_the_answer_alone(process: Any, terminal: Any, lines
     told = process("import", str(lines), "--json")
     assert (
         told.json
-        == {"lines": MANY, "created": 0, "updated": 0, "unchanged": MANY, "forgotten": 0, "pending_vectors": 0}
+        == {
+            "lines": MANY,
+            "created": 0,
+            "updated": 0,
+            "unchanged": MANY,
+            "forgotten": 0,
+            "held": 0,
+            "pending_vectors": 0,
+        }
         and told.err == ""
     )
     assert process("verify").err == ""

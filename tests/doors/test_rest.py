@@ -248,7 +248,7 @@ def test_what_is_exported_can_be_imported(rest: TestClient, service: Service) ->
     assert len(lines) == 1106 and not any("somebody else" in line for line in lines)
     body = "\n".join(lines).encode()
     again = rest.post("/v1/import", content=body, headers=LINES).json()
-    assert again == {"lines": 1106, "created": 0, "updated": 0, "unchanged": 1106, "forgotten": 0}
+    assert again == {"lines": 1106, "created": 0, "updated": 0, "unchanged": 1106, "forgotten": 0, "held": 0}
     other = {**LINES, "x-memory-user": "bob"}
     assert rest.post("/v1/import", content=body, headers=other).json()["created"] == 1106
     copied = [json.loads(line) for line in rest.get("/v1/export", headers={"x-memory-user": "bob"}).text.splitlines()]

@@ -24,6 +24,8 @@ from agent_memory import AgentMemory
 from agent_memory.interfaces.rest.heads import HEAD_SECONDS
 from patience import PATIENCE, until
 
+pytestmark = pytest.mark.usefixtures("warm")
+
 
 @pytest.fixture
 def server(home: Path) -> Iterator[Server]:

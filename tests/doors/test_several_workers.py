@@ -29,6 +29,7 @@ from agent_memory.core.govern.access import Meter
 from agent_memory.interfaces.workers.parent import MOST_FAILURES
 from agent_memory.models.errors import TooMany
 from patience import PATIENCE, until
+from warm import FRESH
 
 RATE = 2
 JSON = {"content-type": "application/json"}
@@ -86,7 +87,7 @@ def everybody_answers(server: Server, shared: Path) -> None:
 @pytest.mark.requirement("E8")
 def test_they_are_one_server(shared: Path) -> None:
     """Through every door, in the metrics, and for whoever follows the journal."""
-    with serving("--workers", "2") as server:
+    with serving("--workers", "2", program=FRESH) as server:
         _through_every_door(server, shared)
         _metrics_add_up(server, shared)
         _a_follower_hears_of_all(server)
@@ -134,7 +135,7 @@ def test_a_limit_holds_for_all_of_them_together(shared: Path, monkeypatch: pytes
     with AgentMemory("default") as memory:
         secret = memory.keys.create("one").secret
     monkeypatch.setenv("AGENT_MEMORY_RATE_LIMIT", str(RATE))
-    with serving("--workers", "2", "--no-grpc", "--no-jobs") as server:
+    with serving("--workers", "2", "--no-grpc", "--no-jobs", program=FRESH) as server:
         statuses: list[int] = []
 
         def ask(_: int) -> None:
@@ -168,7 +169,7 @@ def _metrics_add_up(server: Server, shared: Path) -> None:
 def test_each_job_is_run_once_at_a_time(home: Path, shared: Path) -> None:
     with AgentMemory("default") as memory:
         memory.records.add_many([{"text": f"note {number}"} for number in range(30)])
-    with serving("--workers", "2", "--no-grpc") as server:
+    with serving("--workers", "2", "--no-grpc", program=FRESH) as server:
         until(lambda: not server.ask("GET", "/v1/stats")[2]["pending_vectors"])
         jobs = lambda: {one["name"]: one for one in server.ask("GET", "/v1/jobs")[2]}  # noqa: E731
         until(lambda: jobs()["retention"]["last_run"] and not jobs()["retention"]["held_by"])
@@ -178,7 +179,7 @@ def test_each_job_is_run_once_at_a_time(home: Path, shared: Path) -> None:
 
 
 def test_one_that_is_killed_is_replaced_and_nothing_is_lost(home: Path) -> None:
-    with serving("--workers", "2") as server:
+    with serving("--workers", "2", program=FRESH) as server:
         _killed(server)
 
 
@@ -225,7 +226,7 @@ def _killed(server: Server) -> None:
 def test_requests_that_were_begun_are_finished(home: Path, shared: Path) -> None:
     acknowledged: list[str] = []
     broken: list[int] = []
-    with serving("--workers", "2") as server:
+    with serving("--workers", "2", program=FRESH) as server:
 
         def write(thread: int) -> None:
             with closing(http.client.HTTPConnection(server.host, server.port, timeout=PATIENCE)) as connection:
@@ -265,7 +266,7 @@ def _runs(pid: int) -> bool:
 
 
 def test_one_that_cannot_start_again_and_again_ends_it(home: Path, shared: Path) -> None:
-    with serving("--workers", "2", stderr=subprocess.PIPE) as server:
+    with serving("--workers", "2", stderr=subprocess.PIPE, program=FRESH) as server:
         assert server.process.stderr is not None
         store = home / "memory.db"
         for file in home.glob("memory.db*"):

@@ -13,7 +13,7 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +37,12 @@ def commands() -> Iterator[str]:
             yield re.sub(r" \[.*?\]", "", re.sub(r"\s+#.*", "", said)).strip()
 
 
-COMMANDS = sorted(set(commands()))
+def distinct(found: Iterable[str]) -> list[str]:
+    """Of commands that differ in their numbers alone, one: a small run cuts them down to the same."""
+    return sorted({re.sub(r"\b\d+\b", "N", one): one for one in sorted(found)}.values())
+
+
+COMMANDS = distinct(commands())
 
 
 def script(command: str) -> str:

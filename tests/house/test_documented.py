@@ -87,8 +87,8 @@ def _misunderstood(line: str) -> str | None:
     command: click.Command = root
     try:
         context = root.make_context("agent-memory", words[:stop] or ["list"], obj=Session())
-        while isinstance(command, click.Group):
-            name, found, rest = command.resolve_command(context, [*context._protected_args, *context.args])
+        while isinstance(command, click.Group) and (rest := [*context._protected_args, *context.args]):
+            name, found, rest = command.resolve_command(context, rest)
             assert found is not None
             command, context = found, found.make_context(name, rest, parent=context)
     except click.exceptions.Exit:

@@ -12,7 +12,7 @@ from tests.stories.test_tenants import fill, opened
 from agent_memory import AgentMemory
 from agent_memory.app import registry
 from agent_memory.models.record import Scope
-from agent_memory.ports.spending import Most
+from agent_memory.ports.spending import Account, Hold, SpendingLimit
 from agent_memory.ports.working import Desk
 from agent_memory.testing.builders import NOW
 
@@ -41,7 +41,8 @@ def laden(url: str) -> str:
         acme._client.runtime.reads.flush()
         store = acme._client.runtime.store
         assert store.debts is not None and store.spending is not None
-        store.spending.reserve("2026-03-02", "small", 10, Most(5, 100))
+        store.spending.limit(SpendingLimit("user", "default", "ada", calls=5))
+        store.spending.reserve(Account("2026-03-02", "default", "ada", model="small"), Hold(10), [])
         store.debts.attach("working somewhere://else")
         acme.records.forget([acme.records.add("a debt").id])
         store.debts.failed("working somewhere://else", "out of reach")

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from agent_memory import AgentMemory
-from agent_memory.app.operations import TABLE, Permission
+from agent_memory.app.operations import TABLE
 from agent_memory.models.audit import AuditLine
 from agent_memory.models.errors import InvalidInput
 from agent_memory.ports.receipts import RETENTION
@@ -60,7 +60,7 @@ def test_every_operation_that_reads_leaves_one_line_and_no_other_does(memory: Ag
     record = memory.records.get(memory.records.add("the port is 8080").id)
     client, expected = memory._client, 1
     for operation in TABLE.values():
-        reading = operation.permission is Permission.READ and not operation.here
+        reading = operation.shows_memories and not operation.here
         declared = dataclasses.replace(operation, function=lambda namespace, **given: record)
         client.dispatch(declared, {}, operation.owner(client))
         expected += reading

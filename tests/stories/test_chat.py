@@ -162,7 +162,7 @@ def test_a_cap_that_is_reached_is_told_before_anybody_is_asked(
         agent.start_conversation("talk")
         agent.chat("hi")
         for ask in (agent.chat, lambda text: "".join(agent.stream(text))):
-            with pytest.raises(BudgetExceeded, match="limit of 1 calls"):
+            with pytest.raises(BudgetExceeded, match="limit of 1 call "):
                 ask("and now?")
         assert [text for _, _, text in told(agent.memory)] == ["hi", "hello", "and now?"]
     assert len(model.requests) == 1

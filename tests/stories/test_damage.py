@@ -26,7 +26,7 @@ from agent_memory.models.record import Link
 from agent_memory.ports.changes import Verified
 from agent_memory.ports.feed import Cursor, JobOutcome, Work
 from agent_memory.ports.reading import ReadLine
-from agent_memory.ports.spending import Most
+from agent_memory.ports.spending import Account, Hold, SpendingLimit, Used
 
 TABLES = "select name from sqlite_schema where type = 'table' and name not like 'sqlite%' order by name"
 
@@ -203,10 +203,14 @@ def spend(memory: AgentMemory) -> None:
     """Two models were asked, one of them in vain."""
     kept = memory._client.runtime.store.spending
     assert kept is not None
-    kept.reserve("2026-03-02", "small", 10, Most(2, 100))
-    kept.settle("2026-03-02", "small", 10, (3, 4))
-    kept.reserve("2026-03-02", "large", 20, Most(2, 100))
-    kept.reserve("2026-03-02", "large", 20, Most(2, 100))
+    small = Account("2026-03-02", "default", "ada", "*", "run-1", "models.ask", "chat", "small")
+    large = small._replace(model="large", run="")
+    kept.limit(SpendingLimit("day", calls=2, tokens=100, money=900, millis=800))
+    kept.limit(SpendingLimit("user", "default", "ada", calls=2))
+    kept.reserve(small, Hold(10, 5), [])
+    kept.settle(small, Hold(10, 5), Used(3, 4, 2, 60))
+    kept.reserve(large, Hold(20, 7), [])
+    kept.reserve(large, Hold(20, 7), [])
 
 
 def read(memory: AgentMemory) -> None:

@@ -18,11 +18,13 @@ from hypothesis import strategies as st
 
 from agent_memory import AgentMemory
 from agent_memory.core.context.tokens import estimate
-from agent_memory.core.govern.metering import ChatLimits, MeteredChat
+from agent_memory.core.govern.metering import MeteredChat, ModelMeter, SpendingTerms
 from agent_memory.core.govern.shape import misfit
 from agent_memory.interfaces.cli.exits import guarded
 from agent_memory.models.errors import BudgetExceeded, InvalidInput, PartMissing, Unfinished
 from agent_memory.ports.chat import ChatAnswer, ChatMessage, ChatRequest, Usage
+from agent_memory.ports.spending import SpendingLimit
+from agent_memory.ports.store import Store
 from agent_memory.testing.chat import ScriptedChat
 from agent_memory.testing.memory import open_store
 from agent_memory.testing.wire import CannedAnswer, CannedStream, FakeOllama, FakeOpenAI, Listener
@@ -51,16 +53,19 @@ def used(memory: AgentMemory) -> list[tuple[Any, ...]]:
     ]
 
 
-def metered(model: ScriptedChat, clock: Any, calls: int = 100, tokens: int = 10_000) -> MeteredChat:
-    return MeteredChat(model, open_store().spending, lambda: clock, ChatLimits(calls, tokens, 20), estimate)
+def metered(
+    model: ScriptedChat, clock: Any, calls: int = 100, tokens: int = 10_000, store: Store | None = None
+) -> MeteredChat:
+    limits = SpendingTerms([SpendingLimit("day", calls=calls, tokens=tokens, kind="chat")])
+    return MeteredChat(model, ModelMeter((store or open_store()).spending, lambda: clock, estimate, limits), 20)
 
 
-def test_two_refusals_then_an_answer_are_one_call(service: FakeOpenAI) -> None:
+def test_two_refusals_then_an_answer_are_three_calls(service: FakeOpenAI) -> None:
     service.troubles.extend([CannedAnswer(429, {}, NOW), CannedAnswer(429, {}, NOW)])
     with AgentMemory("ada") as memory:
         reply = memory.models.ask("hello there")
         assert (reply.text, reply.model, reply.prompt_tokens, reply.completion_tokens) == ("hello there", "m", 2, 2)
-        assert len(service.requests) == 3 and used(memory) == [("m", 1, 2, 2, 0, 0)]
+        assert len(service.requests) == 3 and used(memory) == [("m", 3, 2, 2, 0, 0)]
 
 
 def test_ollama_by_the_settings(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,7 +107,7 @@ def test_what_is_over_the_limit_is_not_asked(service: FakeOpenAI, monkeypatch: p
 def test_the_prompt_and_the_longest_answer_must_fit(service: FakeOpenAI, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AGENT_MEMORY_CHAT_TOKENS_A_DAY", "500")
     with AgentMemory("ada") as memory:
-        with pytest.raises(BudgetExceeded, match=r"up to 500[^.]*500 of 500 a day") as caught:
+        with pytest.raises(BudgetExceeded, match=r"up to 500[^.]*500 tokens are left[^.]*500 tokens of chat") as caught:
             memory.models.ask("hello", max_tokens=500)
         assert "shorter answer" in (caught.value.hint or ""), "waiting would not help"
         with pytest.raises(BudgetExceeded):
@@ -137,7 +142,7 @@ def test_a_call_that_fails_keeps_its_tokens_only_where_it_may_have_used_them(
     clock: Any, trouble: Exception, kept: bool
 ) -> None:
     store = open_store()
-    chat = MeteredChat(ScriptedChat([trouble]), store.spending, lambda: clock, ChatLimits(9, 999, 20), estimate)
+    chat = metered(ScriptedChat([trouble]), clock, store=store)
     with pytest.raises(type(trouble)):
         chat.complete(ASK)
     assert store.spending is not None
@@ -183,7 +188,7 @@ def test_an_answer_that_is_lost_is_not_asked_for_again_and_counts(
 
 def test_who_stops_listening_has_asked_all_the_same(clock: Any) -> None:
     store = open_store()
-    chat = MeteredChat(ScriptedChat(["a b c"] * 2), store.spending, lambda: clock, ChatLimits(9, 999, 20), estimate)
+    chat = metered(ScriptedChat(["a b c"] * 2), clock, store=store)
     assert list(chat.stream(ASK)) == ["a", " b", " c", ChatAnswer("a b c", usage=Usage(2, 3))]
     listening = chat.stream(ASK)
     assert next(listening) == "a"
@@ -199,7 +204,7 @@ def test_where_nobody_tells_the_usage_it_is_estimated(clock: Any) -> None:
             return super().complete(request)._replace(usage=Usage())
 
     store = open_store()
-    MeteredChat(Silent(["Good morning"]), store.spending, lambda: clock, ChatLimits(9, 999, 20), estimate).complete(ASK)
+    metered(Silent(["Good morning"]), clock, store=store).complete(ASK)
     assert store.spending is not None
     (row,) = store.spending.since("2026-03-02")
     assert row.prompt >= estimate("hello there") and row.completion == estimate("Good morning") and row.reserved == 0
@@ -221,9 +226,10 @@ def test_no_sequence_of_calls_sets_more_aside_than_there_is(calls: list[tuple[in
         return end or ChatAnswer("", usage=Usage(1, min(said, request.max_tokens or 0)))
 
     script = ScriptedChat(say)
-    spending = open_store().spending
+    store = open_store()
+    spending = store.spending
     assert spending is not None
-    chat = MeteredChat(script, spending, Noon, ChatLimits(10, 1000, 20), estimate)
+    chat = metered(script, Noon(), 10, 1000, store)
     for most, _, _ in calls:
         with suppress(PartMissing, BudgetExceeded):
             chat.complete(ASK._replace(max_tokens=most))

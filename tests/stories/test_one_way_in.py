@@ -56,6 +56,8 @@ class Scene:
         self.strategy = memory.procedural.learn_strategy("look first", "any", ["psql"]).id
         memory.user.set_preference("git", "merge style", "rebase")
         self.proposal = memory.rules.propose(RULE).id
+        self.learning = memory.procedural.learn("it broke", "haste", RULE).id
+        self.unsure = memory.semantic.learn_fact("Ada likes coffee", confidence=0.2).id
         self.token = memory.tasks.add("pack", priority=5) and memory.tasks.claim("w").token
         self.task, self.cancelled = memory.tasks.add("unpack").id, memory.tasks.add("rest").id
         memory.tasks.cancel(self.cancelled)
@@ -198,8 +200,10 @@ EXAMPLES: dict[str, Callable[[Scene], dict[str, Any]]] = {
     "procedural.reinforce_strategy": lambda s: {"strategy_id": s.strategy, "success": True},
     "procedural.find_strategies": lambda s: {"task_description": "look"},
     "procedural.get_tool_stats": lambda s: {},
+    "procedural.learn": lambda s: {"what": "it broke", "why": "haste again"},
     "procedural.reflect": lambda s: {"outcome": {"success": True}},
     "receipts.get": lambda s: {"receipt_id": s.receipt},
+    "receipts.feedback": lambda s: {"receipt_id": s.receipt, "useful": [s.note]},
     "receipts.find": lambda s: {},
     "receipts.costs": lambda s: {},
     "receipts.replay": lambda s: {"receipt_id": s.receipt},
@@ -273,7 +277,15 @@ EXAMPLES: dict[str, Callable[[Scene], dict[str, Any]]] = {
     "retriever.recipes": lambda s: {},
     "rules.prompt": lambda s: {"task": "push"},
     "rules.apply": lambda s: {"folder": s.repository},
+    "review.list": lambda s: {},
+    "review.show": lambda s: {"id": s.unsure},
+    "review.approve": lambda s: {"id": s.unsure},
+    "review.edit": lambda s: {"id": s.unsure, "text": "Ada likes cocoa"},
+    "review.reject": lambda s: {"id": s.unsure},
+    "review.policy": lambda s: {},
+    "review.set_policy": lambda s: {"rules": [{"kind": "fact"}]},
     "rules.propose": lambda s: {"rule": "**other** (warn) Other.\n  - command: `other`"},
+    "rules.propose_rule": lambda s: {"learning": s.learning},
     "rules.proposals": lambda s: {},
     "rules.approve": lambda s: {"id": s.proposal},
     "rules.reject": lambda s: {"id": s.proposal},
@@ -305,6 +317,9 @@ EXAMPLES: dict[str, Callable[[Scene], dict[str, Any]]] = {
     "toolbox.run": lambda s: {"name": "blocks_append", "arguments": {"label": "human", "text": "has a cat"}},
     "tenants.list": lambda s: {},
     "tenants.erase": lambda s: {"name": "default"},
+    "budget.set": lambda s: {"per": "user", "calls": 5},
+    "budget.status": lambda s: {},
+    "budget.estimate": lambda s: {"prompt": "hello", "model": "small"},
     "models.ask": lambda s: {"prompt": "hello"},
     "models.usage": lambda s: {},
     "upkeep.stats": lambda s: {},
@@ -349,15 +364,17 @@ EXAMPLES: dict[str, Callable[[Scene], dict[str, Any]]] = {
     "working.get_thoughts": lambda s: {},
 }
 KEEPS_RECORDS = {
-    "receipts",
     "keys",
     "working",
     "vectors",
     "upkeep",
     "models",
+    "budget",
 }  # what of the table is about something else
 KEEPS_RECORDS |= {
+    *("receipts.get", "receipts.find", "receipts.costs", "receipts.replay", "receipts.accesses"),
     "govern.audit",
+    *("review.list", "review.show", "review.policy"),
     "tenants.list",
     "rules.apply",
     "rules.trust",

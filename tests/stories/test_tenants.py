@@ -19,6 +19,7 @@ from tests.plugins.outside import Outside
 from agent_memory import AgentMemory, Turn
 from agent_memory.models.errors import Denied, NotFound, Unauthenticated
 from agent_memory.ports.progress import watched
+from agent_memory.ports.spending import Account, Hold, SpendingLimit
 from patience import until
 
 CLI = [sys.executable, "-m", "agent_memory.interfaces.cli"]
@@ -58,7 +59,16 @@ def fill(memory: AgentMemory) -> None:
     last = runtime.store.feed.lines(Cursor(memory._client.scope.tenant), limit=2)[-1].cursor
     runtime.store.feed.advance(Work(lease, Cursor(memory._client.scope.tenant), last))
     runtime.store.feed.release(lease, JobOutcome(0.1, error=f"the lines of {memory._client.scope.tenant!r} are odd"))
+    spend(memory)
     runtime.store.access.refuse([Refusal(1, memory._client.scope.tenant, CANARY, "recall", CANARY, None)])
+
+
+def spend(memory: AgentMemory) -> None:
+    kept, tenant = memory._client.runtime.store.spending, memory._client.scope.tenant
+    assert kept is not None
+    kept.limit(SpendingLimit("user", tenant, CANARY, calls=1))
+    kept.limit(SpendingLimit("tenant", "", tenant, calls=1))
+    kept.reserve(Account("2026-03-02", tenant, CANARY, CANARY, CANARY, "models.ask", "chat", "small"), Hold(1), [])
 
 
 def raw(folder: Path) -> bytes:

@@ -129,6 +129,8 @@ def test_links_have_a_time_too(timed: AgentMemory, clock: object) -> None:
 
 
 UNTIMED = {
+    "budget.status": "is of the days that it names",
+    "budget.estimate": "is about what comes",
     "records.history": "shows all moments",
     "records.journal": "is the recorded time itself",
     "receipts.find": "is a list of moments",

@@ -111,7 +111,7 @@ def test_an_empty_store_answers_the_same_after_an_import(timed: AgentMemory, clo
         copy.upkeep.catch_up()
         assert answers(copy, moments) == before
         seq = copy.upkeep.stats()["seq"]
-        assert take(copy, said) == {"created": 0, "updated": 0, "unchanged": len(said), "forgotten": 0}
+        assert take(copy, said) == {"created": 0, "updated": 0, "unchanged": len(said), "forgotten": 0, "held": 0}
         assert copy.upkeep.stats()["seq"] == seq and copy.upkeep.verify().ok
         again = [json.loads(line) for line in lines(copy)]
         assert len(again) == len(said)
@@ -177,12 +177,12 @@ def test_what_was_forgotten_does_not_come_back(memory: AgentMemory) -> None:
     memory.records.add("the harbour", id="kept", links=[Link(source_id="*self*", target_id=gone, type="ABOUT")])
     said = lines(memory)
     memory.records.forget([gone])
-    assert take(memory, said) == {"created": 0, "updated": 0, "unchanged": 1, "forgotten": 1}
+    assert take(memory, said) == {"created": 0, "updated": 0, "unchanged": 1, "forgotten": 1, "held": 0}
     assert [one.id for one in memory.records.find()] == ["kept"]
     assert memory.upkeep.verify().ok
     taken = Import(_calling(memory))
     taken.take(said, restore_forgotten=True)
-    assert taken.effects == {"created": 1, "updated": 0, "unchanged": 1, "forgotten": 0}
+    assert taken.effects == {"created": 1, "updated": 0, "unchanged": 1, "forgotten": 0, "held": 0}
     assert memory.records.get(gone).text == "the old passphrase" and memory.records.links("kept")
     assert take(memory, said)["unchanged"] == 2  # it is there again, so it is not passed over any more
 

@@ -126,16 +126,25 @@ def test_a_collector_that_is_gone_is_not_noticed(home: object, where: Callable[[
 
 
 def test_it_ends_once_and_begins_again(traced: Collector) -> None:
-    threads = threading.active_count()
+    before = threading.enumerate()
     for number in range(2):
         with AgentMemory("ada") as memory:
             memory.records.add(f"round {number}")
-        assert spans.tracing()
+        assert spans.tracing() and _begun(before), "it has threads of its own"
         telemetry.end()
         telemetry.end()
         assert not spans.tracing()
     assert [span.name for span in traced.spans].count("records.add") == 2
-    assert threading.active_count() <= threads + 1  # a connection of the collector's
+    assert not _begun(before)
+
+
+def _begun(before: list[threading.Thread]) -> list[threading.Thread]:
+    """Threads that telemetry began since."""
+    return [
+        one
+        for one in threading.enumerate()
+        if one not in before and one.name.startswith(("Otel", "agent-memory-traces"))
+    ]
 
 
 def test_the_part_is_missing_without_its_package(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,6 +27,7 @@ from agent_memory.ledger.rows import (
     VersionRow,
 )
 from agent_memory.ledger.shipment import check_mark, occupied, unfilled, whole
+from agent_memory.ledger.spending import limits
 from agent_memory.models.record import Scope, Status
 from agent_memory.ports.access import Refusal
 from agent_memory.ports.changes import Content, Terms, Vector, VersionState, Vocabulary
@@ -35,7 +36,7 @@ from agent_memory.ports.feed import Cursor
 from agent_memory.ports.receipts import ReceiptLine
 from agent_memory.ports.records import View
 from agent_memory.ports.shipping import Cells, Show
-from agent_memory.ports.spending import DaySpending
+from agent_memory.ports.spending import DaySpending, SpendingLimit
 from agent_memory.ports.vectors import belongs
 from agent_memory.ports.working import Desk
 
@@ -249,6 +250,9 @@ class _Showing:
     def _spending(self) -> list[Cells]:
         return [] if self.tenant else sorted(self.shop.spent.values())
 
+    def _budgets(self) -> list[Cells]:
+        return [] if self.tenant else [limits(one) for _, one in sorted(self.shop.budgets.items())]
+
 
 class _Taking:
     def __init__(self, shop: Shop) -> None:
@@ -380,4 +384,7 @@ class _Taking:
         self.shop.reads.append(reading.restored(row))
 
     def _spending(self, *row: Any) -> None:
-        self.shop.spent[row[0], row[1]] = DaySpending(*row)
+        self.shop.spent[DaySpending(*row).account] = DaySpending(*row)
+
+    def _budgets(self, *row: Any) -> None:
+        self.shop.budgets[row[:3]] = SpendingLimit(*row)

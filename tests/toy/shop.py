@@ -26,7 +26,7 @@ from agent_memory.ports.embedder import Space
 from agent_memory.ports.feed import Cursor
 from agent_memory.ports.reading import ReadLine
 from agent_memory.ports.records import View
-from agent_memory.ports.spending import DaySpending
+from agent_memory.ports.spending import Account, DaySpending, SpendingLimit
 from agent_memory.testing.memory.world import Picture
 
 Fails = Callable[[str], None]
@@ -55,7 +55,8 @@ class Shop:
     keys: dict[str, KeyRow] = field(default_factory=dict)
     refusals: list[Refusal] = field(default_factory=list)
     reads: list[ReadLine] = field(default_factory=list)
-    spent: dict[tuple[str, str], DaySpending] = field(default_factory=dict)
+    spent: dict[Account, DaySpending] = field(default_factory=dict)
+    budgets: dict[tuple[str, str, str], SpendingLimit] = field(default_factory=dict)
     jobs: dict[str, JobRow] = field(default_factory=dict)
     cursors: dict[tuple[str, str], Cursor] = field(default_factory=dict)  # the last that moved comes last
 

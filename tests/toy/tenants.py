@@ -10,6 +10,7 @@ from agent_memory.ports.changes import Author
 from agent_memory.ports.tenants import Census, Departed
 from agent_memory.ports.vectors import belongs
 from agent_memory.testing.memory.erase import clear_tenant
+from agent_memory.testing.memory.spending import forget_tenant
 
 
 class ToyTenants(Port):
@@ -34,6 +35,7 @@ class ToyTenants(Port):
             shop.keys = {id: key for id, key in shop.keys.items() if key.tenant != tenant}
             shop.refusals = [one for one in shop.refusals if one.tenant != tenant]
             shop.reads = [one for one in shop.reads if one.tenant != tenant]
+            forget_tenant(shop, tenant)
             shop.cursors = {place: one for place, one in shop.cursors.items() if place[1] != tenant}
             clear_tenant(shop, tenant)
             shop.debts = {place: one for place, one in shop.debts.items() if place[1].tenant != tenant}

@@ -1,5 +1,6 @@
 """Made by scripts/stubs.py from AgentMemory and its namespaces: do not edit."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Self, Unpack
 
@@ -16,6 +17,7 @@ from agent_memory.models.access import ApiKey, Denial, NewKey, Permission
 from agent_memory.models.answer import Recalled, Replay
 from agent_memory.models.archive import Collection, Found, Procedure, Relevant
 from agent_memory.models.audit import AuditLine
+from agent_memory.models.budget import BudgetReport, BudgetState, Complexity, CostEstimate, Per
 from agent_memory.models.bundle import MemoryBundle
 from agent_memory.models.context import Context, Counting, Format, Tier
 from agent_memory.models.embedding import MemoryIndex, VectorMatch, VectorNamespace, VectorRecalled
@@ -53,7 +55,7 @@ from agent_memory.models.kinds.documents import (
     MediaType,
     SyncedFolder,
 )
-from agent_memory.models.kinds.experience import Strategy
+from agent_memory.models.kinds.experience import Feedback, Learning, Strategy
 from agent_memory.models.kinds.govern import Fingerprint
 from agent_memory.models.kinds.knowledge import Entity, Fact, FactSource
 from agent_memory.models.kinds.operational import Event
@@ -76,12 +78,14 @@ from agent_memory.models.limits import (
     Many,
     Milliseconds,
     Money,
+    MoneyLimit,
     Named,
     Phrase,
     Priority,
     Query,
     RecordText,
     Seconds,
+    SecondsLimit,
     SessionTokens,
     Spendable,
     Tokens,
@@ -89,6 +93,7 @@ from agent_memory.models.limits import (
 from agent_memory.models.model import Moment, Name, Text, Unit
 from agent_memory.models.recipe import Listed, Recipe
 from agent_memory.models.record import JournalLine, Link, Linked, Record, Status
+from agent_memory.models.review import HeldMemory, ReviewPolicy, ReviewRule
 from agent_memory.models.rules import (
     Action,
     AppliedRules,
@@ -151,6 +156,26 @@ class AsyncBlocks:
     async def set(self, label: Name, text: RecordText | None = ..., **how: Unpack[BlockOptions]) -> MemoryBlock: ...
     async def undo(self, label: Name, to: int | None = ..., if_version: int | None = ...) -> MemoryBlock: ...
     async def list(self, **at: Unpack[Moments]) -> list[MemoryBlock]: ...
+
+class AsyncBudget:
+    async def estimate(
+        self,
+        prompt: Phrase | None = ...,
+        max_tokens: Tokens | None = ...,
+        task_type: Name | None = ...,
+        complexity: Complexity = ...,
+        model: Name | None = ...,
+    ) -> CostEstimate: ...
+    async def set(
+        self,
+        per: Per,
+        who: Name | None = ...,
+        calls: Spendable | None = ...,
+        tokens: Spendable | None = ...,
+        money: MoneyLimit | None = ...,
+        seconds: SecondsLimit | None = ...,
+    ) -> BudgetState: ...
+    async def status(self, days: Few = ...) -> BudgetReport: ...
 
 class AsyncContexts:
     async def assemble(
@@ -281,7 +306,11 @@ class AsyncLongterm:
 
 class AsyncModels:
     async def ask(
-        self, prompt: Phrase, shape: dict[str, Any] | None = ..., max_tokens: Tokens | None = ...
+        self,
+        prompt: Phrase,
+        shape: dict[str, Any] | None = ...,
+        max_tokens: Tokens | None = ...,
+        run_id: Name | None = ...,
     ) -> ModelReply: ...
     async def usage(self, days: Few = ...) -> UsageReport: ...
 
@@ -301,6 +330,9 @@ class AsyncProcedural:
     ) -> list[Strategy]: ...
     async def get_tool(self, name: Name, **at: Unpack[Moments]) -> Tool: ...
     async def get_tool_stats(self, task_type: str | None = ..., **at: Unpack[Moments]) -> list[dict[str, Any]]: ...
+    async def learn(
+        self, what: RecordText, why: RecordText, rule: str | None = ..., confidence: Unit = ...
+    ) -> Learning: ...
     async def learn_strategy(
         self,
         description: str,
@@ -329,6 +361,13 @@ class AsyncProcedural:
 class AsyncReceipts:
     async def accesses(self, ids: list[str]) -> list[Access]: ...
     async def costs(self, since: Moment | None = ..., by: By = ...) -> list[Cost]: ...
+    async def feedback(
+        self,
+        receipt_id: str,
+        useful: list[Name] | None = ...,
+        useless: list[Name] | None = ...,
+        answer: str | None = ...,
+    ) -> Feedback: ...
     async def find(
         self,
         since: Moment | None = ...,
@@ -430,6 +469,15 @@ class AsyncRetriever:
     ) -> MemoryBundle: ...
     async def retrieve(self, query: str, user_id: str | None = ..., top_k: int = ..., **how: Any) -> MemoryBundle: ...
 
+class AsyncReview:
+    async def approve(self, id: str, reason: str | None = ...) -> Record: ...
+    async def edit(self, id: str, text: str | None = ..., payload: dict[str, Any] | None = ...) -> HeldMemory: ...
+    async def policy(self) -> ReviewPolicy: ...
+    async def reject(self, id: str, reason: str | None = ...) -> HeldMemory: ...
+    async def set_policy(self, rules: list[ReviewRule]) -> ReviewPolicy: ...
+    async def show(self, id: str) -> HeldMemory: ...
+    async def list(self, limit: Many = ..., after_id: str | None = ...) -> list[HeldMemory]: ...
+
 class AsyncRules:
     async def apply(self, folder: str, dry_run: bool = ..., remembered: bool = ...) -> AppliedRules: ...
     async def approve(self, id: str, into: Into = ..., folder: str | None = ...) -> Proposal: ...
@@ -451,6 +499,7 @@ class AsyncRules:
     ) -> Prefix: ...
     async def proposals(self, **at: Unpack[Moments]) -> list[Proposal]: ...
     async def propose(self, rule: str, confidence: Unit = ..., reason: str | None = ...) -> Proposal: ...
+    async def propose_rule(self, learning: str, into: Into = ..., folder: str | None = ...) -> Proposal: ...
     async def read(self, folder: str | None = ..., at: str | None = ...) -> Rulebook: ...
     async def reject(self, id: str, reason: str | None = ...) -> Proposal: ...
     async def trust(self, folder: str | None = ...) -> TrustedRepository: ...
@@ -653,6 +702,7 @@ class AsyncAgentMemory:
     agents: AsyncAgents
     archival: AsyncArchival
     blocks: AsyncBlocks
+    budget: AsyncBudget
     contexts: AsyncContexts
     embedder: AsyncEmbedder
     episodic: AsyncEpisodic
@@ -668,6 +718,7 @@ class AsyncAgentMemory:
     receipts: AsyncReceipts
     records: AsyncRecords
     retriever: AsyncRetriever
+    review: AsyncReview
     rules: AsyncRules
     runs: AsyncRuns
     semantic: AsyncSemantic
@@ -712,6 +763,9 @@ class AsyncAgentMemory:
         **bounds: Unpack[Bounds],
     ) -> Context: ...
     async def close(self, *, clear: bool = ...) -> None: ...
+    async def feedback(
+        self, receipt: str, useful: Sequence[str] = ..., useless: Sequence[str] = ..., answer: str | None = ...
+    ) -> Feedback: ...
     async def get_active_goals(self, **at: Unpack[Moments]) -> list[Goal]: ...
     async def get_user_context(self, **at: Unpack[Moments]) -> dict[str, Any]: ...
     async def get_working_context(self) -> dict[str, Any]: ...

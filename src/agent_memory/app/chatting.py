@@ -12,10 +12,12 @@ from functools import cache, partial
 from types import TracebackType
 from typing import Any, NamedTuple, Self, TypedDict, Unpack
 
-from agent_memory.app import config, registry, remote, wiring
+from agent_memory.app import config, pricing, registry, remote, wiring
+from agent_memory.app.client import spender_of
 from agent_memory.app.memory import AgentMemory
 from agent_memory.app.threads import Threads
 from agent_memory.core.context.tokens import estimate
+from agent_memory.core.govern.metering import CHAT, ModelMeter
 from agent_memory.core.govern.redact import same_but_for_secrets
 from agent_memory.core.talk.request import INSTRUCTIONS, messages, room
 from agent_memory.core.talk.session import Limit, with_blocks
@@ -27,7 +29,7 @@ from agent_memory.models.limits import LONGEST_QUERY
 from agent_memory.models.model import new_id
 from agent_memory.ports.chat import ChatAnswer, ChatModel, ChatRequest
 from agent_memory.ports.clock import SystemClock
-from agent_memory.ports.spending import SpendingStore
+from agent_memory.ports.spending import SpendingAs, SpendingStore
 
 RECENT = 40  # turns that are looked at for the prompt
 RULES_SHARE = 4  # of what is left for what is remembered: rules of this folder may take one part in so many
@@ -113,7 +115,9 @@ class MemoryAugmentedAgent:
     def chat(self, user_message: str) -> str:
         """The whole answer. If the model fails, the question is kept; the same question again goes on with it."""
         request, exchange = self._begin(user_message)
-        return self._finish(self._chat.complete(request), exchange)
+        with SpendingAs(spender_of(self.memory._client, CHAT)):
+            answer = self._chat.complete(request)
+        return self._finish(answer, exchange)
 
     def stream(self, user_message: str) -> Iterator[str]:
         """The answer piece by piece. It is stored when it is whole: who stops reading keeps the question only."""
@@ -156,12 +160,21 @@ class MemoryAugmentedAgent:
         return ChatRequest(sent, max_tokens=self.answer_tokens), exchange
 
     def _pieces(self, request: ChatRequest, exchange: Exchange) -> Iterator[str]:
-        for piece in self._chat.stream(request):
+        for piece in self._listened(request):
             if isinstance(piece, ChatAnswer):
                 self._finish(piece, exchange)
                 return
             yield piece
         raise Unfinished("the model's answer has no end", hint="ask again: the question is kept")
+
+    def _listened(self, request: ChatRequest) -> Iterator[str | ChatAnswer]:
+        """The model is asked with the first piece; whoever reads on may be another thread."""
+        pieces = self._chat.stream(request)
+        with SpendingAs(spender_of(self.memory._client, CHAT)):
+            first = next(pieces, None)
+        if first is not None:
+            yield first
+            yield from pieces
 
     def _finish(self, answer: ChatAnswer, exchange: Exchange) -> str:
         """Store the answer."""
@@ -220,7 +233,8 @@ def _chat(memory: AgentMemory, own: Any) -> ChatModel:
     if not remote.is_remote(client.settings.store_url):
         return client.runtime.require_chat()
     found = registry.require_chat(registry.open_chat_model(client.settings, own))
-    return wiring.metered(found, client.settings, _counted(client.settings.store_url), SystemClock)
+    meter = ModelMeter(_counted(client.settings.store_url), SystemClock, estimate, pricing.terms(client.settings))
+    return wiring.metered(found, client.settings, meter)
 
 
 @cache

@@ -22,7 +22,7 @@ from agent_memory.core.govern.redaction import redacted, redactor
 from agent_memory.core.work.ground import Ground
 from agent_memory.core.working.desk import WorkingSet, beside
 from agent_memory.core.write.commit import heads
-from agent_memory.models.errors import InvalidInput, StoreError
+from agent_memory.models.errors import BudgetExceeded, InvalidInput, StoreError
 from agent_memory.models.model import clean_name
 from agent_memory.models.moment import to_micros
 from agent_memory.models.record import Record
@@ -34,6 +34,7 @@ from agent_memory.ports.lagging import reading_only
 from agent_memory.ports.reading import MOST_IDS, ReadLine
 from agent_memory.ports.records import View
 from agent_memory.ports.spans import Side, span
+from agent_memory.ports.spending import Spender, SpendingAs
 from agent_memory.ports.working import Desk
 
 GLOBAL = "global"
@@ -77,7 +78,7 @@ class Here:
     def call(self, operation: Operation, namespace: Namespace, arguments: dict[str, Any]) -> Any:
         begun = time.perf_counter()
         found = answer(operation, namespace, arguments)
-        if operation.permission is Permission.READ and self._opened is not None and not operation.here:
+        if operation.shows_memories and self._opened is not None and not operation.here:
             _note_read(namespace._client, self._opened, operation.name, found, time.perf_counter() - begun)
         return found
 
@@ -96,11 +97,26 @@ def answer(operation: Operation, namespace: Namespace, arguments: dict[str, Any]
     """Run it in this process, on arguments without secrets: whatever it keeps, logs or sends on is made from those. A
     store is opened for that only where something looks like one, and may have been allowed."""
     client = namespace._client
-    if client.settings.redact and not operation.here and not operation.verbatim:
+    cleans = client.settings.redact and not operation.here and not operation.verbatim
+    if cleans and not redactor(client.settings.personal_data).is_clean(arguments):
         known = client.known(found=operation.permission is not Permission.READ)
         arguments = redacted(arguments, client.settings.personal_data, known, operation.names)
-    with reading_only() if operation.permission is Permission.READ else finishing():
-        return operation.function(namespace, **arguments)
+    account = SpendingAs(spender_of(client, operation.name, arguments.get("run_id")))
+    try:
+        with account, reading_only() if operation.permission is Permission.READ else finishing():
+            return operation.function(namespace, **arguments)
+    except BudgetExceeded as error:
+        if error.run_id is not None and not client.runtime.store.read_only:
+            from agent_memory.core.work import runs  # seldom needed
+
+            runs.abort(client.ground(), error.run_id, error.message)
+        raise
+
+
+def spender_of(client: Client, operation: str, run_id: str | None = None) -> Spender:
+    """On whose account models are asked in an operation."""
+    scope = client.scope
+    return Spender(scope.tenant, scope.user, scope.agent, run_id or client.run_id or "", operation)
 
 
 def _note_read(client: Client, runtime: Runtime, operation: str, found: Any, seconds: float) -> None:

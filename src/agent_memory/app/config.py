@@ -87,13 +87,23 @@ class Settings(Model):
         default=1000,
         ge=0,
         le=10**9,
-        description="calls of chat models in a day (UTC), at most: by a store, or a process whose store is a server's",
+        description="calls of chat models in a day, at most: by a store, or a process whose store is a server's",
     )
     chat_tokens_a_day: int = Field(
         default=1_000_000,
         ge=0,
         le=10**12,
-        description="tokens of prompts and answers in a day (UTC), at most, counted in the same way",
+        description="tokens of prompts and answers in a day, at most, counted in the same way",
+    )
+    prices: str | None = Field(
+        default=None,
+        description="what a million tokens of prompts and of answers cost: `MODEL=IN/OUT`, blanks between several",
+    )
+    unpriced: Literal["refuse", "allow"] = Field(
+        default="refuse", description="where money is limited, a model without a price is not asked; `allow`: it is"
+    )
+    budget_zone: str = Field(
+        default="UTC", description="time zone in which the days of budgets begin, such as `Europe/Berlin`"
     )
     rerank_url: str | None = Field(default=None, description="URL of a reranker, without the `/rerank` of an HTTP one")
     rerank_model: str | None = Field(default=None, description="its model, where it has several")
@@ -120,8 +130,14 @@ class Settings(Model):
     redact: bool = Field(
         default=True, description="take secrets out of what is stored, asked and logged: `on` or `off`"
     )
-    personal_data: Literal["off", "mask"] = Field(
-        default="off", description="`mask`: take out addresses, numbers of phones, cards, accounts and insurances, too"
+    personal_data: Literal["off", "mask", "hold"] = Field(
+        default="off",
+        description="addresses, numbers of phones, cards, accounts and insurances: leave them (`off`), take them out "
+        "(`mask`), or hold for review what has them, unless the user stated it (`hold`)",
+    )
+    review: bool = Field(default=True, description="hold for review what is not certain or not trusted: `on` or `off`")
+    fact_confidence_threshold: float = Field(
+        default=0.7, ge=0, le=1, description="extracted facts below it are held for review"
     )
     telemetry: Literal["off", "otlp"] = Field(
         default="off",

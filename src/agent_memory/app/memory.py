@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -21,7 +22,7 @@ from agent_memory.models.bundle import MemoryBundle
 from agent_memory.models.context import Context, Counting, Format, Tier
 from agent_memory.models.errors import InvalidInput
 from agent_memory.models.kinds.conversation import Turn
-from agent_memory.models.kinds.experience import Strategy
+from agent_memory.models.kinds.experience import Feedback, Strategy
 from agent_memory.models.kinds.knowledge import Entity, Fact, FactSource
 from agent_memory.models.kinds.work import Goal
 from agent_memory.models.limits import USUAL_TOKENS
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
         Agents,
         Archival,
         Blocks,
+        Budget,
         Contexts,
         Episodic,
         Goals,
@@ -53,6 +55,7 @@ if TYPE_CHECKING:
         Receipts,
         Records,
         Retriever,
+        Review,
         Rules,
         Runs,
         Semantic,
@@ -106,11 +109,13 @@ class AgentMemory:
     upkeep: Part[Upkeep] = Part()
     keys: Part[Keys] = Part()
     govern: Part[Govern] = Part()
+    review: Part[Review] = Part()
     tenants: Part[Tenants] = Part()
     receipts: Part[Receipts] = Part()
     embedder: Part[TextEmbedder] = Part()
     vectors: Part[Vectors] = Part()
     models: Part[Models] = Part()
+    budget: Part[Budget] = Part()
 
     def __init__(
         self,
@@ -231,6 +236,12 @@ class AgentMemory:
     ) -> Recalled:
         """Search memory; every hit says why it was found."""
         return self.retriever.recall(query, k, recipe, min_relevance, trace, **where)
+
+    def feedback(
+        self, receipt: str, useful: Sequence[str] = (), useless: Sequence[str] = (), answer: str | None = None
+    ) -> Feedback:
+        """Say which memories of a recall helped, and which did not."""
+        return self.receipts.feedback(receipt, [*useful], [*useless], answer)
 
     def remember(
         self,

@@ -68,6 +68,13 @@ class Operation:
     names: Sequence[str] = ()
 
     @property
+    def shows_memories(self) -> bool:
+        """Whether a call is noted in the access log."""
+        return self.permission is Permission.READ or (
+            self.permission is Permission.REVIEW and self.route.startswith("GET ")
+        )
+
+    @property
     def owner(self) -> type[Namespace]:
         """The namespace that has it."""
         return namespace(home(self.name))
@@ -255,7 +262,7 @@ def operation(
 
         @functools.wraps(function)
         def call(self: N, *args: P.args, **kwargs: P.kwargs) -> R:
-            why = kwargs.pop("why", None) if declared.permission is Permission.READ else None
+            why = kwargs.pop("why", None) if declared.shows_memories else None
             if self._client.run_id is not None and "run_id" in declared.signature:
                 kwargs.setdefault("run_id", self._client.run_id)
             with CALLS, span(declared.name, self._client.transport.side), because(why):

@@ -10,7 +10,7 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
 from agent_memory.app import plugins
 from agent_memory.app.config import Settings
@@ -26,6 +26,7 @@ from agent_memory.ports.embedder import Embedder
 from agent_memory.ports.reranker import Reranker
 from agent_memory.ports.store import Store
 
+C = TypeVar("C", bound=ChatModel)
 POSTGRES = ("postgresql", "postgres")
 WHOLE = ("store", "source", "target")
 """What asks for a store itself, and not for a part of one, which has a variable of its own."""
@@ -49,6 +50,9 @@ _CHAT = (
     "chat_silence",
     "chat_calls_a_day",
     "chat_tokens_a_day",
+    "prices",
+    "unpriced",
+    "budget_zone",
     "openai_api_key",
     "openai_base_url",
 )
@@ -302,7 +306,7 @@ def open_chat_model(settings: Settings, own: Any = None) -> ChatModel | None:
     return openai.OpenAIChat(model=model, api_key=key, base_url=url, timeout=timeout, silence=silence)
 
 
-def require_chat(found: ChatModel | None) -> ChatModel:
+def require_chat(found: C | None) -> C:
     """For what cannot do without one."""
     if found is None:
         raise PartMissing(

@@ -16,7 +16,7 @@ from typing import Any
 
 from agent_memory.app.weight import too_heavy
 from agent_memory.models.errors import AgentMemoryError, InvalidInput
-from agent_memory.models.kinds.govern import ALLOWANCE
+from agent_memory.models.kinds.govern import DECIDED_APART
 from agent_memory.models.record import Link, Linked, Status
 from agent_memory.ports.changes import HAS_TURN
 
@@ -45,8 +45,8 @@ def exported(call: Call, user: str, where: dict[str, Any]) -> Iterator[list[Link
 
 
 def _leaves(version: Linked, user: str) -> bool:
-    """What is no secret here is known by a fingerprint that says nothing elsewhere."""
-    return version.scope.user == user and version.kind != ALLOWANCE
+    """What a tenant decided stays with it: its fingerprints say nothing elsewhere."""
+    return version.scope.user == user and version.kind not in DECIDED_APART
 
 
 class _Placing:
@@ -74,7 +74,7 @@ class Import:
         self._call = call
         self._became: dict[str, str] = {}  # where a key led to a record that was there before
         self.lines = 0
-        self.effects = {"created": 0, "updated": 0, "unchanged": 0, "forgotten": 0}
+        self.effects = {"created": 0, "updated": 0, "unchanged": 0, "held": 0, "forgotten": 0}
 
     def take(self, lines: Sequence[bytes], *, restore_forgotten: bool = False) -> None:
         """The first line that is refused is an error; those before it are in the store, those after it are not. Lines

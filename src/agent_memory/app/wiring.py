@@ -6,20 +6,26 @@ import atexit
 import os
 import threading
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from agent_memory.app import registry, telemetry
+from agent_memory.app import pricing, registry, telemetry
 from agent_memory.app.compose import compose, part_settings
 from agent_memory.app.config import Settings
+from agent_memory.app.guarded import Guarded
 from agent_memory.core.context.tokens import estimate
 from agent_memory.core.experience.ring import RingBounds, Rings
 from agent_memory.core.govern.book import Book
 from agent_memory.core.govern.gate import Gate, Gates
-from agent_memory.core.govern.metering import ChatLimits, MeteredChat
+from agent_memory.core.govern.metering import (
+    MeteredChat,
+    MeteredReranker,
+    ModelMeter,
+)
 from agent_memory.core.govern.redaction import Redaction, commons
+from agent_memory.core.govern.review import ReviewGate
 from agent_memory.core.upkeep.job import Keeping
 from agent_memory.core.write.commit import How, Writing, commit
 from agent_memory.core.write.debts import Debts
@@ -35,54 +41,20 @@ from agent_memory.ports.access import Refusal
 from agent_memory.ports.changes import Author
 from agent_memory.ports.chat import ChatModel
 from agent_memory.ports.clock import Clock, StoreClock
-from agent_memory.ports.embedder import Embedder, Passage, Space, embed_and_count
-from agent_memory.ports.forks import CALL_SECONDS, CALLS, FORK_SECONDS, ForkGuard
+from agent_memory.ports.embedder import Embedder
+from agent_memory.ports.forks import CALL_SECONDS, CALLS, FORK_SECONDS
 from agent_memory.ports.reading import ReadLine
 from agent_memory.ports.receipts import ReceiptLine
 from agent_memory.ports.reranker import Reranker
-from agent_memory.ports.spans import asked_of_model, log, tell
-from agent_memory.ports.spending import SpendingStore
+from agent_memory.ports.spans import log
 from agent_memory.ports.store import Store
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from agent_memory.core.recall.gather import Recalling
     from agent_memory.ports.index import Calling
 
 
 _log = log(__name__)
-
-
-class Guarded:
-    """An embedder that no fork catches at work."""
-
-    def __init__(self, embedder: Embedder) -> None:
-        self.embedder = embedder
-        self.guard = ForkGuard()
-
-    @property
-    def space(self) -> Space:
-        return self.embedder.space
-
-    @property
-    def service(self) -> str | None:
-        """Who is asked, if it is a service."""
-        return getattr(self.embedder, "service", None)
-
-    def passages(self, text: str) -> list[Passage]:
-        with self.guard:
-            return self.embedder.passages(text)
-
-    def embed_many(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        return self.embed_and_count(texts)[0]
-
-    def embed_and_count(self, texts: Sequence[str]) -> tuple[NDArray[np.float32], int | None]:
-        with self.guard, asked_of_model("embeddings", self.space.model, self.service, texts=len(texts)):
-            rows, tokens = embed_and_count(self.embedder, texts)
-            tell(**{"gen_ai.usage.input_tokens": tokens, "gen_ai.embeddings.dimension.count": self.space.dimension})
-            return rows, tokens
 
 
 @dataclass(frozen=True)
@@ -109,16 +81,18 @@ class Runtime:
     store: Store
     embedder: Guarded
     kinds: Mapping[str, Kind]
+    meter: ModelMeter
     reranker: Reranker | None = None
     given: OwnParts = field(default_factory=OwnParts)
     embedders: Mapping[str, Guarded] = field(default_factory=dict)
-    chat: ChatModel | None = None
+    chat: MeteredChat | None = None
     clients: int = 0
     idle: dict[Scope, int] = field(default_factory=dict)
     embedding: Embedding = field(init=False)
     mirroring: Mirroring = field(init=False)
     wording: Wording = field(init=False)
     redaction: Redaction = field(init=False)
+    review: ReviewGate = field(init=False)
     gate: Gate = field(init=False)
     receipts: Book[ReceiptLine] = field(init=False)
     refusals: Book[Refusal] = field(init=False)
@@ -137,7 +111,16 @@ class Runtime:
             self.settings.personal_data,
             self._found,
         )
+        self.review = ReviewGate(
+            self.store.records,
+            self.kinds,
+            self.settings.fact_confidence_threshold,
+            lambda: to_micros(self.clock.now()),
+            self.settings.review,
+            self.settings.personal_data == "hold",
+        )
         ours: list[tuple[str, Gate]] = [("redaction", self.redaction)] if self.settings.redact else []
+        ours.append(("review", self.review))
         self.gate = Gates([*ours, *registry.open_gates()], self._note_refused)
         self.receipts = Book(self.store.receipts.keep)
         self.refusals = Book(self.store.access.refuse)
@@ -157,7 +140,7 @@ class Runtime:
         """Begin the journal of a tenant, with an allowance that allows nothing."""
         draft = Draft(kind=ALLOWANCE, text=FIRST, payload={"fingerprint": NO_SECRETS})
         author = Author(commons(tenant), actor="redaction")
-        commit(self.writing, [draft], author, to_micros(self.clock.now()), How(embed=False, allows=True))
+        commit(self.writing, [draft], author, to_micros(self.clock.now()), How(embed=False, decides=True))
 
     def _note_refused(self, author: Author, reason: str) -> None:
         now, scope = to_micros(self.clock.now()), author.scope
@@ -167,7 +150,7 @@ class Runtime:
         """What makes the vectors of a namespace of `vectors`."""
         return self.embedders.get(namespace, self.embedder)
 
-    def require_chat(self) -> ChatModel:
+    def require_chat(self) -> MeteredChat:
         """For what cannot do without one; what can, looks whether there is a `chat`."""
         return registry.require_chat(self.chat)
 
@@ -218,6 +201,8 @@ class Runtime:
             self.mirroring.after_fork()
 
 
+AT_THE_GATE = ("redact", "personal_data", "review", "fact_confidence_threshold")
+"""Settings by which a runtime decides about writes."""
 _open: list[Runtime] = []
 _lock = threading.RLock()
 _watching = False
@@ -251,7 +236,7 @@ def _serves(runtime: Runtime, settings: Settings, given: OwnParts) -> bool:
         brought.embedder is given.embedder
         and part_settings(had) == part_settings(settings)
         and brought.reranker is given.reranker
-        and (had.redact, had.personal_data) == (settings.redact, settings.personal_data)
+        and all(getattr(had, name) == getattr(settings, name) for name in AT_THE_GATE)
         and brought.embedders == given.embedders
         and had.embedders == settings.embedders
         and brought.chat is given.chat
@@ -281,6 +266,7 @@ def build(settings: Settings, given: OwnParts = OwnParts(), *, create: bool = Tr
     reranker = registry.open_reranker(settings) if given.reranker is None else given.reranker
     embedders = {**registry.open_embedders(settings), **given.embedders}
     chat = registry.open_chat_model(settings, given.chat)
+    rules = pricing.terms(settings)
     kinds = registry.installed_kinds()
     url = registry.locate(settings.store_url)
     store = compose(settings, create=create)
@@ -292,19 +278,30 @@ def build(settings: Settings, given: OwnParts = OwnParts(), *, create: bool = Tr
     except BaseException:
         store.close()
         raise
-    guarded = {name: Guarded(one) for name, one in embedders.items()}
-    made = Runtime(settings, url, store, Guarded(embedder), kinds, reranker, given, guarded)
+    meter = ModelMeter(store.spending, lambda: StoreClock(store.bounded), estimate, rules)
+    counting = None if store.spending is None or store.read_only else meter
+    guarded = {name: Guarded(one, counting) for name, one in embedders.items()}
+    if reranker is not None and counting is not None and getattr(reranker, "service", None) is not None:
+        reranker = MeteredReranker(reranker, counting, pricing.known(reranker))
+    made = Runtime(
+        settings,
+        url,
+        store,
+        Guarded(embedder, counting, settings.embedding_price),
+        kinds,
+        meter,
+        reranker,
+        given,
+        guarded,
+    )
     if chat is not None:
-        made.chat = metered(chat, settings, store.spending, lambda: made.clock)
+        made.chat = metered(chat, settings, meter)
     return made
 
 
-def metered(
-    chat: ChatModel, settings: Settings, spending: SpendingStore | None, clock: Callable[[], Clock]
-) -> MeteredChat:
-    """The model, asked only as much as the settings allow."""
-    limits = ChatLimits(settings.chat_calls_a_day, settings.chat_tokens_a_day, settings.chat_max_tokens)
-    return MeteredChat(chat, spending, clock, limits, estimate)
+def metered(chat: ChatModel, settings: Settings, meter: ModelMeter) -> MeteredChat:
+    """The model, asked only as much as the budgets allow."""
+    return MeteredChat(chat, meter, settings.chat_max_tokens, pricing.known(chat))
 
 
 def _close(runtime: Runtime) -> None:

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from hashlib import sha256
 from typing import Any, NamedTuple
 
-from agent_memory.ledger import reading
+from agent_memory.ledger import reading, spending
 from agent_memory.ledger.journal import (
     ADOPT,
     CLOSED,
@@ -86,7 +86,8 @@ SECTIONS = {
         "keys": "id digest* label tenant user permissions created_at expires_at ended_at",
         "refusals": "number at tenant user operation reason key",
         "reads": f"number {reading.COLUMNS}",
-        "spending": "day model calls prompt completion reserved refused",
+        "spending": spending.COLUMNS,
+        "budgets": spending.LIMITS,
     }.items()
 }
 """In the order in which they are shown and taken: what a row names is there before it."""

@@ -18,10 +18,10 @@ Reason = Literal["budget", "repeat", "conversation", "relevance"]
 
 
 class Chunk(Model):
-    """One piece of the text. `source` is its tier, or `untrusted`: quoted from a page that nobody here has trusted.
-    `id` is the record it came from (none: the desk); `cut` says that only the stretch nearest to the task is shown;
-    `tokens` is what it costs with its date and id. `held_until`: it does not hold any more, since then. A rule's `id`
-    is its own."""
+    """One piece of the text. `source` is its tier, or `untrusted`: from the web, another agent, or a page that nobody
+    here has trusted. `id` is the record it came from (none: the desk); `cut` says that only the stretch nearest to the
+    task is shown; `tokens` is what it costs with its date and id. `held_until`: it does not hold any more, since then.
+    A rule's `id` is its own."""
 
     model_config = ConfigDict(frozen=True)
 

@@ -127,16 +127,19 @@ class Unfinished(PartMissing):
 
 
 class BudgetExceeded(AgentMemoryError):
-    """`limit` is what is allowed, `left` what is left of it, and at `resets_at` all of it is allowed again."""
+    """`limit` is what is allowed, `left` what is left of it, and at `resets_at` all of it is allowed again. `run_id` is
+    the run whose own budget it is: that run has been aborted."""
 
     code = "budget_exceeded"
-    limit: int | None = None
-    left: int | None = None
+    limit: float | None = None
+    left: float | None = None
     resets_at: datetime | None = None
+    run_id: str | None = None
 
     def details(self) -> dict[str, Any]:
         until = None if self.resets_at is None else self.resets_at.isoformat()
-        return {"limit": self.limit, "left": self.left, "resets_at": until}
+        run = {} if self.run_id is None else {"run_id": self.run_id}
+        return {"limit": self.limit, "left": self.left, "resets_at": until, **run}
 
 
 class Corrupt(AgentMemoryError):

@@ -328,7 +328,7 @@ class Prefix(Model):
 
 class Proposal(Model):
     """A rule that somebody proposes. It holds nowhere until it is approved; `rule` is Markdown, as on a page, and
-    `page` where it was written then."""
+    `page` where it was written then; `diff` is what it would change there."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -339,6 +339,7 @@ class Proposal(Model):
     reason: Text | None = None
     at: Moment
     page: str | None = None
+    diff: str | None = None
 
 
 class AppliedRules(Model):

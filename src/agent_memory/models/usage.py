@@ -8,7 +8,7 @@ from agent_memory.models.model import Model, Moment
 
 
 class ModelUsage(Model):
-    """Of one model on one `day` (UTC). `reserved_tokens` are set aside for calls that have not ended, or whose answer
+    """Of one model on one `day`. `reserved_tokens` are set aside for calls that have not ended, or whose answer
     was lost: they count as used. `refused` calls were not made, since the day's limit was reached."""
 
     model_config = ConfigDict(frozen=True)

@@ -217,11 +217,13 @@ class Once(NamedTuple):
 
 
 class Author(NamedTuple):
-    """On whose behalf: `scope` is the wall, `actor` and `reason` go into the journal."""
+    """On whose behalf: `scope` is the wall, `actor` and `reason` go into the journal. `reviewed`: a person has seen
+    what is written, and approved it."""
 
     scope: Scope
     actor: str = "user"
     reason: str | None = None
+    reviewed: bool = False
 
 
 class Effect(StrEnum):
@@ -231,6 +233,8 @@ class Effect(StrEnum):
     ERASED = "erased"
     FORGOTTEN = "forgotten"
     """Not written: it was forgotten before."""
+    HELD = "held"
+    """Written aside: it takes effect when somebody approves it."""
 
 
 class Outcome(NamedTuple):

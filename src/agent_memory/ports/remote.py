@@ -24,6 +24,7 @@ from urllib.parse import urlsplit
 
 from agent_memory.models.errors import InvalidInput, PartMissing, SpaceMismatch, Unfinished
 from agent_memory.ports.abandon import abandoned
+from agent_memory.ports.spending import asked_again
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
@@ -148,6 +149,7 @@ class Remote:
                 if not passing or self._gives_up(attempt, wait, deadline):
                     return status, data, asked
             time.sleep(wait)
+            asked_again()
         raise AssertionError("unreachable")  # the last attempt returns or raises
 
     def _gives_up(self, attempt: int, wait: float, deadline: float) -> bool:

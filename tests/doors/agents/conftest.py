@@ -26,7 +26,7 @@ from patience import PATIENCE
 
 
 @pytest.fixture
-def stdio() -> Callable[..., Any]:
+def stdio(warm: None) -> Callable[..., Any]:
     """Talk to a process of its own, with a client that names these roots, if any."""
 
     def run(talk: Talk, *words: str, mode: str = "auto", roots: list[Path] | None = None) -> Any:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 from mcp import Client, StdioServerParameters
+
+from warm import PROGRAM
 
 Talk = Callable[[Client], Awaitable[Any]]
 
@@ -28,10 +29,9 @@ def refused(result: Any) -> dict[str, str]:
 
 def program(*words: str) -> StdioServerParameters:
     """`agent-memory mcp` with these options, as a process."""
-    environment = {name: value for name, value in os.environ.items() if name.startswith(("AGENT_MEMORY", "PYTHON"))}
-    return StdioServerParameters(
-        command=sys.executable, args=["-m", "agent_memory.interfaces.cli", "mcp", *words], env=environment
-    )
+    told = ("AGENT_MEMORY", "PYTHON", "LANG", "LC_")
+    environment = {name: value for name, value in os.environ.items() if name.startswith(told)}
+    return StdioServerParameters(command=PROGRAM[0], args=[*PROGRAM[1:], "mcp", *words], env=environment)
 
 
 def actions(tool: Any) -> list[str | None]:

@@ -25,8 +25,10 @@ from agent_memory.app.operations import Permission
 from agent_memory.app.service import Service
 from agent_memory.interfaces import serving
 from patience import PATIENCE
+from warm import PROGRAM
 
-PROGRAM = [sys.executable, "-m", "agent_memory.interfaces.cli"]
+pytestmark = pytest.mark.usefixtures("warm")
+
 HELLO = {
     "jsonrpc": "2.0",
     "id": 1,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,8 +11,8 @@ import pytest
 
 from agent_memory.app import trust
 from patience import PATIENCE
+from warm import SAFE as PROGRAM
 
-PROGRAM = [sys.executable, "-P", "-m", "agent_memory.interfaces.cli"]
 PAGE = """\
 # Procedures
 
@@ -108,7 +107,7 @@ def own_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def repository(tmp_path: Path, own_git: None) -> Repository:
+def repository(tmp_path: Path, own_git: None, warm: None) -> Repository:
     """With rules, one commit, and a branch `feature` that is one commit ahead."""
     made = Repository(tmp_path / "repository")
     made.root.mkdir()

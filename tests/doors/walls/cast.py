@@ -25,7 +25,7 @@ from agent_memory.models.record import Scope
 TENANTS, USERS, AGENTS = ("default", "zeta"), ("default", "ada", "*"), ("*", "robot")
 OWNERS = [Scope(tenant=t, user=u, agent=a) for t, u, a in itertools.product(TENANTS, USERS, AGENTS)]
 TALK, SPACE, KEY, RIGHTS = "talk", "pictures", "port", list(Permission)
-OF_A_TENANT = {"govern.audit"}
+OF_A_TENANT, FOR_A_TENANT = {"govern.audit"}, {"review.set_policy"}
 EVERYWHERE = "note"
 """An id that everybody's store has."""
 LONG = 10**7

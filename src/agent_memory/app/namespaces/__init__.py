@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from agent_memory.app.namespaces.agents import Agents as Agents
     from agent_memory.app.namespaces.archival import Archival as Archival
     from agent_memory.app.namespaces.blocks import Blocks as Blocks
+    from agent_memory.app.namespaces.budget import Budget as Budget
     from agent_memory.app.namespaces.contexts import Contexts as Contexts
     from agent_memory.app.namespaces.embedder import Embedder as Embedder
     from agent_memory.app.namespaces.episodic import Episodic as Episodic
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from agent_memory.app.namespaces.receipts import Receipts as Receipts
     from agent_memory.app.namespaces.records import Records as Records
     from agent_memory.app.namespaces.retriever import Retriever as Retriever
+    from agent_memory.app.namespaces.review import Review as Review
     from agent_memory.app.namespaces.rules import Rules as Rules
     from agent_memory.app.namespaces.runs import Runs as Runs
     from agent_memory.app.namespaces.semantic import Semantic as Semantic
@@ -42,6 +44,7 @@ __all__ = [
     "Agents",
     "Archival",
     "Blocks",
+    "Budget",
     "Contexts",
     "Embedder",
     "Episodic",
@@ -57,6 +60,7 @@ __all__ = [
     "Receipts",
     "Records",
     "Retriever",
+    "Review",
     "Rules",
     "Runs",
     "Semantic",

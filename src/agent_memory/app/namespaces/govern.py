@@ -129,7 +129,7 @@ class Govern(Namespace):
         client = self._client
         draft = Draft(kind=ALLOWANCE, text=reason, payload={"fingerprint": fingerprint})
         author = client.author(reason or None)._replace(scope=commons(client.scope.tenant))
-        commit(client.runtime.writing, [draft], author, client.now(), How(allows=True))
+        commit(client.runtime.writing, [draft], author, client.now(), How(decides=True))
 
     @operation("govern.disallow", "POST /scan/disallowed", permission=Permission.ADMIN)
     def disallow(self, fingerprint: Fingerprint) -> None:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any
 
 from agent_memory.app.operations import Namespace, Permission, operation
-from agent_memory.core.govern.metering import midnight
+from agent_memory.core.govern.metering import midnight, today
+from agent_memory.ledger.spending import added
 from agent_memory.models.limits import Few, Phrase, Tokens
+from agent_memory.models.model import Name
 from agent_memory.models.usage import ModelReply, ModelUsage, UsageReport
 from agent_memory.ports.chat import ChatMessage, ChatRequest
+from agent_memory.ports.spending import Account, DaySpending
 
 
 class Models(Namespace):
@@ -21,6 +25,7 @@ class Models(Namespace):
         prompt: Phrase,
         shape: dict[str, Any] | None = None,
         max_tokens: Tokens | None = None,
+        run_id: Name | None = None,
     ) -> ModelReply:
         """Ask the chat model one thing, to see whether it answers.
 
@@ -43,18 +48,38 @@ class Models(Namespace):
         client = self._client
         runtime, settings, now = client.runtime, client.settings, client.clock.now()
         kept = runtime.store.spending
-        rows = [] if kept is None else kept.since((now - timedelta(days=days - 1)).date().isoformat())
-        today = [row for row in rows if row.day == now.date().isoformat()]
+        zone = runtime.meter.terms.zone
+        since = today(now - timedelta(days=days - 1), zone)
+        rows = [] if kept is None else _by_model(kept.since(since))
+        now_used = [row for row in rows if row.day == today(now, zone)]
         return UsageReport(
             model=None if runtime.chat is None else runtime.chat.model,
             calls_a_day=settings.chat_calls_a_day,
-            calls_left=max(0, settings.chat_calls_a_day - sum(row.calls for row in today)),
+            calls_left=max(0, settings.chat_calls_a_day - sum(row.calls for row in now_used)),
             tokens_a_day=settings.chat_tokens_a_day,
-            tokens_left=max(0, settings.chat_tokens_a_day - sum(row.tokens for row in today)),
-            resets_at=midnight(now),
-            usage=[ModelUsage(**_words(row._asdict())) for row in sorted(rows, key=lambda row: row.day, reverse=True)],
+            tokens_left=max(0, settings.chat_tokens_a_day - sum(row.tokens for row in now_used)),
+            resets_at=midnight(now, zone),
+            usage=[_told(row) for row in sorted(rows, key=lambda row: row.day, reverse=True)],
         )
 
 
-def _words(row: dict[str, object]) -> dict[str, object]:
-    return {f"{name}_tokens" if name in ("prompt", "completion", "reserved") else name: row[name] for name in row}
+def _by_model(rows: Iterable[DaySpending]) -> list[DaySpending]:
+    """What chat models used, whoever asked them."""
+    sums: dict[Account, DaySpending] = {}
+    for row in rows:
+        if row.kind == "chat":
+            account = Account(row.day, kind=row.kind, model=row.model)
+            sums[account] = added(sums.get(account, DaySpending(*account)), row)
+    return [*sums.values()]
+
+
+def _told(row: DaySpending) -> ModelUsage:
+    return ModelUsage(
+        day=row.day,
+        model=row.model,
+        calls=row.calls,
+        prompt_tokens=row.prompt,
+        completion_tokens=row.completion,
+        reserved_tokens=row.reserved,
+        refused=row.refused,
+    )

@@ -10,17 +10,17 @@ from typing import Any, Unpack
 from agent_memory.app.namespaces.asking import Moments, asked
 from agent_memory.app.namespaces.tooling import Tooling
 from agent_memory.app.operations import Permission, ToolSlot, operation
-from agent_memory.core.experience.patterns import check_expression
+from agent_memory.core.experience.patterns import check_expression, counted
 from agent_memory.core.experience.strategies import invoked, is_for, links
 from agent_memory.core.recall.recall import recall
 from agent_memory.core.recall.receipt import Question
 from agent_memory.core.write.commit import SELF, How, Revision, commit, until_settled
 from agent_memory.models.draft import Draft
 from agent_memory.models.errors import NotFound
-from agent_memory.models.kinds.experience import Strategy, ToolCall, outcome_draft
+from agent_memory.models.kinds.experience import Learning, Strategy, ToolCall, outcome_draft
 from agent_memory.models.kinds.kind import canonical_json, fold, joined_key
-from agent_memory.models.limits import Milliseconds
-from agent_memory.models.model import Name, new_id
+from agent_memory.models.limits import Milliseconds, RecordText
+from agent_memory.models.model import Name, Unit, new_id
 from agent_memory.models.recipe import DEFAULT
 from agent_memory.models.record import Link, Record
 from agent_memory.ports.changes import Author, Expect
@@ -179,6 +179,32 @@ class Procedural(Tooling):
             drafts.append(outcome_draft(task_type, success, has))
         return commit(client.runtime.writing, drafts, client.author(), client.now()).outcomes[0].id
 
+    @operation(
+        "procedural.learn", "POST /learnings", permission=Permission.WRITE, mcp=[ToolSlot("experience", "learn")]
+    )
+    def learn(self, what: RecordText, why: RecordText, rule: str | None = None, confidence: Unit = 0.7) -> Learning:
+        """Remember what a task taught: what happened, why, and the rule that would prevent it, if there is one.
+
+        The rule has no effect: `rules propose-rule` shows what it would add to a page, and proposes it. Below the
+        threshold of confidence all of it is held for review.
+        """
+        if rule is not None:
+            from agent_memory.core.rules.adding import proposed
+
+            proposed(rule)
+        client = self._client
+        draft = Draft(
+            kind="learning",
+            text=f"{what}, because {why}",
+            payload={"what": what, "why": why, "rule": rule},
+            confidence=confidence,
+            conversation_id=client.conversation,
+            source="agent",
+        )
+        applied = commit(client.runtime.writing, [draft], client.author(), client.now())
+        (record,) = client.runtime.store.records.get(client.view(), [applied.outcomes[0].id])
+        return Learning.of(record)
+
     def _tried(
         self,
         known: Callable[[], tuple[Record | None, Author]],
@@ -192,18 +218,12 @@ class Procedural(Tooling):
         def read() -> Revision:
             old, author = known()
             strategy = fresh if old is None else Strategy.of(old)
-            counted = strategy.model_copy(
-                update={
-                    "success_count": strategy.success_count + success,
-                    "failure_count": strategy.failure_count + (not success),
-                    "last_used": self._client.clock.now(),
-                }
-            )
-            made[:] = [counted]
-            key = joined_key(counted.description)
+            one = counted(strategy, success, self._client.clock.now())
+            made[:] = [one]
+            key = joined_key(one.description)
             expect = Expect(old.version, id=old.id) if old else Expect(0, kind="strategy", key=key)
             talk = conversation_id or (old.conversation_id if old else None)
-            return Revision(replace(counted.draft(), conversation_id=talk), expect, author)
+            return Revision(replace(one.draft(), conversation_id=talk), expect, author)
 
         def write(revision: Revision) -> None:
             """With its links, in one transaction."""

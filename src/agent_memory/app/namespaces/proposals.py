@@ -61,6 +61,26 @@ class Proposals(Namespace):
         (record,) = client.runtime.store.records.get(client.view(), [applied.outcomes[0].id])
         return _shown(record)
 
+    @operation("rules.propose_rule", "POST /rules/proposals/learned", permission=Permission.OPERATOR, here=True)
+    def propose_rule(self, learning: str, into: Into = "user", folder: str | None = None) -> Proposal:
+        """Propose the rule of a learning, and show what approving it would add to a page. `learning` is its id."""
+        from difflib import unified_diff
+
+        from agent_memory.core.rules.adding import ending, proposed
+
+        record = self._client.ask("records.get", id=learning)
+        if record.kind != "learning" or not (rule := record.payload.get("rule")):
+            raise InvalidInput(
+                f"learning: {learning!r} has no rule", hint="`procedural learn --rule` gives it one", field="learning"
+            )
+        page = self._target(into, folder)
+        text = page.read_text(encoding="utf-8") if page.exists() else ""
+        added = ending(str(page), text, proposed(rule))
+        made: Proposal = self._client.ask("rules.propose", rule=rule, confidence=record.confidence, reason=record.text)
+        before, after = text.splitlines(keepends=True), (text + added).splitlines(keepends=True)
+        diff = "".join(unified_diff(before, after, page.name, page.name))
+        return made.model_copy(update={"page": str(page), "diff": diff})
+
     @operation("rules.proposals", "GET /rules/proposals")
     def proposals(self, **at: Unpack[Moments]) -> list[Proposal]:
         """Rules that are waiting for approval, the newest first."""
@@ -73,12 +93,7 @@ class Proposals(Namespace):
         from agent_memory.core.rules.adding import ending, proposed
 
         chosen = _named(id, self._client.ask("rules.proposals"))
-        if into == "repository":
-            page = self._page(folder)
-        elif self._client.workplace.root is not None:
-            raise Denied("into: your own pages are on your own machine", hint="approve it there", field="into")
-        else:
-            page = config_folder() / USER_PAGE
+        page = self._target(into, folder)
         rule = proposed(chosen.rule)
         pagefiles.append(page, lambda text: ending(str(page), text, rule))
         self._client.ask("records.amend", id=chosen.id, status=Status.ARCHIVED, reason=f"approved into {page.name}")
@@ -91,6 +106,13 @@ class Proposals(Namespace):
         author = client.author(reason or "rejected")
         write(client.runtime.writing, [Amend(chosen.id, Status.REJECTED)], author, client.now())
         return chosen
+
+    def _target(self, into: Into, folder: str | None) -> Path:
+        if into == "repository":
+            return self._page(folder)
+        if self._client.workplace.root is not None:
+            raise Denied("into: your own pages are on your own machine", hint="approve it there", field="into")
+        return config_folder() / USER_PAGE
 
     def _page(self, folder: str | None) -> Path:
         """The first page of the repository, or of the folder where there is none."""

@@ -9,19 +9,27 @@ from typing import Any
 
 from agent_memory.app.operations import Namespace, Permission, ResourceSlot, ToolSlot, operation
 from agent_memory.core.recall.costs import costs, told
+from agent_memory.core.recall.feedback import check_judged, cited, merged, told_of
 from agent_memory.core.recall.recall import recall
 from agent_memory.core.recall.receipt import PIPELINE, differences, questions_of
+from agent_memory.core.write.commit import SELF, Revision, commit_after_reading
 from agent_memory.core.write.wording import same
 from agent_memory.core.write.words import FIRST
 from agent_memory.models.answer import Replay
+from agent_memory.models.draft import Draft
 from agent_memory.models.errors import InvalidInput, NotFound
+from agent_memory.models.kinds.experience import Feedback, FeedbackPayload
+from agent_memory.models.kinds.kind import joined_key
 from agent_memory.models.limits import Few
 from agent_memory.models.model import Model, Moment, Name
 from agent_memory.models.moment import from_micros, to_micros
+from agent_memory.models.record import Link
 from agent_memory.models.told import By, Cost, Told
+from agent_memory.ports.changes import DERIVED_FROM, Expect
 from agent_memory.ports.receipts import Kept
 from agent_memory.ports.records import View
 
+JUDGEMENTS = ("useful", "useless", "cited")
 MOST_LINES = 100_000
 TRACE_ID = re.compile("[0-9a-f]{32}")
 WEEK = 7 * 86_400_000_000
@@ -45,9 +53,51 @@ class Receipts(Namespace):
         mcp=[ToolSlot("records", "receipts", "get"), ResourceSlot("memory://receipts/{receipt_id}")],
     )
     def get(self, receipt_id: str) -> dict[str, Any]:
-        """What was asked, of which moment, with which recipe, what was shown and why, and what it cost."""
+        """What was asked, of which moment, with which recipe, what was shown and why, its cost, and any feedback."""
         body = self._body(receipt_id)
-        return {**body, "now": from_micros(body["now"]).isoformat()}
+        told = self._client.own("feedback", key=joined_key(receipt_id))
+        said = {} if told is None else {"feedback": {name: told.payload[name] for name in JUDGEMENTS}}
+        return {**body, **said, "now": from_micros(body["now"]).isoformat()}
+
+    @operation(
+        "receipts.feedback",
+        "POST /receipts/{receipt_id}/feedback",
+        permission=Permission.WRITE,
+        command="feedback",
+        mcp=[ToolSlot("records", "receipts", "feedback")],
+    )
+    def feedback(
+        self,
+        receipt_id: str,
+        useful: list[Name] | None = None,
+        useless: list[Name] | None = None,
+        answer: str | None = None,
+    ) -> Feedback:
+        """Say which memories of a recall helped and which did not, by their ids; what was said before of others stays.
+
+        With the text of an answer, the memories whose ids it cites are noted as cited, unless more is known of them.
+        """
+        client, key, made = self._client, joined_key(receipt_id), list[FeedbackPayload]()
+        shown = [hit["id"] for hit in self._body(receipt_id)["hits"]]
+        new = FeedbackPayload(
+            receipt_id=receipt_id, useful=useful or [], useless=useless or [], cited=cited(answer or "", shown)
+        )
+        check_judged(new, shown)
+
+        def read() -> Revision:
+            old = client.own("feedback", key=key)
+            made[:] = [merged(FeedbackPayload(**old.payload) if old else FeedbackPayload(receipt_id=receipt_id), new)]
+            draft = Draft(
+                kind="feedback",
+                text="feedback on a recall",
+                payload=made[0].model_dump(mode="json"),
+                source="agent",
+                links=tuple(Link(source_id=SELF, target_id=id, type=DERIVED_FROM, weight=0) for id in told_of(new)),
+            )
+            return Revision(draft, Expect(old.version if old else 0, kind="feedback", key=key), client.author())
+
+        applied = commit_after_reading(client.runtime.writing, read, client.now())
+        return Feedback(id=applied.outcomes[0].id, **made[0].model_dump())
 
     @operation("receipts.find", "GET /receipts", mcp=[ToolSlot("records", "receipts", "find")])
     def find(

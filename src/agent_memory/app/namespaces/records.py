@@ -56,8 +56,8 @@ class ChangeOptions(TypedDict, total=False):
 
 
 class Written(Model):
-    """What a write came to: `effect` is created, updated or unchanged; or forgotten, where it was not written because
-    what was forgotten should be passed over."""
+    """What a write came to: `effect` is created, updated or unchanged; held, where it waits for review; or forgotten,
+    where it was not written because what was forgotten should be passed over."""
 
     id: str
     effect: str

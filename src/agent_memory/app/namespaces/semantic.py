@@ -22,8 +22,8 @@ from agent_memory.models.limits import Depth
 from agent_memory.models.model import Unit
 from agent_memory.models.moment import maybe_moment, to_micros
 from agent_memory.models.recipe import MEANING
-from agent_memory.models.record import Link, Record
-from agent_memory.ports.changes import DERIVED_FROM, Expect
+from agent_memory.models.record import Link, Record, Status
+from agent_memory.ports.changes import DERIVED_FROM, Effect, Expect
 
 
 class Semantic(Namespace):
@@ -104,8 +104,11 @@ class Semantic(Namespace):
             draft = replace(stored[0].draft(), links=tuple(_sources(fact)))
             return Revision(draft, Expect(old.version if old else 0, kind="fact", key=key), self._client.author())
 
-        commit_after_reading(self._client.runtime.writing, read, self._client.now())
-        return stored[0]
+        applied = commit_after_reading(self._client.runtime.writing, read, self._client.now())
+        became, fact = applied.outcomes[0], stored[0]
+        if became.effect is Effect.HELD or became.id != fact.id:  # it waits, or the same was proposed before
+            return fact.model_copy(update={"id": became.id, "held": True, "superseded": None})
+        return fact
 
     @operation("semantic.vector_search_facts", "POST /facts/near")
     def vector_search_facts(
@@ -158,7 +161,7 @@ class Semantic(Namespace):
                 record = found.get(there)
                 if record is None or there in seen:
                     continue
-                if record.kind == "fact" and link.type == ABOUT:
+                if record.kind == "fact" and link.type == ABOUT and record.status is Status.ACTIVE:
                     facts[there] = record
                 elif record.kind == "entity" and distance <= depth:
                     reached.add(there)

@@ -17,6 +17,7 @@ from agent_memory.models.errors import InvalidInput
 from agent_memory.models.files import Side, SyncedFiles
 from agent_memory.models.kinds.person import Expertise, Interest, Preference, preference_key
 from agent_memory.models.model import Moment, Name, Unit
+from agent_memory.models.record import Status
 
 SHOWN = 5  # lines that an error names
 
@@ -58,9 +59,9 @@ class User(Namespace):
         records, view = self._client.runtime.store.records, self._client.view(as_of, valid_at)
         where = repository_of(shown_here(self._client, repository))
         wanted = preference_key(domain, name)
-        own = records.by_key(view, "preference", preference_key(domain, name, where)) if where else None
-        found = own or records.by_key(view, "preference", wanted)
-        stored = [] if found is None else [Preference(**found.payload)]
+        keys = [preference_key(domain, name, where)] if where else []
+        found = (records.by_key(view, "preference", key) for key in (*keys, wanted))
+        stored = [Preference(**one.payload) for one in found if one is not None and one.status is Status.ACTIVE][:1]
         if as_of is None and valid_at is None:
             stored = userfiles.lived(self._client, stored)
         return next((one.value for one in stored if preference_key(one.domain, one.name) == wanted), None)

@@ -17,6 +17,7 @@ from agent_memory.models.answer import Hit
 from agent_memory.models.kinds.kind import Kind
 from agent_memory.models.record import Record
 from agent_memory.models.rules import Entry, Layer, Place, Quoted, Rule, Severity
+from agent_memory.models.trust import Trust, trust_of
 
 SNAPSHOT_TOKENS = 500
 USER = "user"  # the tier of what is known about the user: it comes first
@@ -133,7 +134,12 @@ def _candidate(
     kind = kinds[record.kind]
     return Offer(
         Item(
-            kind.tier, kind.shown(record.text, record.payload), record.id, record.kind, record.valid_from, _by(record)
+            _tier(record, kind),
+            kind.shown(record.text, record.payload),
+            record.id,
+            record.kind,
+            record.valid_from,
+            _by(record),
         ),
         value=value,
         relevance=relevance,
@@ -142,6 +148,11 @@ def _candidate(
         conversation=record.conversation_id if record.kind == "turn" else None,
         floor=floor,
     )
+
+
+def _tier(record: Record, kind: Kind) -> str:
+    """What strangers wrote stands apart from what is one's own."""
+    return UNTRUSTED if trust_of(record.source) in (Trust.WEB, Trust.AGENT) else kind.tier
 
 
 def _by(record: Record) -> str:

@@ -5,17 +5,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
+from typing import TypeVar
 
 from agent_memory.core.recall.gather import Recalling
 from agent_memory.core.recall.recall import recall
 from agent_memory.core.recall.receipt import Question
 from agent_memory.models.errors import InvalidInput
 from agent_memory.models.expression import is_expression
+from agent_memory.models.kinds.experience import Strategy
 from agent_memory.models.kinds.patterns import Pattern, digest
 from agent_memory.models.recipe import DEFAULT
 from agent_memory.models.record import Record
 from agent_memory.ports.records import Filter, RecordStore, View
 
+T = TypeVar("T", Pattern, Strategy)
 PAGE = 1000
 NEAREST = 50  # by meaning, among which the statistics decide
 FITS = 0.4  # relevance from which on a trigger means the same
@@ -59,12 +62,12 @@ def best(found: Iterable[Pattern]) -> Pattern | None:
     return max(found, key=lambda one: (one.bound, -one.failure_count, one.id), default=None)
 
 
-def counted(pattern: Pattern, success: bool, now: datetime) -> Pattern:
+def counted(tried: T, success: bool, now: datetime) -> T:
     """With one more try."""
-    return pattern.model_copy(
+    return tried.model_copy(
         update={
-            "success_count": pattern.success_count + success,
-            "failure_count": pattern.failure_count + (not success),
+            "success_count": tried.success_count + success,
+            "failure_count": tried.failure_count + (not success),
             "last_used": now,
         }
     )

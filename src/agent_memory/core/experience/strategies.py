@@ -9,11 +9,12 @@ from agent_memory.core.experience.patterns import matches
 from agent_memory.core.write.normalise import SALT_BYTES
 from agent_memory.models.expression import is_expression
 from agent_memory.models.kinds.experience import Strategy
-from agent_memory.models.kinds.kind import canonical_json, fold
+from agent_memory.models.kinds.kind import canonical_json, fold, joined_key
 from agent_memory.models.kinds.tools import tool_key
 from agent_memory.ports.changes import Connect, Key
 
 INVOKED, USES_TOOL, SUCCEEDED_IN, FAILED_IN = "INVOKED", "USES_TOOL", "SUCCEEDED_IN", "FAILED_IN"
+EFFECTIVE_FOR = "EFFECTIVE_FOR"
 _WORD = re.compile(r"\w+")
 
 
@@ -25,6 +26,11 @@ def is_for(context_pattern: str, task: str) -> bool:
     words = set(_WORD.findall(fold(task)))
     parts = (set(_WORD.findall(part)) for part in fold(context_pattern).split(","))
     return any(part and part <= words for part in parts)
+
+
+def effective_for(strategy: Strategy, task_type: str) -> Connect:
+    """To the record of the tasks of a type that succeeded."""
+    return _connect(strategy.id, Key("outcome", joined_key(task_type, True)), EFFECTIVE_FOR, {})
 
 
 def links(strategy: Strategy, success: bool, conversation_id: str | None) -> list[Connect]:

@@ -24,13 +24,13 @@ from agent_memory.ports.records import Deriver
 from agent_memory.ports.store import Store
 
 FINGERPRINT_DIGITS, SIGNATURE_DIGITS = 16, 8
-PersonalData = Literal["off", "mask"]
+PersonalData = Literal["off", "mask", "hold"]
 T = TypeVar("T")
 
 
 @cache
 def redactor(personal: PersonalData) -> Redactor:
-    return Redactor(SECRETS if personal == "off" else (*SECRETS, *PERSONAL))
+    return Redactor((*SECRETS, *PERSONAL) if personal == "mask" else SECRETS)
 
 
 def redacted(
@@ -39,8 +39,6 @@ def redacted(
     """The arguments of an operation without secrets. Their own names are ours, and tell nothing of their values; those
     in `names` identify something here, if not elsewhere."""
     made = redactor(personal)
-    if made.is_clean(arguments):
-        return arguments
     try:
         plain = dict(made.items(arguments, known, ours=arguments.keys()))
         signed = {name: made.value(arguments[name], known, identifying=True) for name in names if name in arguments}

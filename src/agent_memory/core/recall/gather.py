@@ -16,7 +16,7 @@ from agent_memory.core.recall.score import Ranking, rank
 from agent_memory.core.recall.values import first_of_all, first_that_changed, says_little, value, window
 from agent_memory.core.write.embed import Embedding
 from agent_memory.core.write.wording import check
-from agent_memory.models.errors import PartMissing
+from agent_memory.models.errors import BudgetExceeded, PartMissing
 from agent_memory.models.kinds.kind import fold
 from agent_memory.models.moment import from_micros
 from agent_memory.models.record import Record
@@ -269,6 +269,6 @@ def _probe(
         return probe._replace(vector=embedding.direction(question.meaning), space=embedding.space), 0
     try:
         rows, tokens = embedding.embed_and_count(spoken(asked.text, question.speakers or frozenset()))
-    except PartMissing:
-        return probe, None  # an embedder out of reach costs the vectors, not the answer
+    except (PartMissing, BudgetExceeded):
+        return probe, None  # an embedder out of reach, or of budget, costs the vectors, not the answer
     return probe._replace(vector=rows.mean(axis=0), space=embedding.space), tokens

@@ -3,11 +3,10 @@ written today does. A turn that has them is only looked at."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Mapping
 from functools import partial
 
-from agent_memory.core.upkeep.job import Did, JobTurn, Keeping
+from agent_memory.core.upkeep.job import Did, JobTurn, Keeping, followed
 from agent_memory.core.write.commit import How, holders, until_settled, write
 from agent_memory.ledger.journal import PUT
 from agent_memory.models.draft import Draft
@@ -17,22 +16,15 @@ from agent_memory.ports.feed import FeedLine, Work
 from agent_memory.ports.records import View
 
 JOB = "conversations"
-SLICE = 500  # lines that are read at once
 ACTOR = "upkeep"
 
 
 def conversations(keeping: Keeping, turn: JobTurn) -> Did:
     """Follow the journals of all tenants. Whoever does it twice changes nothing the second time."""
-    feed, done = keeping.store.feed, 0
-    until = None if turn.seconds is None else time.monotonic() + turn.seconds
-    while tenants := feed.news(JOB, limit=1):
-        since = feed.cursor(JOB, tenants[0])
-        lines = feed.lines(since, limit=SLICE)
+    done = 0
+    for lines in followed(keeping, turn, JOB):
         for scope, ids in _turns(lines).items():
             done += until_settled(partial(_link, keeping, turn), partial(_missing, keeping, turn, scope, ids))
-        feed.advance(Work(turn.lease, since, lines[-1].cursor))
-        if until is not None and time.monotonic() > until:
-            break
     return {"turns": done, "behind": behind(keeping)}
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 from agent_memory.core.write.commit import Writing
 from agent_memory.core.write.mirror import Mirroring
 from agent_memory.ports.clock import Clock
-from agent_memory.ports.feed import Lease
+from agent_memory.ports.feed import FeedLine, Lease, Work
 from agent_memory.ports.store import Store
 
+SLICE = 500  # lines of a journal that are read at once
 Did = Mapping[str, int]
 """What a run changed, in numbers."""
 
@@ -31,6 +33,20 @@ class JobTurn(NamedTuple):
     lease: Lease
     now: int
     seconds: float | None
+
+
+def followed(keeping: Keeping, turn: JobTurn, name: str) -> Iterator[list[FeedLine]]:
+    """New lines of all tenants, a slice at a time; the reader's cursor moves when the next is asked for. It ends with
+    the lines, or with the time of the turn."""
+    feed = keeping.store.feed
+    until = None if turn.seconds is None else time.monotonic() + turn.seconds
+    while tenants := feed.news(name, limit=1):
+        since = feed.cursor(name, tenants[0])
+        lines = feed.lines(since, limit=SLICE)
+        yield lines
+        feed.advance(Work(turn.lease, since, lines[-1].cursor))
+        if until is not None and time.monotonic() > until:
+            return
 
 
 class Job(NamedTuple):

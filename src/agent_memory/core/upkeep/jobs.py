@@ -10,6 +10,8 @@ from agent_memory.core.write.mirror import JOB as VECTORS
 from agent_memory.ports.feed import Work
 from agent_memory.ports.records import View
 
+PATTERNS = "patterns"
+
 
 def embed(
     embedding: Embedding, now: int, seconds: float | None = None, view: View | None = None, work: Work | None = None
@@ -62,6 +64,12 @@ def vectors(keeping: Keeping, turn: JobTurn) -> Did:
     return keeping.mirroring.catch_up(Work(turn.lease), turn.seconds)
 
 
+def patterns(keeping: Keeping, turn: JobTurn) -> Did:
+    from agent_memory.core.upkeep.patterns import patterns  # it reads rules, which few who ask for jobs do
+
+    return patterns(keeping, turn)
+
+
 JOBS = (
     Job(
         "catch_up",
@@ -81,4 +89,11 @@ JOBS = (
         more=lambda did: did["vectors"] > 0 and did["behind"] > 0,
     ),
     Job(CONVERSATIONS, 60.0, conversations, left=behind, more=lambda did: did["behind"] > 0),
+    Job(
+        PATTERNS,
+        3600.0,
+        patterns,
+        left=lambda keeping: keeping.store.feed.behind(PATTERNS),
+        more=lambda did: did["behind"] > 0,
+    ),
 )

@@ -17,11 +17,20 @@ from typing import Any
 
 from agent_memory.core.upkeep.job import Did, Job, JobTurn, Keeping
 from agent_memory.core.upkeep.jobs import JOBS
-from agent_memory.models.errors import AgentMemoryError, Conflict, LeaseLost, PartMissing, SpaceMismatch, StoreError
+from agent_memory.models.errors import (
+    AgentMemoryError,
+    BudgetExceeded,
+    Conflict,
+    LeaseLost,
+    PartMissing,
+    SpaceMismatch,
+    StoreError,
+)
 from agent_memory.models.moment import to_micros
 from agent_memory.ports import spans
 from agent_memory.ports.abandon import AbandonableCall, Abandoned
 from agent_memory.ports.feed import JobOutcome, Lease
+from agent_memory.ports.spending import Spender, SpendingAs
 
 SLICE_SECONDS = 1.0  # of work in one go, beside whoever asks something
 LEASE_SECONDS = 15.0  # after which another worker may do the job of one that is gone; renewed while it works
@@ -131,7 +140,7 @@ class Runner:
             feed.release(lease, run)
             self._observe(job.name, run)
 
-        with spans.span(f"job.{job.name}"):
+        with spans.span(f"job.{job.name}"), SpendingAs(Spender(operation=f"jobs.{job.name}")):
             try:
                 with self._renewing(lease):
                     did = self._call.run(lambda: job.run(self._keeping, turn))
@@ -177,4 +186,4 @@ class Runner:
 
 def _foreseen(error: Exception) -> bool:
     """Others may quote a memory: of these only the name is kept in the store, and the log has the rest."""
-    return isinstance(error, StoreError | PartMissing | SpaceMismatch | LeaseLost)
+    return isinstance(error, StoreError | PartMissing | SpaceMismatch | LeaseLost | BudgetExceeded)

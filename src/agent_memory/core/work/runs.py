@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, cast
 
@@ -44,34 +45,41 @@ def step(ground: Ground, id: str, title: str, data: Any, spent: Spent) -> RunSte
     return RunStep.of(ground.own("step", cast(str, ground.take(read).answer))[0])
 
 
-def end(ground: Ground, id: str, outcome: Any, success: bool, spent: Spent) -> Run:
-    """No step can come between the sums and the end. The same end twice ends it once."""
+def end(ground: Ground, id: str, outcome: Any, success: bool, spent: Spent, aborted: bool = False) -> Run:
+    """No step can come between the sums and the end. The same end twice ends it once; what was aborted stays so."""
     outcome = jsonable(outcome, "outcome")
 
     def read() -> WorkStep:
         run, author = ground.own("run", id)
         if run.payload["status"] == "ended":
-            if (run.payload.get("outcome"), run.payload.get("success")) == (outcome, success):
+            same = (run.payload.get("outcome"), run.payload.get("success")) == (outcome, success)
+            if same or run.payload.get("aborted"):
                 return WorkStep(author)
             raise Conflict(f"run {id!r} has ended already", hint="start another run", field="id")
         steps = _steps(ground, ground.view(author), id)
         now = ground.clock()
-        ended: dict[str, Any] = {"status": "ended", "success": success, "outcome": outcome}
-        ended["ended_at"] = from_micros(now).isoformat()
-        ended |= {name: getattr(spent, name) for name in ("tokens", "money")}
+        said: dict[str, Any] = {"status": "ended", "success": success, "outcome": outcome, "aborted": aborted}
+        said["ended_at"] = from_micros(now).isoformat()
+        said |= {name: getattr(spent, name) for name in ("tokens", "money")}
         for name in ("tokens", "money"):
             known = [one.payload[name] for one in steps if one.payload.get(name) is not None]
-            if ended[name] is None and known:
-                ended[name] = round(sum(known), 9)
-        ended["seconds"] = (
+            if said[name] is None and known:
+                said[name] = round(sum(known), 9)
+        said["seconds"] = (
             max(0.0, (now - to_micros(run.valid_from)) / SECOND) if spent.seconds is None else spent.seconds
         )
         after = joined_key(id, steps[-1].payload["index"] + 1 if steps else 1)
         expect = [Expect(run.version, id=id), Expect(0, kind="step", key=after)]
-        return WorkStep(author, [replace(Draft.of(run), payload={**run.payload, **ended})], expect)
+        return WorkStep(author, [replace(Draft.of(run), payload={**run.payload, **said})], expect)
 
     ground.take(read)
     return Run.of(ground.own("run", id)[0])
+
+
+def abort(ground: Ground, id: str, why: str) -> None:
+    """End a run that has used up its budget, unless it has ended or is somebody else's."""
+    with suppress(Conflict, NotFound):
+        end(ground, id, why, False, Spent(), aborted=True)
 
 
 def get(ground: Ground, view: View, id: str) -> Run:

@@ -28,17 +28,18 @@ from agent_memory.ledger.request import check_number, own
 from agent_memory.models.draft import Draft
 from agent_memory.models.errors import Changed, Corrupt, Denied, InvalidInput, NotFound, StoreError
 from agent_memory.models.kinds.conversation import turn_key
-from agent_memory.models.kinds.govern import ALLOWANCE
+from agent_memory.models.kinds.govern import DECIDED_APART
 from agent_memory.models.kinds.kind import Kind, canonical_json
 from agent_memory.models.model import clean_name
 from agent_memory.models.moment import to_micros
-from agent_memory.models.record import Link, Record
+from agent_memory.models.record import Link, Record, Status
 from agent_memory.ports.changes import (
     HAS_TURN,
     Applied,
     Author,
     Change,
     Connect,
+    Effect,
     Erase,
     Expect,
     Key,
@@ -80,7 +81,7 @@ class How(NamedTuple):
     done before. `changes`: after the drafts, in the same transaction. `skip_forgotten`: drafts with the id of
     something that was forgotten are passed over, and so are links to it. `listed`: the argument whose items the drafts
     are, so that what is wrong with one of them says which. `work`: of which job it is, whose cursor moves with it.
-    `allows`: it may say what is not a secret, as not everybody may who may write."""
+    `decides`: it may say what is not a secret and what waits for review, as not everybody may who may write."""
 
     embed: bool = True
     expect: Sequence[Expect] = ()
@@ -89,7 +90,7 @@ class How(NamedTuple):
     skip_forgotten: bool = False
     listed: str = ""
     work: Work | None = None
-    allows: bool = False
+    decides: bool = False
 
 
 def commit(writing: Writing, drafts: Sequence[Draft], author: Author, now: int, how: How = How()) -> Applied:  # noqa: B008
@@ -136,8 +137,11 @@ def _changes(writing: Writing, draft: Draft, now: int) -> list[Change]:
 def write(writing: Writing, changes: Sequence[Change], author: Author, now: int, how: How = How()) -> Applied:  # noqa: B008
     """Make changes to records, all or none, as the gate lets them in. An erasure also finds the receipts that
     wait, and places outside are told of it."""
-    if not how.allows and any(isinstance(one, Put) and one.kind == ALLOWANCE for one in changes):
-        raise Denied("kind: an allowance is not written like a memory", hint="`govern.allow` makes one", field="kind")
+    if not how.decides and (apart := {one.kind for one in changes if isinstance(one, Put)} & DECIDED_APART.keys()):
+        kind = min(apart)
+        raise Denied(
+            f"kind: {kind!r} is not written like a memory", hint=f"`{DECIDED_APART[kind]}` makes one", field="kind"
+        )
     changes = _with_company(writing, changes, author, now)
     check_number(changes)
     decided = writing.gate.decide(changes, author)
@@ -156,11 +160,24 @@ def write(writing: Writing, changes: Sequence[Change], author: Author, now: int,
             if reworded is None:
                 raise
             applied = apply(reworded)
+    applied = _with_held(applied, decided)
     if applied.erased:
         writing.embedding.forget()
         if not writing.debts.pay():
             return applied._replace(scrubbed=False)
     return applied
+
+
+def _with_held(applied: Applied, decided: Sequence[Change]) -> Applied:
+    """What was put aside is told so, where it is new."""
+    aside = {at for at, one in enumerate(decided) if isinstance(one, Put) and one.state.status is Status.HELD}
+    if not aside:
+        return applied
+    told = [
+        one._replace(effect=Effect.HELD) if at in aside and one.effect is Effect.CREATED else one
+        for at, one in enumerate(applied.outcomes)
+    ]
+    return applied._replace(outcomes=tuple(told))
 
 
 def _with_company(writing: Writing, changes: Sequence[Change], author: Author, now: int) -> Sequence[Change]:

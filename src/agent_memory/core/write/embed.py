@@ -11,7 +11,7 @@ from itertools import accumulate, chain
 from typing import TYPE_CHECKING
 
 from agent_memory.ledger.quantise import unit
-from agent_memory.models.errors import InvalidInput, PartMissing, SpaceMismatch, StoreError
+from agent_memory.models.errors import BudgetExceeded, InvalidInput, PartMissing, SpaceMismatch, StoreError
 from agent_memory.ports import progress, spans
 from agent_memory.ports.abandon import abandoned
 from agent_memory.ports.changes import Vector
@@ -118,14 +118,15 @@ class Embedding:
         return None if tokens is None or self._price is None else tokens * self._price / MILLION
 
     def vectors(self, texts: Sequence[str]) -> list[tuple[tuple[Vector, ...], bool]]:
-        """Per text (vectors, complete): the first passages of each. An embedder out of reach leaves all for later."""
+        """Per text (vectors, complete): the first passages of each. An embedder out of reach, or
+        of budget, leaves all for later."""
         if not texts:  # no model is loaded, and none is asked, for nothing
             return []
         passages = [self.embedder.passages(text) for text in texts]
         first = [(text, one) for text, found in zip(texts, passages, strict=True) for one in found[:AT_ONCE]]
         try:
             rows = iter(self.embed([text[one.start : one.end] for text, one in first]))
-        except PartMissing:
+        except (PartMissing, BudgetExceeded):
             return [((), False)] * len(texts)
         return [
             (
@@ -177,7 +178,8 @@ class Embedding:
         def late() -> bool:
             return time.monotonic() > deadline or abandoned()
 
-        most, trouble = 0, None
+        most = 0
+        trouble: PartMissing | BudgetExceeded | None = None
         while left := self._index.pending(space, view):
             most = max(most, left)
             progress.tell("vectors", most - left, most)
@@ -191,7 +193,7 @@ class Embedding:
                     try:
                         start, end = passages[part].start, passages[part].end
                         made.append(Vector.of(part, start, end, self.embed([one.text[start:end]])[0]))
-                    except PartMissing as error:
+                    except (PartMissing, BudgetExceeded) as error:
                         deadline, trouble = 0.0, error
                         break
                     part += 1

@@ -94,8 +94,8 @@ class Scanning(NamedTuple):
         changes += [connect(link) for link in links]
         known = self.redaction.known(self.tenant)
         clean = [self.redaction.change(one, known) for one in changes]
-        only = How(expect=[Expect(max(one.version for one in history), id=id)], allows=True)
-        scrubbed = write(self.writing, clean, author._replace(scope=scope), self.now, only).scrubbed
+        only = How(expect=[Expect(max(one.version for one in history), id=id)], decides=True)
+        scrubbed = write(self.writing, clean, author._replace(scope=scope, reviewed=True), self.now, only).scrubbed
         for other, theirs in others.items():
             again = [self.redaction.change(connect(link), known) for link in theirs]
             write(self.writing, again, author._replace(scope=other), self.now)

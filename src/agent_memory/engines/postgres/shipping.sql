@@ -135,8 +135,10 @@ select row_number() over (order by number), at, tenant, "user", agent, key, door
 from reads where %(tenant)s::text is null or tenant = %(tenant)s order by number
 
 -- name: show_spending
-select day, model, calls, prompt, completion, reserved, refused from spending
-where %(tenant)s::text is null order by day, model
+{{spent}} where %(tenant)s::text is null order by day, tenant, "user", agent, run, operation, kind, model
+
+-- name: show_budgets
+select per, tenant, who, calls, tokens, money, millis from budgets where %(tenant)s::text is null order by per, tenant, who
 
 -- name: holds_anything
 select exists (select 1 from tenants where tenant > 0) or exists (select 1 from keys) or exists (select 1 from refusals)
@@ -305,9 +307,17 @@ select * from unnest(%(number)s::bigint[], %(at)s::bigint[], %(tenant)s::text[],
     %(micros)s::bigint[], %(tokens)s::bigint[], %(money)s::float8[], %(receipt)s::text[])
 
 -- name: take_spending
-insert into spending (day, model, calls, prompt, completion, reserved, refused)
-select * from unnest(%(day)s::text[], %(model)s::text[], %(calls)s::bigint[], %(prompt)s::bigint[], %(completion)s::bigint[],
-    %(reserved)s::bigint[], %(refused)s::bigint[])
+insert into spending (day, tenant, "user", agent, run, operation, kind, model, calls, prompt, completion, reserved, money, held,
+    millis, refused)
+select * from unnest(%(day)s::text[], %(tenant)s::text[], %(user)s::text[], %(agent)s::text[], %(run)s::text[],
+    %(operation)s::text[], %(kind)s::text[], %(model)s::text[], %(calls)s::bigint[], %(prompt)s::bigint[],
+    %(completion)s::bigint[], %(reserved)s::bigint[], %(money)s::bigint[], %(held)s::bigint[], %(millis)s::bigint[],
+    %(refused)s::bigint[])
+
+-- name: take_budgets
+insert into budgets (per, tenant, who, calls, tokens, money, millis)
+select * from unnest(%(per)s::text[], %(tenant)s::text[], %(who)s::text[], %(calls)s::bigint[], %(tokens)s::bigint[],
+    %(money)s::bigint[], %(millis)s::bigint[])
 
 -- name: used_tenants
 select setval('tenant_numbers', greatest(1, (select last_value from tenant_numbers), (select max(tenant) from tenants),

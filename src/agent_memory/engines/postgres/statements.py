@@ -8,5 +8,5 @@ PACKAGE = "agent_memory.engines.postgres"
 SQL = load(
     PACKAGE,
     *"database journal desk namespaces access feed debts receipts storage".split(),
-    *"read words spaces present write erase stock large indexing views proof tenants shipping spending reading".split(),
+    *"read words spaces present write erase stock large indexing views proof tenants spending shipping reading".split(),
 )

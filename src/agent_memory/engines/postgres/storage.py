@@ -17,7 +17,7 @@ TABLES = (
     "contents versions links fields vectors large_words large_vectors pending receipts accesses accessed answers "
     "working lists namespaces scores missed debts"
 ).split()
-OF_TENANTS = "tenants scopes journal tombstones cursors keys refusals reads leases places".split()
+OF_TENANTS = "tenants scopes journal tombstones cursors keys refusals reads spending budgets leases places".split()
 """What a tenant that was erased whole has been in as well."""
 REWRITE_AFTER = 3600 * 1_000_000
 """Who is not patient lets erasures gather for so long: a rewrite shuts everybody out of a table while it lasts."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from agent_memory.engines.postgres import debts, storage
+from agent_memory.engines.postgres import debts, spending, storage
 from agent_memory.engines.postgres.connection import Database, PostgresSession
 from agent_memory.engines.postgres.journal import STORE, append
 from agent_memory.ledger.journal import Head
@@ -73,6 +73,7 @@ def _erase(session: PostgresSession, tenant: str, found: Leaving) -> None:
         session.send("rows_of_tenant", {"tenant": found.number}, table=table)
     for table in NAMED:
         session.send("named_by_tenant", {"name": tenant}, table=table)
+    spending.forget_tenant(session, tenant)
     session.send("miss_tenant_again", {"tenant": found.number})
     if found.old is not None:  # lines of it are missing from now on; values beside them would help to guess these
         session.send("close_old")

@@ -10,7 +10,7 @@ from typing import Any, cast
 from agent_memory.engines.sqlite import vocabulary
 from agent_memory.engines.sqlite.cells import count, lenient, misplaced
 from agent_memory.engines.sqlite.statements import PACKAGE, SQL
-from agent_memory.ledger import proof, reading
+from agent_memory.ledger import proof, reading, spending
 from agent_memory.ledger.evidence import (
     CommonAt,
     ContentAt,
@@ -54,7 +54,8 @@ SEALED = {
     "cursors": ("job", "tenant", "seq", "chain", "turn"),
     "places": ("place", "name", "error"),
     "debts": ("place", "tenant", "user", "agent", "id", "seq", "at"),
-    "spending": ("day", "model", "calls", "prompt", "completion", "reserved", "refused"),
+    "spending": tuple(spending.COLUMNS.split()),
+    "budgets": tuple(spending.LIMITS.split()),
     "refusals": ("number", "at", "tenant", "user", "operation", "reason", "key"),
     "reads": ("number", *reading.COLUMNS.split()),
 }

@@ -291,6 +291,9 @@ class _Taking:
     def _spending(self, *row: Any) -> None:
         self._put("put_spent", *sealed(*row))
 
+    def _budgets(self, *row: Any) -> None:
+        self._put("put_budget", *sealed(*row))
+
 
 def _flag(row: Any) -> Cells:
     *said, active = row

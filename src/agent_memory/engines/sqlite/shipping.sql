@@ -153,7 +153,10 @@ select row_number() over (order by number), at, tenant, user, agent, key, door, 
 from reads where :tenant is null or tenant = :tenant order by number
 
 -- name: show_spending
-select day, model, calls, prompt, completion, reserved, refused from spending where :tenant is null order by day, model
+{{spent}} where :tenant is null order by day, tenant, user, agent, run, operation, kind, model
+
+-- name: show_budgets
+select per, tenant, who, calls, tokens, money, millis from budgets where :tenant is null order by per, tenant, who
 
 -- name: show_heads
 select t.name, j.number, j.chain from tenants t

@@ -15,7 +15,7 @@ PACKAGE = "agent_memory.engines.sqlite"
 SQL = load(
     PACKAGE,
     *"names present write erase read stock words spaces receipts access feed desk namespaces debts proof file".split(),
-    *"chains owning tenants shipping spending reading".split(),
+    *"chains owning tenants spending shipping reading".split(),
 )
 VECTORS_PER_LINE = 65536
 """How a vector's number tells the journal line that brought it."""

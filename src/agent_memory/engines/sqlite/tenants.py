@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable
 
-from agent_memory.engines.sqlite import debts, feed, namespaces, scrub
+from agent_memory.engines.sqlite import debts, feed, namespaces, scrub, spending
 from agent_memory.engines.sqlite.connection import Connections
 from agent_memory.engines.sqlite.interning import Interning, Naming, tenant_number
 from agent_memory.engines.sqlite.journal import STORE, Lines, head
@@ -73,6 +73,7 @@ def _erase(connection: sqlite3.Connection, tenant: str, found: Leaving) -> None:
         tell("tables", done, len(TABLES))
         connection.execute(SQL[f"tenant_{table}"], whose)
     namespaces.forget_tenant(connection, tenant)
+    spending.forget_tenant(connection, tenant)
     if found.old is not None:  # lines of it are missing from now on; values beside them would help to guess these
         connection.execute(SQL["close_old"])
     feed.hush(connection, tenant)

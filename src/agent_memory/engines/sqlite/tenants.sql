@@ -120,6 +120,9 @@ delete from keys where tenant = :name
 -- name: tenant_refusals
 delete from refusals where tenant = :name
 
+-- name: tenant_spending
+delete from spending where tenant = :name
+
 -- name: tenant_reads
 delete from reads where tenant = :name
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import shlex
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from importlib import import_module
 from types import MappingProxyType
@@ -27,6 +27,7 @@ from agent_memory.interfaces.cli import (
     options,
     output,
     progress,
+    reviewing,
     shapes,
     spelling,
     suggest,
@@ -45,6 +46,10 @@ from agent_memory.models.errors import AgentMemoryError, InvalidInput, NotFound
 JSON_HELP = "answer in JSON"
 WRITTEN = MappingProxyType({"rules": {"lint": "agent_memory.interfaces.cli.rules.lint"}})
 """Commands of a namespace that are more than their operation: each is the `command` of a module of ours."""
+
+
+ALONE: Mapping[str, str | Callable[[], None]] = MappingProxyType({"budget": "status", "review": reviewing.alone})
+"""What the name of a namespace alone stands for: one of its commands, or something of its own."""
 
 
 def dashed(name: str) -> str:
@@ -78,7 +83,7 @@ def group(name: str) -> click.Group:
     whole = max(owners, key=lambda owner: len(owner.__mro__))  # the class that takes the others in
     about = " ".join(((whole.__doc__ if whole is not object else None) or name).split("\n\n")[0].split())
     made = suggest.HelpfulGroup(
-        name, help=about, short_help=about, invoke_without_command=True, callback=_say_what_there_is
+        name, help=about, short_help=about, invoke_without_command=True, callback=functools.partial(_alone, name)
     )
     made.params.extend(whose.after())
     for method, operation in methods.items():
@@ -95,10 +100,18 @@ def _owner(operation: Operation) -> type:
     return owner if isinstance(owner, type) else object
 
 
-def _say_what_there_is() -> None:
+def _alone(name: str) -> None:
+    """A namespace without a command says what there is, or does what it is mostly asked for."""
     context = click.get_current_context()
-    if context.invoked_subcommand is None:
-        click.echo(context.get_help())
+    if context.invoked_subcommand is not None:
+        return
+    match ALONE.get(name):
+        case str(command) if isinstance(context.command, click.Group):
+            context.invoke(context.command.commands[command])
+        case Callable() as own:
+            own()
+        case _:
+            click.echo(context.get_help())
 
 
 class HelpfulCommand(click.Command):
@@ -269,7 +282,7 @@ def _creates(operation: Operation, said: dict[str, Any]) -> bool:
         return not said.get("dry_run")
     if operation.here:
         return operation.permission is Permission.WRITE
-    if operation.name == "models.ask":  # the call is counted
+    if operation.name in ("models.ask", "budget.set"):  # the call is counted, the budget kept
         return True
     stores = operation.permission not in (Permission.READ, Permission.OPERATOR) and not operation.erases
     method, _, path = operation.route.partition(" ")

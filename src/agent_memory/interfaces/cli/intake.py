@@ -53,7 +53,8 @@ def command(session: Session, file: str, restore_forgotten: bool, later: bool, _
         output.write_json({"lines": taken.lines, **taken.effects, "pending_vectors": left})
     else:
         forgotten = taken.effects["forgotten"]
-        counts = ", ".join(f"{count} {name}" for name, count in taken.effects.items() if name != "forgotten")
+        told = {name: count for name, count in taken.effects.items() if count or name not in ("held", "forgotten")}
+        counts = ", ".join(f"{count} {name}" for name, count in told.items() if name != "forgotten")
         passed = f"; {forgotten} forgotten before, skipped (--restore-forgotten stores them)" if forgotten else ""
         output.write([Sentence(f"read {counted(taken.lines, 'line')}: {counts}{passed}")])
         if left:

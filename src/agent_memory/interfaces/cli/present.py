@@ -18,12 +18,14 @@ from agent_memory.app.operations import Operation
 from agent_memory.interfaces.cli import (
     PROGRAM,
     audits,
+    budgets,
     documents,
     erasures,
     jobs,
     journal,
     proofs,
     redacted,
+    reviewing,
     tracing,
     userfiles,
     vectors,
@@ -34,6 +36,7 @@ from agent_memory.interfaces.cli.output import shown
 from agent_memory.interfaces.cli.rules import findings, prompts, proposals, trusting, versions
 from agent_memory.models.answer import FromPage, Hit, Recalled, Replay
 from agent_memory.models.audit import AuditLine
+from agent_memory.models.budget import BudgetReport, BudgetState
 from agent_memory.models.bundle import MemoryBundle
 from agent_memory.models.context import Context
 from agent_memory.models.embedding import VectorRecalled
@@ -272,7 +275,8 @@ def reasons(hit: Hit) -> str:
 
 
 def written(one: Written) -> list[Block]:
-    return [Sentence(f"{one.effect} {one.id} (version {one.version})", "green")]
+    held = [Note(f"it takes effect when somebody approves it: `{PROGRAM} review`")] if one.effect == "held" else []
+    return [Sentence(f"{one.effect} {one.id} (version {one.version})", "green"), *held]
 
 
 def bundle(one: MemoryBundle) -> list[Block]:
@@ -342,9 +346,11 @@ OPERATIONS: Mapping[str, Callable[[Any], list[Block]]] = {
     "records.history": history,
     "receipts.get": receipt,
     "rules.propose": proposals.proposed,
+    "rules.propose_rule": proposals.learned,
     "rules.approve": proposals.approved,
     "rules.reject": proposals.rejected,
     **redacted.OPERATIONS,
+    **reviewing.OPERATIONS,
 }
 """Operations whose results mean more than their type says."""
 
@@ -352,6 +358,8 @@ PRESENTERS: Mapping[type, Callable[[Any], list[Block]]] = {
     Record: record,
     Written: written,
     Forgotten: erasures.forgotten,
+    BudgetReport: budgets.report,
+    BudgetState: budgets.kept,
     Swept: erasures.swept,
     ErasedTenant: erasures.tenant,
     Verification: proofs.verification,

@@ -61,6 +61,7 @@ GROUPS = MappingProxyType(
             "remember",
             "recipes",
             "receipt",
+            "feedback",
             "replay",
         ),
         "For agents and programs": ("mcp", "serve", "worker", "guard"),

@@ -17,12 +17,14 @@ RESTORE = "restore_forgotten"
 
 
 class StreamsImported(Model):
-    """How many records came, and what became of them. `forgotten` were passed over: they were forgotten before."""
+    """How many records came, and what became of them. `held` wait for review; `forgotten` were passed over:
+    they were forgotten before."""
 
     received: int
     created: int
     updated: int
     unchanged: int
+    held: int
     forgotten: int
 
 

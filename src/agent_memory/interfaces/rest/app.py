@@ -21,7 +21,7 @@ from agent_memory.interfaces.rest.entrance import Entrance, claimed, identified,
 from agent_memory.interfaces.rest.guard import Guard
 from agent_memory.interfaces.rest.limits import RequestLimits
 from agent_memory.interfaces.rest.metrics import Measured, Metrics
-from agent_memory.interfaces.rest.routes import answered, router
+from agent_memory.interfaces.rest.routes import answered, operation_routes
 from agent_memory.interfaces.rest.streams import stream_router
 from agent_memory.interfaces.rest.traces import TraceMiddleware
 from agent_memory.models.access import Permission
@@ -61,8 +61,9 @@ def create_app(service: Service, hosts: frozenset[str] = frozenset(), **limits: 
     app.openapi = lambda: described(app)  # type: ignore[method-assign]
     problems.install(app)
     metrics = Metrics(service)
-    for part in (call_router(service), compat_router(service), stream_router(service), router(service)):
+    for part in (call_router(service), compat_router(service), stream_router(service)):
         app.router.routes.extend(part.routes)
+    app.router.routes.extend(operation_routes(service))
     _operate(app, service, metrics)
     app.add_middleware(RequestLimits, **limits)
     app.add_middleware(Entrance, identify=identify)

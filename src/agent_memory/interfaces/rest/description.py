@@ -12,6 +12,7 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
 from agent_memory.app import headers
+from agent_memory.interfaces.rest.latent import built
 from agent_memory.interfaces.rest.problems import Problem
 from agent_memory.models.model import LONGEST_NAME
 
@@ -66,7 +67,8 @@ def reference(kind: str, name: str) -> dict[str, str]:
 def described(app: FastAPI) -> dict[str, Any]:
     """The whole document, made once."""
     if app.openapi_schema is None:
-        made = get_openapi(title=app.title, version=app.version, description=ABOUT, routes=app.routes)
+        routes = [built(route) for route in app.routes]
+        made = get_openapi(title=app.title, version=app.version, description=ABOUT, routes=routes)
         parts = made["components"]
         parts["schemas"][Problem.__name__] = Problem.model_json_schema()
         parts["parameters"] = SCOPE | TAKEN

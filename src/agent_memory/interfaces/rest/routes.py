@@ -7,21 +7,22 @@ import json
 import re
 import typing
 from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, HTTPException, Path, Query, Request
+from fastapi import Body, HTTPException, Path, Query, Request
 from fastapi.routing import APIRoute
 from pydantic import BeforeValidator, ConfigDict, Field, WithJsonSchema, create_model
 from pydantic_core import to_json
 from starlette.responses import Response
-from starlette.routing import Match
-from starlette.types import Scope
+from starlette.routing import BaseRoute
 
 from agent_memory.app.operations import TABLE, Operation, storable
 from agent_memory.app.service import Service
 from agent_memory.interfaces.rest.description import reference
 from agent_memory.interfaces.rest.entrance import known
 from agent_memory.interfaces.rest.headers import HeaderArguments, gives, takes, told
+from agent_memory.interfaces.rest.latent import LatentRoute
 from agent_memory.interfaces.rest.problems import Problem
 from agent_memory.interfaces.threads import threaded
 from agent_memory.models.errors import InvalidInput
@@ -45,16 +46,7 @@ class RequestBody(Model):
     model_config = ConfigDict(defer_build=False)
 
 
-class Looked(APIRoute):
-    """A route that looks at the beginning of a path before its expression does: there are more than a hundred."""
-
-    def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        if self.path.partition("{")[0] not in scope["path"]:
-            return Match.NONE, {}
-        return super().matches(scope)
-
-
-class Bodied(Looked):
+class Bodied(APIRoute):
     """A route with a body: FastAPI describes it, its endpoint gets the request as it is. FastAPI would parse and check
     a body on the event loop, where everybody waits for it."""
 
@@ -74,27 +66,35 @@ def read_object(body: bytes) -> dict[str, Any]:
     return found
 
 
-def router(service: Service) -> APIRouter:
+def operation_routes(service: Service) -> list[BaseRoute]:
     """Every operation as a resource."""
-    made = APIRouter(prefix="/v1")
     routed = [(one, one.route, "") for one in TABLE.values()]
     routed += [(one, one.of_one, "_one") for one in TABLE.values() if one.of_one is not None]
-    for operation, route, suffix in sorted(routed, key=lambda one: "{" in one[1].rpartition("/")[2]):
+    routed.sort(key=lambda one: "{" in one[1].rpartition("/")[2])
+    made: list[BaseRoute] = []
+    for operation, route, suffix in routed:
         method, path = route.split(" ")
-        made.add_api_route(
-            _PATH.sub(r"{\1:path}", path),  # an id may hold a slash
-            _endpoint(operation, route, service),
-            methods=[method],
-            route_class_override=Looked if method in _QUERY else Bodied,
-            operation_id=operation.name.replace(".", "_") + suffix,
-            summary=operation.summary,
-            description=inspect.getdoc(operation.function),
-            tags=[operation.name.rpartition(".")[0] or "retriever"],
-            responses={200: {"model": _answer(operation), "headers": gives(operation)}, **ERRORS},
-            response_model=None,
-            openapi_extra={"parameters": takes(operation)},
-        )
+        path = "/v1" + _PATH.sub(r"{\1:path}", path)  # an id may hold a slash
+        name = operation.name.replace(".", "_") + suffix
+        made.append(LatentRoute(method, path, partial(_built, operation, route, service, path, name)))
     return made
+
+
+def _built(operation: Operation, route: str, service: Service, path: str, name: str) -> APIRoute:
+    method = route.partition(" ")[0]
+    made = APIRoute if method in _QUERY else Bodied
+    return made(
+        path,
+        _endpoint(operation, route, service),
+        methods=[method],
+        operation_id=name,
+        summary=operation.summary,
+        description=inspect.getdoc(operation.function),
+        tags=[operation.name.rpartition(".")[0] or "retriever"],
+        responses={200: {"model": _answer(operation), "headers": gives(operation)}, **ERRORS},
+        response_model=None,
+        openapi_extra={"parameters": takes(operation)},
+    )
 
 
 def answered(value: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:

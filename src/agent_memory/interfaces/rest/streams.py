@@ -42,12 +42,14 @@ PAGING = frozenset({"limit", "after_seq"})
 
 
 class ImportAnswer(Model):
-    """`lines` were read; what they came to. `forgotten` are those passed over because they were forgotten before."""
+    """`lines` were read; what they came to. `held` wait for review; `forgotten` are those passed over
+    because they were forgotten before."""
 
     lines: int
     created: int
     updated: int
     unchanged: int
+    held: int
     forgotten: int
 
 

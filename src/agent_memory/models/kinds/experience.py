@@ -1,4 +1,4 @@
-"""What was tried and what came of it: tool calls, strategies, reflections. C4, C8."""
+"""What was tried and what came of it: tool calls, strategies, learnings, reflections, feedback. C4, C8, E4, P8."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pydantic import Field
 
 from agent_memory.models.draft import Draft
 from agent_memory.models.kinds.kind import Kind, joined_key
-from agent_memory.models.model import Model, Moment, Name, Stored, Text
-from agent_memory.models.record import Link, Record
+from agent_memory.models.model import Model, Moment, Name, Stored, Text, Unit
+from agent_memory.models.record import Link, Record, Status
 
 
 class ToolCall(Model):
@@ -59,14 +59,58 @@ class Strategy(StrategyPayload, Stored):
 
 
 class ReflectionPayload(Model):
-    """An outcome that waits to be thought about, or what came of it."""
+    """An outcome that waits to be thought about, or what came of it: the `tools` that worked, the `failures`, and what
+    tells the most frequent `failure` from others."""
 
     type: Literal["failure_analysis", "success_pattern", "insight"]
     outcome: dict[str, Any] = Field(default_factory=dict)
     state: Literal["queued", "done"] = "queued"
+    tools: list[str] | None = None
+    failures: list[str] | None = None
+    failure: Text | None = None
     agent_id: Name | None = None
     cycle_id: Name | None = None
     metadata: dict[str, Any] | None = None
+
+
+class FeedbackPayload(Model):
+    """Which memories of a recall helped, and which did not. `cited` are those of the useful ones that nobody named as
+    such: an answer cites them."""
+
+    receipt_id: Name
+    useful: list[Name] = Field(default_factory=list)
+    useless: list[Name] = Field(default_factory=list)
+    cited: list[Name] = Field(default_factory=list)
+
+
+class Feedback(FeedbackPayload):
+    id: Name
+
+    @classmethod
+    def of(cls, record: Record) -> Feedback:
+        return cls(id=record.id, **record.payload)
+
+
+class LearningPayload(Model):
+    """`rule` is Markdown, as on a page of procedures."""
+
+    what: Text = Field(min_length=1)
+    why: Text = Field(min_length=1)
+    rule: Text | None = None
+
+
+class Learning(LearningPayload):
+    """What an agent learned: what happened, why, and the rule that would keep it from happening again. `held`: it waits
+    for review."""
+
+    id: Name
+    confidence: Unit
+    held: bool = False
+
+    @classmethod
+    def of(cls, record: Record) -> Learning:
+        held = record.status is Status.HELD
+        return cls(id=record.id, confidence=record.confidence, held=held, **record.payload)
 
 
 class OutcomePayload(Model):
@@ -115,7 +159,24 @@ KINDS = (
         tier="working",
         shown=_strategy_shown,
     ),
-    Kind("reflection", "reflections", ReflectionPayload, indexed=("type", "state", "agent_id", "cycle_id")),
+    Kind(
+        "learning",
+        "learnings",
+        LearningPayload,
+        key=lambda text, payload: joined_key(payload["what"], payload["why"]),
+        tier="working",
+        asserts="fact",
+    ),
+    Kind("reflection", "reflections", ReflectionPayload, indexed=("type", "state", "agent_id", "cycle_id", "failure")),
+    Kind(
+        "feedback",
+        "feedback",
+        FeedbackPayload,
+        key=lambda text, payload: joined_key(payload["receipt_id"]),
+        indexed=("receipt_id",),
+        searchable=False,
+        retells=True,
+    ),
     Kind(
         "outcome",
         "outcomes",

@@ -1,4 +1,4 @@
-"""What a tenant decided about what may be stored. P23."""
+"""What a tenant decided about what may be stored, and what waits for review. P8, P23."""
 
 from __future__ import annotations
 
@@ -9,8 +9,12 @@ from pydantic import AfterValidator, WithJsonSchema
 
 from agent_memory.models.kinds.kind import Kind
 from agent_memory.models.model import Model
+from agent_memory.models.review import ReviewPolicy
 
-ALLOWANCE = "allowance"
+ALLOWANCE, POLICY = "allowance", "review_policy"
+DECIDED_APART = {ALLOWANCE: "govern.allow", POLICY: "review.set_policy"}
+"""Kinds that are not written like memories, and what writes them."""
+POLICY_KEY = "review"
 NO_SECRETS, FIRST = "0" * 16, "Begins the journal, by whose first line fingerprints are keyed. Allows nothing."
 
 
@@ -37,6 +41,14 @@ KINDS = (
         "allowances",
         AllowancePayload,
         key=lambda text, payload: payload["fingerprint"],
+        searchable=False,
+        needs_text=False,
+    ),
+    Kind(
+        POLICY,
+        "review_policies",
+        ReviewPolicy,
+        key=lambda text, payload: POLICY_KEY,
         searchable=False,
         needs_text=False,
     ),

@@ -10,7 +10,7 @@ from pydantic import Field
 from agent_memory.models.draft import Draft
 from agent_memory.models.kinds.kind import Kind, fold, joined_key
 from agent_memory.models.model import Model, Moment, Name, Stored, Text, Unit, now_utc
-from agent_memory.models.record import Record
+from agent_memory.models.record import Record, Status
 
 FactSource = Literal["extraction", "user_stated", "inferred"]
 
@@ -67,7 +67,7 @@ class FactPayload(Model):
 class Fact(FactPayload, Stored):
     """A claim. With a `subject` and a `predicate` that holds one value at a time ("lives in"), a new claim
     supersedes the old one, which stays true for its own time; without them claims stand side by side. `superseded` is
-    told by the call that stores it: the claim in whose place it stands now."""
+    told by the call that stores it: the claim in whose place it stands now. `held`: it waits for review."""
 
     claim: Text = Field(min_length=1)
     source: FactSource
@@ -75,6 +75,7 @@ class Fact(FactPayload, Stored):
     created_at: Moment = Field(default_factory=now_utc)
     repository: Name | None = None
     superseded: Text | None = Field(default=None, json_schema_extra={"readOnly": True})
+    held: bool = Field(default=False, json_schema_extra={"readOnly": True})
 
     def draft(self) -> Draft:
         return Draft(
@@ -99,6 +100,7 @@ class Fact(FactPayload, Stored):
             confidence=record.confidence,
             created_at=record.valid_from,
             repository=record.repository,
+            held=record.status is Status.HELD,
             **record.payload,
         )
 
@@ -131,5 +133,6 @@ KINDS = (
         indexed=("subject", "predicate"),
         tier="knowledge",
         sources=("user_stated", "extraction", "inferred"),
+        asserts="fact",
     ),
 )

@@ -66,6 +66,7 @@ KINDS = (
         indexed=("domain", "name"),
         tier="user",
         holder=Holder("user", "HAS_PREFERENCE"),
+        asserts="directive",
     ),
     Kind(
         "expertise",
@@ -76,6 +77,7 @@ KINDS = (
         indexed=("topic",),
         tier="user",
         holder=Holder("user", "HAS_EXPERTISE", ("level",)),
+        asserts="directive",
     ),
     Kind(
         "interest",
@@ -85,5 +87,6 @@ KINDS = (
         indexed=("topic",),
         tier="user",
         holder=Holder("user", "INTERESTED_IN"),
+        asserts="directive",
     ),
 )

@@ -45,5 +45,6 @@ KINDS = (
         key=lambda text, payload: page_key(payload),
         succeeds=True,
         indexed=("name", "section", "origin", "page"),
+        asserts="directive",
     ),
 )

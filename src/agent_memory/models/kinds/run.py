@@ -25,6 +25,7 @@ class RunPayload(Spent):
     status: Literal["running", "ended"] = "running"
     success: bool | None = None
     outcome: Any = None
+    aborted: bool = False
     ended_at: Moment | None = None
 
 

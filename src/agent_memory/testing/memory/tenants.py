@@ -8,6 +8,7 @@ from agent_memory.ports.changes import Author
 from agent_memory.ports.tenants import Census, Departed
 from agent_memory.ports.vectors import belongs
 from agent_memory.testing.memory.erase import clear_tenant
+from agent_memory.testing.memory.spending import forget_tenant
 from agent_memory.testing.memory.world import DEPARTED, KEY, OURSELVES, ToyRoom, ToySignature, Worlds, named
 
 
@@ -34,6 +35,7 @@ class MemoryTenants:
             worlds.tenants.pop(tenant, None)
             worlds.refusals = [one for one in worlds.refusals if one.tenant != tenant]
             worlds.reads = [one for one in worlds.reads if one.tenant != tenant]
+            forget_tenant(worlds, tenant)
             worlds.cursors = {place: one for place, one in worlds.cursors.items() if place[1] != tenant}
             clear_tenant(worlds, tenant)
             worlds.debts = {place: one for place, one in worlds.debts.items() if place[1].tenant != tenant}

@@ -21,7 +21,7 @@ from agent_memory.ports.changes import Applied, Vector, VersionState, Vocabulary
 from agent_memory.ports.embedder import Space
 from agent_memory.ports.feed import Cursor, JobOutcome, Lease
 from agent_memory.ports.reading import ReadLine
-from agent_memory.ports.spending import DaySpending
+from agent_memory.ports.spending import Account, DaySpending, SpendingLimit
 from agent_memory.ports.working import Desk
 
 PUT, AMEND, CONNECT, DISCONNECT, ERASE, EMBED, ADOPT, KEY, TENANT, DEPARTED = (
@@ -231,7 +231,8 @@ class Worlds(ToyJournal):
     keys: dict[str, KeyRow] = field(default_factory=dict)
     refusals: list[Refusal] = field(default_factory=list)
     reads: list[ReadLine] = field(default_factory=list)
-    spent: dict[tuple[str, str], DaySpending] = field(default_factory=dict)  # by day and model
+    spent: dict[Account, DaySpending] = field(default_factory=dict)
+    budgets: dict[tuple[str, str, str], SpendingLimit] = field(default_factory=dict)  # by what, tenant and whom
     duties: dict[str, Duty] = field(default_factory=dict)  # by job
     cursors: dict[tuple[str, str], Cursor] = field(default_factory=dict)  # by job and tenant, the last moved last
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agent_memory.interfaces.cli import PROGRAM
-from agent_memory.interfaces.cli.blocks import Block, Column, Note, Sentence, Table, Under
+from agent_memory.interfaces.cli.blocks import Block, Column, Note, Sentence, Table, Under, Verbatim
 from agent_memory.models.rules import Proposal
 
 
@@ -25,6 +25,10 @@ def waiting(found: list[Proposal]) -> list[Block]:
 def proposed(one: Proposal) -> list[Block]:
     next_step = f"it holds nowhere yet: `{PROGRAM} rules approve {one.name}` writes it to your page"
     return [Sentence(f"proposed {one.name} ({one.id})", "green"), Note(next_step)]
+
+
+def learned(one: Proposal) -> list[Block]:
+    return [Verbatim(one.diff or ""), *proposed(one)]
 
 
 def approved(one: Proposal) -> list[Block]:
