@@ -248,6 +248,9 @@ def test_the_last_digits_of_scores_and_the_order_of_equals_are_no_difference() -
     here = {"a": (0.9, 0.8), "b": (0.5, 0.4), "c": (0.5, 0.4)}
     assert _alike(here, {"a": (0.9, 0.8), "c": (0.5 + 1e-7, 0.4), "b": (0.5, 0.4)})
     assert _alike(here, {"a": (0.9, 0.8), "b": (0.5, 0.4), "d": (0.5, 0.4)})
+    assert _alike({"a": (0.123718, 0.1343)}, {"a": (0.123717, 0.1344)}), "as it is rounded, one step apart"
+    assert not _alike({"a": (0.123718, 0.1343)}, {"a": (0.123716, 0.1343)})
+    assert not _alike({"a": (0.123718, 0.1343)}, {"a": (0.123718, 0.1341)})
     assert not _alike(here, {"a": (0.9, 0.8), "b": (0.5, 0.4)})
     assert not _alike(here, {"d": (0.9, 0.8), "b": (0.5, 0.4), "c": (0.5, 0.4)})
     assert not _alike(here, {"a": (0.9, 0.7), "b": (0.5, 0.4), "c": (0.5, 0.4)})

@@ -12,7 +12,7 @@ from agent_memory.core.govern.book import Book
 from agent_memory.core.recall.entities import calling
 from agent_memory.core.recall.gather import Recalling
 from agent_memory.core.recall.recall import answer
-from agent_memory.core.recall.receipt import Question
+from agent_memory.core.recall.receipt import RELEVANCE_DIGITS, SCORE_DIGITS, Question, alike
 from agent_memory.core.write.embed import Embedding
 from agent_memory.models.recipe import Recipe
 from agent_memory.models.record import Record, Scope
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 READS = 1000
 EACH = 4  # reads of a record that was chosen: itself, its history, a list and a recall
 LISTED = 20
-TOLERANCE = 1e-6  # in a score
 ASKED = 200  # characters of its text that are asked for
 
 
@@ -79,7 +78,7 @@ def _alike(here: Any, there: Any) -> bool:
 
 
 def _close(one: tuple[float, float], other: tuple[float, float]) -> bool:
-    return all(abs(left - right) <= TOLERANCE for left, right in zip(one, other, strict=True))
+    return all(map(alike, one, other, (SCORE_DIGITS, RELEVANCE_DIGITS)))
 
 
 def _told(store: Store, recalling: Recalling, view: View, id: str, seed: int) -> Iterator[tuple[str, Any]]:

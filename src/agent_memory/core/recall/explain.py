@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agent_memory.core.recall.chosen import Chosen
 from agent_memory.core.recall.question import AskedQuestion
-from agent_memory.core.recall.receipt import Question
+from agent_memory.core.recall.receipt import RELEVANCE_DIGITS, SCORE_DIGITS, Question
 from agent_memory.core.recall.score import Ranking, bounds
 from agent_memory.models.answer import FromPage, Hit, When, Why
 from agent_memory.models.moment import from_micros
@@ -28,8 +28,8 @@ def explained(chosen: Chosen, pool: Pool, ranking: Ranking, question: Question, 
     )
     return Hit.trusted(
         record=chosen.record,
-        score=round(chosen.score, 6),
-        relevance=round(chosen.relevance, 4),
+        score=round(chosen.score, SCORE_DIGITS),
+        relevance=round(chosen.relevance, RELEVANCE_DIGITS),
         why=why,
         repeats=[other.record.id for other in chosen.repeats if other.record.id != chosen.record.id],
         page=FromPage.of(chosen.record),

@@ -21,7 +21,8 @@ from agent_memory.ports.records import Filter, View
 from agent_memory.ports.spans import trace_id
 
 PIPELINE = "recall-6"  # changes whenever the same question on the same rows would be answered differently
-SAME_SCORE = 1e-6
+SCORE_DIGITS = 6  # what a hit tells of its score
+RELEVANCE_DIGITS = 4
 Receipted = tuple[Recalled, ReceiptLine]
 
 
@@ -193,10 +194,16 @@ def differences(body: dict[str, Any], recalled: Recalled) -> list[Difference]:
     found = []
     for one in dict.fromkeys([*before, *after]):
         old, new = before.get(one), after.get(one)
-        if old and new and old[:2] == new[:2] and abs(old[2] - new[2]) <= SAME_SCORE:
+        if old and new and old[:2] == new[:2] and alike(old[2], new[2], SCORE_DIGITS):
             continue
         found.append(Difference(id=one[0], before=old, after=new))
     return found
+
+
+def alike(one: float, other: float, digits: int) -> bool:
+    """Whether two figures that were rounded to so many digits differ by one step of the last at most: on another engine
+    or machine, the arithmetic may end on the other side of a half."""
+    return abs(one - other) <= 1.5 * 10.0**-digits
 
 
 def _places(hits: Iterable[tuple[str, int, float]]) -> dict[tuple[str, int], tuple[int, int, float]]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from agent_memory.core.recall.chosen import Chosen
 from agent_memory.core.recall.reading import Reading
-from agent_memory.core.recall.receipt import Question
+from agent_memory.core.recall.receipt import RELEVANCE_DIGITS, SCORE_DIGITS, Question
 from agent_memory.core.recall.score import Ranking
 from agent_memory.models.trace import Candidate, Trace, TraceLeftOut
 from agent_memory.ports.index import Pool
@@ -55,8 +55,8 @@ def traced(reading: Reading, pool: Pool, ranking: Ranking, question: Question, c
             id=known[row].id,
             version=known[row].version,
             place=places[row],
-            score=round(float(ranking.scores[row]), 6),
-            relevance=round(float(ranking.relevance[row]), 4),
+            score=round(float(ranking.scores[row]), SCORE_DIGITS),
+            relevance=round(float(ranking.relevance[row]), RELEVANCE_DIGITS),
             reason=reason,
         )
         for row, reason in list(reasons.items())[:MOST]
