@@ -7,6 +7,7 @@ look into the store itself are marked `local`.
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import threading
 import time
@@ -23,6 +24,10 @@ from patience import PATIENCE
 from warm import waiting
 
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+
+# A shell's background job ignores Ctrl-C, and so would every process that a test starts and interrupts.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The same examples every time, so that a change fails by what it changed; `make soak` looks for new ones.
 settings.register_profile("steady", derandomize=True, deadline=None)
