@@ -27,6 +27,7 @@ CALLS: Mapping[tuple[str, str | None], Made] = {
     ("get", None): lambda known: {"id": known["add"]},
     ("list", None): lambda known: {"kind": "observation"},
     ("history", None): lambda known: {"id": known["add"]},
+    ("why", None): lambda known: {"id": known["add"]},
     ("revise", "amend"): lambda known: {"id": known["add"], "importance": 0.9},
     ("revise", "edit"): lambda known: {"id": known["add"], "text": "staging is on 5434"},
     ("preferences", "set"): lambda known: {"domain": "git", "name": "merge", "value": "rebase"},

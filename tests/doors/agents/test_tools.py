@@ -43,6 +43,7 @@ def test_toolsets_are_chosen_by_name(inside: Any) -> None:
         "recipes",
         "stats",
         "verify",
+        "why",
         "rebuild",
         "desk",
     ]

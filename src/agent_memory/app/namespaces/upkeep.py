@@ -8,13 +8,15 @@ import sys
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from pydantic import Field
 
 from agent_memory.app.jobs import jobs
+from agent_memory.app.namespaces.options import Moments
 from agent_memory.app.operations import Namespace, Permission, ResourceSlot, ToolSlot, operation
 from agent_memory.app.registry import locate
+from agent_memory.core.graph.origins import origins_of
 from agent_memory.core.upkeep.job import Job, Keeping
 from agent_memory.core.upkeep.jobs import embed
 from agent_memory.core.upkeep.runner import Runner
@@ -23,6 +25,7 @@ from agent_memory.core.write.wording import analysis, checker
 from agent_memory.models.errors import InvalidInput, NotFound
 from agent_memory.models.model import Model
 from agent_memory.models.moment import from_micros, maybe_moment
+from agent_memory.models.origin import Origins
 from agent_memory.ports.changes import Mark
 from agent_memory.ports.feed import JobState
 from agent_memory.ports.store import Store
@@ -125,6 +128,17 @@ class Upkeep(Namespace):
             problems=problems,
             notes=list(found.notes),
         )
+
+    @operation("upkeep.why", "GET /records/{id}/origins", command="why", mcp=[ToolSlot("upkeep", "why")])
+    def why(self, id: str, **at: Unpack[Moments]) -> Origins:
+        """Where a record comes from: what it was derived from, and what that was, down to the turns.
+
+        Sources that were forgotten, or that this reader may not see, are not named."""
+        view, records = self._client.view(**at), self._client.runtime.store.records
+        found = records.get(view, [id])
+        if not found:
+            raise NotFound(f"no record {id!r}", field="id")
+        return origins_of(records, view, found[0])
 
     @operation("upkeep.catch_up", "POST /catch-up", permission=Permission.WRITE)
     def catch_up(self) -> dict[str, int]:

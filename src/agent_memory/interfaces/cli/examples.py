@@ -37,6 +37,7 @@ EXAMPLES: Mapping[str, str] = MappingProxyType(
         "remember": "remember --query 'deploy to staging'",
         "replay": "replay RECEIPT --now",
         "scan": "scan",
+        "why": "why staging-port",
         "audit": "audit --since yesterday",
         "serve": "serve --port 8005",
         "show": "show staging-port --as-of now",

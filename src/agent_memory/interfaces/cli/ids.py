@@ -34,6 +34,7 @@ REFERENCES = frozenset(
             for end in "source target".split()
         ),
         "records.find after_id",
+        "upkeep.why id",
         "records.forget ids",
         "receipts.accesses ids",
         "longterm.get_incident id",

@@ -23,6 +23,7 @@ from agent_memory.interfaces.cli import (
     erasures,
     jobs,
     journal,
+    origins,
     proofs,
     redacted,
     reviewing,
@@ -42,6 +43,7 @@ from agent_memory.models.context import Context
 from agent_memory.models.embedding import VectorRecalled
 from agent_memory.models.files import SyncedFiles
 from agent_memory.models.kinds.documents import Document, FoundChunk, Ingested, SyncedFolder
+from agent_memory.models.origin import Origins
 from agent_memory.models.record import JournalLine, Record, Status
 from agent_memory.models.rules import (
     AppliedRules,
@@ -363,6 +365,7 @@ PRESENTERS: Mapping[type, Callable[[Any], list[Block]]] = {
     Swept: erasures.swept,
     ErasedTenant: erasures.tenant,
     Verification: proofs.verification,
+    Origins: origins.tree,
     VectorRecalled: vectors.recalled,
     MemoryBundle: bundle,
     Context: context,

@@ -54,6 +54,7 @@ GROUPS = MappingProxyType(
         "Write and correct": ("learn", "prefer", "sync", "edit", "amend", "forget"),
         "Look closer": (
             "history",
+            "why",
             "journal",
             "audit",
             "preferences",
