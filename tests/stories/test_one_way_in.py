@@ -324,6 +324,7 @@ EXAMPLES: dict[str, Callable[[Scene], dict[str, Any]]] = {
     "models.usage": lambda s: {},
     "upkeep.stats": lambda s: {},
     "upkeep.verify": lambda s: {},
+    "upkeep.why": lambda s: {"id": s.note},
     "upkeep.catch_up": lambda s: {},
     "upkeep.run_jobs": lambda s: {},
     "upkeep.jobs": lambda s: {},
