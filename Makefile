@@ -5,7 +5,7 @@ BIN := .venv/bin
 
 PORT ?= 8005
 
-.PHONY: run demo test check compiled soak foreign engines models lowest bench docs lock build sbom clean
+.PHONY: run demo test check compiled soak foreign engines models lowest bench dogfood docs lock build sbom clean
 
 run: .venv/ready
 	@exec sh scripts/run.sh "$(BIN)/agent-memory" "$(PORT)" "$(GRPC_PORT)"
@@ -66,6 +66,10 @@ LOWEST ?= tests/conformance tests/unit tests/stories tests/telemetry tests/doors
 
 bench: .venv/ready
 	$(BIN)/python benchmarks/run.py
+
+# This repository's own memory, kept by the product: decisions, benchmarks, failures and the rules that came of them.
+dogfood: .venv/ready
+	@$(BIN)/python scripts/dogfood.py
 
 .venv/ready: pyproject.toml requirements/dev.txt
 	@test -n "$(PYTHON)" || { echo "agent-memory needs Python 3.11 or newer: install it, or run make PYTHON=/path/to/python3"; exit 1; }
