@@ -74,12 +74,15 @@ class Machine(RuleBasedStateMachine):
         self.store.records.prepare(kinds.values())
         meter = ModelMeter(self.store.spending, SystemClock, estimate, terms(chosen))
         runtime = Runtime(chosen, self.store.url, self.store, Guarded(Half()), kinds, meter, clients=1)
+        self.books = (runtime.receipts, runtime.refusals, runtime.reads)
         self.memory = AgentMemory.__new__(AgentMemory)
         self.memory._client = Client(Caller(Scope(user="ada")), chosen, Here(lambda: runtime), SystemClock())
 
     def teardown(self) -> None:
         if hasattr(self, "store"):
             assert self.memory.upkeep.verify().ok
+            for book in self.books:  # one that is left open tries again for ever, in a thread
+                book.close()
             self.store.close()
             self.folder.cleanup()
 
