@@ -8,6 +8,7 @@ Neither is a promise about a machine. `PATIENCE` is only used up by a test that 
 from __future__ import annotations
 
 import asyncio
+import gc
 import socket
 import time
 from collections.abc import Callable, Iterator
@@ -33,13 +34,20 @@ async def until_then(holds: Callable[[], object], why: str = "it never came true
 
 
 def spent(*works: Callable[[], object], rounds: int = 3) -> list[float]:
-    """CPU seconds of each, the least of several rounds in turn: who else is at work on this machine hardly counts."""
+    """CPU seconds of each, the least of several rounds in turn: who else is at work on this machine hardly counts, and
+    neither does what earlier tests left for the garbage collector to look through."""
     least = [float("inf")] * len(works)
-    for _ in range(rounds):
-        for place, work in enumerate(works):
-            begun = time.process_time()
-            work()
-            least[place] = min(least[place], time.process_time() - begun)
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        for _ in range(rounds):
+            for place, work in enumerate(works):
+                begun = time.process_time()
+                work()
+                least[place] = min(least[place], time.process_time() - begun)
+    finally:
+        if collects:
+            gc.enable()
     return least
 
 
