@@ -15,7 +15,7 @@ from agent_memory.app import config
 from agent_memory.app.namespaces import Records
 from agent_memory.app.operations import TABLE, Operation
 from agent_memory.app.variables import HARMLESS, PREFIX, UNPREFIXED
-from agent_memory.models.kinds import BUILT_IN
+from agent_memory.models.kinds.built_in import BUILT_IN
 from agent_memory.models.record import Record
 
 ROOT = Path(__file__).resolve().parent.parent

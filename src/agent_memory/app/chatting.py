@@ -12,7 +12,7 @@ from functools import cache, partial
 from types import TracebackType
 from typing import Any, NamedTuple, Self, TypedDict, Unpack
 
-from agent_memory.app import config, pricing, registry, remote, wiring
+from agent_memory.app import config, pricing, registry, wiring
 from agent_memory.app.client import spender_of
 from agent_memory.app.memory import AgentMemory
 from agent_memory.app.threads import Threads
@@ -86,7 +86,7 @@ class MemoryAugmentedAgent:
                 field="memory",
             )
         own = _own(client, model)
-        away = own is not None and remote.is_remote(config.load(store=given.get("store")).store_url)
+        away = own is not None and config.load(store=given.get("store")).is_remote
         parts = {} if own is None or away else {"chat": own}
         self._owns = known is None
         self.memory = AgentMemory(user_id, **given, **parts) if known is None else known
@@ -201,7 +201,7 @@ class MemoryAugmentedAgent:
 
     def _rules(self, task: str, limit: int) -> str:
         """Those of the folder that this process works in: a context has them, but for one that a server makes."""
-        if not remote.is_remote(self.memory._client.settings.store_url):
+        if not self.memory._client.settings.is_remote:
             return ""
         return self.memory.rules.prompt(task=task[:LONGEST_QUERY], max_tokens=max(limit, 1)).text
 
@@ -230,7 +230,7 @@ def _chat(memory: AgentMemory, own: Any) -> ChatModel:
     """The one of the memory's runtime, which counts what is asked of it. Where the store is a server's, one is opened
     and counted here."""
     client = memory._client
-    if not remote.is_remote(client.settings.store_url):
+    if not client.settings.is_remote:
         return client.runtime.require_chat()
     found = registry.require_chat(registry.open_chat_model(client.settings, own))
     meter = ModelMeter(_counted(client.settings.store_url), SystemClock, estimate, pricing.terms(client.settings))

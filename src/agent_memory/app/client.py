@@ -1,4 +1,7 @@
-"""What a client is to its namespaces: a scope, a moment, and the way to where their operations run."""
+"""What a client is to its namespaces: a scope, a moment, and the way to where their operations run.
+
+A program that imports `AgentMemory` imports this; what opens a store and works on it is loaded when one is opened.
+"""
 
 from __future__ import annotations
 
@@ -8,34 +11,33 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from functools import cache, cached_property, partial
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from agent_memory.app import wiring
 from agent_memory.app.caller import Caller
-from agent_memory.app.config import Settings
 from agent_memory.app.operations import TABLE, Namespace, Operation, Permission
-from agent_memory.app.wiring import Runtime
 from agent_memory.app.workplace import Workplace
 from agent_memory.core.govern.reading import cost, ids
-from agent_memory.core.govern.redact import KnownSecrets
-from agent_memory.core.govern.redaction import redacted, redactor
-from agent_memory.core.work.ground import Ground
-from agent_memory.core.working.desk import WorkingSet, beside
-from agent_memory.core.write.commit import heads
 from agent_memory.models.errors import BudgetExceeded, InvalidInput, StoreError
 from agent_memory.models.model import clean_name
 from agent_memory.models.moment import to_micros
-from agent_memory.models.record import Record
 from agent_memory.ports.abandon import finishing
-from agent_memory.ports.changes import Author
 from agent_memory.ports.clock import Clock, StoreClock
 from agent_memory.ports.forks import CALLS
 from agent_memory.ports.lagging import reading_only
 from agent_memory.ports.reading import MOST_IDS, ReadLine
-from agent_memory.ports.records import View
 from agent_memory.ports.spans import Side, span
 from agent_memory.ports.spending import Spender, SpendingAs
-from agent_memory.ports.working import Desk
+
+if TYPE_CHECKING:
+    from agent_memory.app.config import Settings
+    from agent_memory.app.wiring import Runtime
+    from agent_memory.core.govern.redact import KnownSecrets
+    from agent_memory.core.work.ground import Ground
+    from agent_memory.core.working.desk import WorkingSet
+    from agent_memory.models.record import Record
+    from agent_memory.ports.changes import Author
+    from agent_memory.ports.records import View
+    from agent_memory.ports.working import Desk
 
 GLOBAL = "global"
 
@@ -85,6 +87,9 @@ class Here:
     def end(self, client: Client, *, clear: bool) -> None:
         if self._opened is None:
             return
+        from agent_memory.app import wiring
+        from agent_memory.core.working.desk import beside
+
         try:
             if clear and not self._opened.store.read_only:
                 with beside():
@@ -96,6 +101,8 @@ class Here:
 def answer(operation: Operation, namespace: Namespace, arguments: dict[str, Any]) -> Any:
     """Run it in this process, on arguments without secrets: whatever it keeps, logs or sends on is made from those. A
     store is opened for that only where something looks like one, and may have been allowed."""
+    from agent_memory.core.govern.redaction import redacted, redactor
+
     client = namespace._client
     cleans = client.settings.redact and not operation.here and not operation.verbatim
     if cleans and not redactor(client.settings.personal_data).is_clean(arguments):
@@ -125,6 +132,8 @@ def _note_read(client: Client, runtime: Runtime, operation: str, found: Any, sec
     if how == "off" or runtime.store.reading is None or runtime.store.read_only:
         return
     if why is not None and client.settings.redact:
+        from agent_memory.core.govern.redaction import redactor
+
         why = redactor(client.settings.personal_data).text(why, client.known(found=False))
     shown, (tenant, user, agent) = tuple(ids(found)), (client.scope.tenant, client.scope.user, client.scope.agent)
     line = ReadLine(
@@ -195,10 +204,14 @@ class Client:
         return to_micros(self.clock.now())
 
     def view(self, as_of: datetime | None = None, valid_at: datetime | None = None) -> View:
+        from agent_memory.ports.records import View
+
         seq = None if as_of is None else self.runtime.store.records.seq_at(self.scope.tenant, to_micros(as_of))
         return View(self.scope, self.now(), seq, None if valid_at is None else to_micros(valid_at))
 
     def author(self, reason: str | None = None) -> Author:
+        from agent_memory.ports.changes import Author
+
         return Author(self.scope, actor=self.scope.user, reason=reason)
 
     def own(self, kind: str, *, key: str | None = None, id: str | None = None) -> Record | None:
@@ -208,15 +221,21 @@ class Client:
 
     def head(self, kind: str, id: str) -> tuple[Record | None, Author]:
         """The record of this user's own that is to be changed, and in whose name to write the next version of it."""
+        from agent_memory.core.write.commit import heads
+
         return heads(self.runtime.store.records, self.author(), kind, id)
 
     def ground(self) -> Ground:
         """For what changes by reading first."""
+        from agent_memory.core.work.ground import Ground
+
         runtime = self.runtime
         return Ground(runtime.writing, runtime.store.feed, self.author(), self.now, runtime.idle)
 
     def known(self, *, found: bool = True) -> KnownSecrets:
         """What is known of secrets here; nothing is opened before one was found."""
+        from agent_memory.core.govern.redact import KnownSecrets
+
         made = cache(lambda: self.runtime.redaction.known(self.scope.tenant, found=found))
         return KnownSecrets(lambda secret: made().allowed(secret), lambda secret: made().signed(secret))
 
@@ -226,14 +245,20 @@ class Client:
         said = self.conversation_id
         if said is None or not self.settings.redact:
             return said
+        from agent_memory.core.govern.redaction import redactor
+
         return redactor(self.settings.personal_data).text(said, self.known(), identifying=True)
 
     def desk(self) -> Desk:
+        from agent_memory.ports.working import Desk
+
         return Desk(self.scope, self.conversation or GLOBAL)
 
     @cached_property
     def working(self) -> WorkingSet:
         """What is on the desk; it follows the conversation."""
+        from agent_memory.core.working.desk import WorkingSet
+
         return WorkingSet(self.runtime.store.working, self.clock, self.desk, self.settings.max_working_memory_items)
 
 
@@ -242,6 +267,8 @@ def within(
     runtime: Runtime, settings: Settings, caller: Caller, clock: Clock, workplace: Workplace
 ) -> Iterator[Client]:
     """A client of a store that is open already, in a caller's name: for one call. Its desk is left as it is."""
+    from agent_memory.app import wiring
+
     client = Client(caller, settings, Here(partial(wiring.share, runtime)), clock, workplace)
     try:
         yield client

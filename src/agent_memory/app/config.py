@@ -19,6 +19,7 @@ from agent_memory.models.model import Model
 if TYPE_CHECKING:
     from agent_memory.models.recipe import Recipe
 
+SERVERS = ("http://", "https://", "unix://")
 MOST_TOLD = 5  # notices; `doctor` has the rest
 
 
@@ -169,6 +170,11 @@ class Settings(Model):
         file = self.home / "memory.db"
         database = None if "postgres_uri" in self._bare and file.exists() else self.postgres_uri
         return self.store or database or f"sqlite:///{file}"
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether the store is a server's."""
+        return self.store_url.lower().startswith(SERVERS)
 
     @property
     def maybe_others(self) -> bool:

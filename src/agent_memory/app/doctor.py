@@ -21,7 +21,6 @@ from agent_memory.app.databases import check_database
 from agent_memory.app.memory import AgentMemory
 from agent_memory.app.mounts import MOUNTS, file_system, nearest, on_network
 from agent_memory.app.parts import check_parts, places
-from agent_memory.app.remote import is_remote
 from agent_memory.app.variables import SettingsHeard
 from agent_memory.engines.sqlite.connection import OLDEST_SQLITE
 from agent_memory.models.errors import AgentMemoryError
@@ -64,7 +63,7 @@ def examine(
             Diagnosis("variable", CheckState.WARN, ignored, "to use the database, set AGENT_MEMORY_POSTGRES_URI")
         )
     whose = f"user {settings.user}" + (f", agent {agent}" if agent else "")
-    if is_remote(settings.store_url):
+    if settings.is_remote:
         checks.append(Diagnosis("settings", CheckState.OK, f"server {settings.store_url}, {whose}"))
         return [*checks, *check_server(settings, agent or SHARED), check_telemetry(settings)]
     checks.append(Diagnosis("settings", CheckState.OK, f"embedder {settings.embedding_provider}, {whose}"))

@@ -8,18 +8,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agent_memory.app.procedures import procedures
 from agent_memory.app.trust import TrustTarget, may_be_trusted
 from agent_memory.models.errors import InvalidInput
 from agent_memory.models.kinds.procedure import USER
 from agent_memory.models.record import SHARED, Status
-from agent_memory.models.rules import FollowedPages, Layer
 
 if TYPE_CHECKING:
     from agent_memory.app.client import Client
     from agent_memory.app.namespaces.asking import Where
     from agent_memory.core.rules.project import Projection
     from agent_memory.models.draft import Draft
+    from agent_memory.models.rules import FollowedPages
 
 MOST = 10_000
 
@@ -50,6 +49,9 @@ def shown_here(client: Client, repository: str | None) -> tuple[str, ...]:
 
 def untrusted(client: Client, folder: Path) -> TrustTarget | None:
     """The repository of a folder, where it has pages that nobody here has trusted: those are not followed."""
+    from agent_memory.app.procedures import procedures
+    from agent_memory.models.rules import Layer
+
     pages = procedures(client.workplace.own).pages(folder)
     here = TrustTarget(folder)
     return here if any(page.layer != Layer.USER for page in pages) and not here.trusted else None
@@ -57,6 +59,8 @@ def untrusted(client: Client, folder: Path) -> TrustTarget | None:
 
 def follow(client: Client, folder: Path) -> FollowedPages:
     """Make the records of this user follow the pages that hold in a folder, and those of his own."""
+    from agent_memory.models.rules import FollowedPages
+
     writer = for_user(client)
     written = archived = unchanged = 0
     for change, found in _changes(writer, folder):
@@ -84,7 +88,9 @@ def for_user(client: Client) -> Client:
 
 def _changes(writer: Client, folder: Path) -> Iterator[tuple[Projection, int]]:
     """What is to be changed, place by place, and how much its pages say in all."""
+    from agent_memory.app.procedures import procedures
     from agent_memory.core.rules.project import drafts, followed, reach
+    from agent_memory.models.rules import Layer
 
     here = TrustTarget(folder)
     pages = procedures(writer.workplace.own).pages(folder)

@@ -9,12 +9,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
-from agent_memory.app import config, remote, telemetry, wiring
 from agent_memory.app.caller import Caller
-from agent_memory.app.client import Client, Here, conversation
+from agent_memory.app.client import Client, Here, Transport, conversation
 from agent_memory.app.namespaces.options import Bounds, BundleOptions, ClaimOptions, Moments, RecallOptions
 from agent_memory.app.operations import TABLE, Part
-from agent_memory.app.session import ChatSession
 from agent_memory.core.govern.reading import reason
 from agent_memory.core.working.desk import LIST_SECONDS
 from agent_memory.models.answer import Recalled
@@ -36,6 +34,7 @@ from agent_memory.ports.forks import CALLS
 from agent_memory.ports.reranker import Reranker
 
 if TYPE_CHECKING:
+    from agent_memory.app.config import Settings
     from agent_memory.app.namespaces import (
         Agents,
         Archival,
@@ -70,6 +69,8 @@ if TYPE_CHECKING:
         Working,
     )
     from agent_memory.app.namespaces.embedder import Embedder as TextEmbedder
+    from agent_memory.app.session import ChatSession
+    from agent_memory.app.wiring import Runtime
 
 
 class AgentMemory:
@@ -135,17 +136,23 @@ class AgentMemory:
         why: str | None = None,
     ) -> None:
         with CALLS:
+            from agent_memory.app import config
+
             settings = config.load(store=_text(store), tenant=tenant, api_key=api_key)
             scope = Scope(tenant=settings.tenant, user=_user(user_id, shared), agent=agent)
             owner = Caller(
                 scope, conversation(conversation_id), why=reason(why)
             )  # checked before there is a store to let go of
-            if remote.is_remote(settings.store_url):
+            if settings.is_remote:
+                from agent_memory.app import remote
+
                 _refuse_parts(embedder=embedder, embedders=embedders, reranker=reranker, clock=clock, chat=chat)
                 away = remote.Away(settings)
                 self._client = Client(owner, settings, away)
                 _ = away.wire  # what is wrong with the address is said now
                 return
+            from agent_memory.app import wiring
+
             given = wiring.OwnParts(embedder, reranker, embedders or {}, chat)
             self._client = Client(owner, settings, Here(partial(wiring.borrow, settings, given)), clock)
             _ = self._client.runtime  # and so with the store
@@ -153,7 +160,7 @@ class AgentMemory:
     @classmethod
     def unopened(
         cls,
-        settings: config.Settings,
+        settings: Settings,
         scope: Scope,
         talk: str | None = None,
         *,
@@ -163,11 +170,11 @@ class AgentMemory:
     ) -> AgentMemory:
         """A client that opens its store when something is asked of it. What is about files alone needs none. Without
         `create`, a store that is not there yet stays so, and asking it is an error."""
+        from agent_memory.app import telemetry
+
         telemetry.begin(settings)  # what is asked of it is told, also that there is no store
-        away = remote.is_remote(settings.store_url)
-        transport = remote.Away(settings) if away else Here(partial(wiring.borrow, settings, create=create))
         made = cls.__new__(cls)
-        made._client = Client(Caller(scope, conversation(talk), door=door, why=why), settings, transport)
+        made._client = Client(Caller(scope, conversation(talk), door=door, why=why), settings, _way(settings, create))
         return made
 
     @property
@@ -304,6 +311,8 @@ class AgentMemory:
         """A conversation whose prompt never has more tokens than this: the one that is named, or this client's, or a
         new one. Its older turns are paged out into a summary, and are still found."""
         named = conversation(conversation_id) or self.conversation_id or new_id()
+        from agent_memory.app.session import ChatSession
+
         TABLE["sessions.render"].bind((named, limit_tokens, counter), {})
         return ChatSession(self.sessions, named, limit_tokens, counter)
 
@@ -329,6 +338,21 @@ class AgentMemory:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _way(settings: Settings, create: bool) -> Transport:
+    """To a store that is opened when something is asked of it."""
+    if settings.is_remote:
+        from agent_memory.app import remote
+
+        return remote.Away(settings)
+    return Here(lambda: _borrowed(settings, create))
+
+
+def _borrowed(settings: Settings, create: bool) -> Runtime:
+    from agent_memory.app import wiring
+
+    return wiring.borrow(settings, create=create)
 
 
 def _text(store: object) -> object:

@@ -19,7 +19,6 @@ from agent_memory.core.context.tokens import Counter, checked, estimate
 from agent_memory.core.govern.gate import Gate
 from agent_memory.models.context import Counting
 from agent_memory.models.errors import InvalidInput, PartMissing, StoreError
-from agent_memory.models.kinds import BUILT_IN
 from agent_memory.models.kinds.kind import Kind
 from agent_memory.ports.chat import ChatModel
 from agent_memory.ports.embedder import Embedder
@@ -61,6 +60,8 @@ _CHAT = (
 @cache
 def installed_kinds() -> Mapping[str, Kind]:
     """Built-in kinds and those of other packages. A plug-in may add, never replace."""
+    from agent_memory.models.kinds.built_in import BUILT_IN
+
     kinds = {kind.name: kind for kind in BUILT_IN}
     for one in plugins.installed(plugins.KINDS):
         kind = one.load()

@@ -21,7 +21,7 @@ from agent_memory.app import headers, telemetry
 from agent_memory.app.client import Client, answer
 from agent_memory.app.config import Settings
 from agent_memory.app.operations import TABLE, Namespace, Operation, Permission
-from agent_memory.app.wire import BUSY, UNIX, Wire, WireRequest
+from agent_memory.app.wire import BUSY, Wire, WireRequest
 from agent_memory.app.wiring import watch_forks
 from agent_memory.models.errors import AgentMemoryError, BudgetExceeded, Denied, InvalidInput, PartMissing, StoreError
 from agent_memory.models.model import Stored, new_id
@@ -32,15 +32,10 @@ from agent_memory.ports.spans import Side
 if TYPE_CHECKING:
     import httpx
 
-SCHEMES = ("http://", "https://", UNIX)
 ONCE = "idempotency_key"
 SLOW = 10  # how many times as long as others an operator's call may take
 NO_OPERATION = "no_such_operation"
 NO_PATH = "no_such_path"
-
-
-def is_remote(store: str) -> bool:
-    return store.lower().startswith(SCHEMES)
 
 
 class Away:

@@ -7,11 +7,11 @@ import os
 import threading
 from typing import TYPE_CHECKING
 
-from agent_memory.app.config import Settings
 from agent_memory.models.errors import InvalidInput, PartMissing
 from agent_memory.ports import spans
 
 if TYPE_CHECKING:
+    from agent_memory.app.config import Settings
     from agent_memory.engines.opentelemetry.tracer import OtelTracer
 
 OFF = "off"

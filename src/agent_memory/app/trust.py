@@ -14,11 +14,13 @@ import os
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agent_memory.app.config import config_folder
-from agent_memory.app.procedures import Untrusted, procedures
 from agent_memory.models.errors import AgentMemoryError
-from agent_memory.models.rules import Layer, Rulebook, TrustedRepository
+
+if TYPE_CHECKING:
+    from agent_memory.models.rules import Rulebook, TrustedRepository
 
 FOLDER = "trusted"
 HOW = "look at its pages with `agent-memory rules read`, then `agent-memory rules trust`"
@@ -63,6 +65,9 @@ class TrustTarget:
 def book(folder: Path, at: str | None = None, own: bool = True, *, checked: bool = False) -> Rulebook:
     """What holds in a folder. Pages of a repository that is not trusted are quoted, or, where an action is `checked`,
     may only forbid. It is shared: do not change its lists."""
+    from agent_memory.app.procedures import Untrusted, procedures
+    from agent_memory.models.rules import Layer
+
     known = procedures(own)
     if all(page.layer == Layer.USER for page in known.pages(folder, at)):
         return known.book(folder, at)
@@ -70,19 +75,11 @@ def book(folder: Path, at: str | None = None, own: bool = True, *, checked: bool
     return known.book(folder, at, None if here.trusted else Untrusted(here.name, checked))
 
 
-def in_git() -> str | None:
-    """What the git repository of the working directory is called; None outside of one."""
-    from agent_memory.engines.git import clone
-
-    try:
-        found = clone.clone(Path.cwd())
-    except (AgentMemoryError, OSError):
-        return None
-    return clone.name(found) if found else None
-
-
 def here() -> TrustTarget | None:
     """The repository of the working directory, if it has pages."""
+    from agent_memory.app.procedures import procedures
+    from agent_memory.models.rules import Layer
+
     try:
         folder = Path.cwd()
         pages = procedures().pages(folder)
@@ -94,6 +91,7 @@ def here() -> TrustTarget | None:
 def trust(here: TrustTarget) -> TrustedRepository:
     """From now on, until it is taken back, or the folder or the origin is another."""
     from agent_memory.app import pagefiles
+    from agent_memory.models.rules import TrustedRepository
 
     made = TrustedRepository(path=here.root, origin=here.origin, at=datetime.now(UTC))
     data = json.dumps({"path": made.path, "origin": made.origin, "at": made.at.isoformat()})
@@ -145,6 +143,8 @@ def _name(path: str) -> str:
 
 def _read(file: Path) -> TrustedRepository | None:
     """What cannot be read, or what others could have written, trusts nothing."""
+    from agent_memory.models.rules import TrustedRepository
+
     try:
         with file.open("rb") as said:
             if os.name == "posix" and os.fstat(said.fileno()).st_mode & OTHERS_WRITE:

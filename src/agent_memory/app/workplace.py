@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
-from agent_memory.models.errors import Denied, InvalidInput
+from agent_memory.models.errors import AgentMemoryError, Denied, InvalidInput
 
 
 class Workplace(NamedTuple):
@@ -69,3 +69,14 @@ def _here() -> Path:
         raise InvalidInput(
             "folder: the working directory is gone", hint="change to one that exists", field="folder"
         ) from None
+
+
+def in_git() -> str | None:
+    """What the git repository of the working directory is called; None outside of one."""
+    from agent_memory.engines.git import clone
+
+    try:
+        found = clone.clone(Path.cwd())
+    except (AgentMemoryError, OSError):
+        return None
+    return clone.name(found) if found else None

@@ -28,23 +28,21 @@ Span = tuple[datetime, datetime | None]
 
 _NUMBERS = {word: number for number, word in enumerate("one two three four five six seven eight nine ten".split(), 1)}
 _NUMBERS |= {"a": 1, "an": 1, "eleven": 11, "twelve": 12}
-_SPAN = re.compile(
-    rf"(?:(in) )?(\d{{1,6}}|{'|'.join(_NUMBERS)}) ?(minute|min|month|mo|m|hour|h|day|d|week|w|year|y)s?(?: (ago))?",
-)
-_SHORT = re.compile(r"(\d{1,6})(min|mo|m|h|d|w|y)")  # 2d is 2 days ago
-_DAY = re.compile(r"(?:(last|next|this) )?(mon|tues?|wed(?:nes)?|thu(?:rs?)?|fri|sat(?:ur)?|sun)(?:day)?")
-_MONTH = re.compile(r"\d{4}-\d\d")
-_DATE = re.compile(r"\d{4}-?\d\d-?\d\d")
-_EITHER = re.compile(r"\b(0?[1-9]|1[0-2])/(0?[1-9]|1[0-2])/(\d{4})\b")
-_YEARLY = re.compile(
+_SPAN = rf"(?:(in) )?(\d{{1,6}}|{'|'.join(_NUMBERS)}) ?(minute|min|month|mo|m|hour|h|day|d|week|w|year|y)s?(?: (ago))?"
+_SHORT = r"(\d{1,6})(min|mo|m|h|d|w|y)"  # 2d is 2 days ago
+_DAY = r"(?:(last|next|this) )?(mon|tues?|wed(?:nes)?|thu(?:rs?)?|fri|sat(?:ur)?|sun)(?:day)?"
+_MONTH = r"\d{4}-\d\d"
+_DATE = r"\d{4}-?\d\d-?\d\d"
+_EITHER = r"\b(0?[1-9]|1[0-2])/(0?[1-9]|1[0-2])/(\d{4})\b"
+_YEARLY = (
     r"\b(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
     r"|nov(?:ember)?|dec(?:ember)?|spring|summer|autumn|fall|winter)\b"
 )
-_FIXED = re.compile(  # which year it is: "summer 2025", "last may", "the march before last"
-    rf"\d{{4}}|\b(?:last|past|previous|this|next|coming|upcoming) {_YEARLY.pattern}|\bbefore last\b|\byear\b"
+_FIXED = (  # which year it is: "summer 2025", "last may", "the march before last"
+    rf"\d{{4}}|\b(?:last|past|previous|this|next|coming|upcoming) {_YEARLY}|\bbefore last\b|\byear\b"
 )
 _LEAP_YEARS = 8  # at most so many years lie between one 29 February and the next
-_LEADING = re.compile(r"^(?:on|since|from|after|before|until|by|as of|at) (?:the )?")
+_LEADING = r"^(?:on|since|from|after|before|until|by|as of|at) (?:the )?"
 _ALSO = {"this morning": "today", "tonight": "today", "last night": "yesterday", "the other day": "2 days ago"}
 _ALSO |= {"past week": "last week", "past month": "last month", "recently": "last week"}
 _WHOLE = {"today": 0, "yesterday": -1, "tomorrow": 1}
@@ -74,7 +72,7 @@ def moment(name: str, text: str, now: datetime, *, closing: bool = False) -> dat
 
 
 def _span(name: str, text: str, now: datetime) -> Span:
-    said = _LEADING.sub("", " ".join(text.casefold().split()))
+    said = re.sub(_LEADING, "", " ".join(text.casefold().split()))
     said = _ALSO.get(said, said)
     _check_one_reading(said)
     point = _point(said, now)
@@ -82,25 +80,25 @@ def _span(name: str, text: str, now: datetime) -> Span:
         return point, None
     if said in _WHOLE:
         return _day(now, _WHOLE[said], now)
-    if day := _DAY.fullmatch(said):
+    if day := re.fullmatch(_DAY, said):
         return _day(now, _days(day, now, name in ENDING), now)
-    if _MONTH.fullmatch(said):
+    if re.fullmatch(_MONTH, said):
         first = _local(f"{said}-01")
         return first, _wall(_months(first, 1), now)
-    if _DATE.fullmatch(said):
+    if re.fullmatch(_DATE, said):
         return _day(_local(said), 0, now)
     try:
         return _local(said.upper()), None
     except ValueError:
         if (named := _named(said, now)) is None:
             raise
-    yearly = _YEARLY.search(said) and not _FIXED.search(said)
+    yearly = re.search(_YEARLY, said) and not re.search(_FIXED, said)
     return _in_its_year(name, said, named, now) if yearly else named
 
 
 def _check_one_reading(said: str) -> None:
     """10/11/2026 is in November to some and in October to others; 13/11/2026 and 11/11/2026 are one day to all."""
-    found = _EITHER.search(said)
+    found = re.search(_EITHER, said)
     if found is None or int(found[1]) == int(found[2]):
         return
     first, second, year = (int(number) for number in found.groups())
@@ -126,9 +124,9 @@ def _point(said: str, now: datetime) -> datetime | None:
         return _wall(_at(now, _HOURS[said]), now)
     if said in _FAR:
         return _months(now, _FAR[said])
-    if short := _SHORT.fullmatch(said):
+    if short := re.fullmatch(_SHORT, said):
         return _moved(now, -int(short[1]), short[2])
-    if (span := _SPAN.fullmatch(said)) and bool(span[1]) != bool(span[4]):
+    if (span := re.fullmatch(_SPAN, said)) and bool(span[1]) != bool(span[4]):
         number = _NUMBERS.get(span[2]) or int(span[2])
         return _moved(now, number if span[1] else -number, span[3])
     return None
@@ -151,7 +149,7 @@ def _named(said: str, now: datetime) -> Span | None:
     """What a question could name: "10 November 2026", "summer 2025", "this week"."""
     from agent_memory.core.recall.dates import periods
 
-    name = said if _SPAN.fullmatch(said) else said.removeprefix("in ")
+    name = said if re.fullmatch(_SPAN, said) else said.removeprefix("in ")
     for text in (name, f"in {name}"):
         for one in periods(text, now):
             if one.text.casefold() == name and not name.isdigit():

@@ -41,19 +41,19 @@ FIXES = {
 }
 
 PLAINER = (
-    (re.compile(r"should be greater than or equal to (\S+)"), r"should be \1 or more"),
-    (re.compile(r"should be less than or equal to (\S+)"), r"should be at most \1"),
-    (re.compile(r"should be greater than (\S+)"), r"should be more than \1"),
-    (re.compile(r"^(?:String|List|Dictionary) should have (.*?)(?: after validation)?(?=,|$)"), r"should have \1"),
-    (re.compile(r"should be a valid string.*"), "should be text"),
-    (re.compile(r"should be a valid integer.*"), "should be a whole number"),
-    (re.compile(r"should be a valid number.*"), "should be a number"),
-    (re.compile(r"should be a valid boolean.*"), "should be true or false"),
-    (re.compile(r"should be a valid (?:dictionary|mapping).*|should be an object.*"), "should be an object"),
-    (re.compile(r"should be a valid (list|tuple|array).*"), "should be a list"),
-    (re.compile(r"should be a valid (datetime|date).*"), "should be a date, such as 2026-01-31T12:00:00Z"),
-    (re.compile(r"^Field required$"), "is missing"),
-    (re.compile(r"^Extra inputs are not permitted$"), "is not a field that exists here"),
+    (r"should be greater than or equal to (\S+)", r"should be \1 or more"),
+    (r"should be less than or equal to (\S+)", r"should be at most \1"),
+    (r"should be greater than (\S+)", r"should be more than \1"),
+    (r"^(?:String|List|Dictionary) should have (.*?)(?: after validation)?(?=,|$)", r"should have \1"),
+    (r"should be a valid string.*", "should be text"),
+    (r"should be a valid integer.*", "should be a whole number"),
+    (r"should be a valid number.*", "should be a number"),
+    (r"should be a valid boolean.*", "should be true or false"),
+    (r"should be a valid (?:dictionary|mapping).*|should be an object.*", "should be an object"),
+    (r"should be a valid (list|tuple|array).*", "should be a list"),
+    (r"should be a valid (datetime|date).*", "should be a date, such as 2026-01-31T12:00:00Z"),
+    (r"^Field required$", "is missing"),
+    (r"^Extra inputs are not permitted$", "is not a field that exists here"),
 )
 """What pydantic says, as people say it."""
 
@@ -248,7 +248,7 @@ def wrong(report: list[tuple[tuple[int | str, ...], str, str]]) -> tuple[str, st
     fixes = [fix, f"{len(named)} more: {', '.join(shown)}" if named else ""]
     said = said.removeprefix("Value error, ").removeprefix("Input ")
     for theirs, ours in PLAINER:
-        said = theirs.sub(ours, said)
+        said = re.sub(theirs, ours, said)
     return ".".join(map(str, where)), said, "; ".join(filter(None, fixes))
 
 

@@ -27,8 +27,9 @@ _FLAG = "\U0001f3f4(?:{})\U000e007f".format(
 # Arabic, Syriac, the scripts of India and of South-East Asia join letters, or part them, by a mark of no width.
 _JOINED = r"(?<=[\u0620-\u0dff\u0f00-\u109f\u1780-\u17b3\u17b6-\u17ff\ufb50-\ufdff\ufe70-\ufefc])[\u200c\u200d]"
 _MONGOLIAN = r"(?<=[\u1820-\u18aa])[\u180b-\u180f]"
-_FOUND = re.compile(
-    rf"(?P<kept>{_FLAG}|{_EMOJI}(?:\u200d{_EMOJI})*|[0-9#*]\ufe0f\u20e3|{_JOINED}|{_MONGOLIAN})|(?P<end>\r\n)|[{_HIDDEN}]"
+_FOUND = (
+    rf"(?P<kept>{_FLAG}|{_EMOJI}(?:\u200d{_EMOJI})*|[0-9#*]\ufe0f\u20e3|{_JOINED}|{_MONGOLIAN})"
+    rf"|(?P<end>\r\n)|[{_HIDDEN}]"
 )
 _ANY = re.compile(f"[{_HIDDEN}]")
 _NAMES = {"\r": "\\r", "\x0b": "\\v", "\x0c": "\\f"}
@@ -47,7 +48,7 @@ def spelled(text: str, spell: Callable[[str], str]) -> str:
     def shown(match: re.Match[str]) -> str:
         return match["kept"] or ("\n" if match["end"] else spell(match.group()))
 
-    return _FOUND.sub(shown, text)
+    return re.sub(_FOUND, shown, text)
 
 
 def _name(character: str) -> str:

@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 from agent_memory.core.recall.reading import Reading
 from agent_memory.core.write.commit import FOLLOWED_BY
 from agent_memory.core.write.words import STOP_WORDS, spelled
-from agent_memory.models.kinds import BUILT_IN
+from agent_memory.models.kinds.built_in import BUILT_IN
 from agent_memory.models.kinds.kind import Kind
 from agent_memory.models.recipe import Recipe
 from agent_memory.models.record import Record, Status

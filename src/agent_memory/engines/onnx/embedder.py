@@ -12,9 +12,6 @@ import threading
 from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
-from agent_memory.engines.onnx import vocabulary
-from agent_memory.engines.onnx.passages import READABLE, split
-from agent_memory.engines.onnx.wordpiece import WordPiece
 from agent_memory.models.errors import InvalidInput, PartMissing
 from agent_memory.ports.embedder import Passage, Space
 
@@ -25,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from agent_memory.engines.onnx.encoder import Encoder
+    from agent_memory.engines.onnx.wordpiece import WordPiece
 
 # The version changes whenever vectors would: with the weights, the graph, or how a text is read.
 SPACE = Space("all-MiniLM-L6-v2", "int8-g1", 384)
@@ -49,6 +47,8 @@ class OnnxEmbedder:
 
     def passages(self, text: str) -> list[Passage]:
         """At most 512 passages of about 200 word pieces; see `passages.py` for where they are cut."""
+        from agent_memory.engines.onnx.passages import split
+
         return split(text, self._words())
 
     def embed_many(self, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -62,6 +62,8 @@ class OnnxEmbedder:
         words, encode = self._words(), self._model()
         import numpy as np
 
+        from agent_memory.engines.onnx.passages import READABLE
+
         vectors = np.empty((len(texts), SPACE.dimension), np.float32)
         pieces = 0
         for number, text in enumerate(texts):
@@ -72,6 +74,9 @@ class OnnxEmbedder:
 
     def _words(self) -> WordPiece:
         if self._reader is None:
+            from agent_memory.engines.onnx import vocabulary
+            from agent_memory.engines.onnx.wordpiece import WordPiece
+
             with _loading:
                 self._reader = _readers.get(SPACE.fingerprint) or WordPiece(vocabulary.load())
                 _readers[SPACE.fingerprint] = self._reader

@@ -7,7 +7,6 @@ import re
 import sqlite3
 from collections.abc import Iterable
 from contextlib import closing
-from importlib import resources
 from pathlib import Path
 
 from agent_memory.engines.sqlite import chains, keyring, owning
@@ -29,8 +28,9 @@ _COLUMNS = frozenset(  # of every view: a payload field of the same name is left
 
 def migrations() -> dict[int, str]:
     """Number -> script, in order."""
-    folder = resources.files("agent_memory.engines.sqlite") / "migrations"
-    found = {int(file.name[:4]): file.read_text("utf-8") for file in folder.iterdir() if file.name.endswith(".sql")}
+    found = {
+        int(file.name[:4]): file.read_text("utf-8") for file in Path(__file__).with_name("migrations").glob("*.sql")
+    }
     return dict(sorted(found.items()))
 
 

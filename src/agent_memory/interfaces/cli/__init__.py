@@ -5,6 +5,7 @@ Only click is imported until a command needs more, so that `--version` and compl
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Sequence
 
 PROGRAM = "agent-memory"
@@ -12,6 +13,8 @@ PROGRAM = "agent-memory"
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; gives the exit status (see `exits`)."""
+    if arguments is None:  # a process of its own: what is loaded now stays, and `root` says when it is all there
+        gc.disable()
     try:
         from agent_memory.interfaces.cli import exits
 

@@ -8,10 +8,10 @@ import click
 
 from agent_memory.interfaces.cli.blocks import Block, Column, Table
 from agent_memory.interfaces.cli.session import Session
-from agent_memory.models.audit import AuditLine
 
 if TYPE_CHECKING:
     from agent_memory.app.memory import AgentMemory
+    from agent_memory.models.audit import AuditLine
 
 COLUMNS = (
     Column("at"),

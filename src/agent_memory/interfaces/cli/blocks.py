@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import NamedTuple
 
 
 class Under(StrEnum):
@@ -15,16 +15,14 @@ class Under(StrEnum):
     ALWAYS = "always"
 
 
-@dataclass(frozen=True)
-class Interval:
+class Interval(NamedTuple):
     """Half open; an end of None is not reached yet."""
 
     start: datetime
     end: datetime | None
 
 
-@dataclass(frozen=True)
-class Column:
+class Column(NamedTuple):
     """In a stack, the first line of a row is its columns by `order`; `label` says whether with their names. What is
     `whole` is never wrapped; what `wraps` may be, and is cut like the text. Ids that are `short` are abbreviated at a
     terminal."""
@@ -40,8 +38,7 @@ class Column:
     short: bool = False
 
 
-@dataclass(frozen=True)
-class Table:
+class Table(NamedTuple):
     """The last column is the text: it gets the room that is left, and is cut at `longest`, if that is said. Where a
     terminal is too narrow for columns, each row is a small stack of lines instead. Rows whose numbers are `faint` are
     there, but grey."""
@@ -52,16 +49,14 @@ class Table:
     faint: frozenset[int] = frozenset()
 
 
-@dataclass(frozen=True)
-class Card:
+class Card(NamedTuple):
     """Named values; `body` is text of its own."""
 
     fields: list[tuple[str, object]]
     body: str = ""
 
 
-@dataclass(frozen=True)
-class Sentence:
+class Sentence(NamedTuple):
     """A sentence. `style`, as rich names it, is that of `lead` if there is one, else of all."""
 
     text: str
@@ -69,15 +64,13 @@ class Sentence:
     lead: str = ""
 
 
-@dataclass(frozen=True)
-class Note:
+class Note(NamedTuple):
     """A sentence for somebody at a terminal; a pipe does not get it."""
 
     text: str
 
 
-@dataclass(frozen=True)
-class Verbatim:
+class Verbatim(NamedTuple):
     """A text that is itself the result: a pipe gets it to the byte."""
 
     text: str

@@ -13,9 +13,9 @@ from typing import Any, get_type_hints
 
 import click
 
-from agent_memory.app import trust
 from agent_memory.app.memory import AgentMemory
 from agent_memory.app.operations import TABLE, Operation, Permission
+from agent_memory.app.workplace import in_git
 from agent_memory.interfaces.cli import (
     PROGRAM,
     audits,
@@ -215,7 +215,7 @@ def _ran(operation: Operation, context: click.Context, given: dict[str, Any]) ->
     said = {**TYPED.get(operation.name, {}), **options.arguments(context, operation.signature)}
     _check_order(said)
     placed = _placed(operation)
-    if given.get("_global") or {"repository", placed} & said.keys() or not (here := placed and trust.in_git()):
+    if given.get("_global") or {"repository", placed} & said.keys() or not (here := placed and in_git()):
         placed = None
     else:
         said[placed] = here

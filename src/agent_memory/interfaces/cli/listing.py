@@ -7,14 +7,13 @@ import json
 import sys
 from collections.abc import Iterable, Mapping
 from functools import cache
-from importlib import resources
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
 import click
 
-_FILE = resources.files("agent_memory.interfaces.cli") / "listing.json"
+_FILE = Path(__file__).with_name("listing.json")
 _ALL = 10_000  # characters: more than anything says
 
 
@@ -59,6 +58,5 @@ def _said(command: click.Command | None) -> str:
 
 
 if __name__ == "__main__":
-    with resources.as_file(_FILE) as file:
-        Path(file).write_text(made(), "utf-8")
+    _FILE.write_text(made(), "utf-8")
     sys.exit(0)

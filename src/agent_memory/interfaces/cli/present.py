@@ -4,58 +4,27 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import replace
-from typing import Any, get_type_hints
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 from pydantic import BaseModel
 
-from agent_memory.app.namespaces.records import Forgotten, Written
-from agent_memory.app.namespaces.rules import Begun, Linted
-from agent_memory.app.namespaces.sweeping import Swept
-from agent_memory.app.namespaces.tenants import ErasedTenant
-from agent_memory.app.namespaces.upkeep import JobReport, Verification
 from agent_memory.app.operations import Operation
-from agent_memory.interfaces.cli import (
-    PROGRAM,
-    audits,
-    budgets,
-    documents,
-    erasures,
-    jobs,
-    journal,
-    origins,
-    proofs,
-    redacted,
-    reviewing,
-    tracing,
-    userfiles,
-    vectors,
-)
+from agent_memory.interfaces.cli import PROGRAM, vectors
 from agent_memory.interfaces.cli.blocks import Block, Card, Column, Interval, Note, Sentence, Table, Under, Verbatim
 from agent_memory.interfaces.cli.cleaning import one_line
 from agent_memory.interfaces.cli.output import shown
-from agent_memory.interfaces.cli.rules import findings, prompts, proposals, trusting, versions
-from agent_memory.models.answer import FromPage, Hit, Recalled, Replay
-from agent_memory.models.audit import AuditLine
-from agent_memory.models.budget import BudgetReport, BudgetState
+from agent_memory.models.answer import FromPage, Hit, Recalled
 from agent_memory.models.bundle import MemoryBundle
 from agent_memory.models.context import Context
-from agent_memory.models.embedding import VectorRecalled
-from agent_memory.models.files import SyncedFiles
-from agent_memory.models.kinds.documents import Document, FoundChunk, Ingested, SyncedFolder
-from agent_memory.models.origin import Origins
-from agent_memory.models.record import JournalLine, Record, Status
-from agent_memory.models.rules import (
-    AppliedRules,
-    FollowedPages,
-    Prefix,
-    Proposal,
-    Rulebook,
-    RuleChange,
-    RuleRevision,
-    TrustedRepository,
-)
+from agent_memory.models.record import Record, Status
 from agent_memory.models.size import counted, sized
+
+if TYPE_CHECKING:
+    from agent_memory.app.namespaces.records import Written
+    from agent_memory.models.answer import Replay
+
+Presenter = Callable[[Any], list[Block]]
 
 ID = Column("id", Under.NARROW, "cyan", whole=True, order=0, short=True)
 TEXT = Column("text")
@@ -82,18 +51,28 @@ def present(operation: Operation, result: Any, *, why: bool = False, nothing: No
         return [Note("done")]
     if is_empty(result):
         return [nothing, *(_left_out(result.damaged) if isinstance(result, MemoryBundle) else _searched(result))]
-    if operation.name in OPERATIONS:
-        return OPERATIONS[operation.name](result)
+    if own := presenter(OPERATIONS, operation.name):
+        return own(result)
     if isinstance(result, Recalled):
         return recalled(result, why=why)
     if isinstance(result, list):
         return listed(result)
-    shape = PRESENTERS.get(type(result))
-    if shape is not None:
+    if isinstance(result, str):
+        return [Verbatim(result)]
+    if shape := presenter(PRESENTERS, type(result).__name__):
         return shape(result)
     if isinstance(result, BaseModel):
         return mapping(_fields(result))
     return mapping(result) if isinstance(result, dict) else [Sentence(shown(result))]
+
+
+def presenter(table: Mapping[str, str], name: str) -> Presenter | None:
+    """What one of the tables below has for it; its module is loaded now."""
+    if name not in table:
+        return None
+    module, _, function = table[name].rpartition(".")
+    found: Presenter = getattr(import_module(f"agent_memory.interfaces.cli.{module}"), function)
+    return found
 
 
 def record(one: Record) -> list[Block]:
@@ -209,7 +188,11 @@ def _searched(found: Any) -> list[Block]:
         one = found.reranked
         said += f"; {len(one.scores)} of {one.candidates} reranked{f' by {one.by}' if one.by else ''}"
         said += f": {one.trouble}" if one.trouble else ""
-    return [Note(said), *(tracing.trace(found.trace) if found.trace else [])]
+    if found.trace is None:
+        return [Note(said)]
+    from agent_memory.interfaces.cli.tracing import trace
+
+    return [Note(said), *trace(found.trace)]
 
 
 def _damaged(rows: int) -> str:
@@ -221,6 +204,8 @@ def _left_out(rows: int) -> list[Block]:
 
 
 def receipt(body: dict[str, Any]) -> list[Block]:
+    from agent_memory.interfaces.cli import tracing
+
     plain = {name: value for name, value in body.items() if name != "trace"}
     return [*mapping(plain), *tracing.read(body.get("trace"))]
 
@@ -281,23 +266,28 @@ def written(one: Written) -> list[Block]:
     return [Sentence(f"{one.effect} {one.id} (version {one.version})", "green"), *held]
 
 
+def several(found: list[Written]) -> list[Block]:
+    return [block for one in found for block in written(one)]
+
+
 def bundle(one: MemoryBundle) -> list[Block]:
     return [Sentence(one.to_context_string()), *_left_out(one.damaged)]
 
 
 def context(one: Context) -> list[Block]:
+    from agent_memory.interfaces.cli.rules.trusting import hint
+
     reasons = Counter(left.reason for left in one.left_out)
     left = f", {len(one.left_out)} left out ({', '.join(f'{why} {n}' for why, n in sorted(reasons.items()))})"
     counted = f"{one.total_tokens} of {one.max_tokens} tokens by {one.counter}"
     said = f"{counted}: {len(one.rules) + len(one.preferences) + len(one.chunks)} shown{left if one.left_out else ''}"
     remark = Note(f"{said}, receipt {one.receipt_id}")
-    return [Verbatim(one.text), remark, *_left_out(one.damaged), *trusting.hint(one.untrusted)]
+    return [Verbatim(one.text), remark, *_left_out(one.damaged), *hint(one.untrusted)]
 
 
 def listed(result: list[Any]) -> list[Block]:
     """A list of one kind of thing: its own table, or one made of its fields."""
-    shape = LISTS.get(type(result[0]))
-    if shape is not None:
+    if shape := presenter(LISTS, type(result[0]).__name__):
         return shape(result)
     if isinstance(result[0], BaseModel):
         result = [_fields(one) for one in result]
@@ -312,7 +302,7 @@ def listed(result: list[Any]) -> list[Block]:
 
 def _column(name: str, values: list[Any]) -> Column:
     if name == "id":
-        return replace(ID, under=Under.NEVER, short=False)
+        return ID._replace(under=Under.NEVER, short=False)
     if name.endswith("_id"):
         return Column(name, whole=True, label=True)
     return Column(name, wraps=any(len(shown(value)) > SHORT for value in values), label=True)
@@ -344,54 +334,61 @@ def _fields(one: BaseModel) -> dict[str, Any]:
     return {name: getattr(one, name) for name in type(one).model_fields if name != "embedding"}
 
 
-OPERATIONS: Mapping[str, Callable[[Any], list[Block]]] = {
-    "records.history": history,
-    "receipts.get": receipt,
-    "rules.propose": proposals.proposed,
-    "rules.propose_rule": proposals.learned,
-    "rules.approve": proposals.approved,
-    "rules.reject": proposals.rejected,
-    **redacted.OPERATIONS,
-    **reviewing.OPERATIONS,
+OPERATIONS: Mapping[str, str] = {
+    "records.history": "present.history",
+    "receipts.get": "present.receipt",
+    "rules.propose": "rules.proposals.proposed",
+    "rules.propose_rule": "rules.proposals.learned",
+    "rules.approve": "rules.proposals.approved",
+    "rules.reject": "rules.proposals.rejected",
+    "govern.scan": "redacted.scanned",
+    "govern.check": "redacted.checked",
+    "review.list": "reviewing.waiting",
+    "review.show": "reviewing.held",
+    "review.edit": "reviewing.held",
+    "review.approve": "reviewing.approved",
+    "review.policy": "reviewing.policy",
+    "review.set_policy": "reviewing.policy",
+    "review.reject": "reviewing.rejected",
 }
-"""Operations whose results mean more than their type says."""
+"""Operations whose results mean more than their type says: which function of which module shows them."""
 
-PRESENTERS: Mapping[type, Callable[[Any], list[Block]]] = {
-    Record: record,
-    Written: written,
-    Forgotten: erasures.forgotten,
-    BudgetReport: budgets.report,
-    BudgetState: budgets.kept,
-    Swept: erasures.swept,
-    ErasedTenant: erasures.tenant,
-    Verification: proofs.verification,
-    Origins: origins.tree,
-    VectorRecalled: vectors.recalled,
-    MemoryBundle: bundle,
-    Context: context,
-    Replay: replayed,
-    Linted: findings.linted,
-    Begun: findings.begun,
-    Rulebook: versions.rulebook,
-    Prefix: prompts.prefix,
-    AppliedRules: prompts.applied,
-    TrustedRepository: trusting.newly,
-    FollowedPages: trusting.followed,
-    SyncedFiles: userfiles.synced,
-    Ingested: documents.ingested,
-    SyncedFolder: documents.synced,
-    str: lambda text: [Verbatim(text)],
+PRESENTERS: Mapping[str, str] = {
+    "Record": "present.record",
+    "Written": "present.written",
+    "Forgotten": "erasures.forgotten",
+    "BudgetReport": "budgets.report",
+    "BudgetState": "budgets.kept",
+    "Swept": "erasures.swept",
+    "ErasedTenant": "erasures.tenant",
+    "Verification": "proofs.verification",
+    "Origins": "origins.tree",
+    "VectorRecalled": "vectors.recalled",
+    "MemoryBundle": "present.bundle",
+    "Context": "present.context",
+    "Replay": "present.replayed",
+    "Linted": "rules.findings.linted",
+    "Begun": "rules.findings.begun",
+    "Rulebook": "rules.versions.rulebook",
+    "Prefix": "rules.prompts.prefix",
+    "AppliedRules": "rules.prompts.applied",
+    "TrustedRepository": "rules.trusting.newly",
+    "FollowedPages": "rules.trusting.followed",
+    "SyncedFiles": "userfiles.synced",
+    "Ingested": "documents.ingested",
+    "SyncedFolder": "documents.synced",
 }
+"""The same for types, by the name of the class, so that who shows one does not load all of them."""
 
-LISTS: Mapping[type, Callable[[list[Any]], list[Block]]] = {
-    Record: records,
-    AuditLine: audits.lines,
-    JournalLine: journal.lines,
-    RuleChange: versions.changes,
-    RuleRevision: versions.revisions,
-    Proposal: proposals.waiting,
-    JobReport: jobs.reported,
-    Document: documents.listed,
-    FoundChunk: documents.found,
-    Written: lambda found: [block for one in found for block in written(one)],
+LISTS: Mapping[str, str] = {
+    "Record": "present.records",
+    "AuditLine": "audits.lines",
+    "JournalLine": "journal.lines",
+    "RuleChange": "rules.versions.changes",
+    "RuleRevision": "rules.versions.revisions",
+    "Proposal": "rules.proposals.waiting",
+    "JobReport": "jobs.reported",
+    "Document": "documents.listed",
+    "FoundChunk": "documents.found",
+    "Written": "present.several",
 }

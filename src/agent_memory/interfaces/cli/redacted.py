@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
-
 from agent_memory.app.namespaces.govern import FoundSecret, Scanned
 from agent_memory.interfaces.cli import PROGRAM
 from agent_memory.interfaces.cli.blocks import Block, Column, Note, Sentence, Table
@@ -51,6 +48,3 @@ def _table(found: list[FoundSecret]) -> Table:
         for one in found
     ]
     return Table(columns, rows)
-
-
-OPERATIONS: Mapping[str, Callable[[Any], list[Block]]] = {"govern.scan": scanned, "govern.check": checked}

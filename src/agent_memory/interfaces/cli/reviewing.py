@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,11 +10,11 @@ import click
 from agent_memory.interfaces.cli import PROGRAM, output
 from agent_memory.interfaces.cli.blocks import Block, Card, Column, Note, Sentence, Table, Under
 from agent_memory.interfaces.cli.session import Session
-from agent_memory.models.record import Record
-from agent_memory.models.review import HeldMemory, ReviewPolicy, ReviewRule
 
 if TYPE_CHECKING:
     from agent_memory.app.memory import AgentMemory
+    from agent_memory.models.record import Record
+    from agent_memory.models.review import HeldMemory, ReviewPolicy
 
 COLUMNS = (
     Column("id", Under.NARROW, "cyan", whole=True, order=0, short=True),
@@ -53,6 +52,8 @@ def approved(one: Record) -> list[Block]:
 
 
 def policy(one: ReviewPolicy) -> list[Block]:
+    from agent_memory.models.review import ReviewRule
+
     names = [*ReviewRule.model_fields]
     rows = [tuple(getattr(rule, name) for name in names) for rule in one.rules]
     default: Block = Sentence("no rules: the default decides, which the guide to reviewing describes")
@@ -117,14 +118,3 @@ def _corrected(one: HeldMemory) -> dict[str, Any]:
     if "value" in one.payload:
         said["payload"] = {"value": click.prompt("value", default=one.payload["value"], err=True)}
     return said
-
-
-OPERATIONS: Mapping[str, Callable[[Any], list[Block]]] = {
-    "review.list": waiting,
-    "review.show": held,
-    "review.edit": held,
-    "review.approve": approved,
-    "review.policy": policy,
-    "review.set_policy": policy,
-    "review.reject": rejected,
-}

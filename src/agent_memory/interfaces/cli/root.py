@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from importlib import import_module
 from types import MappingProxyType
 from typing import Any
@@ -164,6 +165,9 @@ def root(ctx: click.Context, /, **given: Any) -> None:
     Moments (--as-of, --valid-at, --after …) are ISO 8601, taken as local time if they name no zone, or words such as
     `yesterday`, `last monday`, `2 days ago` and `2d`.
     """
+    if not gc.isenabled():  # the command is loaded, and nothing of it is looked through for garbage
+        gc.freeze()
+        gc.enable()
     session: Session = ctx.obj
     given["json"] = given["json"] or session.json
     for name, value in given.items():

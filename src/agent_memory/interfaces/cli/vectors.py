@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 from agent_memory.interfaces.cli import PROGRAM
 from agent_memory.interfaces.cli.blocks import Block, Column, Note, Table, Under
 from agent_memory.models.answer import Recalled
-from agent_memory.models.embedding import VectorRecalled
+from agent_memory.models.model import Model
 from agent_memory.models.size import counted
 
 if TYPE_CHECKING:
     from agent_memory.app.memory import AgentMemory
+    from agent_memory.models.embedding import VectorRecalled
 
 LONGEST = 300  # characters of a text
 HOW = f"`{PROGRAM} upkeep catch-up` makes them"
@@ -24,10 +25,9 @@ def finished(memory: AgentMemory, *, later: bool) -> tuple[int, str]:
 
     A server makes them by itself. What an embedder that is out of reach cannot make is no reason to fail: all that was
     imported is in the store, and found by its words."""
-    from agent_memory.app.remote import is_remote
     from agent_memory.models.errors import AgentMemoryError
 
-    away = is_remote(memory._client.settings.store_url)
+    away = memory._client.settings.is_remote
     trouble = ""
     if not later and not away:
         try:
@@ -49,11 +49,14 @@ def searched_without(pending: int) -> str:
 
 def noted(result: object) -> str:
     """What has to be said of an answer, also where only its hits are printed."""
-    if isinstance(result, Recalled) and result.pending:
-        return searched_without(result.pending)
-    if isinstance(result, VectorRecalled) and result.trouble is not None:
-        return _mirrored(result.trouble)
-    return ""
+    if isinstance(result, Recalled):
+        return searched_without(result.pending) if result.pending else ""
+    if not isinstance(result, Model):
+        return ""
+    from agent_memory.models.embedding import VectorRecalled
+
+    trouble = result.trouble if isinstance(result, VectorRecalled) else None
+    return "" if trouble is None else _mirrored(trouble)
 
 
 def recalled(found: VectorRecalled) -> list[Block]:
