@@ -6,6 +6,7 @@ import hashlib
 import json
 import sqlite3
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ import pytest
 from numpy.typing import NDArray
 
 from agent_memory import AgentMemory
+from agent_memory.core.recall.shorthand import read
 from agent_memory.models import Entity, Turn
 from agent_memory.models.errors import NotFound, PartMissing
 from agent_memory.models.recipe import DEFAULT
@@ -185,6 +187,23 @@ def test_a_receipt_tells_what_was_asked_and_why(memory: AgentMemory) -> None:
     assert [hit["id"] for hit in receipt["hits"]] == [hit.id for hit in found]
     assert receipt["hits"][0]["why"] == found[0].why.channels
     assert receipt["recipe_hash"] == DEFAULT.hash and receipt["seq"] == found.seq
+
+
+@pytest.mark.file
+def test_a_receipt_that_spells_everything_out_as_all_did_before_is_replayed_too(
+    memory: AgentMemory, home: Path
+) -> None:
+    fill(memory)
+    id = memory.recall("where does checkout run?").receipt_id
+    told = memory.receipts.get(id)
+    with closing(sqlite3.connect(home / "memory.db")) as file, file:
+        (short,) = file.execute("select body from receipts where id = ?", (id,)).fetchone()
+        whole = json.dumps(read(short))
+        file.execute("update receipts set body = ? where id = ?", (whole, id))
+    assert len(whole) > 1.5 * len(short)
+    change_everything(memory)
+    assert memory.receipts.get(id) == told and list(memory.receipts.get(id)) == list(told)
+    assert memory.receipts.replay(id).identical
 
 
 def test_only_forgetting_breaks_it_and_then_it_says_so(memory: AgentMemory) -> None:

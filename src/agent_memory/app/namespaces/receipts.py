@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from itertools import islice
 from typing import Any
@@ -12,6 +11,7 @@ from agent_memory.core.recall.costs import costs, told
 from agent_memory.core.recall.feedback import check_judged, cited, merged, told_of
 from agent_memory.core.recall.recall import recall
 from agent_memory.core.recall.receipt import PIPELINE, differences, questions_of
+from agent_memory.core.recall.shorthand import read
 from agent_memory.core.write.commit import SELF, Revision, commit_after_reading
 from agent_memory.core.write.wording import same
 from agent_memory.core.write.words import FIRST
@@ -202,5 +202,4 @@ class Receipts(Namespace):
                 hint="receipts are kept for 90 days, and go when what they told of is forgotten",
                 field="receipt_id",
             )
-        body: dict[str, Any] = json.loads(text)
-        return body
+        return read(text)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
+from agent_memory.core.recall.shorthand import read
 from agent_memory.models.moment import from_micros
 from agent_memory.models.told import By, Cost, Told
 from agent_memory.ports.receipts import Kept
@@ -20,7 +20,7 @@ _GROUP: Mapping[By, Callable[[Told], str]] = MappingProxyType(
 
 
 def told(kept: Kept) -> Told:
-    body = json.loads(kept.body)
+    body = read(kept.body)
     return Told(
         receipt_id=kept.id,
         at=from_micros(kept.at),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -10,6 +9,7 @@ from typing import Any, NamedTuple
 
 from agent_memory.core.recall.past import Window
 from agent_memory.core.recall.question import AskedQuestion
+from agent_memory.core.recall.shorthand import dumped, read
 from agent_memory.core.write.words import asked_terms
 from agent_memory.models.answer import Difference, Recalled, Reranked, Shape
 from agent_memory.models.errors import NotFound
@@ -100,9 +100,10 @@ def receipt_line(
     if recalled.trace is not None:
         body["trace"] = recalled.trace.model_dump()
     handles = tuple(hit.record.seq for hit in recalled.hits)
-    text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
     terms = asked_terms(asked.text)
-    return ReceiptLine(recalled.receipt_id, question.view, recalled.seq, text, handles, terms, named, pool.store)
+    return ReceiptLine(
+        recalled.receipt_id, question.view, recalled.seq, dumped(body), handles, terms, named, pool.store
+    )
 
 
 def together(found: Sequence[Receipted]) -> Receipted:
@@ -110,7 +111,7 @@ def together(found: Sequence[Receipted]) -> Receipted:
     each was found to ask of."""
     if len(found) == 1:
         return found[0]
-    bodies = [json.loads(line.body) for _, line in found]
+    bodies = [read(line.body) for _, line in found]
     told = [recalled for recalled, _ in found]
     tokens, money = ([getattr(one, name) for one in told] for name in ("tokens", "money"))
     merged = {
@@ -129,7 +130,7 @@ def together(found: Sequence[Receipted]) -> Receipted:
         "hits": [hit for one in bodies for hit in one["hits"]],
     }
     line = found[0][1]._replace(
-        body=json.dumps(body, ensure_ascii=False, separators=(",", ":")),
+        body=dumped(body),
         handles=tuple(handle for _, one in found for handle in one.handles),
         named=tuple(handle for _, one in found for handle in one.named),
     )
@@ -139,7 +140,7 @@ def together(found: Sequence[Receipted]) -> Receipted:
 def with_context(line: ReceiptLine, shown: tuple[int, ...], context: dict[str, Any]) -> ReceiptLine:
     """The receipt of a recall that became a context: what was made of its hits. Only what is really shown counts as
     accessed."""
-    body = json.dumps({**json.loads(line.body), "context": context}, ensure_ascii=False, separators=(",", ":"))
+    body = dumped({**read(line.body), "context": context})
     named = tuple(dict.fromkeys((*line.named, *(handle for handle in line.handles if handle not in shown))))
     return line._replace(body=body, handles=shown, named=named)
 
