@@ -16,7 +16,7 @@ from agent_memory.app.config import Settings
 from agent_memory.app.operations import TABLE, Namespace, Operation, Permission
 from agent_memory.app.wiring import Runtime
 from agent_memory.app.workplace import Workplace
-from agent_memory.core.govern.reading import cost, ids
+from agent_memory.core.govern.reading import cost, named
 from agent_memory.core.govern.redact import KnownSecrets
 from agent_memory.core.govern.redaction import redacted, redactor
 from agent_memory.core.work.ground import Ground
@@ -126,11 +126,9 @@ def _note_read(client: Client, runtime: Runtime, operation: str, found: Any, sec
         return
     if why is not None and client.settings.redact:
         why = redactor(client.settings.personal_data).text(why, client.known(found=False))
-    shown, (tenant, user, agent) = tuple(ids(found)), (client.scope.tenant, client.scope.user, client.scope.agent)
-    line = ReadLine(
-        *(client.now(), tenant, user, agent, caller.key, caller.door, operation),
-        *(shown[:MOST_IDS], len(shown), why, int(seconds * 1e6), *cost(found)),
-    )
+    scope, shown = client.scope, named(found)
+    whose = (client.now(), scope.tenant, scope.user, scope.agent, caller.key, caller.door, operation)
+    line = ReadLine(*whose, shown[:MOST_IDS], len(shown), why, int(seconds * 1e6), *cost(found))
     if how == "durable":
         runtime.keep_reads([line], durable=True)
     else:
@@ -192,7 +190,8 @@ class Client:
         self.transport.end(self, clear=clear)
 
     def now(self) -> int:
-        return to_micros(self.clock.now())
+        clock = self.clock
+        return clock.micros() if isinstance(clock, StoreClock) else to_micros(clock.now())
 
     def view(self, as_of: datetime | None = None, valid_at: datetime | None = None) -> View:
         seq = None if as_of is None else self.runtime.store.records.seq_at(self.scope.tenant, to_micros(as_of))
