@@ -9,6 +9,7 @@ from tests.parts.postgres import server
 
 from agent_memory import AgentMemory
 from agent_memory.engines.postgres.clock import MOST_APART, DatabaseClock, ticks
+from agent_memory.models.moment import to_micros
 from agent_memory.ports.clock import SystemClock
 
 SLACK = timedelta(microseconds=MOST_APART)
@@ -24,7 +25,7 @@ def there(uri: str) -> datetime:
 
 
 def off(monkeypatch: pytest.MonkeyPatch, by: timedelta) -> None:
-    monkeypatch.setattr(SystemClock, "now", lambda self: datetime.now(UTC) + by)
+    monkeypatch.setattr(SystemClock, "micros", lambda self: to_micros(datetime.now(UTC) + by))
 
 
 @pytest.mark.requirement("C13")

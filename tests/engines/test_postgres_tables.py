@@ -6,10 +6,12 @@ from collections.abc import Iterator
 
 import psycopg
 import pytest
-from tests.parts.postgres import emptied
+from tests.parts.postgres import emptied, server
 
-from agent_memory.engines.postgres import open_store
+from agent_memory.engines.postgres import open_store, schema
+from agent_memory.engines.postgres.connection import Database
 from agent_memory.models.kinds.knowledge import KINDS
+from agent_memory.ports.reading import ReadLine, ReadsWanted
 from agent_memory.ports.store import Store
 from agent_memory.testing.builders import put, view, write
 
@@ -39,6 +41,28 @@ def test_no_payload_breaks_a_view(uri: str, store: Store) -> None:
     shown = dict(rows)
     assert shown == said | {"nul": "a\ufffd\ufffdb", "mark": "\uffff\uffff"}  # as they are stored
     assert {one.id: one.payload[field] for one in store.records.get(view(), [*said])} == said
+
+
+def test_lines_of_the_access_log_become_pages() -> None:
+    uri = server(18).fresh()
+    database = Database(uri)
+    schema.upgrade(database, {number: step for number, step in schema.migrations().items() if number < 9})
+    with psycopg.connect(uri) as connection:
+        line = (7, "acme", "ada", "*", None, "cli", "recall", 'a"1 b2', 2, "INC-7", 900, 5, 0.25, "r")
+        for at, ids in ((7, 'a"1 b2'), (8, "")):
+            told = (at, *line[1:7], ids, *line[8:])
+            connection.execute(
+                'insert into agent_memory.reads (at, tenant, "user", agent, key, door, operation, ids, shown, why, '
+                f"micros, tokens, money, receipt) values ({', '.join(['%s'] * len(told))})",
+                told,
+            )
+    database.close()
+    store = open_store(uri)
+    assert store.reading is not None
+    newer, older = store.reading.lines("acme", ReadsWanted(), 9)
+    assert older == ReadLine(*line)._replace(ids=('a"1', "b2")) and newer == older._replace(at=8, ids=())
+    assert store.reading.lines("acme", ReadsWanted(id='a"1'), 9) == [older]
+    store.close()
 
 
 def test_a_key_may_be_longer_than_an_entry_of_an_index(store: Store) -> None:

@@ -405,6 +405,45 @@ def test_users_review_their_own(home: Path) -> None:
             bob.review.approve(id)
 
 
+@pytest.mark.requirement("P8")
+def test_a_user_reviews_what_their_agents_keep_for_themselves(home: Path) -> None:
+    with AgentMemory("ada") as ada, AgentMemory("ada", agent="coder") as coder, AgentMemory("bob") as bob:
+        known = coder.records.add("Ada lives in Paris", "fact", source="user_stated", payload=CITY)
+        turn = coder.records.add("I moved")
+        ids = [unsure(coder), unsure(ada, "Ada lives in Oslo")]
+        coder.records.link(Link(source_id=ids[0], target_id=turn.id, type="DERIVED_FROM"))
+        assert [one.id for one in ada.review.list()] == ids[::-1] and bob.review.list() == []
+        (last,) = ada.review.list(limit=1, after_id=ids[1])
+        assert (last.id, last.in_force) == (ids[0], "Ada lives in Paris")
+        assert [one.text for one in ada.review.show(ids[0]).evidence] == ["I moved"]
+        ada.review.edit(ids[0], text="Ada lives in Milan")
+        assert ada.review.approve(ids[0]).id == known.id
+        assert believed(coder) == ["Ada lives in Milan"] and believed(ada) == []
+        assert coder.review.list() == ada.review.list()
+        with AgentMemory("bob", agent="coder") as stranger, pytest.raises(NotFound):
+            stranger.review.reject(ids[1])
+
+
+@pytest.mark.requirement("P8")
+def test_what_waited_too_long_can_still_be_decided_about(home: Path, clock: SteppingClock) -> None:
+    with AgentMemory("ada", clock=clock) as memory:
+        until = clock.moment + timedelta(days=30)
+        ids = [
+            memory.records.add(text, "fact", source="extraction", confidence=0.5, valid_to=until).id
+            for text in ("the office is closed today", "the lift is broken today", "the canteen has fish today")
+        ]
+        clock.forward(days=60)
+        assert [one.id for one in memory.review.list()] == ids[::-1]
+        assert memory.review.show(ids[0]).text == "the office is closed today"
+        assert memory.review.approve(ids[0]).valid_to == until
+        memory.review.reject(ids[1])
+        assert memory.review.edit(ids[2], text="the canteen had fish").text == "the canteen had fish"
+        assert [one.id for one in memory.review.list()] == [ids[2]] and believed(memory) == []
+        assert [one.text for one in memory.records.find("fact", valid_at=until - timedelta(minutes=1))] == [
+            "the office is closed today"
+        ]
+
+
 def test_the_past_does_not_show_what_waited(memory: AgentMemory, clock: SteppingClock) -> None:
     id = unsure(memory)
     waiting = clock.moment

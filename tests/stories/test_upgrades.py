@@ -54,6 +54,32 @@ def test_the_second_step_learns_from_receipts_when_records_were_recalled(tmp_pat
 
 
 @pytest.mark.requirement("L10")
+def test_lines_of_the_access_log_become_pages(tmp_path: Path) -> None:
+    path = tmp_path / "m.db"
+    path.touch()
+    connections = Connections(path)
+    schema.upgrade(connections, {number: step for number, step in schema.migrations().items() if number < 15})
+    with connections.writing() as connection:
+        line = (7, "default", "ada", "*", None, "cli", "recall", 'a"1 b2', 2, "INC-7", 900, 5, 0.25, "r", None)
+        connection.execute(f"insert into reads values (1, {', '.join('?' * len(line))})", line)
+        connection.execute(
+            f"insert into reads values (2, {', '.join('?' * len(line))})", (8, *line[1:7], "", 0, *line[9:])
+        )
+        connection.execute("insert into tenants (name, base, salt, genesis) values ('default', 0, x'00', x'00')")
+    connections.close()
+    with AgentMemory(user_id="ada", store=f"sqlite:///{path}") as memory:
+        newer, older = memory.govern.audit()
+        assert (newer.ids, older.ids, older.why, older.money, older.receipt_id) == (
+            [],
+            ['a"1', "b2"],
+            "INC-7",
+            0.25,
+            "r",
+        )
+        assert [line.at for line in memory.govern.audit('a"1')] == [from_micros(7)]
+
+
+@pytest.mark.requirement("L10")
 @pytest.mark.parametrize("dump", sorted((ROOT / "tests/data").glob("store-*.sql")), ids=lambda path: path.stem)
 def test_stores_of_every_released_version_open(dump: Path, tmp_path: Path) -> None:
     path = tmp_path / "old.db"

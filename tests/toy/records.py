@@ -25,7 +25,7 @@ from agent_memory.ledger.rows import Lack
 from agent_memory.ledger.shelves.shelves import Shelves
 from agent_memory.ledger.tenants import another
 from agent_memory.models.kinds.kind import Kind
-from agent_memory.models.record import Record, Scope
+from agent_memory.models.record import SHARED, Record, Scope
 from agent_memory.ports.changes import Applied, Author, Change, Expect, Mark, Once, Verified
 from agent_memory.ports.embedder import Space
 from agent_memory.ports.feed import Work
@@ -71,6 +71,10 @@ class ToyRecords(Port):
 
     def head(self, scope: Scope, kind: str, *, key: str | None = None, id: str | None = None) -> Record | None:
         return self.read(View(scope, 0)).head(scope, kind, key, id)
+
+    def agents(self, tenant: str, user: str) -> list[str]:
+        told = {line.scope for line in self.shop.of(tenant).lines if line.scope is not None}
+        return sorted(one.agent for one in told if one.user == user and one.agent != SHARED)
 
     def seq_at(self, tenant: str, moment: int) -> int:
         return sum(line.at <= moment for line in self.shop.of(tenant).lines)

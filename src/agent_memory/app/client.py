@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from agent_memory.app.caller import Caller
 from agent_memory.app.operations import TABLE, Namespace, Operation, Permission
 from agent_memory.app.workplace import Workplace
-from agent_memory.core.govern.reading import cost, ids
+from agent_memory.core.govern.reading import cost, named
 from agent_memory.models.errors import BudgetExceeded, InvalidInput, StoreError
 from agent_memory.models.model import clean_name
 from agent_memory.models.moment import to_micros
@@ -135,11 +135,9 @@ def _note_read(client: Client, runtime: Runtime, operation: str, found: Any, sec
         from agent_memory.core.govern.redaction import redactor
 
         why = redactor(client.settings.personal_data).text(why, client.known(found=False))
-    shown, (tenant, user, agent) = tuple(ids(found)), (client.scope.tenant, client.scope.user, client.scope.agent)
-    line = ReadLine(
-        *(client.now(), tenant, user, agent, caller.key, caller.door, operation),
-        *(shown[:MOST_IDS], len(shown), why, int(seconds * 1e6), *cost(found)),
-    )
+    scope, shown = client.scope, named(found)
+    whose = (client.now(), scope.tenant, scope.user, scope.agent, caller.key, caller.door, operation)
+    line = ReadLine(*whose, shown[:MOST_IDS], len(shown), why, int(seconds * 1e6), *cost(found))
     if how == "durable":
         runtime.keep_reads([line], durable=True)
     else:
@@ -201,7 +199,8 @@ class Client:
         self.transport.end(self, clear=clear)
 
     def now(self) -> int:
-        return to_micros(self.clock.now())
+        clock = self.clock
+        return clock.micros() if isinstance(clock, StoreClock) else to_micros(clock.now())
 
     def view(self, as_of: datetime | None = None, valid_at: datetime | None = None) -> View:
         from agent_memory.ports.records import View

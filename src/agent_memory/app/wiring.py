@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from agent_memory.ports.index import Calling
 
 
+READS_AT_ONCE = 2000
 _log = log(__name__)
 
 
@@ -124,7 +125,7 @@ class Runtime:
         self.gate = Gates([*ours, *registry.open_gates()], self._note_refused)
         self.receipts = Book(self.store.receipts.keep)
         self.refusals = Book(self.store.access.refuse)
-        self.reads = Book(self.keep_reads)
+        self.reads = Book(self.keep_reads, READS_AT_ONCE)
         bounds = RingBounds(self.settings.operational_events, self.settings.operational_hours)
         clean = self._without_secrets if self.settings.redact else lambda tenant, text: text
         self.rings = Rings(lambda: self.store.working, lambda: self.writing, bounds, clean)

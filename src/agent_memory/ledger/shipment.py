@@ -85,7 +85,7 @@ SECTIONS = {
         "debts": "place tenant user agent id seq at",
         "keys": "id digest* label tenant user permissions created_at expires_at ended_at",
         "refusals": "number at tenant user operation reason key",
-        "reads": f"number {reading.COLUMNS}",
+        "reads": f"number {reading.SHIPPED}",
         "spending": spending.COLUMNS,
         "budgets": spending.LIMITS,
     }.items()

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Protocol
 
-from agent_memory.models.moment import from_micros, to_micros
+from agent_memory.models.moment import from_micros
 
 
 class Clock(Protocol):
@@ -19,7 +20,10 @@ class SystemClock:
     """The machine's own clock. It may jump; the journal does not follow it backwards."""
 
     def now(self) -> datetime:
-        return datetime.now(UTC)
+        return from_micros(self.micros())
+
+    def micros(self) -> int:
+        return time.time_ns() // 1000
 
 
 class StoreClock:
@@ -30,4 +34,8 @@ class StoreClock:
         self._machine = SystemClock()
 
     def now(self) -> datetime:
-        return from_micros(self._bounded(to_micros(self._machine.now())))
+        return from_micros(self.micros())
+
+    def micros(self) -> int:
+        """The same as a number: every call asks, and a datetime takes ten times as long."""
+        return self._bounded(self._machine.micros())

@@ -119,6 +119,10 @@ class RecordStore(Protocol):
         """Links that start or end at these records, both ends visible."""
         ...
 
+    def agents(self, tenant: str, user: str) -> list[str]:
+        """Those of a user that wrote for themselves, by name."""
+        ...
+
     def seq_at(self, tenant: str, moment: int) -> int:
         """The last line of a tenant's journal at or before this moment (0: before all)."""
         ...

@@ -9,19 +9,20 @@ from typing import Any
 from agent_memory.app.operations import Namespace, Permission, operation
 from agent_memory.core.govern.redaction import commons
 from agent_memory.core.govern.review import WHY, HeldKey
+from agent_memory.core.govern.waiting import after, known, waiting, waits
 from agent_memory.core.write.commit import How, commit, until_settled, write
 from agent_memory.core.write.normalise import known_kind, natural_key, normalise
 from agent_memory.ledger.request import own
 from agent_memory.models.draft import Draft
-from agent_memory.models.errors import Denied, InvalidInput, NotFound
+from agent_memory.models.errors import Denied, InvalidInput
 from agent_memory.models.kinds.govern import POLICY
 from agent_memory.models.kinds.procedure import PROPOSED
 from agent_memory.models.limits import Many
-from agent_memory.models.record import Link, Record, Status
+from agent_memory.models.record import SHARED, Link, Record, Status
 from agent_memory.models.review import HeldMemory, ReviewEvidence, ReviewPolicy, ReviewRule
 from agent_memory.models.trust import trust_of
 from agent_memory.ports.changes import DERIVED_FROM, Amend, Author, Expect
-from agent_memory.ports.records import Filter
+from agent_memory.ports.records import View
 
 BECAME = "BECAME"
 """From what was held to the record that it is a version of now."""
@@ -52,7 +53,8 @@ class Review(Namespace):
                 draft = replace(draft, links=(became, *self._links(held, standing.id)))
                 how = how._replace(changes=[Amend(held.id, Status.ARCHIVED)])
             applied = commit(client.runtime.writing, [draft], author, client.now(), how)
-            (record,) = client.runtime.store.records.get(client.view(), [applied.outcomes[0].id])
+            record = client.runtime.store.records.head(held.scope, held.kind, id=applied.outcomes[0].id)
+            assert record is not None
             return record
 
         return until_settled(attempt, lambda: self._waiting(id))
@@ -114,12 +116,12 @@ class Review(Namespace):
         return policy
 
     def _waiting(self, id: str) -> Record:
-        found = self._client.runtime.store.records.get(self._client.view(), [id])
-        if not found or found[0].status is not Status.HELD:
-            raise NotFound(
-                f"id: {id!r} does not wait for review", hint="`agent-memory review` shows what does", field="id"
-            )
-        return found[0]
+        client = self._client
+        return waits(client.runtime.store.records, client.scope, client.now(), id)
+
+    def _view(self, held: Record) -> View:
+        """As its own agent sees what it belongs to."""
+        return View(held.scope, self._client.now())
 
     def _shown(self, id: str) -> HeldMemory:
         record = self._waiting(id)
@@ -128,7 +130,8 @@ class Review(Namespace):
     def _author(self, held: Record, reason: str) -> Author:
         """Who may change it may decide about it: what all share is decided by whoever writes for all."""
         client = self._client
-        if held.scope not in own(client.scope):
+        theirs = client.scope.agent == SHARED and held.scope.user == client.scope.user  # an agent of this user
+        if not theirs and held.scope not in own(client.scope):
             raise Denied(f"id: {held.id!r} is shared by all users", hint="decide about it with shared=True", field="id")
         return Author(held.scope, client.scope.user, reason, reviewed=True)
 
@@ -143,7 +146,7 @@ class Review(Namespace):
 
     def _links(self, held: Record, id: str) -> list[Link]:
         """Those that start at what was held, as those of the record that it becomes a version of."""
-        found = self._client.runtime.store.records.links(self._client.view(), [held.id])
+        found = self._client.runtime.store.records.links(self._view(held), [held.id])
         return [
             one.model_copy(update={"source_id": id}) for one in found if one.source_id == held.id and one.type != BECAME
         ]
@@ -174,7 +177,7 @@ class Review(Namespace):
         )
 
     def _evidence(self, held: Record) -> Sequence[ReviewEvidence]:
-        records, view = self._client.runtime.store.records, self._client.view()
+        records, view = self._client.runtime.store.records, self._view(held)
         ids = [
             one.target_id
             for one in records.links(view, [held.id])
@@ -188,10 +191,15 @@ class Review(Namespace):
 
     @operation("review.list", "GET /review", permission=Permission.REVIEW)
     def list(self, limit: Many = 50, after_id: str | None = None) -> list[HeldMemory]:
-        """What waits, the newest first. `after_id` continues a page."""
-        records = self._client.runtime.store.records
-        found = records.find(self._client.view(), Filter(statuses=(Status.HELD,)), limit=limit, after=after_id)
-        return [self._told(one) for one in found]
+        """What waits, the newest first. `after_id` continues a page.
+
+        A user sees also what their agents proposed for themselves.
+        """
+        client = self._client
+        records, now = client.runtime.store.records, client.now()
+        found = waiting(records, client.scope, now)
+        last = None if after_id is None else known(records, client.scope, now, after_id)
+        return [self._told(one) for one in after(found, last)[:limit]]
 
 
 def _told_by(held: Record) -> HeldKey:

@@ -20,8 +20,10 @@ class Book(Generic[Line]):
     """Collects lines and writes them in batches, in a thread of its own. What cannot be written now is tried again, as
     long as there are not too many; what cannot be written at all is logged, never raised."""
 
-    def __init__(self, keep: Callable[[Sequence[Line]], None]) -> None:
+    def __init__(self, keep: Callable[[Sequence[Line]], None], at_once: int = FLUSH_LINES) -> None:
+        """`at_once`: so many are written before their second is over."""
         self._keep = keep
+        self._at_once = at_once
         self._lines: list[Line] = []
         self._timer: threading.Timer | None = None
         self._trouble = ""
@@ -34,7 +36,7 @@ class Book(Generic[Line]):
             self._lines.append(line)
             if self._timer is None:
                 self._soon(FLUSH_SECONDS)
-            elif len(self._lines) == FLUSH_LINES:
+            elif len(self._lines) == self._at_once:
                 self._timer.cancel()
                 self._soon(0.0)
 

@@ -9,6 +9,7 @@ from pydantic import BaseModel
 
 from agent_memory.models.answer import Recalled
 from agent_memory.models.errors import InvalidInput
+from agent_memory.models.record import Record
 
 LONGEST_WHY = 200
 
@@ -17,6 +18,9 @@ class ReadCost(NamedTuple):
     tokens: int | None = None
     money: float | None = None
     receipt: str | None = None
+
+
+_FREE = ReadCost()
 
 
 def reason(why: object, name: str = "why") -> str | None:
@@ -32,8 +36,13 @@ def reason(why: object, name: str = "why") -> str | None:
     return why
 
 
-def ids(answer: Any) -> Iterator[str]:
-    """Of every record in an answer, in order. A record that another holds is that one's."""
+def named(answer: Any) -> tuple[str, ...]:
+    """The ids of all records in an answer, in order."""
+    return (answer.id,) if type(answer) is Record else tuple(_ids(answer))
+
+
+def _ids(answer: Any) -> Iterator[str]:
+    """A record that another holds is that one's."""
     match answer:
         case BaseModel():
             fields = answer.__dict__
@@ -42,18 +51,20 @@ def ids(answer: Any) -> Iterator[str]:
         case list() | tuple():
             if answer and isinstance(answer[0], BaseModel | dict | list | tuple):
                 for one in answer:
-                    yield from ids(one)
+                    yield from _ids(one)
             return
         case _:
             return
     if isinstance(id := fields.get("id"), str):
         yield id
     elif "record" in fields:
-        yield from ids(fields["record"])
+        yield from _ids(fields["record"])
     else:
         for one in fields.values():
-            yield from ids(one)
+            yield from _ids(one)
 
 
 def cost(answer: Any) -> ReadCost:
-    return ReadCost(answer.tokens, answer.money, answer.receipt_id) if isinstance(answer, Recalled) else ReadCost()
+    if type(answer) is Record or not isinstance(answer, Recalled):
+        return _FREE
+    return ReadCost(answer.tokens, answer.money, answer.receipt_id)

@@ -7,10 +7,11 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from agent_memory.engines.postgres import debts, desk, namespaces, storage
+from agent_memory.engines.postgres import debts, desk, namespaces, reading, storage
 from agent_memory.engines.postgres.connection import PostgresSession, Row
 from agent_memory.engines.postgres.present import columns
 from agent_memory.ledger import repeats
+from agent_memory.ledger.reading import spelled
 from agent_memory.ledger.rows import Gone
 from agent_memory.ledger.seals import checksum
 from agent_memory.ledger.traces import ENTRY, Traces, words
@@ -53,6 +54,8 @@ def _forget(session: PostgresSession, scope: Scope, traces: Traces) -> None:
     """Receipts that asked in the same words, answered requests, working sets, vectors of callers."""
     whose: dict[str, Any] = {"user": scope.user, "agent": scope.agent, "all": SHARED}
     asked, answers = session.send("asked", whose), session.send("answers_of", whose)
+    named = {"tenant": scope.tenant, "ids": spelled(sorted(traces.ids))}
+    explained = session.send("reads_explained", named)
     if receipts := [*traces.asking(asked)]:
         session.send("erase_receipts", {"receipts": receipts})
     request, text = repeats.FORGOTTEN
@@ -65,4 +68,4 @@ def _forget(session: PostgresSession, scope: Scope, traces: Traces) -> None:
         session.send("forget_answers", columns("scopes keys seals", told))
     desk.forget(session, scope, traces.ids)
     namespaces.forget(session, scope, traces.ids)
-    session.send("forget_why", {"tenant": scope.tenant, "ids": sorted(traces.ids)})
+    reading.forget(session, explained, traces.ids)

@@ -196,6 +196,9 @@ where j.tenant = (select me()) and j.seq > %(after)s::bigint and j.seq <= %(seq)
 and (cardinality(%(ids)s::text[]) = 0 or j.record in (select record from numbered))
 order by j.seq limit %(limit)s
 
+-- name: agents
+select agent from scopes where tenant = (select me()) and "user" = %(user)s and agent <> %(shared)s order by agent
+
 -- name: seq_at
 -- Recorded times only grow with the numbers: halved until it is found, whichever numbers are nobody's.
 with recursive search (low, high) as (

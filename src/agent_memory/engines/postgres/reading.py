@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 
-from agent_memory.engines.postgres.connection import BRIEF_SECONDS, Database, PostgresSession
+from agent_memory.engines.postgres.connection import BRIEF_SECONDS, Database, PostgresSession, Row
 from agent_memory.engines.postgres.present import columns
 from agent_memory.engines.postgres.receipts import believed
-from agent_memory.ledger.reading import COLUMNS, cells, restored
+from agent_memory.ledger import reading
 from agent_memory.ports.reading import ReadLine, ReadsWanted
 from agent_memory.ports.receipts import RETENTION
 
@@ -18,21 +17,18 @@ class PostgresReading:
         self._database = database
 
     def keep(self, lines: Sequence[ReadLine], *, durable: bool = False) -> None:
-        tenants: defaultdict[str, list[ReadLine]] = defaultdict(list)
-        for line in lines:
-            tenants[line.tenant].append(line)
-        for tenant, theirs in tenants.items():
+        for tenant, theirs in reading.by_tenant(lines).items():
             with self._database.writing(tenant, durable=durable, seconds=BRIEF_SECONDS) as session:
                 if session.cell("tenant_is_there", {"tenant": tenant}):
                     told = _told(session, tenant, theirs)
-                    session.send("insert_reads", columns(COLUMNS, map(cells, told)))
+                    session.send("insert_reads", columns(reading.COLUMNS, reading.pages(told)))
         if lines:
             self._expire(max(line.at for line in lines))
 
     def lines(self, tenant: str, wanted: ReadsWanted, limit: int) -> list[ReadLine]:
-        asked = {**wanted._asdict(), "tenant": tenant, "limit": limit}
+        asked = {**reading.sought(wanted), "tenant": tenant}
         with self._database.reading(tenant) as session:
-            return [restored(row) for row in session.rows("reads", asked)]
+            return reading.found((text for (text,) in session.rows("reads", asked)), wanted, limit)
 
     def _expire(self, now: int) -> None:
         oldest = now - RETENTION
@@ -44,8 +40,15 @@ class PostgresReading:
             session.send("expire_reads", {"oldest": oldest})
 
 
+def forget(session: PostgresSession, explained: Iterable[Row], ids: Collection[str]) -> None:
+    """Take the reasons from lines that name one of these records; `explained` are the pages that have any."""
+    for number, text in explained:
+        reasons, left = reading.forgotten(text, ids)
+        session.send("forget_why", {"number": number, "reasons": reasons, "lines": left})
+
+
 def _told(session: PostgresSession, tenant: str, lines: Sequence[ReadLine]) -> list[ReadLine]:
     """As they may be kept: a record that one names may be forgotten meanwhile."""
-    ids = sorted({id for line in lines if line.why is not None for id in line.ids})
+    ids = reading.reasoned(lines)
     gone = {id for (id,) in session.rows("unknown_ids", {"tenant": tenant, "ids": ids})} if ids else set()
-    return [line if gone.isdisjoint(line.ids) else line._replace(why=None) for line in lines]
+    return reading.without_reasons(lines, gone)

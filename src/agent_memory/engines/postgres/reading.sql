@@ -1,10 +1,8 @@
 -- The access log.
 
 -- name: insert_reads
-insert into reads (at, tenant, "user", agent, key, door, operation, ids, shown, why, micros, tokens, money, receipt)
-select * from unnest(%(at)s::bigint[], %(tenant)s::text[], %(user)s::text[], %(agent)s::text[], %(key)s::text[],
-    %(door)s::text[], %(operation)s::text[], %(ids)s::text[], %(shown)s::bigint[], %(why)s::text[], %(micros)s::bigint[],
-    %(tokens)s::bigint[], %(money)s::float8[], %(receipt)s::text[])
+insert into reads (first, last, tenant, reasons, lines)
+select * from unnest(%(first)s::bigint[], %(last)s::bigint[], %(tenant)s::text[], %(reasons)s::bigint[], %(lines)s::text[])
 
 -- name: tenant_is_there
 select exists (select 1 from tenants where name = %(tenant)s)
@@ -14,18 +12,22 @@ select id from unnest(%(ids)s::text[]) as u (id)
 where not exists (select 1 from versions v where v.tenant = (select tenant from tenants where name = %(tenant)s) and v.id = u.id)
 
 -- name: reads
-select at, tenant, "user", agent, key, door, operation, ids, shown, why, micros, tokens, money, receipt from reads
-where tenant = %(tenant)s and at >= %(since)s and (%(user)s::text is null or "user" = %(user)s)
-    and (%(key)s::text is null or key = %(key)s)
-    and (%(id)s::text is null or position(' ' || %(id)s || ' ' in ' ' || ids || ' ') > 0)
-order by number desc limit %(limit)s
+select lines from reads
+where tenant = %(tenant)s and last >= %(since)s and (%(id)s::text is null or position(%(id)s in lines) > 0)
+    and (%(user)s::text is null or position(%(user)s in lines) > 0)
+    and (%(key)s::text is null or position(%(key)s in lines) > 0)
+order by number desc
+
+-- name: reads_explained
+select number, lines from reads
+where tenant = %(tenant)s and reasons > 0
+    and exists (select 1 from unnest(%(ids)s::text[]) as u (id) where position(u.id in lines) > 0)
 
 -- name: forget_why
-update reads set why = null
-where tenant = %(tenant)s and why is not null and string_to_array(ids, ' ') && %(ids)s::text[]
+update reads set reasons = %(reasons)s, lines = %(lines)s where number = %(number)s
 
 -- name: oldest_read
-select at from reads order by number limit 1
+select first from reads order by number limit 1
 
 -- name: expire_reads
-delete from reads where at < %(oldest)s
+delete from reads where last < %(oldest)s

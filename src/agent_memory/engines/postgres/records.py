@@ -30,7 +30,7 @@ from agent_memory.ledger.request import Request
 from agent_memory.models.errors import NotFound, StoreError
 from agent_memory.models.kinds.kind import Kind
 from agent_memory.models.moment import from_micros
-from agent_memory.models.record import JournalLine, Link, Linked, Record, Scope
+from agent_memory.models.record import SHARED, JournalLine, Link, Linked, Record, Scope
 from agent_memory.ports.changes import Applied, Author, Change, Expect, Mark, Once, Verified
 from agent_memory.ports.embedder import Space
 from agent_memory.ports.feed import Work
@@ -106,6 +106,10 @@ class PostgresRecords:
     def links(self, view: View, ids: Sequence[str]) -> list[Link]:
         rows = self._rows("links_of", view, {"ends": SQL["at_numbered"]}, ids=[*ids])
         return [link for row in rows for found in links([row]).values() for link in found]
+
+    def agents(self, tenant: str, user: str) -> list[str]:
+        with self._database.reading(tenant) as session:
+            return [agent for (agent,) in session.rows("agents", {"user": user, "shared": SHARED})]
 
     def seq_at(self, tenant: str, moment: int) -> int:
         with self._database.reading(tenant) as session:

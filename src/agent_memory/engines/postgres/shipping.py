@@ -14,6 +14,7 @@ from agent_memory.engines.postgres.desk import place
 from agent_memory.engines.postgres.namespaces import STORES, put
 from agent_memory.engines.postgres.present import columns
 from agent_memory.engines.postgres.schema import declare
+from agent_memory.ledger import reading
 from agent_memory.ledger.journal import genesis
 from agent_memory.ledger.request import SALT_BYTES
 from agent_memory.ledger.seals import checksum, sealed
@@ -41,6 +42,8 @@ class PostgresShipping:
 
             def show(section: str) -> Iterator[Cells]:
                 rows = session.stream(f"show_{section}", {"tenant": tenant})
+                if section == "reads":
+                    return reading.shipped(text for (text,) in rows)
                 return map(_SHOWN[section], rows) if section in _SHOWN else rows
 
             yield show
@@ -221,6 +224,11 @@ def _keys(session: PostgresSession, rows: Sequence[Row]) -> None:
         session.send("insert_key", row)
 
 
+def _reads(session: PostgresSession, rows: Sequence[Row]) -> None:
+    made = [(number, *page) for number, page in reading.received(rows)]
+    _many(session, "reads", ("number", *reading.COLUMNS.split()), made)
+
+
 _TAKEN: dict[str, Callable[[PostgresSession, Sequence[Row]], None]] = {
     "common": _common,
     "meta": _meta,
@@ -235,6 +243,7 @@ _TAKEN: dict[str, Callable[[PostgresSession, Sequence[Row]], None]] = {
     "scores": _owned("scores"),
     "missed": _owned("missed"),
     "keys": _keys,
+    "reads": _reads,
 }
 """What is not stored as it is told; a tenant that comes first is its number already."""
 

@@ -130,9 +130,7 @@ select row_number() over (order by number), at, tenant, "user", operation, reaso
 where %(tenant)s::text is null or tenant = %(tenant)s order by number
 
 -- name: show_reads
-select row_number() over (order by number), at, tenant, "user", agent, key, door, operation, ids, shown, why, micros, tokens,
-    money, receipt
-from reads where %(tenant)s::text is null or tenant = %(tenant)s order by number
+select lines from reads where %(tenant)s::text is null or tenant = %(tenant)s order by number
 
 -- name: show_spending
 {{spent}} where %(tenant)s::text is null order by day, tenant, "user", agent, run, operation, kind, model
@@ -301,10 +299,9 @@ select * from unnest(%(number)s::bigint[], %(at)s::bigint[], %(tenant)s::text[],
     %(reason)s::text[], %(key)s::text[])
 
 -- name: take_reads
-insert into reads (number, at, tenant, "user", agent, key, door, operation, ids, shown, why, micros, tokens, money, receipt)
-select * from unnest(%(number)s::bigint[], %(at)s::bigint[], %(tenant)s::text[], %(user)s::text[], %(agent)s::text[],
-    %(key)s::text[], %(door)s::text[], %(operation)s::text[], %(ids)s::text[], %(shown)s::bigint[], %(why)s::text[],
-    %(micros)s::bigint[], %(tokens)s::bigint[], %(money)s::float8[], %(receipt)s::text[])
+insert into reads (number, first, last, tenant, reasons, lines)
+select * from unnest(%(number)s::bigint[], %(first)s::bigint[], %(last)s::bigint[], %(tenant)s::text[], %(reasons)s::bigint[],
+    %(lines)s::text[])
 
 -- name: take_spending
 insert into spending (day, tenant, "user", agent, run, operation, kind, model, calls, prompt, completion, reserved, money, held,

@@ -124,6 +124,9 @@ select link, source, target, type, weight, properties from links
 where (source in ({marks}) or target in ({marks})) and scope in ({scopes})
 and link <= ? and (to_seq is null or to_seq > ?)
 
+-- name: agents
+select agent from scopes where tenant = ? and user = ? and agent <> ? order by agent
+
 -- name: journal
 select j.number, j.at, j.operation, a.text, j.reason, coalesce(r.id, t.id), j.digest, j.chain
 from journal j

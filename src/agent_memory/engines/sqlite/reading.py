@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 
 from agent_memory.engines.sqlite.connection import BRIEF_SECONDS, Connections
 from agent_memory.engines.sqlite.expiry import believed
+from agent_memory.engines.sqlite.schema import check_version
 from agent_memory.engines.sqlite.statements import SQL, cell
-from agent_memory.ledger.reading import cells, naming, restored
-from agent_memory.ledger.seals import checksum, sealed
+from agent_memory.ledger import reading
+from agent_memory.ledger.seals import sealed, sealed_again
 from agent_memory.ports.reading import ReadLine, ReadsWanted
 from agent_memory.ports.receipts import RETENTION
 
@@ -22,31 +24,33 @@ class SqliteReading:
         if self._connections.read_only or not lines:
             return
         with self._connections.writing(durable=durable, seconds=BRIEF_SECONDS) as connection:
-            there = {one for one in {line.tenant for line in lines} if cell(connection, SQL["tenant"], (one,))}
-            kept = [_told(connection, line) for line in lines if line.tenant in there]
-            last = cell(connection, SQL["last_read"])
-            rows = [sealed(number, *cells(line)) for number, line in enumerate(kept, last + 1)]
-            connection.executemany(SQL["insert_read"], rows)
-            _expire(connection, max(line.at for line in lines))
+            check_version(connection, self._connections.name)
+            for tenant, theirs in reading.by_tenant(lines).items():
+                if cell(connection, SQL["tenant"], (tenant,)) is not None:
+                    _add(connection, theirs)
+            _expire(connection, max([line.at for line in lines]))
 
     def lines(self, tenant: str, wanted: ReadsWanted, limit: int) -> list[ReadLine]:
-        asked = {**wanted._asdict(), "tenant": tenant, "limit": limit}
+        asked = {**reading.sought(wanted), "tenant": tenant}
         with self._connections.reading() as connection:
-            return [restored(row) for row in connection.execute(SQL["reads"], asked).fetchall()]
+            texts = (text for (text,) in connection.execute(SQL["reads"], asked))
+            return reading.found(texts, wanted, limit)
 
 
-def forget(connection: sqlite3.Connection, tenant: str, ids: Iterable[str]) -> None:
+def forget(connection: sqlite3.Connection, tenant: str, ids: Collection[str]) -> None:
     """Take the reasons from lines that name one of these records."""
-    for number in naming(connection.execute(SQL["reads_explained"], (tenant,)).fetchall(), ids):
-        row = connection.execute(SQL["read_row"], (number,)).fetchone()
-        connection.execute(SQL["forget_why"], (checksum(*row), number))
+    asked = (tenant, json.dumps(reading.spelled(ids)))
+    for row in connection.execute(SQL["reads_explained"], asked).fetchall():
+        *kept, _, text, _ = row
+        connection.execute(SQL["put_reads"], sealed_again(row, *kept, *reading.forgotten(text, ids)))
 
 
-def _told(connection: sqlite3.Connection, line: ReadLine) -> ReadLine:
-    """As it may be kept: a record that it names may be forgotten meanwhile."""
-    if line.why is not None and not all(cell(connection, SQL["known_id"], (id,)) for id in line.ids):
-        return line._replace(why=None)
-    return line
+def _add(connection: sqlite3.Connection, lines: Sequence[ReadLine]) -> None:
+    """As they may be kept: a record that one names may be forgotten meanwhile."""
+    gone = [id for id in reading.reasoned(lines) if not cell(connection, SQL["known_id"], (id,))]
+    last = cell(connection, SQL["last_read"])
+    kept = reading.pages(reading.without_reasons(lines, gone))
+    connection.executemany(SQL["put_reads"], [sealed(number, *page) for number, page in enumerate(kept, last + 1)])
 
 
 def _expire(connection: sqlite3.Connection, now: int) -> None:

@@ -19,7 +19,7 @@ from agent_memory.ledger.proof import ProofRequest
 from agent_memory.ledger.request import Request
 from agent_memory.models.errors import StoreError
 from agent_memory.models.kinds.kind import Kind
-from agent_memory.models.record import JournalLine, Link, Linked, Record, Scope
+from agent_memory.models.record import SHARED, JournalLine, Link, Linked, Record, Scope
 from agent_memory.ports.changes import Applied, Author, Change, Expect, Mark, Once, Verified
 from agent_memory.ports.feed import Work
 from agent_memory.ports.records import Analysis, Checker, Filter, View
@@ -78,6 +78,10 @@ class SqliteRecords:
     def links(self, view: View, ids: Sequence[str]) -> list[Link]:
         with self._connections.reading() as connection:
             return SqliteReader(connection, self._interning, view).links(ids)
+
+    def agents(self, tenant: str, user: str) -> list[str]:
+        with self._connections.reading() as connection:
+            return [agent for (agent,) in connection.execute(SQL["agents"], (tenant, user, SHARED))]
 
     def seq_at(self, tenant: str, moment: int) -> int:
         with self._connections.reading() as connection:

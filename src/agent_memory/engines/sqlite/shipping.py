@@ -17,6 +17,7 @@ from agent_memory.engines.sqlite.journal import STORE
 from agent_memory.engines.sqlite.proof import MARK
 from agent_memory.engines.sqlite.schema import newest
 from agent_memory.engines.sqlite.statements import SQL, VECTORS_PER_LINE, cell
+from agent_memory.ledger import reading
 from agent_memory.ledger.journal import NAMES, NOBODYS, genesis
 from agent_memory.ledger.quantise import requantised, restored
 from agent_memory.ledger.request import SALT_BYTES
@@ -39,6 +40,8 @@ class SqliteShipping:
 
             def show(section: str) -> Iterator[Cells]:
                 rows = connection.execute(SQL[f"show_{section}"], {"tenant": tenant})
+                if section == "reads":
+                    return reading.shipped(text for (text,) in rows)
                 return map(_SHOWN[section], rows) if section in _SHOWN else rows
 
             yield show
@@ -131,6 +134,8 @@ class _Taking:
         self.space = cache(lambda name: cell(connection, SQL["space_of"], (name,)))
 
     def take(self, section: str, rows: Sequence[Cells]) -> None:
+        if section == "reads":
+            rows = [(number, *page) for number, page in reading.received(rows)]
         each: Callable[..., None] = getattr(self, f"_{section}")
         for row in rows:
             each(*row)
@@ -286,7 +291,7 @@ class _Taking:
         self._put("insert_refusal", *sealed(*row))
 
     def _reads(self, *row: Any) -> None:
-        self._put("insert_read", *sealed(*row))
+        self._put("put_reads", *sealed(*row))
 
     def _spending(self, *row: Any) -> None:
         self._put("put_spent", *sealed(*row))

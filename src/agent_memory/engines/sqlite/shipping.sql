@@ -148,9 +148,7 @@ select row_number() over (order by number), at, tenant, user, operation, reason,
 where :tenant is null or tenant = :tenant order by number
 
 -- name: show_reads
-select row_number() over (order by number), at, tenant, user, agent, key, door, operation, ids, shown, why, micros, tokens,
-    money, receipt
-from reads where :tenant is null or tenant = :tenant order by number
+select lines from reads where :tenant is null or tenant = :tenant order by number
 
 -- name: show_spending
 {{spent}} where :tenant is null order by day, tenant, user, agent, run, operation, kind, model

@@ -113,6 +113,13 @@ class RecordedTimeConformance:
         moments = {NOW - 1: 0, NOW: 2, NOW + 9: 2, NOW + 10: 3, NOW + DAY: 3}
         assert {moment: store.records.seq_at(ALICE.tenant, moment) for moment in moments} == moments
 
+    def test_the_agents_of_a_user(self, store: Store) -> None:
+        apart = [ALICE.model_copy(update={"agent": name}) for name in ("scout", "coder")]
+        for scope in (ALICE, *apart, ALICE.model_copy(update={"user": "bob", "agent": "his"})):
+            write(store, put("seen", id=f"by {scope.user} {scope.agent}"), scope=scope)
+        assert store.records.agents(ALICE.tenant, ALICE.user) == ["coder", "scout"]
+        assert store.records.agents(ALICE.tenant, "nobody") == store.records.agents("nobody", ALICE.user) == []
+
 
 class ValidTimeConformance:
     """`valid_at` is taken strictly; without it a reader sees what holds now, or is still to come."""

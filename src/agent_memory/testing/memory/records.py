@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from agent_memory.models.kinds.kind import Kind
-from agent_memory.models.record import JournalLine, Link, Linked, Record, Scope
+from agent_memory.models.record import SHARED, JournalLine, Link, Linked, Record, Scope
 from agent_memory.ports.changes import Applied, Author, Change, Expect, Mark, Once, Verified
 from agent_memory.ports.embedder import Space
 from agent_memory.ports.feed import Work
@@ -89,6 +89,11 @@ class MemoryRecords:
     def links(self, view: View, ids: Sequence[str]) -> list[Link]:
         with self._room.reading() as world:
             return ToyReader(world.of(view.scope.tenant), view).links(ids)
+
+    def agents(self, tenant: str, user: str) -> list[str]:
+        with self._room.reading() as world:
+            told = {line.scope for line in world.of(tenant).lines if line.scope is not None}
+            return sorted(one.agent for one in told if one.user == user and one.agent != SHARED)
 
     def seq_at(self, tenant: str, moment: int) -> int:
         with self._room.reading() as world:
