@@ -72,6 +72,79 @@ def ran(code: str, outside: Outside, **more: str) -> subprocess.CompletedProcess
 
 
 @pytest.mark.requirement("L5")
+def test_an_edit_is_embedded_again(home: Path) -> None:
+    """Wherever the record is held, in the same metadata; what somebody brought along is left alone."""
+    with opened() as memory:
+        ids = [memory.records.add(text).id for text in TEXTS]
+        memory.vectors.embed(ids, ["short_term", "long_term"], {"run": 1})
+        memory.vectors.upsert("picture", ids[0], [1.0, 0.0, 0.0], model="clip")
+        assert memory.upkeep.run_jobs()["embeddings"] == {"embeddings": 0, "behind": 0}, "nothing was edited"
+        memory.vectors.delete("long_term", ids[1:])
+        memory.records.edit(ids[0], text="the bicycle is in the cellar")
+        memory.records.edit(ids[1], text="coffee is served at five")
+        (job,) = [one for one in memory.upkeep.jobs() if one.name == "embeddings"]
+        assert job.lag == 2
+        assert memory.upkeep.run_jobs()["embeddings"] == {"embeddings": 3, "behind": 0}
+        for namespace in ("short_term", "long_term"):
+            (best, *_) = memory.vectors.recall("the bicycle is in the cellar", namespace).hits
+            assert (best.id, best.metadata) == (ids[0], {"run": 1}) and best.score == pytest.approx(1.0, abs=0.01)
+        assert [one.namespace for one in memory.vectors.of(ids[1])] == ["short_term"]
+        assert memory.vectors.of(ids[0], vectors=True)[1].vector == pytest.approx([1.0, 0.0, 0.0])
+        assert memory.upkeep.run_jobs()["embeddings"] == {"embeddings": 0, "behind": 0}
+
+
+@pytest.mark.requirement("L5")
+@pytest.mark.parametrize("meanwhile", ["edited", "forgotten", "deleted"])
+def test_what_happens_while_an_edit_is_embedded(home: Path, monkeypatch: pytest.MonkeyPatch, meanwhile: str) -> None:
+    with opened() as memory:
+        id = memory.records.add(TEXTS[0]).id
+        memory.vectors.embed([id], ["ns"])
+        memory.records.edit(id, text=TEXTS[1])
+        made, done = Hashed.embed_many, [False]
+
+        def late(own: Hashed, texts: Sequence[str]) -> Any:
+            vectors = made(own, texts)
+            if not done[0]:
+                done[0] = True
+                if meanwhile == "edited":
+                    memory.records.edit(id, text=TEXTS[2])
+                elif meanwhile == "forgotten":
+                    memory.records.forget([id])
+                else:
+                    memory.vectors.delete("ns", [id])
+            return vectors
+
+        monkeypatch.setattr(Hashed, "embed_many", late)
+        did = memory.upkeep.run_jobs()["embeddings"]
+        assert done[0] and did == {"embeddings": int(meanwhile == "edited"), "behind": 0}
+        held = memory.vectors.of(id)
+        assert len(held) == int(meanwhile == "edited")
+        if held:
+            assert memory.vectors.recall(TEXTS[2], "ns").hits[0].score == pytest.approx(1.0, abs=0.01)
+
+
+@pytest.mark.requirement("P9")
+def test_a_recall_in_a_namespace_leaves_a_receipt(home: Path) -> None:
+    with opened() as memory:
+        ids = [memory.records.add(text).id for text in TEXTS]
+        memory.vectors.embed(ids, ["ns"], {"run": 1})
+        found = memory.vectors.recall("where is the printer", "ns", k=2, where={"run": 1})
+        told = memory.receipts.get(found.receipt_id or "")
+        assert [hit["id"] for hit in told["hits"]] == [hit.id for hit in found.hits]
+        assert (told["query"], told["namespace"], told["model"]) == ("where is the printer", "ns", "hashed@1/32")
+        assert (told["k"], told["where"], told["source"]) == (2, {"run": 1}, "mirror")
+        assert [one.times for one in memory.receipts.accesses(ids[:1])] == [1]
+        (one,) = [one for one in memory.receipts.find() if one.receipt_id == found.receipt_id]
+        assert (one.recipe, one.hits) == ("namespace", 2) and memory.receipts.costs()[0].recalls >= 1
+        with pytest.raises(InvalidInput, match="no replay"):
+            memory.receipts.replay(found.receipt_id or "")
+        assert memory.upkeep.verify().ok
+        memory.records.forget(ids[:1])
+        with pytest.raises(NotFound):
+            memory.receipts.get(found.receipt_id or "")
+
+
+@pytest.mark.requirement("L5")
 def test_a_record_has_an_embedding_in_each_of_several_namespaces(home: Path) -> None:
     with opened(embedders={"wide": Hashed(64)}) as memory:
         ids = [memory.records.add(text).id for text in TEXTS]
@@ -204,6 +277,8 @@ def test_a_vector_store_that_is_away_changes_no_answer_and_catches_up(outside: O
             (hit.id, hit.score) for hit in before.hits
         ]
         assert after.source == "mirror" and "away" in str(after.trouble)
+        [match] = memory.vectors.query("short_term", memory.vectors.of(ids[0], vectors=True)[0].vector or [], k=1)
+        assert (match.id, match.source) == (ids[0], "mirror") and "away" in str(match.trouble)
         assert [hit.id for hit in memory.recall("where is the printer")] == recalled
         new = memory.records.add("the printer is broken").id
         memory.vectors.embed([new], ["short_term"])

@@ -7,13 +7,13 @@ import sqlite3
 import stat
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.parts.cargo import begun, killed_at, laden, path, verified
+from tests.parts.cargo import FAR, begun, killed_at, laden, path, verified
 from tests.parts.postgres import server
 from tests.stories.test_chains import Hashed
 from tests.stories.test_chains import Store as Old
@@ -32,6 +32,9 @@ from agent_memory.models.errors import (
     PartMissing,
     StoreError,
 )
+from agent_memory.models.record import Scope
+from agent_memory.ports.working import Desk
+from agent_memory.testing.builders import NOW
 
 pytestmark = [pytest.mark.requirement("L10"), pytest.mark.local, pytest.mark.file]
 CLI = [sys.executable, "-m", "agent_memory.interfaces.cli"]
@@ -190,6 +193,39 @@ def test_a_source_that_moves_is_noticed(source: str, target: str, tmp_path: Path
     same(moving, target, migrate(moving, target))
 
 
+def values(memory: AgentMemory) -> None:
+    desk = Desk(Scope(tenant="acme", user="ada"), "another talk")
+    memory._client.runtime.store.working.set(desk, "where", '"here"', expires_at=FAR, now=NOW)
+
+
+def receipts(memory: AgentMemory) -> None:
+    memory.recall("one of many")
+
+
+def namespaces(memory: AgentMemory) -> None:
+    memory.vectors.upsert("mine", "v", [0.5, 0.5])
+
+
+@pytest.mark.parametrize(
+    ("change", "section"), [(values, "values"), (receipts, "receipts"), (namespaces, "namespaces")]
+)
+def test_what_no_journal_tells_of_is_noticed_too(
+    source: str, target: str, tmp_path: Path, change: Callable[[AgentMemory], object], section: str
+) -> None:
+    moving = f"sqlite:///{tmp_path / 'moving.db'}"
+    migrate(source, moving)
+
+    def write(done: str, rows: int) -> None:
+        if done == "links":
+            with AgentMemory("ada", store=moving, tenant="acme") as memory:
+                change(memory)
+
+    with pytest.raises(Conflict, match=rf"written to meanwhile, in what no journal tells of: .*\b{section} \(rows: "):
+        migrate(moving, target, told=write)
+    abandon(target)
+    same(moving, target, migrate(moving, target))
+
+
 def test_abandoned_while_it_is_proved_it_is_no_success(
     source: str, target: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -233,6 +269,9 @@ def test_bad_input(source: str, target: str, tmp_path: Path) -> None:
         (source, "memory://", PartMissing, "cannot be migrated"),
         (source, "http://localhost:1", InvalidInput, "is a server"),
         (source, str(tmp_path), StoreError, "directory"),
+        (source, "db.example.org/memory", InvalidInput, "there is no folder"),
+        (source, "postgresql:/db.example.org/memory", InvalidInput, "neither a URL nor a path"),
+        ("postgresql//db.example.org/memory", target, InvalidInput, "neither a URL nor a path"),
         (source, str(used_stream), InvalidInput, "is there already"),
         (source, str(tmp_path / "no" / "folder.jsonl"), InvalidInput, "cannot be written"),
     ]

@@ -20,7 +20,7 @@ from typing import Any
 from agent_memory.app import comparing, registry
 from agent_memory.app.config import shown
 from agent_memory.app.files import private
-from agent_memory.ledger.shipment import SECTIONS, ShippedRow, Tally, ending, heading, items, read, unlike
+from agent_memory.ledger.shipment import SECTIONS, UNTOLD, ShippedRow, Tally, ending, heading, items, read, unlike
 from agent_memory.models.errors import Conflict, Corrupt, InvalidInput, PartMissing, StoreError, StoreNewer
 from agent_memory.ports.progress import counted, tell, told_as
 from agent_memory.ports.shipping import Shipping, Show
@@ -127,6 +127,12 @@ def _check_ends(source: str, target: str, tenant: str | None) -> None:
     paths = [registry.sqlite_path(one).resolve() for one in ends if one.startswith("sqlite://")]
     if len(ends) == 2 and (ends[0] == ends[1] or (len(paths) == 2 and paths[0] == paths[1])):
         raise InvalidInput("target: it is the source itself", hint="name another store", field="target")
+    if ends[-1].startswith("sqlite://") and not _is_stream(target) and not paths[-1].parent.is_dir():
+        raise InvalidInput(
+            f"target: there is no folder {paths[-1].parent}",
+            hint="make it first; the address of a database begins with postgresql://",
+            field="target",
+        )
     _check_source(ends[0])
 
 
@@ -302,11 +308,28 @@ def _prove(origin: Store | None, store: Store, tally: Tally, tenant: str | None,
         with _shipping(origin).showing(tenant) as show:
             moved = sorted(name for name, head in _heads(show).items() if heads.get(name) != head)
         if moved:
-            raise Conflict(
-                f"the source was written to meanwhile, in the journal of {moved[0] or 'the store'!a}",
-                hint=f"stop what writes to it. {ABANDON}",
-            )
+            raise _moved(f"in the journal of {moved[0] or 'the store'!a}")
         compared, wrong = comparing.compare(origin, store, tenant)
+        with _shipping(origin).showing(tenant) as show:
+            if changed := _changed(show, tenant, tally):
+                raise _moved(f"in what no journal tells of: {changed}")
     if wrong:
         raise Corrupt(f"the target is not what was sent: {wrong[0]}: {store.url}", hint=ABANDON)
     return compared, there
+
+
+def _changed(show: Show, tenant: str | None, tally: Tally) -> str:
+    """What became of rows that no journal tells of, since they were sent; nothing, if nothing did."""
+    now = Tally()
+    for item in items(show, tenant, UNTOLD):
+        now.add(item)
+    sent, found = tally.told(), now.told()
+    return ", ".join(
+        f"{name} (rows: {sent[name][0]}, now {found[name][0]})" for name in UNTOLD if sent[name] != found[name]
+    )
+
+
+def _moved(where: str) -> Conflict:
+    return Conflict(
+        f"the source was written to meanwhile, {where}", hint=f"stop what uses it, also what only recalls. {ABANDON}"
+    )

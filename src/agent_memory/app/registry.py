@@ -84,6 +84,8 @@ def locate(store: str, field: str = "store") -> str:
     scheme, separator, _ = store.partition("://")
     if re.fullmatch(r"(?:[\w-]+(?:\.[\w-]+)*|\[[\da-fA-F:]+\]):\d{1,5}/?", store):
         raise _unusable(store, "is neither a URL nor a path", f"is it a server? http://{store}", field)
+    if not separator and re.match(r"(?:postgres|postgresql|sqlite|https?|unix)(?::|//)", store):
+        raise _unusable(store, "is neither a URL nor a path", "a URL has :// after its first word", field)
     if not separator or scheme == "sqlite":
         return f"sqlite:///{sqlite_path(store, field)}"
     if not re.fullmatch(r"[a-z][a-z0-9+.-]*", scheme):

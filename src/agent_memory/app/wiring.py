@@ -183,7 +183,7 @@ class Runtime:
         return Recalling(self.store.index, self.embedding, self.receipts, self.calling, self.reranker)
 
     def keeping(self, clock: Clock) -> Keeping:
-        return Keeping(self.store, self.writing, self.mirroring, clock)
+        return Keeping(self.store, self.writing, self.mirroring, clock, embedder_of=self.embedder_of)
 
     def before_fork(self) -> None:
         for one in (self.embedder, *self.embedders.values()):

@@ -91,6 +91,11 @@ SECTIONS = {
     }.items()
 }
 """In the order in which they are shown and taken: what a row names is there before it."""
+UNTOLD = tuple(
+    "vectors pending answers receipts accesses accessed values lists namespaces scores missed cursors debts refusals "
+    "reads spending budgets".split()
+)
+"""Sections whose rows come and go without a line in a journal."""
 
 
 class ShippedRow(NamedTuple):
@@ -129,14 +134,12 @@ def unlike(one: Mapping[str, list[Any]], other: Mapping[str, list[Any]]) -> list
     return found
 
 
-def items(show: Show, tenant: str | None = None) -> Iterator[ShippedRow]:
-    """Everything that is shown, in the order of the sections. `NotFound`, and that at once, where there is no such
-    tenant."""
+def items(show: Show, tenant: str | None = None, sections: Iterable[str] = SECTIONS) -> Iterator[ShippedRow]:
+    """Everything that is shown, in the order of the sections, or what is in some of them. `NotFound`, and that at once,
+    where there is no such tenant."""
     rows = show if tenant is None else _alone(show, tenant)
     return (
-        ShippedRow(section, cells, written(section, cells))
-        for name, section in SECTIONS.items()
-        for cells in rows(name)
+        ShippedRow(SECTIONS[name], cells, written(SECTIONS[name], cells)) for name in sections for cells in rows(name)
     )
 
 

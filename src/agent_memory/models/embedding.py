@@ -40,12 +40,14 @@ class VectorNamespace(Model):
 
 
 class VectorMatch(Model):
-    """`score` is the cosine similarity. `source`: who answered, the vector store or the mirror of it here."""
+    """`score` is the cosine similarity. `source`: who answered, the vector store or the mirror of it here; `trouble`
+    tells why it was the mirror, where there is a vector store."""
 
     id: str
     score: float
     metadata: dict[str, Any]
     source: Source = "mirror"
+    trouble: str | None = None
 
 
 class VectorHit(Model):
@@ -78,3 +80,4 @@ class VectorRecalled(Model):
     source: Source
     trouble: str | None = None
     model: str | None = None
+    receipt_id: str | None = None

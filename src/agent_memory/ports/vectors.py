@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from agent_memory.models.record import SHARED, Scope
 from agent_memory.ports.feed import Work
@@ -24,6 +24,14 @@ def owner(namespace: str) -> str | None:
     match namespace.split(_PARTED):
         case tenant, _, _, _:
             return tenant
+    return None
+
+
+def whose(namespace: str) -> Scope | None:
+    """Whose namespace this is; None: nobody's."""
+    match namespace.split(_PARTED):
+        case tenant, user, agent, _:
+            return Scope(tenant=tenant, user=user, agent=agent)
     return None
 
 
@@ -110,6 +118,15 @@ class HeldVector:
     scored_at: int | None = None
 
 
+class PlacedVector(NamedTuple):
+    """That a namespace has a vector under an id, by which model and with what."""
+
+    namespace: str
+    id: str
+    model: str | None
+    metadata: Mapping[str, Any]
+
+
 @dataclass(frozen=True, slots=True)
 class Scored:
     """That a query gave an id, and when."""
@@ -169,6 +186,10 @@ class Mirror(VectorStore, Protocol):
 
     def held(self, scope: Scope, id: str) -> list[HeldVector]:
         """What has this id in the namespaces of exactly this scope, by name."""
+        ...
+
+    def places(self, scope: Scope, ids: Sequence[str]) -> list[PlacedVector]:
+        """What has one of these ids in any namespace that `sees` the scope."""
         ...
 
     def scored(self, scores: Sequence[Scored]) -> None:

@@ -154,6 +154,12 @@ class Receipts(Namespace):
                 hint="ask with now=true",
                 field="receipt_id",
             )
+        if "namespace" in body:
+            raise InvalidInput(
+                "receipt_id: a recall in a namespace of vectors has no replay",
+                hint="`receipt` shows what it answered; vectors.recall asks again",
+                field="receipt_id",
+            )
         same_space = self._same_space(body)
         questions = questions_of(body, client.scope, client.now() if now else None, same_space)
         recalled = recall(client.runtime.recalling, *questions)

@@ -262,7 +262,7 @@ def _report(keeping: Keeping, job: Job, state: JobState) -> JobReport:
         did=dict(state.did),
         last_error=state.error,
         failed_at=maybe_moment(state.failed_at),
-        lag=None if job.left is None else job.left(keeping),
+        lag=None if (lag := job.lag or job.left) is None else lag(keeping),
         held_by=state.holder,
         held_until=maybe_moment(state.until),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -11,12 +12,12 @@ from typing import Any
 from agent_memory.app.client import Client
 from agent_memory.app.following import shown_here
 from agent_memory.app.operations import Namespace, Permission, operation
-from agent_memory.core.recall.near import near
+from agent_memory.core.recall.near import near, receipt
 from agent_memory.core.write.embed import BATCH, meanings
 from agent_memory.models.embedding import MemoryIndex, VectorHit, VectorMatch, VectorNamespace, VectorRecalled
 from agent_memory.models.errors import InvalidInput, NotFound
 from agent_memory.models.limits import Hits, Query
-from agent_memory.models.model import Name
+from agent_memory.models.model import Name, new_id
 from agent_memory.models.moment import maybe_moment
 from agent_memory.models.record import Record, Status
 from agent_memory.ports.records import CONFINED
@@ -54,7 +55,9 @@ class Vectors(Namespace):
         found = runtime.mirroring.query(name, vector, k, where)
         runtime.mirroring.score(name, found.matches, self._client.now())
         return [
-            VectorMatch(id=one.id, score=one.score, metadata=dict(one.metadata), source=found.source)
+            VectorMatch(
+                id=one.id, score=one.score, metadata=dict(one.metadata), source=found.source, trouble=found.trouble
+            )
             for one in found.matches
         ]
 
@@ -138,21 +141,26 @@ class Vectors(Namespace):
 
 
 def recalled_from(client: Client, query: str, namespace: str, k: int, where: dict[str, Any] | None) -> VectorRecalled:
-    runtime, name = client.runtime, inside(client.scope, namespace)
+    runtime, name, started, view = client.runtime, inside(client.scope, namespace), time.perf_counter(), client.view()
     embedder = runtime.embedder_of(namespace)
     _check_model(client, namespace)
     vector = embedder.embed_many([query])[0].tolist()
     shown = partial(_shown, client)
     seen, found = near(lambda k: runtime.mirroring.query(name, vector, k, where), shown, k)
     runtime.mirroring.score(name, [match for _, match in seen], client.now())
-    return VectorRecalled(
+    recalled = VectorRecalled(
         query=query,
         namespace=namespace,
         hits=[VectorHit(record=one, score=match.score, metadata=dict(match.metadata)) for one, match in seen],
         source=found.source,
         trouble=found.trouble,
         model=embedder.space.fingerprint,
+        receipt_id=new_id(),
     )
+    asked = {"k": k, "where": where, "milliseconds": round((time.perf_counter() - started) * 1000, 3)}
+    seq = runtime.store.records.seq_at(client.scope.tenant, view.now)
+    runtime.receipts.add(receipt(recalled, view, seq, asked))
+    return recalled
 
 
 def _shown(client: Client, ids: Sequence[str]) -> list[Record]:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from agent_memory.core.write.commit import Writing
 from agent_memory.core.write.mirror import Mirroring
 from agent_memory.ports.clock import Clock
+from agent_memory.ports.embedder import Embedder
 from agent_memory.ports.feed import FeedLine, Lease, Work
 from agent_memory.ports.store import Store
 
@@ -24,6 +25,8 @@ class Keeping(NamedTuple):
     writing: Writing
     mirroring: Mirroring
     clock: Clock
+    embedder_of: Callable[[str], Embedder] | None = None
+    """That of a namespace of vectors, by its name."""
 
 
 class JobTurn(NamedTuple):
@@ -55,8 +58,8 @@ class Job(NamedTuple):
     `more` says that some is left, again sooner.
 
     `left` says how much there is to do, without writing anything; where that is nothing, it is not run. Without it
-    only a run can tell. `about`: what it is done for, where workers of one store do it for different things: then the
-    lease and the last run are of that one.
+    only a run can tell. `lag` says it for whoever looks, also of what this process may not do. `about`: what it is done
+    for, where workers of one store do it for different things: then the lease and the last run are of that one.
     """
 
     name: str
@@ -65,6 +68,7 @@ class Job(NamedTuple):
     left: Callable[[Keeping], int] | None = None
     more: Callable[[Did], bool] = lambda did: False
     about: str = ""
+    lag: Callable[[Keeping], int] | None = None
 
     @property
     def leased(self) -> str:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from agent_memory.core.upkeep.conversations import JOB as CONVERSATIONS
 from agent_memory.core.upkeep.conversations import behind, conversations
+from agent_memory.core.upkeep.embeddings import JOB as EMBEDDINGS
+from agent_memory.core.upkeep.embeddings import behind as unlooked
+from agent_memory.core.upkeep.embeddings import embeddings
 from agent_memory.core.upkeep.job import Did, Job, JobTurn, Keeping
 from agent_memory.core.write.embed import Embedding
 from agent_memory.core.write.mirror import JOB as VECTORS
@@ -59,6 +62,12 @@ def unindexed(keeping: Keeping) -> int:
     return 0 if keeping.store.indexing is None else keeping.store.indexing.left()
 
 
+def unprepared(keeping: Keeping) -> int:
+    """Also where another role has to do it."""
+    indexing = keeping.store.indexing
+    return 0 if indexing is None else indexing.left() or indexing.wanting()
+
+
 def vectors(keeping: Keeping, turn: JobTurn) -> Did:
     """Tell the vector store elsewhere what it missed while it was away, or while others were telling it something."""
     return keeping.mirroring.catch_up(Work(turn.lease), turn.seconds)
@@ -80,7 +89,14 @@ JOBS = (
     ),
     Job("retention", 3600.0, retention),
     Job("scrub", 10.0, scrub, left=owed),
-    Job("index", 60.0, index, left=unindexed, more=lambda did: did["contents"] > 0 and did["left"] > 0),
+    Job(
+        "index",
+        60.0,
+        index,
+        left=unindexed,
+        more=lambda did: did["contents"] > 0 and did["left"] > 0,
+        lag=unprepared,
+    ),
     Job(
         VECTORS,
         10.0,
@@ -88,6 +104,7 @@ JOBS = (
         left=lambda keeping: keeping.mirroring.left,
         more=lambda did: did["vectors"] > 0 and did["behind"] > 0,
     ),
+    Job(EMBEDDINGS, 10.0, embeddings, left=unlooked, more=lambda did: did["behind"] > 0),
     Job(CONVERSATIONS, 60.0, conversations, left=behind, more=lambda did: did["behind"] > 0),
     Job(
         PATTERNS,

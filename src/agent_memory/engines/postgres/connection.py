@@ -47,7 +47,7 @@ Values = Mapping[str, object] | Sequence[object] | None
 
 _Meaning = tuple[type[AgentMemoryError], str, str]
 _GRANTS = "tables are created and upgraded by the role that owns them; docs/guides/postgresql.md has the grants"
-_CHECK = "check AGENT_MEMORY_POSTGRES_URI, or what `store` says"
+_CHECK = "check the address that was given, or AGENT_MEMORY_POSTGRES_URI"
 _BUSY: _Meaning = (Busy, "the store is busy", "try again in a few seconds")
 _AWAY: _Meaning = (StoreError, "the database is out of reach", "check that it runs, and try again")
 _MEANING: tuple[tuple[type[psycopg.Error], _Meaning], ...] = (
@@ -58,7 +58,11 @@ _MEANING: tuple[tuple[type[psycopg.Error], _Meaning], ...] = (
     (errors.DiskFull, (StoreFull, "the disk of the database is full", "free some space; nothing was written")),
     (
         errors.ReadOnlySqlTransaction,
-        (StoreError, "the database is read-only", "is it a replica? name the primary in AGENT_MEMORY_POSTGRES_URI"),
+        (
+            StoreError,
+            "the database is read-only",
+            "is it a replica? give the address of the primary (AGENT_MEMORY_POSTGRES_URI)",
+        ),
     ),
     (
         errors.InsufficientPrivilege,

@@ -18,21 +18,22 @@ and {{large_shown}} limit %(few)s
 -- The newest contents with each word tell how many there are; those with the most telling words come first. A row without a
 -- record tells how many contents have a word, about.
 with posted as materialized (
-    select a.term, p.content, p.record from unnest(%(terms)s::bigint[]) as a (term) cross join lateral (
-        select w.content, w.record from large_words w
-        where w.tenant = (select me()) and w.scope = %(scope)s and w.term = a.term and w.content <= %(until)s::bigint
-        order by w.content desc limit %(depth)s) p
+    select a.term, p.* from unnest(%(terms)s::bigint[]) as a (term) cross join lateral (
+        select array_agg(content) as contents, array_agg(record) as records, count(*) as seen, min(content) as oldest
+        from (select w.content, w.record from large_words w
+            where w.tenant = (select me()) and w.scope = %(scope)s and w.term = a.term and w.content <= %(until)s::bigint
+            order by w.content desc limit %(depth)s) n) p
+    where p.seen > 0
 ), counted as (
-    select term, case when count(*) < %(depth)s then count(*) else round(count(*)::double precision
-        * (%(until)s::bigint - %(first)s::bigint + 1) / (%(until)s::bigint - min(content) + 1))::bigint end as documents
-    from posted group by term
+    select *, case when seen < %(depth)s then seen else round(seen::double precision
+        * (%(until)s::bigint - %(first)s::bigint + 1) / (%(until)s::bigint - oldest + 1))::bigint end as documents
+    from posted
 ), known as materialized (
-    select term, documents,
-        ln(1 + greatest(%(documents)s::bigint - documents, 0)::double precision / (documents + 0.5)) as telling
+    select *, ln(1 + greatest(%(documents)s::bigint - documents, 0)::double precision / (documents + 0.5)) as telling
     from counted
 ), weighed as (
-    select p.content, p.record, sum(k.telling) as weight from posted p join known k on k.term = p.term
-    group by p.content, p.record
+    select p.content, any_value(p.record) as record, sum(k.telling) as weight
+    from known k cross join lateral unnest(k.contents, k.records) as p (content, record) group by p.content
 ), best as (
     select w.record, w.weight from (select * from weighed order by weight desc, content desc) w cross join lateral (
         select 1 from versions v where v.record = w.record and v.content = w.content and {{large_shown}} limit 1) s

@@ -15,7 +15,18 @@ from agent_memory.ledger.namespaces import fit, of_one_model, packed
 from agent_memory.ledger.quantise import restored, unit
 from agent_memory.models.record import Scope
 from agent_memory.ports.feed import Work
-from agent_memory.ports.vectors import HeldVector, Lag, Match, Missed, Scored, Settled, beginning, owner, sees
+from agent_memory.ports.vectors import (
+    HeldVector,
+    Lag,
+    Match,
+    Missed,
+    PlacedVector,
+    Scored,
+    Settled,
+    beginning,
+    owner,
+    sees,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -96,6 +107,12 @@ class PostgresVectors:
                 HeldVector(name, model, json.loads(vector), json.loads(metadata), score, at)
                 for name, model, vector, metadata, score, at in rows
             ]
+
+    def places(self, scope: Scope, ids: Sequence[str]) -> list[PlacedVector]:
+        with self._database.reading(scope.tenant) as session:
+            names = [name for name in _names(session, f"{scope.tenant}\x1f") if sees(name, scope)]
+            rows = session.rows("namespace_places", {"names": names, "ids": [*ids]}) if names else []
+        return [PlacedVector(name, id, model, json.loads(metadata)) for name, id, model, metadata in rows]
 
     def scored(self, scores: Sequence[Scored]) -> None:
         whose: defaultdict[str | None, dict[tuple[str, str], Scored]] = defaultdict(dict)

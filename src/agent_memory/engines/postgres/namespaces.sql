@@ -32,6 +32,10 @@ select n.namespace, n.model, n.embedding::text, n.metadata, s.score, s.at from n
 left join scores s on s.tenant = n.tenant and s.namespace = n.namespace and s.id = n.id
 where n.tenant = (select me()) and n.namespace = any(%(names)s::text[]) and n.id = %(id)s order by n.namespace
 
+-- name: namespace_places
+select namespace, id, model, metadata from namespaces
+where tenant = (select me()) and namespace = any(%(names)s::text[]) and id = any(%(ids)s::text[]) order by namespace, id
+
 -- name: namespace_counts
 select namespace, min(model), min(dimension), count(*) from namespaces
 where tenant = (select me()) and namespace = any(%(names)s::text[]) group by namespace order by namespace

@@ -176,7 +176,8 @@ def _check_server(session: PostgresSession, name: str) -> None:
         )
     if replica:
         raise StoreError(
-            f"the database is a read-only replica: {name}", hint="name the primary in AGENT_MEMORY_POSTGRES_URI"
+            f"the database is a read-only replica: {name}",
+            hint="give the address of the primary (AGENT_MEMORY_POSTGRES_URI)",
         )
     if encoding != "UTF8":
         raise StoreError(

@@ -12,8 +12,8 @@ import psycopg
 from psycopg.abc import RV, PQGen
 from psycopg.conninfo import conninfo_to_dict
 
+from agent_memory.engines.postgres import arrays, texts
 from agent_memory.engines.postgres.statements import SQL
-from agent_memory.engines.postgres.texts import adapt
 
 PREPARED_AFTER = 3  # times on one connection: planning anew takes longer than most of our statements
 MOST_PREPARED = 400  # we have fewer, and a pooler in transaction mode (PgBouncer 1.21 or newer) keeps them for us
@@ -77,5 +77,6 @@ def connected(uri: str) -> PostgresWire:
     patience: dict[str, Any] = {name: value for name, value in PATIENCE.items() if name not in said}
     made = PostgresWire.connect(uri, autocommit=True, prepare_threshold=PREPARED_AFTER, **patience)
     made.prepared_max = MOST_PREPARED
-    adapt(made)
+    texts.adapt(made)
+    arrays.adapt(made)
     return made

@@ -17,7 +17,18 @@ from agent_memory.ledger.quantise import restored, unit
 from agent_memory.ledger.seals import checksum
 from agent_memory.models.record import Scope
 from agent_memory.ports.feed import Work
-from agent_memory.ports.vectors import HeldVector, Lag, Match, Missed, Scored, Settled, beginning, owner, sees
+from agent_memory.ports.vectors import (
+    HeldVector,
+    Lag,
+    Match,
+    Missed,
+    PlacedVector,
+    Scored,
+    Settled,
+    beginning,
+    owner,
+    sees,
+)
 
 
 class SqliteVectors:
@@ -83,6 +94,16 @@ class SqliteVectors:
                 HeldVector(name, model, restored(scale, data).tolist(), json.loads(metadata), score, at)
                 for name in _names(connection, beginning(scope))
                 for model, scale, data, metadata, score, at in connection.execute(SQL["namespace_vector"], (name, id))
+            ]
+
+    def places(self, scope: Scope, ids: Sequence[str]) -> list[PlacedVector]:
+        with self._connections.reading() as connection:
+            return [
+                PlacedVector(name, id, model, json.loads(metadata))
+                for name in _names(connection, f"{scope.tenant}\x1f")
+                if sees(name, scope)
+                for id in dict.fromkeys(ids)
+                for model, _, _, metadata, *_ in connection.execute(SQL["namespace_vector"], (name, id))
             ]
 
     def scored(self, scores: Sequence[Scored]) -> None:

@@ -11,7 +11,7 @@ from agent_memory.models.record import Scope
 from agent_memory.ports.changes import Author, Erase
 from agent_memory.ports.feed import Work
 from agent_memory.ports.store import Store
-from agent_memory.ports.vectors import Scored, inside
+from agent_memory.ports.vectors import PlacedVector, Scored, inside
 from agent_memory.testing.builders import ALICE, ALICES_BOT, BOB, NOW, SHARED, STRANGER, put, write
 
 PLACE = "vectors y://"
@@ -176,6 +176,21 @@ class MirrorConformance(VectorConformance):
         assert store.vectors.held(ALICE, "nobody") == [] == store.vectors.namespaces(SHARED)
         known = [store.vectors.settled(inside(ALICE, name)) for name in ("long", "short", "nowhere")]
         assert known == [(3, "big"), (2, None), None]
+
+    def test_where_a_record_is_held(self, store: Store) -> None:
+        """By whoever sees it: its user, and the agents of that user."""
+        user, agent = Scope(tenant="acme", user="alice"), Scope(tenant="acme", user="alice", agent="helper")
+        others = [Scope(tenant="acme", user="bob"), Scope(tenant="rival", user="alice")]
+        for scope in (user, agent, *others):
+            for id in ("a", "b"):
+                store.vectors.upsert(inside(scope, "ns"), id, [1.0, 0.0], {"of": scope.agent}, "m1")
+        found = store.vectors.places(user, ["a", "none"])
+        assert found == [
+            PlacedVector(inside(user, "ns"), "a", "m1", {"of": "*"}),
+            PlacedVector(inside(agent, "ns"), "a", "m1", {"of": "helper"}),
+        ]
+        assert [one.namespace for one in store.vectors.places(agent, ["b"])] == [inside(agent, "ns")]
+        assert store.vectors.places(user, []) == []
 
     def test_the_last_score_is_kept(self, store: Store) -> None:
         name = inside(ALICE, "n")

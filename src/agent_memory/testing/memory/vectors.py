@@ -18,11 +18,13 @@ from agent_memory.ports.vectors import (
     Lag,
     Match,
     Missed,
+    PlacedVector,
     Scored,
     Settled,
     beginning,
     called,
     owner,
+    sees,
 )
 from agent_memory.testing.memory.erase import clear_namespaces, clear_tenant, miss_again
 from agent_memory.testing.memory.feed import go_on
@@ -107,6 +109,14 @@ class MemoryVectors:
                 )
                 for (name, its), (scale, data, text, model) in sorted(world.namespaces.items())
                 if its == id and name.startswith(beginning(scope))
+            ]
+
+    def places(self, scope: Scope, ids: Sequence[str]) -> list[PlacedVector]:
+        with self._room.reading() as world:
+            return [
+                PlacedVector(name, id, model, json.loads(text))
+                for (name, id), (_, _, text, model) in sorted(world.namespaces.items())
+                if id in ids and sees(name, scope)
             ]
 
     def scored(self, scores: Sequence[Scored]) -> None:
