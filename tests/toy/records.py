@@ -26,7 +26,7 @@ from agent_memory.ledger.shelves.shelves import Shelves
 from agent_memory.ledger.tenants import another
 from agent_memory.models.kinds.kind import Kind
 from agent_memory.models.record import SHARED, Record, Scope
-from agent_memory.ports.changes import Applied, Author, Change, Expect, Mark, Once, Verified
+from agent_memory.ports.changes import Applied, Author, Change, Expect, Mark, Once, Vector, Verified
 from agent_memory.ports.embedder import Space
 from agent_memory.ports.feed import Work
 from agent_memory.ports.index import Embedded, Sampled, Snapshot, Unembedded
@@ -194,6 +194,17 @@ class ToyIndex(Port):
             for start, end in ((row.vector.start, row.vector.end),)
             if row.space == space and not _brought(row)
         ][:count]
+
+    def vectors(self, view: View, handles: Sequence[int]) -> Mapping[int, tuple[Vector, ...]]:
+        tables, scopes = self.shop.of(view.scope.tenant), view.scope.readable()
+        mine = {one: tables.versions[one] for one in handles if one in tables.versions}
+        found = {
+            one: tuple(made.vector for made in tables.vectors if (made.content, made.space) == (row.content, space))
+            for one, row in mine.items()
+            for space in self.shop.spaces[:1]
+            if row.place.scope in scopes and (row.content, space) not in tables.lacks
+        }
+        return {one: vectors for one, vectors in found.items() if vectors}
 
     def pending(self, space: Space, view: View | None = None) -> int:
         return sum(len(self._lacking(one, space, view)) for one in self.shop.tenants)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import count
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from agent_memory.ledger.journal import ADOPT, EMBED, Head, Journal, Line, LineSubject, Signature
+from agent_memory.ledger.quantise import restored
 from agent_memory.ledger.rows import Lack, VectorRow
 from agent_memory.models.errors import Conflict, SpaceMismatch
 from agent_memory.models.record import Scope
+from agent_memory.ports.changes import Vector
 from agent_memory.ports.embedder import Space
 from agent_memory.ports.index import Embedded
 
@@ -82,6 +84,14 @@ def complete(space: Space, lacks: int, *, known: bool) -> None:
     """Only a space that lacks nothing may answer."""
     if not known or lacks:
         raise Conflict(f"{lacks} contents have no vector in {space.fingerprint} yet", hint="embed them first")
+
+
+def each(rows: Iterable[Sequence[Any]]) -> dict[int, tuple[Vector, ...]]:
+    """The vectors of each version, from rows in the order of versions and parts."""
+    found: dict[int, tuple[Vector, ...]] = {}
+    for version, part, start, end, scale, data in rows:
+        found[version] = (*found.get(version, ()), Vector.of(part, start, end, restored(scale, bytes(data))))
+    return found
 
 
 def same(given: Space | None, stored: Space | None) -> None:

@@ -244,6 +244,11 @@ class Index(Protocol):
         """Some of the vectors that this store's own embedder made, as it has them; not those that callers brought."""
         ...
 
+    def vectors(self, view: View, handles: Sequence[int]) -> Mapping[int, tuple[Vector, ...]]:
+        """What these versions have in the active space, in the order of their parts. Left out are those that wait for
+        vectors, have none, or that this reader may not see."""
+        ...
+
     def pending(self, space: Space, view: View | None = None) -> int:
         """How many contents lack vectors: those that this reader may see, or all."""
         ...

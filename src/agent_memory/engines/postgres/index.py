@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 
@@ -18,8 +18,10 @@ from agent_memory.engines.postgres.stock import PostgresStock, erased_since, sna
 from agent_memory.ledger.marks import same_era
 from agent_memory.ledger.rows import Wanted
 from agent_memory.ledger.shelves.shelves import Shelves
+from agent_memory.ledger.spaces import each
 from agent_memory.models.errors import Corrupt
 from agent_memory.models.record import Record, Scope
+from agent_memory.ports.changes import Vector
 from agent_memory.ports.embedder import Space
 from agent_memory.ports.feed import Work
 from agent_memory.ports.index import Embedded, Sampled, Snapshot, Unembedded
@@ -77,6 +79,11 @@ class PostgresIndex:
     def sample(self, space: Space, count: int) -> list[Sampled]:
         with self._database.reading(None) as session:
             return spaces.sample(session, space, count)
+
+    def vectors(self, view: View, handles: Sequence[int]) -> Mapping[int, tuple[Vector, ...]]:
+        asked = reader(view.scope) | {"handles": [*handles]}
+        with self._database.reading(view.scope.tenant) as session:
+            return each(session.send("vectors_of", asked))
 
     def pending(self, space: Space, view: View | None = None) -> int:
         with self._database.reading(None if view is None else view.scope.tenant) as session:

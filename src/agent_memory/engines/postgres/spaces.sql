@@ -43,6 +43,15 @@ from (select * from vectors where space = %(space)s and start < "end" order by r
 join contents c on c.tenant = x.tenant and c.content = x.content
 join tenants w on w.tenant = x.tenant
 
+-- name: vectors_of
+{{mine}}
+select v.version, x.part, x.start, x."end", x.scale, x.data from versions v join mine m on m.scope = v.scope + 0
+join vectors x on x.tenant = v.tenant and x.scope = v.scope and x.content = v.content
+join spaces s on s.space = x.space and s.active
+where v.tenant = (select me()) and v.version = any(%(handles)s::bigint[])
+and not exists (select 1 from pending p where p.tenant = v.tenant and p.content = v.content and p.space = x.space)
+order by v.version, x.part
+
 -- name: all_pending
 select count(*) from pending where space = %(space)s
 

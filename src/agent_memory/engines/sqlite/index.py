@@ -19,6 +19,7 @@ from agent_memory.ledger.marks import same_era
 from agent_memory.ledger.shelves.following import Since
 from agent_memory.ledger.shelves.shelves import Shelves
 from agent_memory.models.record import Record, Scope
+from agent_memory.ports.changes import Vector
 from agent_memory.ports.embedder import Space
 from agent_memory.ports.feed import Work
 from agent_memory.ports.index import Embedded, Sampled, Snapshot, Unembedded
@@ -78,6 +79,11 @@ class SqliteIndex:
     def sample(self, space: Space, count: int) -> list[Sampled]:
         with self._connections.reading() as connection:
             return spaces.sample(connection, space, count)
+
+    def vectors(self, view: View, handles: Sequence[int]) -> Mapping[int, tuple[Vector, ...]]:
+        with self._connections.reading() as connection:
+            reader = SqliteReader(connection, self._interning, view)
+            return spaces.vectors(connection, reader.among(handles))
 
     def pending(self, space: Space, view: View | None = None) -> int:
         if self._connections.read_only:  # what it lacks, nobody here can add

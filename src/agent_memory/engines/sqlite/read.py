@@ -135,7 +135,7 @@ class SqliteReader:
 
     def _hydrated(self, handles: Sequence[int]) -> list[VersionRow]:
         try:
-            return self._versions(SQL["hydrate"], **self._among(handles))
+            return self._versions(SQL["hydrate"], **self.among(handles))
         except sqlite3.OperationalError as error:
             if "decode" not in str(error):
                 raise
@@ -145,10 +145,10 @@ class SqliteReader:
 
     def damaged(self, handles: Collection[int]) -> int:
         """How many of these are there, and cannot be read."""
-        there = cell(self.connection, SQL["count_versions"], {**self.moment, **self._among(handles)})
+        there = cell(self.connection, SQL["count_versions"], {**self.moment, **self.among(handles)})
         return int(there) - len(self.hydrate([*dict.fromkeys(handles)]))
 
-    def _among(self, handles: Collection[int]) -> dict[str, object]:
+    def among(self, handles: Collection[int]) -> dict[str, object]:
         scopes = json.dumps([*self.scopes])
         return {"tenant": self.tenant, "handles": json.dumps([*handles]), "scopes": scopes}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from agent_memory.engines.sqlite.cells import decoded
 from agent_memory.engines.sqlite.interning import Naming
@@ -13,7 +13,7 @@ from agent_memory.engines.sqlite.statements import SQL, cell, listed
 from agent_memory.ledger.quantise import restored
 from agent_memory.ledger.rows import Lack
 from agent_memory.ledger.seals import checksum, sealed
-from agent_memory.ledger.spaces import adopting, beginning, switches
+from agent_memory.ledger.spaces import adopting, beginning, each, switches
 from agent_memory.ports.changes import Vector
 from agent_memory.ports.embedder import Space
 from agent_memory.ports.index import Sampled, Unembedded
@@ -102,6 +102,12 @@ def sample(connection: sqlite3.Connection, space: Space, count: int) -> list[Sam
         Sampled(tenant, content, decoded(text, codec)[start:end], Vector.of(part, start, end, restored(scale, data)))
         for tenant, content, text, codec, part, start, end, scale, data in rows
     ]
+
+
+def vectors(connection: sqlite3.Connection, among: Mapping[str, object]) -> dict[int, tuple[Vector, ...]]:
+    """Those of versions of a tenant in the active space, by their number."""
+    rows = connection.execute(SQL["vectors_of"], {**among, "space": active(connection)[0]})
+    return each(rows)
 
 
 def lacking(

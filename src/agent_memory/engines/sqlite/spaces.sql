@@ -32,6 +32,15 @@ where v.vector in (select vector from vectors where space = ? and seal is not nu
     and typeof(scale) = 'real' and typeof(data) = 'blob'
     order by random() limit ?)
 
+-- name: vectors_of
+select j.number, x.part, x.start, x."end", x.scale, x.data
+from journal j join versions v on v.version = j.line
+join vectors x on x.scope = v.scope and x.space = :space and x.content = v.content
+where j.tenant = :tenant and j.number in (select value from json_each(:handles))
+and +v.scope in (select value from json_each(:scopes))
+and not exists (select 1 from pending p where p.content = v.content and p.space = :space)
+order by j.number, x.part
+
 -- name: unembedded
 select s.tenant, j.number, cast(c.text as blob), c.codec, p.part
 from pending p cross join contents c on c.content = p.content

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 import pytest
 
 from agent_memory.models.errors import Conflict, SpaceMismatch
+from agent_memory.ports.changes import Amend, Vector
 from agent_memory.ports.embedder import Space
 from agent_memory.ports.index import Embedded, Pool, Probe
 from agent_memory.ports.store import Store
@@ -34,6 +37,10 @@ FORWARD = {SPACE: (1.0, 0.0, 0.0, 0.0), OTHER_SPACE: (1.0, 0.0, 0.0)}
 def similar(store: Store, space: Space = SPACE, until: int | None = None) -> Pool:
     question = direction(*FORWARD[space])
     return gather(store, Probe(view(), EVERYTHING, pool=100, vector=question, space=space, vectors_until=until))
+
+
+def vectors(store: Store, handles: Sequence[int]) -> Mapping[int, tuple[Vector, ...]]:
+    return store.index.vectors(view(), handles)
 
 
 class SpaceConformance:
@@ -257,6 +264,19 @@ class SpaceConformance:
         [one] = store.index.sample(SPACE, 5)
         assert (one.text, one.vector) == ("one", text_vector("one"))
         assert store.index.sample(OTHER_SPACE, 5) == []
+
+    def test_versions_have_their_vectors_in_the_active_space(self, store: Store) -> None:
+        store.index.begin(SPACE)
+        own = with_vectors(put("two", id="b"), vector(1, 0, 0, 0))
+        seqs = [write(store, put("one", id="a")).seq, write(store, own).seq]
+        half = with_vectors(put("four", id="c"), vector(0, 1, 0, 0), complete=False)
+        seqs += [write(store, own, scope=BOB).seq, write(store, half).seq]
+        assert {one: [made.part for made in found] for one, found in vectors(store, seqs).items()} == {seqs[1]: [0]}
+        embed_all(store)
+        found = vectors(store, [*seqs, 10**6])
+        assert [*sorted(found)] == [seqs[0], seqs[1], seqs[3]] and found[seqs[0]][0].numbers @ text_vector("one").numbers > 0.99
+        amended = write(store, Amend("b", importance=0.9)).seq
+        assert vectors(store, [amended])[amended] == found[seqs[1]]
 
     def test_switching_to_the_active_space_changes_nothing(self, store: Store) -> None:
         store.index.begin(SPACE)

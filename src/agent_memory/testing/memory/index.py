@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from math import isnan, nan
 from typing import TYPE_CHECKING
@@ -144,6 +144,17 @@ class ToyIndex:
                 own.vectors = {place: one for place, one in own.vectors.items() if place[0] == space}
                 own.pending = {place: one for place, one in own.pending.items() if place[0] == space}
             _adopt(world, space)
+
+    def vectors(self, view: View, handles: Sequence[int]) -> Mapping[int, tuple[Vector, ...]]:
+        with self._room.reading() as world:
+            own, space = world.of(view.scope.tenant), world.spaces[0] if world.spaces else None
+            scopes, found = view.scope.readable(), dict[int, tuple[Vector, ...]]()
+            for version in own.versions.values():
+                made = own.vectors.get((space, version.body), ()) if space else ()
+                waits = (space, version.body) in own.pending
+                if version.seq in handles and made and not waits and own.scope_of(version.body) in scopes:
+                    found[version.seq] = tuple(one.vector for one in made)
+            return found
 
     def pending(self, space: Space, view: View | None = None) -> int:
         with self._room.reading() as world:
