@@ -15,6 +15,7 @@ from agent_memory.app.memory import AgentMemory
 from agent_memory.core.upkeep.jobs import JOBS
 from agent_memory.core.upkeep.runner import Runner
 from agent_memory.models.errors import InvalidInput
+from agent_memory.models.merged import Consolidation, consolidated_from
 from agent_memory.models.moment import to_micros
 from agent_memory.models.recipe import DECAY
 from agent_memory.ports.feed import JobOutcome
@@ -51,8 +52,8 @@ def retrieve(call: Call, query: str, k: int = 5, time_weight: float = 0.1) -> li
                 "importance": hit.record.importance,
                 "timestamp": to_micros(hit.record.valid_from) / 1e6,
                 "access_count": times.get(hit.id) or 0,
-                "compressed": False,
-                "consolidated_from": 0,
+                "compressed": consolidated_from(hit.record) > 0,
+                "consolidated_from": consolidated_from(hit.record),
             },
         }
         for hit in found
@@ -60,8 +61,10 @@ def retrieve(call: Call, query: str, k: int = 5, time_weight: float = 0.1) -> li
 
 
 def consolidate(call: Call) -> dict[str, Any]:
-    """Do what is left to do in what the caller sees, and say what. Nothing is merged or pruned yet."""
-    return {"merged": 0, "pruned": 0, "jobs": {"catch_up": call("upkeep.catch_up", {})}}
+    """Make the vectors that are missing, then merge what states the same: how many memories, and into how many."""
+    embedded = call("upkeep.catch_up", {})
+    done: Consolidation = call("upkeep.consolidate", {})
+    return {"merged": done.merged, "into": done.into, "pruned": done.pruned, "jobs": {"catch_up": embedded}}
 
 
 def stats(call: Call) -> dict[str, Any]:
@@ -87,6 +90,10 @@ class CPUMemoryEngine:
         """content, score and metadata of the best, the best first."""
         return retrieve(self._call, query, k, time_weight)
 
+    def consolidate(self) -> dict[str, Any]:
+        """Merge what states the same, now."""
+        return consolidate(self._call)
+
     def stats(self) -> dict[str, Any]:
         """Counts, bytes, accesses, and whether the process is within `max_memory_mb`."""
         found = stats(self._call)
@@ -109,8 +116,8 @@ class CPUMemoryEngine:
 
 
 class MemoryConsolidationService:
-    """The jobs of an engine's store, run for as long as a coroutine waits. Those that there are, the same as in the
-    server (`core/upkeep`): what merges and prunes comes with upkeep, and will be one of them."""
+    """The jobs of an engine's store, run for as long as a coroutine waits, the same as in the server (`core/upkeep`). What
+    merges is one of them: it waits until nobody has written or recalled anything for five minutes."""
 
     def __init__(self, memory_engine: CPUMemoryEngine) -> None:
         self.memory_engine = memory_engine

@@ -21,6 +21,7 @@ from agent_memory.models.errors import InvalidInput, NotFound
 from agent_memory.models.kinds.experience import Feedback, FeedbackPayload
 from agent_memory.models.kinds.kind import joined_key
 from agent_memory.models.limits import Few
+from agent_memory.models.merged import accesses_before
 from agent_memory.models.model import Model, Moment, Name
 from agent_memory.models.moment import from_micros, to_micros
 from agent_memory.models.record import Link
@@ -182,12 +183,20 @@ class Receipts(Namespace):
 
     @operation("receipts.accesses", "GET /accesses")
     def accesses(self, ids: list[str]) -> list[Access]:
-        """How often each of these records was recalled, and when last; in the order asked, zero for those never."""
+        """How often each of these records was recalled, and when last; in the order asked, zero for those never. A
+        merged record has the recalls of its originals, too."""
+        store, view = self._client.runtime.store, self._client.view()
         self._client.runtime.receipts.flush()
-        known = self._client.runtime.store.receipts.accesses(self._client.view(), ids)
+        known = store.receipts.accesses(view, ids)
+        before = {one.id: accesses_before(one) for one in store.records.get(view, ids)}
         found = [(id, *known.get(id, (0, None))) for id in ids]
         return [
-            Access(id=id, times=times, last=None if last is None else from_micros(last)) for id, times, last in found
+            Access(
+                id=id,
+                times=None if times is None else times + before.get(id, 0),
+                last=None if last is None else from_micros(last),
+            )
+            for id, times, last in found
         ]
 
     def _same_space(self, body: dict[str, Any]) -> bool:

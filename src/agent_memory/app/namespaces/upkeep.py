@@ -13,8 +13,9 @@ from typing import Any, Unpack
 from pydantic import Field
 
 from agent_memory.app.jobs import jobs
+from agent_memory.app.namespaces.merging import Consolidating
 from agent_memory.app.namespaces.options import Moments
-from agent_memory.app.operations import Namespace, Permission, ResourceSlot, ToolSlot, operation
+from agent_memory.app.operations import Permission, ResourceSlot, ToolSlot, operation
 from agent_memory.app.registry import locate
 from agent_memory.core.graph.origins import origins_of
 from agent_memory.core.upkeep.job import Job, Keeping
@@ -66,7 +67,7 @@ class JobReport(Model):
     held_until: datetime | None
 
 
-class Upkeep(Namespace):
+class Upkeep(Consolidating):
     """Numbers, proofs and repairs."""
 
     @operation(

@@ -1,7 +1,7 @@
 """From working memory into the archive: what is over and old gets the status `archived`, and each batch a summary. T10.
 
 The archive is the same store: nothing is copied or lost, history and search go on, and what is forgotten is forgotten
-once. A summary names the records it is about and repeats none of their words, so that forgetting one leaves no trace.
+once. A summary quotes some of the records that it is about, word by word, and goes with any of them that is forgotten.
 """
 
 from __future__ import annotations
@@ -10,14 +10,18 @@ import hashlib
 from collections.abc import Mapping
 from functools import partial
 
+from agent_memory.core.recall.summary import summary
 from agent_memory.core.write.commit import SELF, How, Writing, commit, until_settled
 from agent_memory.models.draft import Draft
 from agent_memory.models.record import Link, Record, Status
+from agent_memory.models.visible import visible
 from agent_memory.ports.changes import DERIVED_FROM, Amend, Author, Expect
 from agent_memory.ports.records import Filter, View
 
 BATCH = 500
 SAMPLES = 5
+SAME = 0.8  # likeness from which on two of them say the same
+LONGEST = 300  # characters that are quoted of one
 OVER: Mapping[str, frozenset[str] | None] = {
     "decision": None,
     "event": None,
@@ -61,13 +65,21 @@ def is_over(record: Record) -> bool:
     return ended is None or record.payload.get("status") in ended
 
 
+def _quoted(text: str) -> str:
+    """Its first line, cut between words."""
+    line = visible(text.strip().split("\n", 1)[0])
+    return line if len(line) <= LONGEST else line[: line.rfind(" ", 1, LONGEST) if " " in line[1:LONGEST] else LONGEST]
+
+
 def _summary(kind: str, batch: list[Record]) -> Draft:
-    ids = [one.id for one in batch]
+    ids, said = [one.id for one in batch], summary([_quoted(one.text) for one in batch], SAMPLES, SAME)
     first, last = min(one.valid_from for one in batch), max(one.valid_from for one in batch)
     return Draft(
         kind="summary",
         id=hashlib.blake2b(f"archive {' '.join(sorted(ids))}".encode(), digest_size=13).hexdigest(),
-        text=f"archived: {len(ids)} records of kind {kind}, from {first:%Y-%m-%d} to {last:%Y-%m-%d}",
+        text="\n- ".join(
+            [f"archived: {len(ids)} records of kind {kind}, from {first:%Y-%m-%d} to {last:%Y-%m-%d}", *said]
+        ),
         payload={
             "archived": kind,
             "count": len(ids),

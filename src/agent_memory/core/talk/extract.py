@@ -1,8 +1,5 @@
-"""A summary without a model: sentences of the turns themselves, chosen for standing near many others (centrality) and
-apart from those chosen before (diversity). It quotes and never invents, and the same turns give the same summary.
-
-What is near is told by content words, as for diversity among hits: the same on every machine, with no model at hand.
-"""
+"""A summary of turns without a model: sentences of the turns themselves, as `core/recall/summary` chooses them. It quotes
+and never invents, and the same turns give the same summary."""
 
 from __future__ import annotations
 
@@ -11,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from agent_memory.core.context.tokens import Counter
-from agent_memory.core.recall.diversity import likeness
+from agent_memory.core.recall.summary import ranked, unlike
 from agent_memory.core.write.words import word_hash, words
 from agent_memory.models.kinds.talk import Pick
 from agent_memory.models.record import Record
@@ -81,27 +78,10 @@ def within(ranked: Iterable[QuotedSentence], tokens: int, count: Counter) -> lis
 
 
 def _chosen(offered: Sequence[QuotedSentence], tokens: int, count: Counter) -> list[QuotedSentence]:
-    """The next is always the one with the highest product of its centrality and of how far it is from those before it.
-    What says the same as an earlier one is left out first: said often is not yet said by many."""
-    import numpy as np
-
-    ordered = _unlike(sorted(offered, key=lambda one: (one.place, one.pick.start)))
-    alike = likeness([one.text for one in ordered])
-    central = np.round(alike.sum(axis=1), 6)  # its likeness to itself included: what is like no other still counts
-    apart, ranked = np.ones(len(ordered)), list[QuotedSentence]()
-    while len(ranked) < len(ordered):
-        place = int(np.argmax(np.round(central * apart, 6)))  # of equals the one that was said first
-        ranked.append(ordered[place])
-        apart = np.minimum(apart, 1 - alike[place])
-        apart[place] = -1.0
-    return within(ranked, tokens, count)
-
-
-def _unlike(ordered: Sequence[QuotedSentence]) -> list[QuotedSentence]:
-    import numpy as np
-
-    alike = np.triu(likeness([one.text for one in ordered]), 1)
-    return [one for place, one in enumerate(ordered) if not (alike[:place, place] >= SAME).any()]
+    """What says the same as an earlier one is left out first."""
+    ordered = sorted(offered, key=lambda one: (one.place, one.pick.start))
+    apart = [ordered[place] for place in unlike([one.text for one in ordered], SAME)]
+    return within([apart[place] for place in ranked([one.text for one in apart])], tokens, count)
 
 
 def _sentence(turn: Record, pick: Pick) -> QuotedSentence:

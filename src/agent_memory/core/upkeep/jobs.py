@@ -79,6 +79,18 @@ def patterns(keeping: Keeping, turn: JobTurn) -> Did:
     return patterns(keeping, turn)
 
 
+def merge(keeping: Keeping, turn: JobTurn) -> Did:
+    from agent_memory.core.upkeep.merge import merge
+
+    return merge(keeping, turn)
+
+
+def unmerged(keeping: Keeping) -> int:
+    from agent_memory.core.upkeep.merge import waiting
+
+    return waiting(keeping)
+
+
 JOBS = (
     Job(
         "catch_up",
@@ -113,4 +125,5 @@ JOBS = (
         left=lambda keeping: keeping.store.feed.behind(PATTERNS),
         more=lambda did: did["behind"] > 0,
     ),
+    Job("merge", 60.0, merge, left=unmerged, more=lambda did: did["left"] > 0),
 )

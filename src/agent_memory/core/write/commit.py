@@ -22,6 +22,7 @@ from agent_memory.core.govern.gate import Gate
 from agent_memory.core.write.debts import Debts
 from agent_memory.core.write.embed import Embedding
 from agent_memory.core.write.holders import held, holder_of
+from agent_memory.core.write.merged import company
 from agent_memory.core.write.normalise import SALT_BYTES, normalise, unit_interval
 from agent_memory.core.write.wording import Wording
 from agent_memory.ledger.request import check_number, own
@@ -35,6 +36,7 @@ from agent_memory.models.moment import to_micros
 from agent_memory.models.record import Link, Record, Status
 from agent_memory.ports.changes import (
     HAS_TURN,
+    Amend,
     Applied,
     Author,
     Change,
@@ -126,7 +128,7 @@ def _changes(writing: Writing, draft: Draft, now: int) -> list[Change]:
     """What a draft comes to: the record, its links, and its place between its neighbours."""
     put = normalise(draft, writing.kinds, now, writing.wording.analyser)
     if draft.embedding is not None:
-        put = _with_vectors(put, writing.embedding.space, writing.embedding.given(draft.embedding), True)
+        put = with_vectors(put, writing.embedding.space, writing.embedding.given(draft.embedding), True)
     if len(draft.links) > MOST_LINKS:
         raise InvalidInput(f"links: {len(draft.links)}; the limit is {MOST_LINKS} per write", field="links")
     for link in draft.links:
@@ -181,25 +183,27 @@ def _with_held(applied: Applied, decided: Sequence[Change]) -> Applied:
 
 
 def _with_company(writing: Writing, changes: Sequence[Change], author: Author, now: int) -> Sequence[Change]:
-    """What retells several records goes with any one of them: its words would stay. A conversation stays with any of
-    its turns."""
+    """What retells several records goes with any one of them: its words would stay; so does what they were merged into.
+    A conversation stays with any of its turns."""
     first = next((at for at, one in enumerate(changes) if isinstance(one, Erase) and one.with_derived), None)
     if first is None:
         return changes
+    view, records = View(author.scope, now), writing.records
     kinds = tuple(name for name, kind in writing.kinds.items() if kind.retells)
-    made = [one._replace(retelling=kinds) if isinstance(one, Erase) else one for one in changes]
-    return [*made[:first], *_kept(writing, changes, author, now), *made[first:]]
+    found = _sound(records, view, sorted({one.id for one in changes if isinstance(one, Erase) and one.with_derived}))
+    active = {one.id for one in changes if isinstance(one, Amend) and one.status is Status.ACTIVE}
+    merged = company(records, view, found, active, lambda ids: _sound(records, view, ids))
+    made = [one._replace(retelling=kinds) if isinstance(one, Erase) else one for one in [*changes, *merged.along]]
+    return [*made[:first], *_kept(writing, found, now), *merged.again, *made[first:]]
 
 
-def _kept(writing: Writing, changes: Sequence[Change], author: Author, now: int) -> list[Connect]:
+def _kept(writing: Writing, found: Sequence[Record], now: int) -> list[Connect]:
     """Of each conversation that loses a turn, the link to one that stays: it may be from before conversations were
     records, and nothing links it yet."""
     holder = writing.kinds["turn"].holder if "turn" in writing.kinds else None
-    ids = {one.id for one in changes if isinstance(one, Erase) and one.with_derived}
     if holder is None:
         return []
-    view, links = View(author.scope, now), list[Connect]()
-    found = _sound(writing.records, view, sorted(ids))
+    ids, links = {one.id for one in found}, list[Connect]()
     for scope, conversation_id in {(one.scope, one.conversation_id) for one in found if one.kind == "turn"}:
         by = writing.records.head(scope, holder.kind, key=conversation_id)
         where = Filter(kinds=("turn",), conversation_id=conversation_id)
@@ -318,12 +322,13 @@ def _embedded(embedding: Embedding, changes: Sequence[Change]) -> Sequence[Chang
     bare = [one.content.text for one in changes if isinstance(one, Put) and not one.derived.complete]
     made = iter(embedding.vectors(bare))
     return [
-        _with_vectors(one, embedding.space, *next(made)) if isinstance(one, Put) and not one.derived.complete else one
+        with_vectors(one, embedding.space, *next(made)) if isinstance(one, Put) and not one.derived.complete else one
         for one in changes
     ]
 
 
-def _with_vectors(put: Put, space: Space, vectors: tuple[Vector, ...], complete: bool) -> Put:
+def with_vectors(put: Put, space: Space, vectors: tuple[Vector, ...], complete: bool) -> Put:
+    """With vectors that were made before, of the same text."""
     return put._replace(derived=put.derived._replace(vectors=vectors, space=space, complete=complete))
 
 

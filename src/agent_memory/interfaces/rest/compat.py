@@ -86,7 +86,7 @@ def compat_router(service: Service) -> APIRouter:
 
     @made.post("/consolidate", operation_id="memory_consolidate", responses=ERRORS, response_model=None)
     async def consolidate_memory(request: Request) -> Response:
-        """Make the vectors that are still missing. Merging and pruning come with upkeep."""
+        """Merge memories that state the same fact: how many were merged, into how many, and how many were pruned."""
         return answered(await threaded(lambda: episodes.consolidate(service.named(known(request)))))
 
     @made.get("/stats", operation_id="memory_stats", responses=ERRORS, response_model=None)

@@ -56,6 +56,7 @@ class Kind:
     longest        payload -> how many characters its text may have; None: as many as any text
     retells        True: it retells what it was derived from, and goes when any of that is forgotten
     holder         what has it, where something does
+    merges         whether records that state the same fact become one; only where each stands alone, with no key
     asserts        what it says is taken for true (a fact), or guides every answer (a directive): neither may come from
                    just anywhere
     """
@@ -78,6 +79,7 @@ class Kind:
     retells: bool = False
     holder: Holder | None = None
     asserts: Literal["fact", "directive"] | None = None
+    merges: bool = False
 
     def check(self, payload: dict[str, Any]) -> dict[str, Any]:
         """The payload as plain JSON values, validated; `InvalidInput` names the field that is wrong."""

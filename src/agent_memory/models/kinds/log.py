@@ -31,12 +31,12 @@ class NotePayload(Model):
 
 
 LOGS = tuple(
-    Kind(name, plural, LogPayload, indexed=("agent_id", "cycle_id", "run_id"))
-    for name, plural in (
-        ("observation", "observations"),
-        ("plan", "plans"),
-        ("result", "results"),
-        ("summary", "summaries"),
+    Kind(name, plural, LogPayload, indexed=("agent_id", "cycle_id", "run_id"), **more)
+    for name, plural, more in (
+        ("observation", "observations", {"merges": True}),
+        ("plan", "plans", {}),
+        ("result", "results", {}),
+        ("summary", "summaries", {"retells": True}),
     )
 )
 

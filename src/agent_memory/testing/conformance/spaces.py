@@ -274,7 +274,9 @@ class SpaceConformance:
         assert {one: [made.part for made in found] for one, found in vectors(store, seqs).items()} == {seqs[1]: [0]}
         embed_all(store)
         found = vectors(store, [*seqs, 10**6])
-        assert [*sorted(found)] == [seqs[0], seqs[1], seqs[3]] and found[seqs[0]][0].numbers @ text_vector("one").numbers > 0.99
+        assert [*sorted(found)] == [seqs[0], seqs[1], seqs[3]] and found[seqs[0]][0].numbers @ text_vector(
+            "one"
+        ).numbers > 0.99
         amended = write(store, Amend("b", importance=0.9)).seq
         assert vectors(store, [amended])[amended] == found[seqs[1]]
 

@@ -1,0 +1,239 @@
+"""Records that state the same fact become one: the original words of one of them, in the place of all. E3.
+
+Two may be merged when their vectors are more than `ALIKE` similar and their texts agree (`agreement.py`), in one scope,
+of one kind that merges, from the same source, with the same payload, repository and conversation. Agreement is an
+equality, so that candidates are found by a digest, one pass over a scope; only inside of one digest are vectors read,
+and every pair is compared.
+
+A group is one write, which expects all of its members to be what was read: killed anywhere, nothing is lost or doubled,
+and what is merged once is not found again. The originals are archived with the reason `merged` and stay the sources
+of the new record, so that it can be taken apart. What was taken apart is not merged again."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from agent_memory.core.recall.summary import ranked
+from agent_memory.core.upkeep.agreement import form
+from agent_memory.core.write.commit import How, Writing, connect, until_settled, with_vectors, write
+from agent_memory.core.write.normalise import normalise
+from agent_memory.models.draft import Draft
+from agent_memory.models.errors import Changed, Conflict, NotFound, WriteRefused
+from agent_memory.models.kinds.kind import canonical_json
+from agent_memory.models.merged import ACCESSES, FROM, Merged, accesses_before, consolidated_from
+from agent_memory.models.record import Link, Record, Scope, Status
+from agent_memory.ports.changes import DERIVED_FROM, DERIVING, Amend, Author, Change, Erase, Expect, Put, Vector
+from agent_memory.ports.feed import Work
+from agent_memory.ports.progress import tell
+from agent_memory.ports.records import Filter, View
+from agent_memory.ports.store import Store
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+ALIKE = 0.85
+FEWEST = 100  # memories of a scope; of fewer none are merged
+MOST = 50  # that one write merges
+MOST_LINKS = 200  # of the members of a group; who has more is a place of its own in the graph
+RISE = 1.1  # what was told again matters more
+PAGE = 500
+ACTOR, REASON, UNDONE = "upkeep", "merged", "taken apart"
+_LOGS = ("agent_id", "cycle_id", "run_id")
+_OURS = frozenset((FROM, ACCESSES))
+
+Vectors = dict[int, tuple[Vector, ...]]
+
+
+class Merging(NamedTuple):
+    """Of which store, when, and for which job, if one does it. With `dry_run` nothing is written."""
+
+    store: Store
+    writing: Writing
+    now: int
+    work: Work | None = None
+    dry_run: bool = False
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        return tuple(name for name, kind in self.writing.kinds.items() if kind.merges)
+
+
+def mergeable(record: Record) -> bool:
+    """Whether it may be merged with another at all: it stands alone, holds on, and is no entry in the log of a run."""
+    alone = record.status is Status.ACTIVE and record.key is None and record.valid_to is None
+    return alone and not any(record.payload.get(name) for name in _LOGS)
+
+
+def merged_in(merging: Merging, scope: Scope) -> Iterator[Merged]:
+    """Everything in exactly this scope that is the same, group by group as it is written."""
+    buckets, found = _buckets(merging, scope)
+    if found < FEWEST:
+        return
+    for done, ids in enumerate(buckets):
+        tell("merging", done, len(buckets))
+        left = ids
+        while len(left) > 1:
+            made = [one for at in range(0, len(left), MOST) for one in _merged(merging, scope, left[at : at + MOST])]
+            yield from made
+            gone = {id for one in made for id in one.sources}
+            before, left = left, [*(one.id for one in made), *(id for id in left if id not in gone)]
+            if merging.dry_run or not made or len(before) <= MOST:
+                break
+
+
+def _buckets(merging: Merging, scope: Scope) -> tuple[list[list[str]], int]:
+    """Ids of what agrees, the oldest first, and how many memories there are. Of each only a digest is kept."""
+    seen: dict[bytes, list[str]] = {}
+    view, where = View(scope, merging.now, valid_at=merging.now), Filter(kinds=merging.kinds)
+    after = found = 0
+    while page := merging.store.records.believed(view, where, after=after, limit=PAGE):
+        own = [one for one in page if one.scope == scope and mergeable(one)]
+        for one in own:
+            seen.setdefault(_digest(one), []).append(one.id)
+        after, found = page[-1].seq, found + len(own)
+        tell("comparing", found, found)
+    return [ids for ids in seen.values() if len(ids) > 1], found
+
+
+def _digest(record: Record) -> bytes:
+    """Of everything that must be the same."""
+    said = {name: value for name, value in record.payload.items() if name not in _OURS}
+    same = (record.kind, record.source, record.repository, record.conversation_id, canonical_json(said))
+    return hashlib.blake2b(repr((same, form(record.text, record.valid_from))).encode(), digest_size=16).digest()
+
+
+def _merged(merging: Merging, scope: Scope, ids: Sequence[str]) -> Iterator[Merged]:
+    view = View(scope, merging.now)
+    found = [one for one in merging.store.records.get(view, ids) if one.scope == scope and mergeable(one)]
+    vectors = merging.store.index.vectors(view, [one.seq for one in found])
+    for members in groups(found, vectors):
+        whole = [one for one in members if not _was_taken_apart(merging, view, one)]
+        if len(whole) > 1 and (made := _written(merging, view, whole, vectors)) is not None:
+            yield made
+
+
+def groups(found: Sequence[Record], vectors: Vectors) -> list[list[Record]]:
+    """Of records that agree, those of which every pair is similar enough. Who waits for a vector is not compared."""
+    made: list[tuple[list[Record], list[NDArray[np.float32]]]] = []
+    for one in sorted(found, key=lambda one: (one.valid_from, one.id)):
+        if not (own := vectors.get(one.seq)):
+            continue
+        mean = _middle(own)
+        for members, means in made:
+            if all(float(mean @ other) > ALIKE for other in means):
+                members.append(one)
+                means.append(mean)
+                break
+        else:
+            made.append(([one], [mean]))
+    return [members for members, _ in made if len(members) > 1]
+
+
+def _middle(vectors: Sequence[Vector]) -> NDArray[np.float32]:
+    import numpy as np
+
+    total: NDArray[np.float32] = np.sum([one.numbers for one in vectors], axis=0)
+    return total / (np.linalg.norm(total) or np.float32(1))
+
+
+def _was_taken_apart(merging: Merging, view: View, record: Record) -> bool:
+    return any(line.reason == UNDONE for line in merging.store.records.journal(view, limit=1000, id=record.id))
+
+
+def _written(merging: Merging, view: View, members: list[Record], vectors: Vectors) -> Merged | None:
+    """In one write, or not at all: where one of them was changed meanwhile, or a gate refuses, all stay as they are."""
+    shown = members[ranked([one.text for one in members])[0]]
+    ids = [one.id for one in members]
+    made = Merged(id=_id_of(ids), text=shown.text, sources=ids)
+    links = _links(merging, view, set(ids), made.id)
+    if merging.dry_run or links is None:
+        return None if links is None else made
+    merging.writing.embedding.agree()
+    puts = [_put(merging, draft, shown, vectors) for draft in _drafts(merging, view, members, shown, made.id)]
+    archived = [Amend(id, status=Status.ARCHIVED) for id in ids]
+    changes: list[Change] = [*puts, *map(connect, links), *archived]
+    expect = [Expect(0, id=made.id), *(Expect(one.version, id=one.id) for one in members)]
+    # Each word of it is in force already: nothing is decided anew.
+    author = Author(members[0].scope, ACTOR, REASON, reviewed=True)
+    try:
+        write(merging.writing, changes, author, merging.now, How(expect=expect, work=merging.work))
+    except (Changed, WriteRefused):
+        return None
+    return made
+
+
+def _drafts(merging: Merging, view: View, members: list[Record], shown: Record, id: str) -> list[Draft]:
+    """It has held since it was first told. From when it was last told it is a version of its own, and as recent."""
+    counted = merging.store.receipts.accesses(view, [one.id for one in members])
+    times = [(counted[one.id].times or 0) if one.id in counted else 0 for one in members]
+    payload = {
+        **shown.payload,
+        FROM: sum(consolidated_from(one) or 1 for one in members),
+        ACCESSES: sum(times) + sum(map(accesses_before, members)),
+    }
+    first, last = members[0].valid_from, members[-1].valid_from
+    draft = replace(
+        Draft.of(shown),
+        id=id,
+        payload=payload,
+        importance=min(1.0, max(one.importance for one in members) * RISE),
+        confidence=max(one.confidence for one in members),
+        valid_from=last,
+        valid_to=None,
+    )
+    return [draft] if first == last else [replace(draft, valid_from=first, valid_to=last), draft]
+
+
+def _put(merging: Merging, draft: Draft, shown: Record, vectors: Vectors) -> Put:
+    """Its words are those of a record that has its vectors: no model is asked."""
+    put = normalise(draft, merging.writing.kinds, merging.now, merging.writing.wording.analyser)
+    return with_vectors(put, merging.writing.embedding.space, vectors[shown.seq], True)._replace(succeeds=True)
+
+
+def _links(merging: Merging, view: View, ids: set[str], id: str) -> list[Link] | None:
+    """To its originals, and to whatever they are connected with; None: these are too many."""
+    made = {(id, one, DERIVED_FROM): Link(source_id=id, target_id=one, type=DERIVED_FROM) for one in sorted(ids)}
+    for link in merging.store.records.links(view, sorted(ids)):
+        source, target = (id if end in ids else end for end in (link.source_id, link.target_id))
+        if link.type not in DERIVING and source != target:
+            made.setdefault(
+                (source, target, link.type), link.model_copy(update={"source_id": source, "target_id": target})
+            )
+    return [*made.values()] if len(made) <= MOST_LINKS else None
+
+
+def _id_of(ids: Sequence[str]) -> str:
+    return hashlib.blake2b(f"merged {' '.join(sorted(ids))}".encode(), digest_size=13).hexdigest()
+
+
+def taken_apart(store: Store, writing: Writing, view: View, author: Author, id: str) -> list[str]:
+    """The originals hold again and the merged record is gone, in one write; gives the ids of the originals."""
+
+    def read() -> tuple[Record, list[Record]]:
+        found = store.records.get(view, [id])
+        if not found or not consolidated_from(found[0]):
+            raise NotFound(f"no merged record {id!r}", hint="`agent-memory why ID` shows its origins", field="id")
+        links = [one for one in store.records.links(view, [id]) if one.type == DERIVED_FROM]
+        if found[0].status is not Status.ACTIVE:
+            into = next((one.source_id for one in links if one.target_id == id), "another")
+            raise Conflict(f"{id} was merged again, into {into}", hint="undo that first", field="id")
+        if len({one.text for one in store.records.history(view, id)}) > 1:
+            raise Conflict(f"{id} was edited since it was merged", hint="edit or forget it instead", field="id")
+        return found[0], store.records.get(view, [one.target_id for one in links if one.source_id == id])
+
+    def attempt(present: tuple[Record, list[Record]]) -> list[str]:
+        merged, originals = present
+        changes: list[Change] = [
+            Amend(one.id, status=Status.ACTIVE) for one in originals if one.status is Status.ARCHIVED
+        ]
+        changes.append(Erase(merged.id, with_derived=True, scope=merged.scope))
+        by = author._replace(scope=merged.scope, reason=UNDONE)
+        expect = [Expect(one.version, id=one.id) for one in (merged, *originals)]
+        write(writing, changes, by, view.now, How(expect=expect))
+        return [one.id for one in originals]
+
+    return until_settled(attempt, read)
