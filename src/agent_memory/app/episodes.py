@@ -116,8 +116,8 @@ class CPUMemoryEngine:
 
 
 class MemoryConsolidationService:
-    """The jobs of an engine's store, run for as long as a coroutine waits, the same as in the server (`core/upkeep`). What
-    merges is one of them: it waits until nobody has written or recalled anything for five minutes."""
+    """The jobs of an engine's store, run for as long as a coroutine waits, the same as in the server (`core/upkeep`).
+    What merges is one of them: it waits until nobody has written or recalled anything for five minutes."""
 
     def __init__(self, memory_engine: CPUMemoryEngine) -> None:
         self.memory_engine = memory_engine

@@ -34,8 +34,8 @@ class Consolidating(Namespace):
         """Merge memories of this user's own that state the same fact into one; the originals are archived, and `undo`
         brings them back. Nothing is merged in a scope with fewer than 100 memories.
 
-        Two are the same when their vectors are more than 0.85 similar and their texts agree on every name, number, date,
-        negation and direction. With `dry_run` it only shows what would be done."""
+        Two are the same when their vectors are more than 0.85 similar and their texts agree on every name, number,
+        date, negation and direction. With `dry_run` it only shows what would be done."""
         client, made = self._client, Consolidation(dry_run=dry_run)
         client.runtime.receipts.flush()
         merging = Merging(client.runtime.store, client.runtime.writing, client.now(), dry_run=dry_run)

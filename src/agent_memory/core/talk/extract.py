@@ -1,5 +1,5 @@
-"""A summary of turns without a model: sentences of the turns themselves, as `core/recall/summary` chooses them. It quotes
-and never invents, and the same turns give the same summary."""
+"""A summary of turns without a model: sentences of the turns themselves, as `core/recall/summary` chooses them. It
+quotes and never invents, and the same turns give the same summary."""
 
 from __future__ import annotations
 

@@ -34,8 +34,8 @@ _SPELLED = re.compile(r"[a-z][A-Z]|[A-Z]{2,}[a-z]{2}|\d[A-Z]|[A-Z]\w*\d|_")
 _COMES_AGAIN = re.compile(r"\b(?:every|each)\b", re.IGNORECASE)
 _RELATIVE = re.compile(
     r"\b(?:today|tonight|tomorrow|yesterday|ago|soon|recently|lately|later|earlier)\b"
-    r"|\b(?:this|next|last|past|coming|previous) (?:\w+ )?(?:second|minute|hour|day|week|month|quarter|year|night|morning|"
-    r"evening|spring|summer|autumn|fall|winter|(?:mon|tues|wednes|thurs|fri|satur|sun)day)s?\b"
+    r"|\b(?:this|next|last|past|coming|previous) (?:\w+ )?(?:second|minute|hour|day|week|month|quarter|year|night|"
+    r"morning|evening|spring|summer|autumn|fall|winter|(?:mon|tues|wednes|thurs|fri|satur|sun)day)s?\b"
     r"|\b(?:in|within) (?:a|an|\w+) (?:\w+ )?(?:second|minute|hour|day|week|month|year)s?\b",
     re.IGNORECASE,
 )
@@ -47,10 +47,8 @@ def _phrases(*pairs: tuple[str, str]) -> tuple[tuple[re.Pattern[str], str], ...]
 
 
 _SAID_AS = _phrases(
-    (
-        r"^(?:just )?(?:(?:please )?(?:note|remember|keep in mind|be aware)(?: that\b|[:,])|(?:a )?reminder:|fyi\b[:,]?)\s*",
-        "",
-    ),
+    (r"^(?:just )?(?:please )?(?:note|remember|keep in mind|be aware)(?: that\b|[:,])\s*", ""),
+    (r"^(?:(?:just )?(?:a )?reminder:|fyi\b[:,]?)\s*", ""),
     (r"^(?:as (?:i|we|you) (?:already )?(?:said|mentioned|know)|as mentioned|by the way|btw|in fact)\b[:,]?\s*", ""),
     (r"\b(?:at the moment|at present|right now)\b", ""),
     (r"\bcannot\b", "can not"),
@@ -76,8 +74,8 @@ _PRESENT = frozenset(("am", "is", "are", "be"))
 _LEFT_OUT = _ARTICLES | _PRESENT | _FILLERS | {"do", "does"}
 _BEFORE_DATES = frozenset("on in at by before after for".split())
 _ENDS = _PRESENT | frozenset(
-    """was were been being has have had do does did will would shall should can could may might must not no of to from by
-    for with without into onto in on at over under above below before after until since during between through about
+    """was were been being has have had do does did will would shall should can could may might must not no of to from
+    by for with without into onto in on at over under above below before after until since during between through about
     against and or but if unless when while because than as that which who whose where why how""".split()
 )
 """What ends a noun phrase."""
@@ -91,8 +89,8 @@ _SAME = {
         production prod|application app|applications apps|documentation docs|environment env|administrator admin
         postgresql postgres|javascript js|typescript ts|need require|needs requires|use utilise utilize
         uses utilises utilizes|kept retained|keeps retains|called named|get receive|gets receives|until till
-        two 2|three 3|four 4|five 5|six 6|seven 7|eight 8|nine 9|ten 10|eleven 11|twelve 12|s second sec 2nd|seconds secs
-        first 1st|third 3rd|minutes mins|around about approximately|colour color|favourite favorite
+        two 2|three 3|four 4|five 5|six 6|seven 7|eight 8|nine 9|ten 10|eleven 11|twelve 12|s second sec 2nd
+        seconds secs|first 1st|third 3rd|minutes mins|around about approximately|colour color|favourite favorite
         behaviour behavior|licence license|organisation organization|centre center""".replace("\n", "|").split("|"),
     )
     for word in words
@@ -153,16 +151,16 @@ def _words(sentence: str) -> list[_Word]:
     made: list[_Word] = []
     starts = True
     tokens = [one.lstrip(_OPENING).rstrip(_CLOSING) or one for one in sentence.split()]
-    for place, (token, raw) in enumerate(zip(tokens, sentence.split(), strict=True)):
-        folded = token.casefold()
+    for place, (written, raw) in enumerate(zip(tokens, sentence.split(), strict=True)):
+        folded = written.casefold()
         follows = tokens[place + 1].casefold() if place + 1 < len(tokens) else "of"
-        if folded in _FUNCTIONS and token != folded and place and not shouted and token != "I":
-            made.append(_Word(token, starts, False))
+        if folded in _FUNCTIONS and written != folded and place and not shouted and written != "I":
+            made.append(_Word(written, starts, False))
         elif folded in ("a", "an") and (follows in _ENDS or follows in ("few", "little")):
-            made.append(_Word(f"{token}.", starts, False))  # the name of something, or "a few", which are not few
-        elif _SPELLED.search(token):
-            made.append(_Word(token, starts, False))
-        elif token.strip(_CLOSING):
+            made.append(_Word(f"{written}.", starts, False))  # the name of something, or "a few", which are not few
+        elif _SPELLED.search(written):
+            made.append(_Word(written, starts, False))
+        elif written.strip(_CLOSING):
             made += [_Word(one, starts, folded in _ENDS) for one in _numbers(folded)]
         starts = folded in _ENDS or folded in _ARTICLES or raw.endswith((",", ";", ":"))
     return made

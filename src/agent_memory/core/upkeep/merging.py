@@ -12,7 +12,7 @@ of the new record, so that it can be taken apart. What was taken apart is not me
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -45,7 +45,7 @@ ACTOR, REASON, UNDONE = "upkeep", "merged", "taken apart"
 _LOGS = ("agent_id", "cycle_id", "run_id")
 _OURS = frozenset((FROM, ACCESSES))
 
-Vectors = dict[int, tuple[Vector, ...]]
+Vectors = Mapping[int, tuple[Vector, ...]]
 
 
 class Merging(NamedTuple):

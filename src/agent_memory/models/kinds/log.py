@@ -30,14 +30,12 @@ class NotePayload(Model):
     section: str
 
 
-LOGS = tuple(
-    Kind(name, plural, LogPayload, indexed=("agent_id", "cycle_id", "run_id"), **more)
-    for name, plural, more in (
-        ("observation", "observations", {"merges": True}),
-        ("plan", "plans", {}),
-        ("result", "results", {}),
-        ("summary", "summaries", {"retells": True}),
-    )
+_log = partial(Kind, payload=LogPayload, indexed=("agent_id", "cycle_id", "run_id"))
+LOGS = (
+    _log("observation", "observations", merges=True),
+    _log("plan", "plans"),
+    _log("result", "results"),
+    _log("summary", "summaries", retells=True),
 )
 
 NOTE, WORKING_NOTE = "note", "working_note"
