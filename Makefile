@@ -44,7 +44,7 @@ engines: compiled
 	STORIES_ON=postgres $(BIN)/python -m pytest -n 2 -m "not soak and not foreign and not local and not file" $(STORIES:%=tests/stories/test_%.py)
 
 STORIES := abstention access_log appending async bad_input blocks budgets bundle context conversations costs decisions embeddings feedback first_steps forget \
-	jobs knowledge links operational origins past ranking recipes reflection replay review selecting sessions time toolbox tools_and_strategies trace transfer walls
+	jobs knowledge links merging operational origins past ranking recipes reflection replay review selecting sessions time toolbox tools_and_strategies trace transfer walls
 
 # With the real Ollama, which is built once, and a model that the tests write.
 models: compiled .models/bin/ollama

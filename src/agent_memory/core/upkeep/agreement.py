@@ -31,6 +31,9 @@ _MAY_NAME_A_DATE = re.compile(
 )
 _SPELLED = re.compile(r"[a-z][A-Z]|[A-Z]{2,}[a-z]{2}|\d[A-Z]|[A-Z]\w*\d|_")
 """What is written so is a name in some system: there case counts."""
+_UNITED = re.compile(r"(\d+(?:\.\d+)?)(?!st|nd|rd|th)([A-Za-zµ]{1,3}|%)")
+_THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
+UNIT = 3  # letters of a unit, in which case counts: MB are no Mb
 _COMES_AGAIN = re.compile(r"\b(?:every|each)\b", re.IGNORECASE)
 _RELATIVE = re.compile(
     r"\b(?:today|tonight|tomorrow|yesterday|ago|soon|recently|lately|later|earlier)\b"
@@ -158,20 +161,16 @@ def _words(sentence: str) -> list[_Word]:
             made.append(_Word(written, starts, False))
         elif folded in ("a", "an") and (follows in _ENDS or follows in ("few", "little")):
             made.append(_Word(f"{written}.", starts, False))  # the name of something, or "a few", which are not few
-        elif _SPELLED.search(written):
-            made.append(_Word(written, starts, False))
+        elif united := _UNITED.fullmatch(written):  # "2GB" is 2 GB
+            made += [_Word(one, starts, False) for one in united.groups()]
+        elif _SPELLED.search(written) or (made and made[-1].text[-1].isdigit() and len(written) <= UNIT):
+            made.append(_Word(written, starts, folded in _ENDS))
         elif written.strip(_CLOSING):
-            made += [_Word(one, starts, folded in _ENDS) for one in _numbers(folded)]
+            made.append(
+                _Word(folded.replace(",", "") if _THOUSANDS.fullmatch(folded) else folded, starts, folded in _ENDS)
+            )
         starts = folded in _ENDS or folded in _ARTICLES or raw.endswith((",", ";", ":"))
     return made
-
-
-def _numbers(word: str) -> list[str]:
-    """ "40,000" is 40000, and "2GB" is 2 GB."""
-    if re.fullmatch(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?", word):
-        return [word.replace(",", "")]
-    united = re.fullmatch(r"(\d+(?:\.\d+)?)([a-zµ]{1,3}|%)", word)
-    return [united[1], united[2]] if united and united[2] not in ("st", "nd", "rd", "th") else [word]
 
 
 def _of_turned(words: list[_Word]) -> list[_Word]:
