@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
+from numpy.typing import NDArray
 
 from agent_memory.core.recall.summary import ranked, summary
 from agent_memory.core.upkeep.merging import ALIKE, groups, mergeable
 from agent_memory.models.record import Record, Scope, Status
-from agent_memory.ports.changes import Vector
 
 pytestmark = pytest.mark.requirement("E3")
 
@@ -23,14 +23,13 @@ def record(number: int, **fields: object) -> Record:
     return Record.model_validate({**said, "valid_from": begun, "recorded_at": begun, "seq": number, **fields})
 
 
-def at(degrees: float) -> tuple[Vector, ...]:
-    radians = math.radians(degrees)
-    return (Vector.of(0, 0, 0, np.array([math.cos(radians), math.sin(radians)], np.float32)),)
+def at(*degrees: float) -> NDArray[np.float32]:
+    return np.array([[math.cos(math.radians(one)), math.sin(math.radians(one))] for one in degrees], np.float32)
 
 
 @given(some.lists(some.floats(0, 180), max_size=12))
 def test_every_pair_of_a_group_is_similar_and_nothing_is_in_two(angles: list[float]) -> None:
-    made = groups([record(number) for number in range(len(angles))], {n: at(one) for n, one in enumerate(angles)})
+    made = groups([record(number) for number in range(len(angles))], {f"r{n}": at(one) for n, one in enumerate(angles)})
     for members in made:
         assert len(members) > 1
         assert all(
@@ -41,12 +40,17 @@ def test_every_pair_of_a_group_is_similar_and_nothing_is_in_two(angles: list[flo
 
 
 def test_there_are_no_chains() -> None:
-    found = groups([record(number) for number in range(3)], {0: at(0), 1: at(25), 2: at(50)})
+    found = groups([record(number) for number in range(3)], {"r0": at(0), "r1": at(25), "r2": at(50)})
     assert [[one.seq for one in members] for members in found] == [[0, 1]]
 
 
+def test_what_joins_a_merged_record_is_like_all_that_it_stands_for() -> None:
+    assert groups([record(0), record(1)], {"r0": at(0, 20), "r1": at(40)}) == []
+    assert len(groups([record(0), record(1)], {"r0": at(0, 20), "r1": at(25)})) == 1
+
+
 def test_who_has_no_vector_is_in_no_group() -> None:
-    assert groups([record(0), record(1)], {0: at(0)}) == []
+    assert groups([record(0), record(1)], {"r0": at(0)}) == []
 
 
 @pytest.mark.parametrize(

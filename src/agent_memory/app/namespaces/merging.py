@@ -27,7 +27,6 @@ class Consolidating(Namespace):
         "upkeep.consolidate",
         "POST /consolidate",
         permission=Permission.WRITE,
-        command="consolidate",
         mcp=[ToolSlot("upkeep", "consolidate")],
     )
     def consolidate(self, dry_run: bool = False) -> Consolidation:

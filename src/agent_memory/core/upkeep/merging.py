@@ -110,27 +110,45 @@ def _merged(merging: Merging, scope: Scope, ids: Sequence[str]) -> Iterator[Merg
     view = View(scope, merging.now)
     found = [one for one in merging.store.records.get(view, ids) if one.scope == scope and mergeable(one)]
     vectors = merging.store.index.vectors(view, [one.seq for one in found])
-    for members in groups(found, vectors):
+    rows = {one.id: _rows(merging, view, one, vectors) for one in found if one.seq in vectors} if len(found) > 1 else {}
+    for members in groups(found, rows):
         whole = [one for one in members if not _was_taken_apart(merging, view, one)]
         if len(whole) > 1 and (made := _written(merging, view, whole, vectors)) is not None:
             yield made
 
 
-def groups(found: Sequence[Record], vectors: Vectors) -> list[list[Record]]:
-    """Of records that agree, those of which every pair is similar enough. Who waits for a vector is not compared."""
+def groups(found: Sequence[Record], rows: Mapping[str, NDArray[np.float32]]) -> list[list[Record]]:
+    """Of records that agree, those of which every pair is similar enough; of each its vectors. Who waits for a vector
+    is not compared."""
     made: list[tuple[list[Record], list[NDArray[np.float32]]]] = []
     for one in sorted(found, key=lambda one: (one.valid_from, one.id)):
-        if not (own := vectors.get(one.seq)):
+        if (own := rows.get(one.id)) is None:
             continue
-        mean = _middle(own)
-        for members, means in made:
-            if all(float(mean @ other) > ALIKE for other in means):
+        for members, others in made:
+            if all(float((own @ other.T).min()) > ALIKE for other in others):
                 members.append(one)
-                means.append(mean)
+                others.append(own)
                 break
         else:
-            made.append(([one], [mean]))
+            made.append(([one], [own]))
     return [members for members, _ in made if len(members) > 1]
+
+
+def _rows(merging: Merging, view: View, record: Record, vectors: Vectors) -> NDArray[np.float32]:
+    """Its vector; of a merged record those of all that it stands for, so that what joins it is like each of them."""
+    import numpy as np
+
+    known, left, single = dict(vectors), [record], list[Record]()
+    while left:
+        merged = [one.id for one in left if consolidated_from(one)]
+        single += [one for one in left if not consolidated_from(one)]
+        links = merging.store.records.links(view, merged) if merged else []
+        ids = [one.target_id for one in links if one.type == DERIVED_FROM and one.source_id in merged]
+        left = merging.store.records.get(view, sorted(ids)) if ids else []
+    if missing := [one.seq for one in single if one.seq not in known]:
+        known |= merging.store.index.vectors(view, missing)
+    of = [known[one.seq] for one in single if one.seq in known] or [known[record.seq]]
+    return np.unique(np.stack([_middle(one) for one in of]), axis=0)
 
 
 def _middle(vectors: Sequence[Vector]) -> NDArray[np.float32]:
