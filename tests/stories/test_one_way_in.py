@@ -15,6 +15,7 @@ import pytest
 
 from agent_memory import AgentMemory
 from agent_memory.app.operations import TABLE, Permission
+from agent_memory.core.upkeep import merging
 from agent_memory.core.write.commit import commit
 from agent_memory.models import ConfigChange, Decision, Entity, Event, Fact, Goal, Incident, Pattern, Task, Turn
 from agent_memory.models.draft import Draft
@@ -89,6 +90,10 @@ class Scene:
         client = memory._client
         old = client.runtime.writing._replace(gate=Recording())  # of times when nobody looked for secrets
         commit(old, [Draft("observation", "password = Marble!482q")], client.author(), client.now())
+        for room in ("first", "second"):  # said twice: what is merged already, and what can be
+            for text in (f"the {room} room is closed", f"The {room} room is closed."):
+                memory.records.add(text)
+            self.merged = memory.upkeep.consolidate().groups[0].id if room == "first" else self.merged
         self.place = "working x://"
         debts = memory._client.runtime.store.debts
         assert debts is not None
@@ -121,6 +126,7 @@ def scene(home: Path, repo: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sc
     repo.write("README.md", "hello")
     repo.commit("feat: begin")
     monkeypatch.chdir(repo.root)
+    monkeypatch.setattr(merging, "FEWEST", 2)
     scene = Scene(home, repo.root)
     with scene.memory:
         yield scene
@@ -330,6 +336,8 @@ EXAMPLES: dict[str, Callable[[Scene], dict[str, Any]]] = {
     "upkeep.jobs": lambda s: {},
     "upkeep.detach": lambda s: {"place": s.place},
     "upkeep.rebuild": lambda s: {},
+    "upkeep.consolidate": lambda s: {},
+    "upkeep.undo": lambda s: {"id": s.merged},
     "vectors.upsert": lambda s: {"namespace": "mine", "id": "two", "vector": [0.0, 1.0]},
     "vectors.query": lambda s: {"namespace": "mine", "vector": [1.0, 0.0]},
     "vectors.delete": lambda s: {"namespace": "mine", "ids": ["one"]},
@@ -389,6 +397,8 @@ WRITING = sorted(name for name, one in TABLE.items() if one.permission is not Pe
 
 
 def keeps_records(name: str) -> bool:
+    if name in ("upkeep.consolidate", "upkeep.undo"):
+        return False
     return name in KEEPS_RECORDS or name.partition(".")[0] in KEEPS_RECORDS
 
 
