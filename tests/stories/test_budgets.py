@@ -16,9 +16,11 @@ from agent_memory import AgentMemory, MemoryAugmentedAgent
 from agent_memory.engines.sqlite import schema
 from agent_memory.engines.sqlite.connection import Connections
 from agent_memory.interfaces.cli.exits import guarded
-from agent_memory.models.errors import BudgetExceeded, Conflict, Denied, InvalidInput
+from agent_memory.models.errors import BudgetExceeded, Conflict, Denied, InvalidInput, NotFound
 from agent_memory.models.recipe import DEFAULT
+from agent_memory.ports.chat import ChatAnswer, ChatRequest
 from agent_memory.ports.spending import DaySpending
+from agent_memory.testing.chat import ScriptedChat
 from agent_memory.testing.wire import CannedAnswer, FakeOllama, FakeOpenAI
 from patience import until
 
@@ -357,3 +359,59 @@ def test_a_local_embedder_is_not_counted(home: Path) -> None:
         memory.budget.set("day", calls=0, money=0)
         memory.records.add("the port is 5433")
         assert memory.recall("which port?").hits and rows(memory) == []
+
+
+@pytest.mark.requirement("P17")
+def test_only_ones_own_run_that_is_under_way_is_charged(home: Path) -> None:
+    chat = ScriptedChat(["yes"] * 9)
+    with AgentMemory("ada", chat=chat) as ada, AgentMemory("bob", chat=chat) as bob:
+        run = ada.runs.start("review", "a change")
+        ada.models.ask("hello", run_id=run.id)
+        with pytest.raises(NotFound, match="run"):
+            bob.models.ask("hello", run_id=run.id)
+        ada.runs.end(run.id, "done", success=True)
+        with pytest.raises(Conflict, match="has ended"):
+            ada.models.ask("hello", run_id=run.id)
+        with pytest.raises(NotFound, match="run"):
+            ada.models.ask("hello", run_id="made up")
+        ada.models.ask("hello")
+        assert sum(line.calls for line in ada.budget.status().spending) == 2
+
+
+@pytest.mark.requirement("P17")
+def test_seconds_are_set_aside_until_a_call_has_ended(home: Path) -> None:
+    """As calls and tokens are: what is under way has taken its time already."""
+    asked = list[str]()
+
+    class Nested(ScriptedChat):
+        def complete(self, request: ChatRequest) -> ChatAnswer:
+            if not asked:
+                asked.append("once")
+                with pytest.raises(BudgetExceeded, match="seconds"):
+                    memory.models.ask("and meanwhile?")
+            return super().complete(request)
+
+    with AgentMemory("ada", chat=Nested(["yes"] * 9)) as memory:
+        memory.budget.set("day", seconds=300)
+        memory.models.ask("hello")
+        (budget,) = [one for one in memory.budget.status().budgets if one.per == "day" and one.kind is None]
+        assert asked and budget.left is not None and budget.left.seconds is not None and budget.left.seconds > 290
+        memory.models.ask("hello again")
+
+
+@pytest.mark.requirement("P17")
+def test_all_processes_of_a_store_agree_where_days_begin(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with AgentMemory("ada") as memory:
+        assert memory.budget.status().zone == "UTC"
+    monkeypatch.setenv("AGENT_MEMORY_BUDGET_ZONE", "Europe/Berlin")
+    with AgentMemory("ada") as memory:
+        assert memory.budget.status().zone == "Europe/Berlin"
+    monkeypatch.delenv("AGENT_MEMORY_BUDGET_ZONE")
+    with AgentMemory("ada") as memory:
+        assert memory.budget.status().zone == "Europe/Berlin", "the store keeps it"
+        assert memory.upkeep.verify().ok
+    monkeypatch.setenv("AGENT_MEMORY_BUDGET_ZONE", "Asia/Tokyo")
+    with AgentMemory("ada", chat=ScriptedChat(["yes"])) as memory:
+        with pytest.raises(InvalidInput, match="begin in Europe/Berlin, not in Asia/Tokyo"):
+            memory.models.ask("hello")
+        memory.records.add("everything else goes on")

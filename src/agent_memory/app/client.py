@@ -17,7 +17,7 @@ from agent_memory.app.caller import Caller
 from agent_memory.app.operations import TABLE, Namespace, Operation, Permission
 from agent_memory.app.workplace import Workplace
 from agent_memory.core.govern.reading import cost, named
-from agent_memory.models.errors import BudgetExceeded, InvalidInput, StoreError
+from agent_memory.models.errors import BudgetExceeded, Conflict, InvalidInput, StoreError
 from agent_memory.models.model import clean_name
 from agent_memory.models.moment import to_micros
 from agent_memory.ports.abandon import finishing
@@ -108,7 +108,7 @@ def answer(operation: Operation, namespace: Namespace, arguments: dict[str, Any]
     if cleans and not redactor(client.settings.personal_data).is_clean(arguments):
         known = client.known(found=operation.permission is not Permission.READ)
         arguments = redacted(arguments, client.settings.personal_data, known, operation.names)
-    account = SpendingAs(spender_of(client, operation.name, arguments.get("run_id")))
+    account = SpendingAs(spender_of(client, operation.name, arguments.get("run_id")), client.check_run)
     try:
         with account, reading_only() if operation.permission is Permission.READ else finishing():
             return operation.function(namespace, **arguments)
@@ -237,6 +237,12 @@ class Client:
 
         made = cache(lambda: self.runtime.redaction.known(self.scope.tenant, found=found))
         return KnownSecrets(lambda secret: made().allowed(secret), lambda secret: made().signed(secret))
+
+    def check_run(self, id: str) -> None:
+        """That a run may be charged: one of this caller's own, and under way."""
+        run, _ = self.ground().own("run", id)
+        if run.payload["status"] == "ended":
+            raise Conflict(f"run_id: the run {id!r} has ended", hint="start another run", field="run_id")
 
     @property
     def conversation(self) -> str | None:

@@ -103,8 +103,9 @@ class Settings(Model):
     unpriced: Literal["refuse", "allow"] = Field(
         default="refuse", description="where money is limited, a model without a price is not asked; `allow`: it is"
     )
-    budget_zone: str = Field(
-        default="UTC", description="time zone in which the days of budgets begin, such as `Europe/Berlin`"
+    budget_zone: str | None = Field(
+        default=None,
+        description="time zone in which the days of budgets begin, such as `Europe/Berlin`; the store keeps it (UTC)",
     )
     rerank_url: str | None = Field(default=None, description="URL of a reranker, without the `/rerank` of an HTTP one")
     rerank_model: str | None = Field(default=None, description="its model, where it has several")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, tzinfo
 
 from agent_memory.app.config import Settings
+from agent_memory.core.govern.days import zone_named
 from agent_memory.core.govern.metering import SpendingTerms, TokenPrice
 from agent_memory.models.errors import InvalidInput
 from agent_memory.ports.spending import SpendingLimit
@@ -17,7 +17,10 @@ OWN_MACHINES = frozenset(["ollama"])
 def terms(settings: Settings) -> SpendingTerms:
     """The limits of chat models are the store's, whoever asks."""
     limits = SpendingLimit("day", calls=settings.chat_calls_a_day, tokens=settings.chat_tokens_a_day, kind="chat")
-    return SpendingTerms([limits], zone(settings), prices(settings), settings.unpriced == "allow")
+    unpriced = settings.unpriced == "allow"
+    named = settings.budget_zone
+    zone = zone_named(named or "UTC")
+    return SpendingTerms([limits], zone, prices(settings), unpriced, settings.chat_timeout, named)
 
 
 def prices(settings: Settings) -> dict[str, TokenPrice]:
@@ -34,23 +37,6 @@ def prices(settings: Settings) -> dict[str, TokenPrice]:
             )
         found[told["model"]] = TokenPrice(float(told["prompt"]), float(told["completion"] or told["prompt"]))
     return found
-
-
-def zone(settings: Settings) -> tzinfo:
-    """Where the days of budgets begin."""
-    name = settings.budget_zone
-    if name == "UTC":
-        return UTC
-    from zoneinfo import ZoneInfo
-
-    try:
-        return ZoneInfo(name)
-    except (ValueError, OSError, LookupError) as error:
-        raise InvalidInput(
-            f"AGENT_MEMORY_BUDGET_ZONE: there is no time zone {name!r} here",
-            hint="use UTC, or a name such as Europe/Berlin; where the system knows none, `pip install tzdata`",
-            field="budget_zone",
-        ) from error
 
 
 def known(part: object) -> TokenPrice | None:

@@ -9,6 +9,8 @@ from agent_memory.ports.spending import Account, Amount, DaySpending, Hold, Rese
 
 COLUMNS = " ".join(DaySpending._fields)
 LIMITS = "per tenant who calls tokens money millis"
+ZONE = "budget zone"
+"""What is kept under this name is where days begin."""
 MEASURES = Amount._fields
 OF_A_TENANT = ("user", "agent", "run")
 """What is inside a tenant, so that the same name in another is another."""
@@ -51,7 +53,7 @@ def judged(standings: Sequence[Standing], hold: Hold) -> Reserved:
             if left is not None and (left < wanted or unknown):
                 return Reserved(False, one.budget, measure, left)
     times = [left for one in standings if (left := one.left("millis")) is not None]
-    return Reserved(True, millis=min(times, default=None))
+    return Reserved(True, millis=min(times + [hold.millis] * bool(hold.millis)) if times else None)
 
 
 def reserved(row: DaySpending, hold: Hold, answer: Reserved) -> DaySpending:
@@ -59,7 +61,10 @@ def reserved(row: DaySpending, hold: Hold, answer: Reserved) -> DaySpending:
     if not answer.granted:
         return row._replace(refused=row.refused + 1)
     return row._replace(
-        calls=row.calls + hold.calls, reserved=row.reserved + hold.tokens, held=row.held + (hold.money or 0)
+        calls=row.calls + hold.calls,
+        reserved=row.reserved + hold.tokens,
+        held=row.held + (hold.money or 0),
+        millis=row.millis + (answer.millis or 0 if hold.millis else 0),
     )
 
 
@@ -70,7 +75,7 @@ def settled(row: DaySpending, hold: Hold, used: Used) -> DaySpending:
         reserved=max(0, row.reserved - hold.tokens),
         money=row.money + used.money,
         held=max(0, row.held - (hold.money or 0)),
-        millis=row.millis + used.millis,
+        millis=max(0, row.millis - hold.millis) + used.millis,
     )
 
 

@@ -79,11 +79,13 @@ class SpendingLimit(NamedTuple):
 
 
 class Hold(NamedTuple):
-    """What a call may use. Money None: nobody knows, so that it is refused where money is limited."""
+    """What a call may use. Money None: nobody knows, so that it is refused where money is limited. `millis` is the
+    longest that it may last; 0: nobody knows, and no time is set aside."""
 
     tokens: int
     money: int | None = 0
     calls: int = 1
+    millis: int = 0
 
 
 class Used(NamedTuple):
@@ -107,7 +109,7 @@ class Standing(NamedTuple):
 
 class Reserved(NamedTuple):
     """Whether it was; otherwise `by` which budget not, by which `measure` of it, and what is `left` of that. `millis`
-    is the time that is left for the call, where time is limited."""
+    is the time that the call has, where time is limited: so much was set aside, if it said how long it may last."""
 
     granted: bool
     by: SpendingLimit | None = None
@@ -139,6 +141,11 @@ class SpendingStore(Protocol):
         """Keep a budget instead of the one before; one without limits takes it away."""
         ...
 
+    def zone(self, wanted: str | None = None) -> str | None:
+        """Where the days begin, as it is kept for all processes; None: nothing is kept. The first that is `wanted` is
+        kept from then on, unless the store is only read."""
+        ...
+
     def budgets(self) -> list[SpendingLimit]:
         """All that the store keeps, in order."""
         ...
@@ -155,26 +162,37 @@ class Spender(NamedTuple):
 
 
 NOBODY = Spender()
-_spender: ContextVar[Spender] = ContextVar("agent-memory-spender", default=NOBODY)
 
 
 class SpendingAs:
-    """What models are asked meanwhile is on this account. Around every operation, so it costs next to nothing."""
+    """What models are asked meanwhile is on this account. Around every operation, so it costs next to nothing. `check`
+    raises where the run of the account is none that may be charged; it is asked before each call."""
 
-    __slots__ = ("_token", "_who")
+    __slots__ = ("_token", "check", "who")
 
-    def __init__(self, who: Spender) -> None:
-        self._who = who
+    def __init__(self, who: Spender, check: Callable[[str], None] | None = None) -> None:
+        self.who = who
+        self.check = check
 
     def __enter__(self) -> None:
-        self._token = _spender.set(self._who)
+        self._token = _spender.set(self)
 
     def __exit__(self, *error: object) -> None:
         _spender.reset(self._token)
 
 
+_spender: ContextVar[SpendingAs] = ContextVar("agent-memory-spender", default=SpendingAs(NOBODY))  # noqa: B039
+
+
 def spender() -> Spender:
-    return _spender.get()
+    return _spender.get().who
+
+
+def check_run() -> None:
+    """That the run whose account this is may be charged."""
+    spending = _spender.get()
+    if spending.who.run and spending.check is not None:
+        spending.check(spending.who.run)
 
 
 _again: ContextVar[Callable[[], None] | None] = ContextVar("agent-memory-again", default=None)

@@ -9,7 +9,8 @@ from agent_memory.app.client import spender_of
 from agent_memory.app.namespaces.asking import asked
 from agent_memory.app.operations import TABLE, Namespace, Permission, operation
 from agent_memory.core.govern.costing import Past, TaskCost, counted, of_task, together
-from agent_memory.core.govern.metering import CHAT, UNITS, exceeded, midnight, prompt_tokens, today
+from agent_memory.core.govern.days import midnight, today
+from agent_memory.core.govern.metering import CHAT, UNITS, exceeded, prompt_tokens
 from agent_memory.core.upkeep.jobs import JOBS
 from agent_memory.ledger.spending import OF_A_TENANT, judged
 from agent_memory.models.budget import (

@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 from agent_memory.app.operations import Namespace, Permission, operation
-from agent_memory.core.govern.metering import midnight, today
+from agent_memory.core.govern.days import midnight, today
 from agent_memory.ledger.spending import added
 from agent_memory.models.limits import Few, Phrase, Tokens
 from agent_memory.models.model import Name

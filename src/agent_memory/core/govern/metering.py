@@ -2,10 +2,10 @@
 through here.
 
 Promises: before a call is made, it is counted, and what it may use is set aside: an estimate of the prompt, the most
-that the answer may have, and what both cost. What does not fit into a budget is refused, and nobody is asked.
-Afterwards, what the service says that it used takes its place, or our own estimate where it says nothing. A call that
-the service turned away gives everything back but its count; one whose answer was lost may have been charged, and keeps
-it. Of time, something must be left; a stream ends where none is.
+that the answer may have, what both cost and, where time is limited, how long an answer may take. What does not fit into
+a budget is refused, and nobody is asked. Afterwards, what the service says that it used takes its place, or our own
+estimate where it says nothing. A call that the service turned away gives everything back but its count; one whose
+answer was lost may have been charged, and keeps it. A stream ends when the time that was set aside for it is over.
 """
 
 from __future__ import annotations
@@ -15,17 +15,35 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, datetime, tzinfo
 from itertools import chain, islice
 from typing import NamedTuple, TypeVar
 
+from agent_memory.core.govern.days import midnight, today, zone_named
 from agent_memory.core.govern.shape import misfit
-from agent_memory.models.errors import AgentMemoryError, BudgetExceeded, PartMissing, StoreError, Unfinished
+from agent_memory.models.errors import (
+    AgentMemoryError,
+    BudgetExceeded,
+    InvalidInput,
+    PartMissing,
+    StoreError,
+    Unfinished,
+)
 from agent_memory.ports.chat import ChatAnswer, ChatModel, ChatRequest
 from agent_memory.ports.clock import Clock
 from agent_memory.ports.reranker import Reranker
 from agent_memory.ports.spans import asked_of_model, tell
-from agent_memory.ports.spending import Account, Hold, Reserved, SpendingLimit, SpendingStore, Used, repeating, spender
+from agent_memory.ports.spending import (
+    Account,
+    Hold,
+    Reserved,
+    SpendingLimit,
+    SpendingStore,
+    Used,
+    check_run,
+    repeating,
+    spender,
+)
 
 CHAT, EMBEDDING, RERANK = "chat", "embedding", "rerank"
 """Kinds of models. The first is also the operation in which an agent of ours asks one."""
@@ -52,12 +70,15 @@ class TokenPrice(NamedTuple):
 
 class SpendingTerms(NamedTuple):
     """`limits` are those that the settings make, `zone` is where days begin, `prices` are by model. `unpriced`: what
-    has no price is asked although money is limited."""
+    has no price is asked although money is limited. `longest` is how many seconds an answer may take,
+    `named` the zone that the settings want, if they do."""
 
     limits: Sequence[SpendingLimit] = ()
     zone: tzinfo = UTC
     prices: Mapping[str, TokenPrice] = {}
     unpriced: bool = False
+    longest: float = 0.0
+    named: str | None = None
 
 
 class MeteredCall(NamedTuple):
@@ -84,7 +105,24 @@ class ModelMeter:
         self._spending = spending
         self._clock = clock
         self.count = count
-        self.terms = terms
+        self._said = terms
+        self._zone: tzinfo | None = None  # as the store keeps it, which is for good
+
+    @property
+    def terms(self) -> SpendingTerms:
+        """As the settings say them, with the zone that all processes of the store share."""
+        said = self._said
+        if self._spending is None:
+            return said
+        if self._zone is None and (kept := self._spending.zone(said.named)) is not None:
+            if said.named not in (None, kept):
+                raise InvalidInput(
+                    f"AGENT_MEMORY_BUDGET_ZONE: the days of this store begin in {kept}, not in {said.named}",
+                    hint="leave it unset: the store keeps the zone for all of its processes",
+                    field="budget_zone",
+                )
+            self._zone = zone_named(kept)
+        return said if self._zone is None else said._replace(zone=self._zone)
 
     def account(self, kind: str, model: str) -> Account:
         """That of whoever asks now."""
@@ -92,23 +130,26 @@ class ModelMeter:
 
     def price(self, model: str, known: TokenPrice | None) -> TokenPrice | None:
         """The one of the settings, or else what is known of the model."""
-        return self.terms.prices.get(model, known)
+        return self._said.prices.get(model, known)
 
     def reserve(self, account: Account, prompt: int, answer: int = 0, known: TokenPrice | None = None) -> MeteredCall:
         """`BudgetExceeded`, unless it was counted and what it may use is set aside."""
         price = self.price(account.model, known)
-        money = (0 if self.terms.unpriced else None) if price is None else price.of(prompt, answer)
-        hold = Hold(prompt + answer, money)
-        found = self.kept().reserve(account, hold, self.terms.limits)
+        money = (0 if self._said.unpriced else None) if price is None else price.of(prompt, answer)
+        longest = math.ceil(self._said.longest * UNITS["millis"]) if account.kind == CHAT else 0
+        hold = Hold(prompt + answer, money, millis=longest)
+        check_run()
+        found = self.kept().reserve(account, hold, self._said.limits)
         if not found.granted:
             raise exceeded(found, account, hold, answer, self._clock().now().astimezone(self.terms.zone))
         begun = time.monotonic()
         until = math.inf if found.millis is None else begun + found.millis / UNITS["millis"]
-        return MeteredCall(account, hold, price, prompt, begun, until)
+        aside = hold._replace(millis=(found.millis or 0) if longest else 0)
+        return MeteredCall(account, aside, price, prompt, begun, until)
 
     def again(self, call: MeteredCall) -> None:
         """The service was busy, and is to be asked once more: that is a call, too."""
-        found = self.kept().reserve(call.account, Hold(0), self.terms.limits)
+        found = self.kept().reserve(call.account, Hold(0), self._said.limits)
         if not found.granted:
             raise exceeded(found, call.account, Hold(0), 0, self._clock().now().astimezone(self.terms.zone))
 
@@ -269,16 +310,6 @@ def prompt_tokens(request: ChatRequest, count: Callable[[str], int]) -> int:
     beside = [part for part in (tools, calls, request.schema) if part]
     texts = [*(one.content for one in request.messages), *(json.dumps(part, default=str) for part in beside)]
     return sum(count(text) + FRAME for text in texts)
-
-
-def today(now: datetime, zone: tzinfo) -> str:
-    return now.astimezone(zone).date().isoformat()
-
-
-def midnight(now: datetime, zone: tzinfo = UTC) -> datetime:
-    """When the next day begins there."""
-    tomorrow = now.astimezone(zone).date() + timedelta(days=1)
-    return datetime.combine(tomorrow, datetime.min.time(), zone)
 
 
 def shown(amount: int, measure: str) -> str:

@@ -14,7 +14,7 @@ cross join lateral (select seq, chain from journal where tenant = t.tenant order
 select seq, old from journal where old is not null order by seq desc limit 1
 
 -- name: show_meta
-select name, value from meta where name = 'accessed'
+select name, value from meta where name in ('accessed', 'budget zone') order by name
 
 -- name: show_vocabularies
 select vocabulary, name, digest, active from vocabularies order by vocabulary
@@ -153,6 +153,9 @@ select value from meta where name = %(name)s
 
 -- name: hold_meta
 {{get_meta}} for update
+
+-- name: keep_meta
+insert into meta (name, value) values (%(name)s, %(value)s) on conflict (name) do nothing
 
 -- name: put_meta
 insert into meta (name, value) values (%(name)s, %(value)s) on conflict (name) do update set value = excluded.value

@@ -46,6 +46,15 @@ class PostgresSpending:
         with self._database.writing(None) as session:
             session.send("drop_budget" if spending.unlimited(budget) else "put_budget", budget._asdict())
 
+    def zone(self, wanted: str | None = None) -> str | None:
+        with self._database.reading(None) as session:
+            kept: str | None = session.cell("get_meta", {"name": spending.ZONE})
+        if kept is not None or wanted is None:
+            return kept
+        with self._database.writing(None) as session:
+            session.send("keep_meta", {"name": spending.ZONE, "value": wanted})
+        return self.zone()
+
     def budgets(self) -> list[SpendingLimit]:
         with self._database.reading(None) as session:
             return _budgets(session)

@@ -208,7 +208,7 @@ def _loose(connection: sqlite3.Connection, name: str, sql: str) -> Iterator[str]
 
 def _unknown(connection: sqlite3.Connection) -> Iterator[str]:
     for name, value in connection.execute(SQL["all_meta"]):
-        if name != MARK and (name not in _META or not str(value).removeprefix("-").isdecimal()):
+        if name not in (MARK, spending.ZONE) and (name not in _META or not str(value).removeprefix("-").isdecimal()):
             yield f"meta: {row_named(('name',), (name,))} is unknown, or its value is not a number"
 
 

@@ -63,6 +63,9 @@ delete from accessed where at < ?
 -- name: accessed_since
 select value from meta where name = 'accessed'
 
+-- name: keep_meta
+insert or ignore into meta (name, value, seal) values (?, ?, ?)
+
 -- name: put_meta
 insert or replace into meta (name, value, seal) values (?, ?, ?)
 

@@ -7,7 +7,7 @@
 select line, old from journal where old is not null order by line desc limit 1
 
 -- name: show_meta
-select name, value from meta where name = 'accessed'
+select name, value from meta where name in ('accessed', 'budget zone') order by name
 
 -- name: show_vocabularies
 select vocabulary, name, digest, active <> 0 from vocabularies order by vocabulary

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from agent_memory.engines.sqlite.connection import Connections
 from agent_memory.engines.sqlite.schema import check_version
-from agent_memory.engines.sqlite.statements import SQL
+from agent_memory.engines.sqlite.statements import SQL, cell
 from agent_memory.ledger import spending
 from agent_memory.ledger.seals import sealed
 from agent_memory.ports.spending import (
@@ -53,6 +53,16 @@ class SqliteSpending:
                 connection.execute(SQL["drop_budget"], (budget.per, budget.tenant, budget.who))
             else:
                 connection.execute(SQL["put_budget"], sealed(*spending.limits(budget)))
+
+    def zone(self, wanted: str | None = None) -> str | None:
+        with self._connections.reading() as connection:
+            kept: str | None = cell(connection, SQL["get_meta"], (spending.ZONE,))
+        if kept is not None or wanted is None or self._connections.read_only:
+            return kept
+        with self._connections.writing() as connection:
+            check_version(connection, self._connections.name)
+            connection.execute(SQL["keep_meta"], sealed(spending.ZONE, wanted))
+        return self.zone()
 
     def budgets(self) -> list[SpendingLimit]:
         with self._connections.reading() as connection:

@@ -44,6 +44,22 @@ class SpendingConformance:
         assert kept.reserve(ADA, Hold(85), [MOST]).granted
         assert kept.standing(ADA, [MOST]) == [Standing(MOST, Amount(2, 100, 3, 250))]
 
+    def test_time_is_set_aside_where_it_is_limited(self, store: Store) -> None:
+        kept, hold = spending(store), Hold(1, millis=600)
+        assert kept.reserve(M, hold, []) == Reserved(True)
+        most = SpendingLimit("day", millis=1000)
+        assert kept.reserve(ADA, hold, [most]) == Reserved(True, millis=600)
+        assert kept.reserve(ADA, hold, [most]) == Reserved(True, millis=400), "what is left"
+        assert kept.reserve(ADA, hold, [most]) == Reserved(False, most, "millis", 0)
+        kept.settle(ADA, hold, Used(1, 1, 0, 50))
+        assert kept.reserve(ADA, Hold(1), [most]) == Reserved(True, millis=550), "nobody knows how long it lasts"
+
+    def test_the_first_zone_that_is_wanted_is_kept(self, store: Store) -> None:
+        kept = spending(store)
+        assert kept.zone() is None
+        assert [kept.zone("Europe/Berlin"), kept.zone("Asia/Tokyo"), kept.zone()] == ["Europe/Berlin"] * 3
+        assert not store.records.verify("acme").problems
+
     def test_no_more_calls_than_there_may_be_of_all_models(self, store: Store) -> None:
         kept = spending(store)
         asked = [kept.reserve(M._replace(model=f"m{number % 2}"), Hold(1), [MOST]) for number in range(5)]

@@ -35,15 +35,23 @@ class MemorySpending:
                         world.spent[account] = row._replace(refused=row.refused + 1)
                         return Reserved(False, budget, measure, left)
                     time_left += [left] if measure == "millis" else []
+            allowed = min(time_left) if time_left else None
+            aside = 0
+            if hold.millis and allowed is not None:
+                aside = allowed = min(allowed, hold.millis)
             world.spent[account] = row._replace(
-                calls=row.calls + hold.calls, reserved=row.reserved + hold.tokens, held=row.held + (hold.money or 0)
+                calls=row.calls + hold.calls,
+                reserved=row.reserved + hold.tokens,
+                held=row.held + (hold.money or 0),
+                millis=row.millis + aside,
             )
-            return Reserved(True, millis=min(time_left) if time_left else None)
+            return Reserved(True, millis=allowed)
 
     def settle(self, account: Account, hold: Hold, used: Used) -> None:
         with self._room.writing() as world:
             row = world.spent.get(account, DaySpending(*account))
             row = row._replace(reserved=max(0, row.reserved - hold.tokens), held=max(0, row.held - (hold.money or 0)))
+            row = row._replace(millis=max(0, row.millis - hold.millis))
             world.spent[account] = row._replace(
                 prompt=row.prompt + used.prompt,
                 completion=row.completion + used.completion,
@@ -64,6 +72,11 @@ class MemorySpending:
             world.budgets.pop(budget[:3], None)
             if any(one is not None for one in budget[3:7]):
                 world.budgets[budget[:3]] = budget
+
+    def zone(self, wanted: str | None = None) -> str | None:
+        with self._room.writing() as world:
+            world.zone = world.zone or wanted
+            return world.zone
 
     def budgets(self) -> list[SpendingLimit]:
         with self._room.reading() as world:

@@ -231,6 +231,7 @@ class Worlds(ToyJournal):
     keys: dict[str, KeyRow] = field(default_factory=dict)
     refusals: list[Refusal] = field(default_factory=list)
     reads: list[ReadLine] = field(default_factory=list)
+    zone: str | None = None
     spent: dict[Account, DaySpending] = field(default_factory=dict)
     budgets: dict[tuple[str, str, str], SpendingLimit] = field(default_factory=dict)  # by what, tenant and whom
     duties: dict[str, Duty] = field(default_factory=dict)  # by job
