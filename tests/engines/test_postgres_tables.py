@@ -11,6 +11,7 @@ from tests.parts.postgres import emptied, server
 from agent_memory.engines.postgres import open_store, schema
 from agent_memory.engines.postgres.connection import Database
 from agent_memory.models.kinds.knowledge import KINDS
+from agent_memory.models.record import Status
 from agent_memory.ports.reading import ReadLine, ReadsWanted
 from agent_memory.ports.store import Store
 from agent_memory.testing.builders import put, view, write
@@ -43,11 +44,22 @@ def test_no_payload_breaks_a_view(uri: str, store: Store) -> None:
     assert {one.id: one.payload[field] for one in store.records.get(view(), [*said])} == said
 
 
+def test_a_view_shows_what_is_active(uri: str, store: Store) -> None:
+    (kind,) = [one for one in KINDS if one.name == "fact"]
+    statuses = (Status.ACTIVE, Status.HELD, Status.ARCHIVED, Status.REJECTED)
+    write(store, *(put(one, id=one, kind=kind.name, status=one) for one in statuses))
+    store.records.prepare([kind])
+    with psycopg.connect(uri) as connection:
+        rows = connection.execute(f'select id, record_status from agent_memory."{kind.plural}"').fetchall()  # type: ignore[call-overload]
+    assert rows == [("active", "active")]
+
+
 def test_lines_of_the_access_log_become_pages() -> None:
     uri = server(18).fresh()
     database = Database(uri)
     schema.upgrade(database, {number: step for number, step in schema.migrations().items() if number < 9})
     with psycopg.connect(uri) as connection:
+        connection.execute("create view agent_memory.facts as select 'held' as record_status")
         line = (7, "acme", "ada", "*", None, "cli", "recall", 'a"1 b2', 2, "INC-7", 900, 5, 0.25, "r")
         for at, ids in ((7, 'a"1 b2'), (8, "")):
             told = (at, *line[1:7], ids, *line[8:])
@@ -58,6 +70,10 @@ def test_lines_of_the_access_log_become_pages() -> None:
             )
     database.close()
     store = open_store(uri)
+    store.records.prepare(KINDS)
+    with psycopg.connect(uri) as connection:
+        shown = connection.execute("select pg_get_viewdef('agent_memory.facts'::regclass)").fetchone()
+    assert shown is not None and "'active'" in shown[0]
     assert store.reading is not None
     newer, older = store.reading.lines("acme", ReadsWanted(), 9)
     assert older == ReadLine(*line)._replace(ids=('a"1', "b2")) and newer == older._replace(at=8, ids=())

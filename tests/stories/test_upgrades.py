@@ -54,7 +54,7 @@ def test_the_second_step_learns_from_receipts_when_records_were_recalled(tmp_pat
 
 
 @pytest.mark.requirement("L10")
-def test_lines_of_the_access_log_become_pages(tmp_path: Path) -> None:
+def test_lines_of_the_access_log_become_pages_and_views_are_made_again(tmp_path: Path) -> None:
     path = tmp_path / "m.db"
     path.touch()
     connections = Connections(path)
@@ -66,9 +66,11 @@ def test_lines_of_the_access_log_become_pages(tmp_path: Path) -> None:
             f"insert into reads values (2, {', '.join('?' * len(line))})", (8, *line[1:7], "", 0, *line[9:])
         )
         connection.execute("insert into tenants (name, base, salt, genesis) values ('default', 0, x'00', x'00')")
+        connection.execute("create view facts as select 'held' as text, 'held' as record_status")
     connections.close()
     with AgentMemory(user_id="ada", store=f"sqlite:///{path}") as memory:
-        newer, older = memory.govern.audit()
+        memory.records.add("Ada lives in Rome", "fact")
+        newer, older = [line for line in memory.govern.audit() if line.did == "read"]
         assert (newer.ids, older.ids, older.why, older.money, older.receipt_id) == (
             [],
             ['a"1', "b2"],
@@ -77,6 +79,9 @@ def test_lines_of_the_access_log_become_pages(tmp_path: Path) -> None:
             "r",
         )
         assert [line.at for line in memory.govern.audit('a"1')] == [from_micros(7)]
+    reader = sqlite3.connect(path)
+    assert reader.execute("select text from facts").fetchall() == [("Ada lives in Rome",)]
+    reader.close()
 
 
 @pytest.mark.requirement("L10")
@@ -193,9 +198,13 @@ def test_the_file_is_private(memory: AgentMemory, home: Path) -> None:
 def test_people_can_read_the_store_with_any_sql_tool(memory: AgentMemory, home: Path) -> None:
     memory.user.set_preference("git", "merge style", "rebase")
     memory.add_goal(__import__("agent_memory").Goal(description="upgrade Postgres", priority=5))
+    memory.records.add("Ada lives in Rome", "fact")
+    memory.records.add("Ada lives in Oslo", "fact", source="extraction", confidence=0.1)  # waits for review
+    memory.records.amend(memory.records.add("Ada lived in Bonn", "fact").id, status="archived")
     reader = sqlite3.connect(f"file:{home / 'memory.db'}?mode=ro", uri=True)
     assert reader.execute("select domain, name, value from preferences").fetchall() == [
         ("git", "merge style", "rebase")
     ]
     assert reader.execute("select text, status, priority from goals").fetchall() == [("upgrade Postgres", "active", 5)]
+    assert reader.execute("select text, record_status from facts").fetchall() == [("Ada lives in Rome", "active")]
     reader.close()

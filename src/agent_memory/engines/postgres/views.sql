@@ -18,7 +18,7 @@ join tenants w on w.tenant = v.tenant
 join contents c on c.tenant = v.tenant and c.content = v.content
 join scopes s on s.tenant = v.tenant and s.scope = v.scope
 join journal j on j.tenant = v.tenant and j.seq = v.version
-where v.kind = '{kind}' and v.ended is null
+where v.kind = '{kind}' and v.ended is null and v.status = 'active'
 and (v.valid_to is null or v.valid_to > extract(epoch from clock_timestamp()) * 1000000)
 
 -- name: codable

@@ -6,6 +6,9 @@ select not exists (select 1 from sqlite_schema)
 -- name: tables_and_views
 select name, type from sqlite_schema where type in ('table', 'view')
 
+-- name: views_of_kinds
+select name from sqlite_schema where type = 'view' and sql like '%as record_status%'
+
 -- name: plain_views
 select name from sqlite_schema where type = 'view' and sql like '%v.id, s.tenant, s.user, s.agent, c.text, status.text%'
 
@@ -46,4 +49,4 @@ join names status on status.name = v.status
 join names source on source.name = v.source
 join journal j on j.line = v.version
 left join labels conversation on conversation.label = v.conversation
-where v.to_seq is null and (v.valid_to is null or v.valid_to / 1e6 > (julianday('now') - 2440587.5) * 86400)
+where v.to_seq is null and status.text = 'active' and (v.valid_to is null or v.valid_to / 1e6 > (julianday('now') - 2440587.5) * 86400)

@@ -20,6 +20,7 @@ APPLICATION_ID = 0x61674D65  # "agMe": tells our files from other SQLite databas
 KEYS_SEALED = 4  # the step from which on the journal has lines for keys
 CHAIN_A_TENANT = 6  # the step that makes a journal for each tenant out of one for all
 NAMES_OF_A_TENANT = 10  # the step that gives each tenant names of its own
+ACTIVE_VIEWS = 15  # the step from which on views show only what is active
 _COLUMNS = frozenset(  # of every view: a payload field of the same name is left out
     "id tenant user agent text record_status importance confidence record_source key conversation_id valid_from "
     "valid_to recorded_at".split()
@@ -114,6 +115,9 @@ def upgrade(connections: Connections, scripts: dict[int, str], *, accept_damage:
                 chains.part(connection, connections.name, accept_damage=accept_damage)
             elif number == NAMES_OF_A_TENANT:
                 owning.part(connection)
+            elif number == ACTIVE_VIEWS:
+                for (name,) in connection.execute(SQL["views_of_kinds"]).fetchall():
+                    connection.execute(f'drop view "{name}"')
         if current < KEYS_SEALED:
             keyring.note_all(connection)
         connection.execute(f"pragma application_id = {APPLICATION_ID}")
