@@ -108,7 +108,7 @@ def answer(operation: Operation, namespace: Namespace, arguments: dict[str, Any]
     if cleans and not redactor(client.settings.personal_data).is_clean(arguments):
         known = client.known(found=operation.permission is not Permission.READ)
         arguments = redacted(arguments, client.settings.personal_data, known, operation.names)
-    account = SpendingAs(spender_of(client, operation.name, arguments.get("run_id")), client.check_run)
+    account = SpendingAs(spender_of(client, operation.name, arguments.get("run_id")), partial(_check_run, client))
     try:
         with account, reading_only() if operation.permission is Permission.READ else finishing():
             return operation.function(namespace, **arguments)
@@ -118,6 +118,13 @@ def answer(operation: Operation, namespace: Namespace, arguments: dict[str, Any]
 
             runs.abort(client.ground(), error.run_id, error.message)
         raise
+
+
+def _check_run(client: Client, id: str) -> None:
+    """That a run may be charged: one of this caller's own, and under way."""
+    run, _ = client.ground().own("run", id)
+    if run.payload["status"] == "ended":
+        raise Conflict(f"run_id: the run {id!r} has ended", hint="start another run", field="run_id")
 
 
 def spender_of(client: Client, operation: str, run_id: str | None = None) -> Spender:
@@ -237,12 +244,6 @@ class Client:
 
         made = cache(lambda: self.runtime.redaction.known(self.scope.tenant, found=found))
         return KnownSecrets(lambda secret: made().allowed(secret), lambda secret: made().signed(secret))
-
-    def check_run(self, id: str) -> None:
-        """That a run may be charged: one of this caller's own, and under way."""
-        run, _ = self.ground().own("run", id)
-        if run.payload["status"] == "ended":
-            raise Conflict(f"run_id: the run {id!r} has ended", hint="start another run", field="run_id")
 
     @property
     def conversation(self) -> str | None:
