@@ -14,7 +14,7 @@ from agent_memory import AgentMemory
 from agent_memory.app import config
 from agent_memory.app.service import Service
 from agent_memory.interfaces.grpc.server import start
-from agent_memory.interfaces.mcp.http import mount
+from agent_memory.interfaces.mcp.latent import mount
 from agent_memory.interfaces.rest.app import create_app
 
 pytestmark = pytest.mark.requirement("P9")

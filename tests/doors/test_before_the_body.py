@@ -22,7 +22,7 @@ from agent_memory.app.operations import TABLE, operation
 from agent_memory.app.service import Service
 from agent_memory.app.weight import MOST_VALUES
 from agent_memory.interfaces.mcp.http import MOST_BYTES as MOST_OF_MCP
-from agent_memory.interfaces.mcp.http import mount
+from agent_memory.interfaces.mcp.latent import mount
 from agent_memory.interfaces.rest import answers
 from agent_memory.interfaces.rest.app import create_app
 from agent_memory.interfaces.rest.heads import TimedConnection

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,9 @@ import pytest
 
 import agent_memory
 from agent_memory import AgentMemory
+from agent_memory.app.operations import TABLE
+from agent_memory.interfaces.cli.present import LISTS, OPERATIONS, PRESENTERS, presenter
+from agent_memory.models.model import Model
 
 LIGHT = """
 import sys
@@ -21,7 +25,8 @@ assert not heavy, heavy
 """
 
 OTHERS = {f"agent_memory.app.namespaces.{name}" for name in ("contexts", "graph", "keys", "procedural", "vectors")}
-UNUSED = {*OTHERS, "agent_memory.core.recall.gather", "agent_memory.core.recall.entities"}
+UNUSED = {*OTHERS, "agent_memory.core.recall.gather", "agent_memory.core.recall.entities", "agent_memory.models.rules"}
+UNUSED |= {"agent_memory.app.namespaces.upkeep", "agent_memory.app.remote", "agent_memory.models.budget"}
 
 
 @pytest.mark.parametrize(
@@ -39,6 +44,27 @@ def test_a_command_loads_only_what_it_needs(words: list[str], heavy: set[str], t
     code = LIGHT.format(words=words, heavy=heavy)
     ran = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
     assert ran.returncode == 0, ran.stderr
+
+
+def test_importing_the_client_loads_nothing_that_opens_a_store() -> None:
+    heavy = {f"agent_memory.{name}" for name in ("app.wiring", "app.config", "core.write.commit", "ports.store")}
+    code = f"import sys; from agent_memory import AgentMemory; assert not (found := {heavy} & set(sys.modules)), found"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+
+
+@pytest.mark.parametrize("table", [OPERATIONS, PRESENTERS, LISTS], ids=["operations", "types", "lists"])
+def test_whatever_is_shown_in_a_way_of_its_own_is_there(table: Mapping[str, str]) -> None:
+    """Who shows it is named, and loaded with the first of its sort."""
+    known = {*TABLE} if table is OPERATIONS else {one.__name__ for one in _models(Model)}
+    assert table.keys() <= known
+    assert all(callable(presenter(table, name)) for name in table)
+
+
+def _models(parent: type) -> set[type]:
+    """All models of all operations."""
+    assert len(TABLE) > 100
+    return {parent}.union(*map(_models, parent.__subclasses__()))
 
 
 def test_version_and_completion(process: Any) -> None:

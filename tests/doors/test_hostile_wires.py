@@ -21,7 +21,7 @@ from wires import SECONDS, Wire, answering, status
 from agent_memory.app import config
 from agent_memory.app.service import Service
 from agent_memory.interfaces.grpc.server import start
-from agent_memory.interfaces.mcp.http import mount
+from agent_memory.interfaces.mcp.latent import mount
 from agent_memory.interfaces.rest.app import create_app
 from agent_memory.interfaces.rest.heads import TimedConnection
 from patience import FOREVER

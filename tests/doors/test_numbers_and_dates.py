@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 from agent_memory import AgentMemory
 from agent_memory.app.service import Service
 from agent_memory.interfaces.grpc.server import start
-from agent_memory.interfaces.mcp.http import mount
+from agent_memory.interfaces.mcp.latent import mount
 from agent_memory.interfaces.rest.app import create_app
 from agent_memory.models import Goal, Turn
 from agent_memory.models.errors import InvalidInput

@@ -10,6 +10,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -44,6 +45,28 @@ def test_one_line_says_where_everything_is(server: Server) -> None:
     assert found[0]["metadata"]["id"] == stored["id"]
     assert server.ask("GET", "/memory/stats")[2]["records"] == 1
     assert "agent_memory_writes_total 1.0" in server.ask("GET", "/metrics")[2]
+
+
+def test_mcp_is_loaded_when_it_is_first_asked_for(home: Path) -> None:
+    code = """
+import sys
+from fastapi.testclient import TestClient
+from agent_memory.app.service import Service
+from agent_memory.interfaces.serving import Listen, compose
+app, found = compose(Service(), Listen(grpc_port=None, jobs=False))
+hello = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+near = {"client": ("127.0.0.1", 50000), "headers": {"accept": "application/json, text/event-stream"}}
+with TestClient(app, "http://127.0.0.1", **near) as client:
+    assert found["mcp"] == "/mcp"
+    assert client.get("/v1/stats").status_code == 200
+    assert "mcp" not in sys.modules
+    for path in ("/mcp", "/mcp", "/mcp/compat"):
+        answer = client.post(path, json=hello)
+        assert answer.status_code == 200 and answer.json()["result"]["tools"], answer.text
+    assert "mcp" in sys.modules
+"""
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE)
+    assert ran.returncode == 0, ran.stderr
 
 
 def test_where_it_is_can_be_connected_to(home: Path) -> None:

@@ -1,6 +1,6 @@
 """One process for everything that listens: REST, and MCP and gRPC where they are installed.
 
-A part brings one function. `interfaces/mcp/http.py` has `mount(app, service, identify)`: it adds its routes to the
+A part brings one function. `interfaces/mcp/latent.py` has `mount(app, service, identify)`: it adds its routes to the
 application and lives as long as that does. `interfaces/grpc/server.py` has `start(service, host, port, tls, shares)`:
 it returns a server that listens, with `port` and `stop()`. Whichever is not there is not offered.
 """
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import signal
 import socket
 import threading
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 GRACE_SECONDS = 20
 HEADS = "agent_memory.interfaces.rest.heads"
 EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104 - compared with, not bound to
-MCP, GRPC = "agent_memory.interfaces.mcp.http", "agent_memory.interfaces.grpc.server"
+MCP, GRPC = "agent_memory.interfaces.mcp.latent", "agent_memory.interfaces.grpc.server"
 Announce = Callable[[dict[str, str]], None]
 
 
@@ -83,6 +84,8 @@ def serve(
             ssl_keyfile=listen.tls.key if listen.tls else None,
         )
         server = _server(uvicorn, config, app, lambda: announce(where))
+        gc.collect()
+        gc.freeze()  # what is loaded by now stays: it is not looked through for garbage again
         asyncio.run(server.serve(sockets=sockets))
 
 

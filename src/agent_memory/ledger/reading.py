@@ -20,7 +20,7 @@ HOUR = 3_600_000_000
 _spelled = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), check_circular=False).encode
 
 
-class Page(NamedTuple):
+class ReadPage(NamedTuple):
     """`reasons`: how many lines have one."""
 
     first: int
@@ -37,7 +37,7 @@ def by_tenant(lines: Iterable[ReadLine]) -> dict[str, list[ReadLine]]:
     return found
 
 
-def pages(lines: Sequence[ReadLine]) -> Iterator[Page]:
+def pages(lines: Sequence[ReadLine]) -> Iterator[ReadPage]:
     """Of one tenant, in the order of the lines."""
     return map(_page, _parts(lines))
 
@@ -50,10 +50,10 @@ def _parts(lines: Sequence[ReadLine]) -> Iterator[Sequence[ReadLine]]:
             yield within[begin : begin + PAGE_LINES]
 
 
-def _page(lines: Sequence[ReadLine]) -> Page:
+def _page(lines: Sequence[ReadLine]) -> ReadPage:
     cut = [line if len(line.ids) <= MOST_IDS else line._replace(ids=line.ids[:MOST_IDS]) for line in lines]
     moments = [line.at for line in cut]
-    return Page(min(moments), max(moments), cut[0].tenant, _reasons(cut), _spelled(cut))
+    return ReadPage(min(moments), max(moments), cut[0].tenant, _reasons(cut), _spelled(cut))
 
 
 def _reasons(lines: Iterable[ReadLine]) -> int:
@@ -128,7 +128,7 @@ def shipped(texts: Iterable[str]) -> Iterator[Cells]:
     return ((number, *line._replace(ids=" ".join(line.ids))) for number, line in enumerate(lines, 1))  # type: ignore[arg-type]
 
 
-def received(rows: Iterable[Cells]) -> Iterator[tuple[int, Page]]:
+def received(rows: Iterable[Cells]) -> Iterator[tuple[int, ReadPage]]:
     """Pages made of such lines, each with the number of its first."""
     for _, several in groupby(rows, key=lambda row: row[2]):
         told = [(number, ReadLine(*line)) for number, *line in several]

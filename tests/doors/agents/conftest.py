@@ -19,7 +19,7 @@ from talking import Talk, program
 
 from agent_memory.app import config
 from agent_memory.app.service import Caller, CallerClaim, Service
-from agent_memory.interfaces.mcp.http import mount
+from agent_memory.interfaces.mcp.latent import mount
 from agent_memory.interfaces.mcp.server import McpDoor
 from agent_memory.interfaces.rest.app import create_app
 from patience import PATIENCE

@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 from ways import CommandLine, Grpc, InProcess, Mcp, Remote, Rest, Stage, Way
 
 from agent_memory.interfaces.grpc.server import start
-from agent_memory.interfaces.mcp.http import mount
+from agent_memory.interfaces.mcp.latent import mount
 from agent_memory.interfaces.rest.app import create_app
 
 

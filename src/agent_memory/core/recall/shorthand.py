@@ -57,7 +57,7 @@ def shortened(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def spelled_out(body: Mapping[str, Any]) -> dict[str, Any]:
-    if isinstance(body["hits"], list):
+    if not isinstance(body.get("hits"), dict):
         return dict(body)
     whole = {**USUAL, "head": body["seq"], "candidates": body["searched"], **body}
     whole["where"] = _widened(body["where"])

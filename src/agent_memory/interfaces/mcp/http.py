@@ -7,53 +7,27 @@ else. The SDK parses a body on the event loop, so that it gets none of more than
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable
-from contextlib import asynccontextmanager
-from typing import Any
+from collections.abc import Iterable
+from contextlib import AbstractAsyncContextManager
 
 from mcp.server.streamable_http_manager import StreamableHTTPASGIApp, StreamableHTTPSessionManager
-from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.routing import Route
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp
 
 from agent_memory.app.service import Caller, Service
+from agent_memory.interfaces.mcp.latent import Identify
 from agent_memory.interfaces.mcp.server import McpDoor
 
 MOST_BYTES = 8 * 1024 * 1024
 
-Identify = Callable[[Request], Caller]
 
-
-class McpRoute:
-    """What the application's own routes do: metrics and traces are told which one it is."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-        self.route: Route | None = None
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        scope["route"] = self.route
-        await self._app(scope, receive, send)
-
-
-def mount(
-    app: Starlette, service: Service, identify: Identify, *, toolsets: Iterable[str] = (), path: str = "/mcp"
-) -> None:
-    """Offer MCP at `path` of this application; it lives as long as the application does."""
+def answering(
+    service: Service, identify: Identify, toolsets: Iterable[str]
+) -> tuple[ASGIApp, AbstractAsyncContextManager[None]]:
+    """An application that answers as long as it runs, and its running."""
     server = McpDoor(service, _placed(service, identify), toolsets).server()
     manager = StreamableHTTPSessionManager(server, json_response=True, stateless=True, max_request_body_size=MOST_BYTES)
-    around = app.router.lifespan_context
-
-    @asynccontextmanager
-    async def living(inside: Any) -> AsyncIterator[Any]:
-        async with around(inside) as state, manager.run():
-            yield state
-
-    app.router.lifespan_context = living
-    entrance = McpRoute(StreamableHTTPASGIApp(manager))
-    entrance.route = Route(path, endpoint=entrance, name="mcp")
-    app.router.routes.append(entrance.route)
+    return StreamableHTTPASGIApp(manager), manager.run()
 
 
 def _placed(service: Service, identify: Identify) -> Identify:
