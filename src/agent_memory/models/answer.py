@@ -64,7 +64,8 @@ class FromPage(Model):
 class Hit(Model):
     """`score` orders this recall; `relevance` is absolute, 0 to 1, and can be compared between recalls. `repeats` are
     the ids of other records that say the same, where the recipe collapses them. `page` is there where it comes from a
-    page of procedures. `held_until` is there where it no longer holds: since then it is over."""
+    page of procedures. `held_until` is there where it no longer holds: since then it is over. `archived`: its
+    conversation is, so that lists leave it out."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -75,6 +76,7 @@ class Hit(Model):
     repeats: list[str] = Field(default_factory=list)
     page: FromPage | None = None
     held_until: Moment | None = None
+    archived: bool = False
 
     @property
     def fits(self) -> bool:

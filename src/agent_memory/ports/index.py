@@ -76,7 +76,8 @@ class Probe(NamedTuple):
     `past` are intervals of valid time, half open: versions that are over by the view's `now`, and held in one of them,
     are candidates as well, unless the view has a `valid_at`.
     `tell_hidden` asks how many versions are not candidates, and why. Vectors are derived, so that all of them answer
-    whatever the moment; only a replay leaves out those that came after the journal line `vectors_until`."""
+    whatever the moment; only a replay leaves out those that came after the journal line `vectors_until`.
+    `aside`: conversations are put aside of which the view shows a record that fits this."""
 
     view: View
     where: Filter
@@ -89,6 +90,7 @@ class Probe(NamedTuple):
     vectors_until: int | None = None
     also: tuple[int, ...] = ()
     past: tuple[tuple[int, int], ...] = ()
+    aside: Filter | None = None
 
 
 class Pool(NamedTuple):
@@ -103,7 +105,8 @@ class Pool(NamedTuple):
     were not visible, by the first of `HIDDEN` that hid them.
     Where a `past` is asked for, `valid_to` tells until when each holds (`NEVER`: it has no end), and `records` has the
     same number for all versions of one record. `vocabularies` are those of the snapshot. `approximate`: candidates may
-    be missing, and the statistics are estimates.
+    be missing, and the statistics are estimates. `aside`, where it was asked for, tells which candidates are of a
+    conversation, in their scope, that is put aside; of what is approximate not all that are.
     """
 
     seq: int
@@ -126,6 +129,7 @@ class Pool(NamedTuple):
     records: NDArray[np.int64] | None = None
     vocabularies: tuple[Vocabulary, ...] = ()
     approximate: bool = False
+    aside: NDArray[np.bool_] | None = None
 
 
 Calling = Mapping[str, Callable[[dict[str, Any]], Sequence[str]]]

@@ -9,6 +9,7 @@ from agent_memory.app.client import Client
 from agent_memory.app.namespaces.asking import Moments, Where, asked, own_user
 from agent_memory.app.operations import Namespace, Permission, ResourceSlot, ToolSlot, operation
 from agent_memory.core.recall.bundle import turn_shown
+from agent_memory.core.recall.live import live
 from agent_memory.core.recall.recall import recall
 from agent_memory.core.recall.receipt import Question
 from agent_memory.core.talk.append import append
@@ -103,9 +104,9 @@ class Episodic(Namespace):
         return sorted((Turn.of(record) for record in records), key=lambda turn: turn.index)
 
     @operation("episodic.conversations", "GET /conversations", mcp=[ToolSlot("conversation", "turns", "conversations")])
-    def conversations(self, archived: bool | None = None, limit: Few = 20, **at: Unpack[Moments]) -> list[Conversation]:
-        """The conversations, the one that began last first: title, user, times, and whether they are archived and
-        consolidated."""
+    def conversations(self, archived: bool | None = False, limit: Few = 20, **at: Unpack[Moments]) -> list[Conversation]:
+        """The conversations, the one that began last first: title, user, times, and whether they are consolidated.
+        Those that are archived are asked for with `archived`; null asks for all."""
         fields = {} if archived is None else {"archived": archived}
         view, chosen = asked(self._client, {"kinds": ["conversation"], "fields": fields}, at)
         records = self._client.runtime.store.records
@@ -149,10 +150,10 @@ class Episodic(Namespace):
     def get_recent_turns(
         self, user_id: str | None = None, hours: float = 24, limit: int = 50, **at: Unpack[Moments]
     ) -> list[dict[str, Any]]:
-        """Turns of the last hours, the newest first."""
+        """Turns of the last hours, the newest first, without those of archived conversations."""
         own_user(self._client, user_id)
         view, chosen = asked(self._client, {"kinds": ["turn"], "time_window_hours": hours}, at)
-        return [turn_shown(record) for record in self._client.runtime.store.records.find(view, chosen, limit=limit)]
+        return [turn_shown(record) for record in live(self._client.runtime.store.records, view, chosen, limit=limit)]
 
 
 def stored_turn(client: Client, turn: Turn) -> Turn:

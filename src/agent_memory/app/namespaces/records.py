@@ -8,6 +8,7 @@ from typing import Any, TypedDict, Unpack
 from agent_memory.app.namespaces.asking import Where, asked
 from agent_memory.app.namespaces.sweeping import Sweeping
 from agent_memory.app.operations import TABLE, Permission, ResourceSlot, ToolSlot, operation
+from agent_memory.core.recall.live import live
 from agent_memory.core.write.commit import (
     How,
     Revision,
@@ -168,11 +169,12 @@ class Records(Sweeping):
         oldest_first: bool = False,
         **where: Unpack[Where],
     ) -> list[Record]:
-        """Records by kind, time, conversation or field: the newest first. `after_id` continues a page."""
+        """Records by kind, time, conversation or field: the newest first. `after_id` continues a page.
+
+        Turns of archived conversations are left out, unless `conversation_id` names theirs."""
         view, chosen = asked(self._client, _of_kind(where, kind))
-        return self._client.runtime.store.records.find(
-            view, chosen, limit=limit, after=after_id, oldest_first=oldest_first
-        )
+        records = self._client.runtime.store.records
+        return live(records, view, chosen, limit=limit, after=after_id, oldest_first=oldest_first)
 
     @operation("records.versions", "GET /versions")
     def versions(

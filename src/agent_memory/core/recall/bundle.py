@@ -33,7 +33,7 @@ def bundle(
     named = facts_shown(records, view, [hit.record for hit, _ in facts])
     return MemoryBundle(
         relevant_turns=[
-            {**turn_shown(hit.record), "score": score, "repeats": len(hit.repeats)}
+            {**turn_shown(hit.record), "archived": hit.archived, "score": score, "repeats": len(hit.repeats)}
             for hit, score in groups.get("turn", ())
         ],
         facts=[
@@ -103,6 +103,8 @@ def turn_shown(record: Record) -> dict[str, Any]:
 
 
 def _recency(hit: Hit, now: int) -> float:
+    if hit.archived:
+        return 0.0
     days = max(now - to_micros(hit.record.valid_from), 0) / 86_400_000_000
     return float(2 ** (-days / DEFAULT.half_life_days))
 

@@ -33,6 +33,7 @@ def explained(chosen: Chosen, pool: Pool, ranking: Ranking, question: Question, 
         why=why,
         repeats=[other.record.id for other in chosen.repeats if other.record.id != chosen.record.id],
         page=FromPage.of(chosen.record),
+        archived=pool.aside is not None and bool(pool.aside[row]),
         held_until=ended if ended is not None and ended <= from_micros(question.view.now) else None,
     )
 

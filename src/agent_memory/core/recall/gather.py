@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from agent_memory.core.govern.book import Book
 from agent_memory.core.recall.entities import Reached
+from agent_memory.core.recall.live import ARCHIVED
 from agent_memory.core.recall.past import Clause, Window, clause, ever, placed, rest, windows
 from agent_memory.core.recall.question import AskedQuestion, read, spoken
 from agent_memory.core.recall.reading import Reading
@@ -262,6 +263,7 @@ def _probe(
         tell_hidden=question.trace,
         vectors_until=question.vectors_until,
         also=tuple(reached.evidence),
+        aside=ARCHIVED,
     )
     if embedding is None or not question.recipe.vectors or question.vectors_until == 0:
         return probe, 0

@@ -20,7 +20,7 @@ from agent_memory.ports.receipts import ReceiptLine
 from agent_memory.ports.records import Filter, View
 from agent_memory.ports.spans import trace_id
 
-PIPELINE = "recall-6"  # changes whenever the same question on the same rows would be answered differently
+PIPELINE = "recall-7"  # changes whenever the same question on the same rows would be answered differently
 SCORE_DIGITS = 6  # what a hit tells of its score
 RELEVANCE_DIGITS = 4
 Receipted = tuple[Recalled, ReceiptLine]

@@ -140,7 +140,7 @@ def decayed(evidence: PoolEvidence, now: int) -> dict[str, Numbers]:
     recipe, days = evidence.recipe, evidence.days(now)
     return measured(
         vectors=lambda: recipe.vectors * np.maximum(evidence.similarity, 0.0),
-        recency=lambda: recipe.recency * np.exp(-recipe.time_weight * days),
+        recency=lambda: recipe.recency * evidence.live(np.exp(-recipe.time_weight * days)),
         importance=lambda: recipe.importance * evidence.pool.importance * 0.95**days,
     )
 
@@ -300,8 +300,11 @@ class PoolEvidence:
     def recency(self, now: int) -> Numbers:
         import numpy as np
 
-        faded: Numbers = np.exp2(-self.days(now) / self.recipe.half_life_days)
-        return faded
+        return self.live(np.exp2(-self.days(now) / self.recipe.half_life_days))
+
+    def live(self, faded: Numbers) -> Numbers:
+        """What is of an archived conversation is not recent, whenever it was said."""
+        return faded if self.pool.aside is None else faded * ~self.pool.aside
 
     def days(self, now: int) -> Numbers:
         import numpy as np

@@ -10,7 +10,7 @@ import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import fields
+from dataclasses import fields, replace
 from datetime import datetime
 from functools import partial
 from typing import NamedTuple, TypeVar
@@ -103,7 +103,8 @@ def commit(writing: Writing, drafts: Sequence[Draft], author: Author, now: int, 
         for number, draft in enumerate(drafts):
             with item(how.listed, number):
                 changes += _changes(writing, draft, now)
-        changes += _holders(writing, changes, author, now)
+        held = _holders(writing, changes, author, now)
+        changes += [*held, *_revived(writing, held, changes, author, now)]
     changes += how.changes
     if how.skip_forgotten:
         changes = [one._replace(unless_forgotten=True) if isinstance(one, Put | Connect) else one for one in changes]
@@ -358,6 +359,24 @@ def _holders(writing: Writing, changes: Sequence[Change], author: Author, now: i
         holds.setdefault(made[named].id, []).append(put.id)
         links.append(held(put, holder, made[named]))
     return [*(one._replace(holds=tuple(holds[one.id])) for one in made.values()), *links]
+
+
+def _revived(
+    writing: Writing, held: Sequence[Change], puts: Sequence[Change], author: Author, now: int
+) -> Iterator[Change]:
+    """Archived conversations that go on: with a turn of now, or of after they were archived. Older ones, as imports
+    bring them, change nothing."""
+    for holder in held:
+        if not isinstance(holder, Put) or holder.kind != "conversation":
+            continue
+        old = writing.records.head(author.scope, holder.kind, key=holder.state.key)
+        if old is None or not old.payload.get("archived"):
+            continue
+        archived = to_micros(old.recorded_at)
+        turns = (one for one in puts if isinstance(one, Put) and one.id in holder.holds)
+        if any(not one.dated or one.state.valid_from > archived for one in turns):
+            draft = replace(Draft.of(old), payload={**old.payload, "archived": False})
+            yield normalise(draft, writing.kinds, now, writing.wording.analyser)._replace(holds=holder.holds)
 
 
 def holders(writing: Writing, drafts: Sequence[Draft], author: Author, now: int) -> list[Change]:

@@ -146,12 +146,14 @@ def recalled(found: Recalled, *, why: bool = False) -> list[Block]:
     """Relevance is the number that means something by itself; the score, which orders the hits, is one of the reasons.
     What does not fit is grey, and if nothing does, it says so."""
     paged, over = any(hit.page for hit in found), any(hit.held_until for hit in found)
+    cold = any(hit.archived for hit in found)
     columns = (
         Column("relevance", right=True, style="green", label=True, order=2),
         Column("kind", style="magenta"),
         Column("when"),
         ID,
         *([Column("held", Under.ALWAYS)] if over else []),
+        *([Column("archived", Under.ALWAYS)] if cold else []),
         *([Column("page", Under.ALWAYS)] if paged else []),
         *([Column("why", Under.ALWAYS)] if why else []),
         TEXT,
@@ -163,6 +165,7 @@ def recalled(found: Recalled, *, why: bool = False) -> list[Block]:
             hit.record.valid_from,
             hit.id,
             *([f"held until {shown(hit.held_until)}" if hit.held_until else ""] if over else []),
+            *(["of an archived conversation" if hit.archived else ""] if cold else []),
             *([str(hit.page or "")] if paged else []),
             *([reasons(hit)] if why else []),
             hit.text,

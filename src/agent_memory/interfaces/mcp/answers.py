@@ -42,7 +42,8 @@ def short(record: Record) -> Answer:
 
 def _hit(hit: Hit) -> Answer:
     held = {"held_until": hit.held_until.isoformat(timespec="seconds")} if hit.held_until else {}
-    return {**short(hit.record), **held, "relevance": round(hit.relevance, 3)}
+    archived = {"archived": True} if hit.archived else {}
+    return {**short(hit.record), **held, **archived, "relevance": round(hit.relevance, 3)}
 
 
 def _noted(damaged: int) -> str:

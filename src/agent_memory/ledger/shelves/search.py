@@ -43,7 +43,7 @@ class Search:
         """Collect the evidence of one shelf: a row per visible version."""
         probe = self.probe
         with shelf.lock:
-            seen = shelf.seen(probe.terms, fields(shelf.numbering, probe.where))
+            seen = shelf.seen(probe.terms, fields(shelf.numbering, probe))
             query = probe.vector if shelf.space == probe.space else None
             ahead = shelf.seq > self.until
             self.damaged += shelf.damaged
@@ -79,6 +79,7 @@ class Search:
         past = {"valid_to": columns["valid_to"][rows], "records": columns["record"][rows]} if probe.past else {}
         self.parts.append(
             past
+            | self._aside(seen, rows)
             | {
                 "handles": columns["version"][rows],
                 "valid_from": columns["valid_from"][rows],
@@ -115,6 +116,7 @@ class Search:
             joined = {name: column.T.take(rows, axis=-1).T for name, column in joined.items()}
         told = ("handles", "valid_from", "importance", "conversations", "similarity", "counts", "lengths", "exact")
         past = ("valid_to", "records") if self.probe.past else ()
+        aside = ("aside",) if self.probe.aside is not None else ()
         return Pool(
             seq=self.at,
             documents=len(handles) + self.beyond,
@@ -126,7 +128,7 @@ class Search:
             damaged=self.damaged,
             vocabularies=self.snapshot.vocabularies,
             approximate=self.approximate,
-            **{name: joined[name] for name in (*told, *past)},
+            **{name: joined[name] for name in (*told, *past, *aside)},
         )
 
     def _candidates(self, joined: dict[str, NDArray[Any]]) -> NDArray[np.int64]:
@@ -144,20 +146,33 @@ class Search:
     def _mask(self, seen: Seen) -> NDArray[np.bool_]:
         """Which versions the view and the filter let through."""
         left = _known(seen, self.seq) if self.probe.tell_hidden else 0
-        for reason, mask in self._narrowed(seen):
+        for reason, mask in self._narrowed(seen, self.probe.where, self.probe.past):
             if self.probe.tell_hidden:
                 passed = int(mask.sum())
                 self.hidden[reason] += left - passed
                 left = passed
         return mask
 
-    def _narrowed(self, seen: Seen) -> Iterator[tuple[str, NDArray[np.bool_]]]:
+    def _aside(self, seen: Seen, rows: NDArray[np.int64]) -> dict[str, NDArray[np.bool_]]:
+        """Which of these rows are of a conversation that is put aside."""
+        where, conversations = self.probe.aside, seen.columns["conversation"]
+        if where is None:
+            return {}
+        apart = conversations[:0]
+        if all(len(seen.fields.get(one, ())) for one in where.fields):
+            for _, mask in self._narrowed(seen, where, ()):
+                apart = conversations[mask]
+        return {"aside": np.isin(conversations[rows], apart[apart > 0])}
+
+    def _narrowed(
+        self, seen: Seen, where: Filter, past: tuple[tuple[int, int], ...]
+    ) -> Iterator[tuple[str, NDArray[np.bool_]]]:
         """What is left after each step, in the order of `HIDDEN`."""
-        view, where, columns = self.probe.view, self.probe.where, seen.columns
+        view, columns = self.probe.view, seen.columns
         valid_from = columns["valid_from"]
         mask = believed(columns, self.at)
         yield "recorded", mask
-        mask = holding(columns, mask, view, self.probe.past)
+        mask = holding(columns, mask, view, past)
         yield "valid", mask
         if where.kinds is not None:
             mask &= _among(seen, "kind", where.kinds)
@@ -185,9 +200,11 @@ class Search:
             yield "pages", mask
 
 
-def fields(numbering: Numbering, where: Filter) -> list[Field]:
-    """Those that a filter asks for on a shelf."""
-    return [*where.fields, *_confining(numbering, where)]
+def fields(numbering: Numbering, probe: Probe) -> list[Field]:
+    """Those that a probe asks for on a shelf: none for kinds that it does not have."""
+    where, aside = probe.where, probe.aside
+    apart = aside is not None and any(numbering[kind] != NOBODYS for kind in aside.kinds or ())
+    return [*where.fields, *_confining(numbering, where), *(aside.fields if aside is not None and apart else ())]
 
 
 def _confining(numbering: Numbering, where: Filter) -> list[Field]:

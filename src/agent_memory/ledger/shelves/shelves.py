@@ -98,7 +98,7 @@ class Shelves:
         from agent_memory.ledger.shelves.search import Search, fields
 
         def needs(numbering: Numbering) -> set[Need]:
-            return {("field", name) for probe in probes for name, *_ in fields(numbering, probe.where)}
+            return {("field", name) for probe in probes for name, *_ in fields(numbering, probe)}
 
         for probe in probes:
             if probe.vector is not None:

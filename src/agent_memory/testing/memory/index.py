@@ -83,7 +83,10 @@ class ToyIndex:
             until = snapshot.seq if probe.vectors_until is None else min(snapshot.seq, probe.vectors_until)
             probe = probe._replace(vectors_until=until)
             rows = [_row(own, probe, version) for version in reader.visible(probe.where, probe.past)]
-            pool = _pool(rows, probe, snapshot)
+            apart = set[tuple[Scope, str | None]]()
+            if probe.aside is not None:
+                apart = {_talk_of(own, version) for version in reader.visible(probe.aside, ())}
+            pool = _pool(rows, probe, snapshot, [_talk_of(own, row.version) in apart for row in rows])
             hidden = reader.hidden(probe.where, probe.past, snapshot.seq) if probe.tell_hidden else None
             return pool._replace(hidden=hidden)
 
@@ -263,9 +266,14 @@ def _talk(row: _Row) -> tuple[str, int, int]:
     return state.conversation_id or "", state.position or 0, row.version.seq
 
 
-def _pool(rows: list[_Row], probe: Probe, snapshot: Snapshot) -> Pool:
+def _talk_of(world: ToyWorld, version: ToyVersion) -> tuple[Scope, str | None]:
+    return world.scope_of(version.body), version.state.conversation_id
+
+
+def _pool(rows: list[_Row], probe: Probe, snapshot: Snapshot, aside: list[bool]) -> Pool:
     import numpy as np
 
+    apart = {id(row): told for row, told in zip(rows, aside, strict=True)}
     rows = sorted(rows, key=_talk)
     talks = {
         talk: number for number, talk in enumerate(dict.fromkeys(row.version.state.conversation_id for row in rows), 1)
@@ -301,6 +309,7 @@ def _pool(rows: list[_Row], probe: Probe, snapshot: Snapshot) -> Pool:
         frequencies=np.array(holding, np.int64),
         valid_to=np.array([_end(row) for row in kept], np.int64) if probe.past else None,
         records=np.array([row.version.record for row in kept], np.int64) if probe.past else None,
+        aside=None if probe.aside is None else np.array([apart[id(row)] for row in kept], np.bool_),
     )
 
 
