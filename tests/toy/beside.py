@@ -26,7 +26,8 @@ class ToyReceipts(Port):
                 erased = max((one.line for one in tables.tombstones if one.place.scope in seen), default=0)
                 records = [tables.versions[one].place.record for one in line.handles]
                 named = frozenset(tables.versions[one].place.record for one in told)
-                tables.receipts[line.id] = (rules.kept(line, erased), named)
+                if line.body:
+                    tables.receipts[line.id] = (rules.kept(line, erased), named)
                 for record in records:
                     tables.accesses[record] = (*tables.accesses.get(record, ()), line.view.now)
         self.expire(max((line.view.now for line in lines), default=0))

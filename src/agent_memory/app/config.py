@@ -141,6 +141,21 @@ class Settings(Model):
     fact_confidence_threshold: float = Field(
         default=0.7, ge=0, le=1, description="extracted facts below it are held for review"
     )
+    salience_decay_rate: float = Field(
+        default=0.95,
+        ge=0,
+        le=1,
+        description="what a day without an access leaves of an entity's salience; of inferred facts, its square root",
+    )
+    episodic_retention_days: float = Field(
+        default=90.0, gt=0, le=36_500, description="days after its last turn for which a conversation is not archived"
+    )
+    grace_days: float = Field(
+        default=30.0,
+        gt=0,
+        le=36_500,
+        description="days for which what was pruned can be restored, before it is removed",
+    )
     telemetry: Literal["off", "otlp"] = Field(
         default="off",
         description="`otlp`: traces of this process, sent where the `OTEL_EXPORTER_OTLP_*` variables say",

@@ -204,6 +204,8 @@ class Runtime:
 
 AT_THE_GATE = ("redact", "personal_data", "review", "fact_confidence_threshold")
 """Settings by which a runtime decides about writes."""
+FORGETTING = ("salience_decay_rate", "episodic_retention_days", "grace_days")
+"""Settings by which its jobs archive and remove."""
 _open: list[Runtime] = []
 _lock = threading.RLock()
 _watching = False
@@ -237,7 +239,7 @@ def _serves(runtime: Runtime, settings: Settings, given: OwnParts) -> bool:
         brought.embedder is given.embedder
         and part_settings(had) == part_settings(settings)
         and brought.reranker is given.reranker
-        and all(getattr(had, name) == getattr(settings, name) for name in AT_THE_GATE)
+        and all(getattr(had, name) == getattr(settings, name) for name in (*AT_THE_GATE, *FORGETTING))
         and brought.embedders == given.embedders
         and had.embedders == settings.embedders
         and brought.chat is given.chat

@@ -18,6 +18,7 @@ class ReceiptLine(NamedTuple):
     words of the query, hashed like those of contents (8 bytes each), so that an erasure finds who asked in its words;
     `APART` stands between those of one vocabulary and of another.
     `named` are versions that the body names without having shown them: no access, but erased with the record.
+    Without a body it is an access alone, and no receipt is kept.
     `store` is the last line of the store's journal then, where it is known: if the tenant was erased since, and
     another has its name, this is not kept.
     """
@@ -33,10 +34,17 @@ class ReceiptLine(NamedTuple):
 
     def without_query(self) -> ReceiptLine:
         """The same, but nobody can tell what was asked."""
+        if not self.body:
+            return self
         body = json.loads(self.body)
         if "query" in body:
             body["query"] = None
         return self._replace(body=json.dumps(body, ensure_ascii=False, separators=(",", ":")), terms=b"")
+
+
+def access(view: View, handle: int) -> ReceiptLine:
+    """That somebody asked for this version by its name."""
+    return ReceiptLine("", view, handle, "", (handle,))
 
 
 class Accesses(NamedTuple):

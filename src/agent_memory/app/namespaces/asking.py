@@ -12,9 +12,11 @@ from agent_memory.app.namespaces.options import Moments as Moments
 from agent_memory.app.namespaces.options import Nearby as Nearby
 from agent_memory.app.namespaces.options import RecallOptions as RecallOptions
 from agent_memory.app.namespaces.options import Where as Where
+from agent_memory.core.recall.fading import Fading
 from agent_memory.core.write.normalise import known_kind
+from agent_memory.models.decay import Decay
 from agent_memory.models.errors import Denied, InvalidInput
-from agent_memory.models.moment import to_micros
+from agent_memory.models.moment import from_micros, to_micros
 from agent_memory.models.recipe import RECIPES, Recipe
 from agent_memory.models.record import Status
 from agent_memory.ports.records import CONFINED, Filter, View
@@ -50,6 +52,12 @@ def asked(
         fields=_fields(client, kinds, where.get("fields") or {}),
         pages=None if everywhere or not _has_pages(kinds) else shown_here(client, where.get("repository")),
     )
+
+
+def fading(client: Client, view: View, at: Moments) -> Fading:
+    """What time has taken of what is read, until now or until the moment that is asked for."""
+    decay = Decay(at.get("as_of") or from_micros(view.now), client.settings.salience_decay_rate)
+    return Fading(client.runtime.store.receipts, view, decay)
 
 
 def chosen_recipe(client: Client, recipe: Recipe | str) -> Recipe:

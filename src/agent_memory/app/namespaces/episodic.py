@@ -104,7 +104,9 @@ class Episodic(Namespace):
         return sorted((Turn.of(record) for record in records), key=lambda turn: turn.index)
 
     @operation("episodic.conversations", "GET /conversations", mcp=[ToolSlot("conversation", "turns", "conversations")])
-    def conversations(self, archived: bool | None = False, limit: Few = 20, **at: Unpack[Moments]) -> list[Conversation]:
+    def conversations(
+        self, archived: bool | None = False, limit: Few = 20, **at: Unpack[Moments]
+    ) -> list[Conversation]:
         """The conversations, the one that began last first: title, user, times, and whether they are consolidated.
         Those that are archived are asked for with `archived`; null asks for all."""
         fields = {} if archived is None else {"archived": archived}

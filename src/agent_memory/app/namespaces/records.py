@@ -131,12 +131,13 @@ class Records(Sweeping):
     )
     def get(self, id: str, as_of: Moment | None = None, valid_at: Moment | None = None) -> Record:
         """One record by its id, as it is now or as of a moment."""
-        records = self._client.runtime.store.records
-        found = records.get(self._client.view(as_of, valid_at), [id])
+        records, view = self._client.runtime.store.records, self._client.view(as_of, valid_at)
+        found = records.get(view, [id])
         if not found:
             records.history(self._client.view(), id)  # where there never was one, it says so
             moment = " that held at that moment" if as_of or valid_at else ""
             raise NotFound(f"no record {id!r}{moment}", hint="`agent-memory history ID` shows all versions", field="id")
+        self._client.got(view, found[0])
         return found[0]
 
     @operation("records.resolve", "GET /ids/{prefix}")
@@ -153,7 +154,10 @@ class Records(Sweeping):
         """Exact look-up by natural key; None if there is no such record. Keys are compared without case."""
         view = self._client.view(as_of, valid_at)
         records = self._client.runtime.store.records
-        return records.by_key(view, kind, key) or records.by_key(view, kind, fold(key))
+        found = records.by_key(view, kind, key) or records.by_key(view, kind, fold(key))
+        if found is not None:
+            self._client.got(view, found)
+        return found
 
     @operation(
         "records.find",

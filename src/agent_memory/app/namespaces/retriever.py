@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Unpack
 
 from agent_memory.app.config import read_recipes
-from agent_memory.app.namespaces.asking import asked, chosen_recipe, own_user
+from agent_memory.app.namespaces.asking import asked, chosen_recipe, fading, own_user
 from agent_memory.app.namespaces.options import BundleOptions, RecallOptions, Where
 from agent_memory.app.operations import Namespace, Operation, ResourceSlot, ToolSlot, operation
 from agent_memory.core.recall.bundle import GROUPS, bundle
@@ -80,9 +80,8 @@ class Retriever(Namespace):
         question = question._replace(run=at.get("run_id"))
         included = {"turn": include_episodic, "strategy": include_procedural}
         kinds = [kind for kind in GROUPS if included.get(kind, include_semantic)]
-        made = bundle(
-            client.runtime.recalling, client.runtime.store.records, question, kinds, self._scale(weights or {})
-        )
+        runtime, scale = client.runtime, self._scale(weights or {})
+        made = bundle(runtime.recalling, runtime.store.records, question, kinds, scale, fading(client, view, at))
         return made.model_copy(update={"as_of": as_of, "valid_at": at.get("valid_at")})
 
     def retrieve(self, query: str, user_id: str | None = None, top_k: int = 10, **how: Any) -> MemoryBundle:

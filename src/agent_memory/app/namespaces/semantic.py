@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime
-from typing import Any, Unpack
+from math import sqrt
+from typing import Any, TypeVar, Unpack
 
-from agent_memory.app.namespaces.asking import asked
+from agent_memory.app.namespaces.asking import asked, fading
 from agent_memory.app.namespaces.options import ClaimOptions, Moments, Where
 from agent_memory.app.operations import Namespace, Permission, ToolSlot, operation
 from agent_memory.core.graph.draft import ABOUT
@@ -15,15 +16,17 @@ from agent_memory.core.recall.recall import recall
 from agent_memory.core.recall.receipt import Question
 from agent_memory.core.write.commit import SELF, Revision, check_by_hand, commit_after_reading, connect, write
 from agent_memory.models.answer import Recalled
+from agent_memory.models.decay import meant
 from agent_memory.models.errors import InvalidInput, NotFound
 from agent_memory.models.kinds.kind import joined_key
 from agent_memory.models.kinds.knowledge import Entity, Fact, FactPayload, FactSource, fact_key
 from agent_memory.models.limits import Depth
 from agent_memory.models.model import Unit
-from agent_memory.models.moment import maybe_moment, to_micros
 from agent_memory.models.recipe import MEANING
 from agent_memory.models.record import Link, Record, Status
 from agent_memory.ports.changes import DERIVED_FROM, Effect, Expect
+
+M = TypeVar("M", Entity, Fact)
 
 
 class Semantic(Namespace):
@@ -47,6 +50,7 @@ class Semantic(Namespace):
             expect = Expect(0, kind="entity", key=key) if old is None else Expect(old.version, id=old.id)
             return Revision(merged[0].draft(), expect, self._client.author())
 
+        entity = self._as_meant(entity)
         commit_after_reading(self._client.runtime.writing, read, self._client.now())
         return merged[0]
 
@@ -96,6 +100,7 @@ class Semantic(Namespace):
 
     def _store(self, fact: Fact) -> Fact:
         stored: list[Fact] = []
+        fact = self._as_meant(fact)
 
         def read() -> Revision:
             key = fact_key(fact.claim, fact.part(FactPayload))
@@ -118,7 +123,8 @@ class Semantic(Namespace):
         where: Where = {"kinds": ["fact"], "min_confidence": min_confidence}
         found = [hit for hit in self._near(query_embedding, top_k, where, at) if hit.why.similarity is not None]
         records = self._client.runtime.store.records
-        named = facts_shown(records, self._client.view(**at), [hit.record for hit in found])
+        view = self._client.view(**at)
+        named = facts_shown(records, view, [hit.record for hit in found], fading(self._client, view, at).decay)
         return [{**shown, "score": hit.why.similarity} for shown, hit in zip(named, found, strict=True)]
 
     @operation("semantic.vector_search_entities", "POST /entities/near")
@@ -126,11 +132,10 @@ class Semantic(Namespace):
         self, query_embedding: list[float], top_k: int = 10, **at: Unpack[Moments]
     ) -> list[dict[str, Any]]:
         """Entities nearest to a vector."""
-        return [
-            {**self._entity_shown(hit.record), "score": hit.why.similarity}
-            for hit in self._near(query_embedding, top_k, {"kinds": ["entity"]}, at)
-            if hit.why.similarity is not None
-        ]
+        near = self._near(query_embedding, top_k, {"kinds": ["entity"]}, at)
+        found = [hit for hit in near if hit.why.similarity is not None]
+        read = fading(self._client, self._client.view(**at), at).entities([hit.record for hit in found])
+        return [{**_shown(one), "score": hit.why.similarity} for one, hit in zip(read, found, strict=True)]
 
     @operation("semantic.get_entity", "GET /entities/{id}", mcp=[ToolSlot("knowledge", "entities", "get")])
     def get_entity(self, id: str, **at: Unpack[Moments]) -> Entity:
@@ -139,10 +144,9 @@ class Semantic(Namespace):
         found = self._client.runtime.store.records.get(view, [id])
         if not found or found[0].kind != "entity":
             raise NotFound(f"no entity {id!r}", field="id")
-        as_of = at.get("as_of")
-        until = None if as_of is None else to_micros(as_of)
-        told = self._client.runtime.store.receipts.accesses(view, [id], until=until).get(id)
-        return Entity.of(found[0], told and (told.times, maybe_moment(told.last)))
+        (entity,) = fading(self._client, view, at).entities(found)
+        self._client.got(view, found[0])
+        return entity
 
     @operation("semantic.get_entity_graph", "POST /entities/graph", mcp=[ToolSlot("knowledge", "entities", "graph")])
     def get_entity_graph(self, entity_ids: list[str], depth: Depth = 2, **at: Unpack[Moments]) -> dict[str, Any]:
@@ -150,7 +154,7 @@ class Semantic(Namespace):
         view, records = self._client.view(**at), self._client.runtime.store.records
         start = [record for record in records.get(view, entity_ids) if record.kind == "entity"]
         facts: dict[str, Record] = {}
-        related: list[dict[str, Any]] = []
+        related: list[tuple[Record, str, int]] = []
         seen, frontier = {record.id for record in start}, {record.id for record in start}
         for distance in range(1, depth + 2):  # one step more, for facts about the last entities
             links = records.links(view, sorted(frontier))
@@ -165,14 +169,18 @@ class Semantic(Namespace):
                     facts[there] = record
                 elif record.kind == "entity" and distance <= depth:
                     reached.add(there)
-                    shown = self._entity_shown(record)
-                    related.append({"entity": shown, "relationship": link.type, "path_length": distance})
+                    related.append((record, link.type, distance))
             seen |= reached
             frontier = reached
+        faded = fading(self._client, view, at)
+        shown = {one.id: _shown(one) for one in faded.entities([*start, *(record for record, _, _ in related)])}
         return {
-            "entities": [self._entity_shown(record) for record in start],
-            "related": related,
-            "facts": facts_shown(records, view, list(facts.values())),
+            "entities": [shown[record.id] for record in start],
+            "related": [
+                {"entity": shown[record.id], "relationship": type, "path_length": distance}
+                for record, type, distance in related
+            ],
+            "facts": facts_shown(records, view, list(facts.values()), faded.decay),
         }
 
     @operation(
@@ -228,8 +236,20 @@ class Semantic(Namespace):
         found = self._client.runtime.store.records.get(self._client.view(valid_at=then), [latest.id])
         return found[0] if found else None
 
-    def _entity_shown(self, record: Record) -> dict[str, Any]:
-        return Entity.of(record).model_dump(mode="json", exclude={"embedding", "last_accessed", "access_count"})
+    def _as_meant(self, given: M) -> M:
+        """What somebody read and hands in again keeps what is stored: only what they changed themselves counts."""
+        rate = self._client.settings.salience_decay_rate
+        if isinstance(given, Entity):
+            salience = meant(given.salience, given.stored_salience, rate)
+            said = {} if given.stored_salience is None else {"salience": salience, "stored_salience": None}
+        else:
+            confidence = meant(given.confidence, given.stored_confidence, sqrt(rate))
+            said = {} if given.stored_confidence is None else {"confidence": confidence, "stored_confidence": None}
+        return given.model_copy(update=said)
+
+
+def _shown(entity: Entity) -> dict[str, Any]:
+    return entity.model_dump(mode="json", exclude={"embedding", "last_accessed", "access_count"})
 
 
 def _merged(new: Entity, old: Record) -> Entity:

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from agent_memory.core.recall.fading import Fading
 from agent_memory.core.recall.gather import Recalling
 from agent_memory.core.recall.recall import answers
 from agent_memory.core.recall.receipt import Question, together
 from agent_memory.core.recall.standing import goals, person
 from agent_memory.models.answer import Hit, Recalled
 from agent_memory.models.bundle import MemoryBundle, RetrievalWeights
+from agent_memory.models.decay import Decay
 from agent_memory.models.kinds.experience import Strategy
+from agent_memory.models.kinds.knowledge import Entity
 from agent_memory.models.moment import to_micros
 from agent_memory.models.recipe import DEFAULT
 from agent_memory.models.record import Record
@@ -24,13 +27,20 @@ Scored = list[tuple[Hit, float]]
 
 
 def bundle(
-    recalling: Recalling, records: RecordStore, question: Question, kinds: Sequence[str], scale: RetrievalWeights
+    recalling: Recalling,
+    records: RecordStore,
+    question: Question,
+    kinds: Sequence[str],
+    scale: RetrievalWeights,
+    fading: Fading,
 ) -> MemoryBundle:
     """`question.where` is the window of time in which each of these kinds is looked for."""
     view = question.view
     groups, damaged = _groups(recalling, question, [kind for kind in kinds if getattr(scale, GROUPS[kind])], scale)
     facts = groups.get("fact", [])
-    named = facts_shown(records, view, [hit.record for hit, _ in facts])
+    named = facts_shown(records, view, [hit.record for hit, _ in facts], fading.decay)
+    entities = groups.get("entity", [])
+    read = fading.entities([hit.record for hit, _ in entities])
     return MemoryBundle(
         relevant_turns=[
             {**turn_shown(hit.record), "archived": hit.archived, "score": score, "repeats": len(hit.repeats)}
@@ -40,7 +50,7 @@ def bundle(
             {**shown, "held_until": _until(hit), "score": score, "repeats": len(hit.repeats)}
             for shown, (hit, score) in zip(named, facts, strict=True)
         ],
-        entities=[_entity(hit, score) for hit, score in groups.get("entity", ())],
+        entities=[_entity(one, score) for one, (_, score) in zip(read, entities, strict=True)],
         strategies=[_strategy(hit) for hit, _ in groups.get("strategy", ())],
         active_goals=[
             {"id": goal.id, "description": goal.description, "priority": goal.priority, "status": goal.status}
@@ -71,7 +81,7 @@ def _groups(
     return groups, max(recalled.damaged for recalled, _ in found)
 
 
-def facts_shown(records: RecordStore, view: View, facts: Sequence[Record]) -> list[dict[str, Any]]:
+def facts_shown(records: RecordStore, view: View, facts: Sequence[Record], decay: Decay) -> list[dict[str, Any]]:
     """Facts as searches and bundles give them; `entities` are the names of those that the reader may see."""
     about = {record.id: record.payload.get("entity_ids", []) for record in facts}
     wanted = sorted({id for ids in about.values() for id in ids})
@@ -81,7 +91,8 @@ def facts_shown(records: RecordStore, view: View, facts: Sequence[Record]) -> li
         {
             "id": record.id,
             "claim": record.text,
-            "confidence": record.confidence,
+            "confidence": decay.confidence(record),
+            "stored_confidence": record.confidence,
             "source": record.source,
             "entities": [names[id] for id in about[record.id] if id in names],
             "entity_ids": about[record.id],
@@ -118,14 +129,14 @@ def _until(hit: Hit) -> str | None:
     return hit.held_until.isoformat() if hit.held_until else None
 
 
-def _entity(hit: Hit, score: float) -> dict[str, Any]:
-    payload = hit.record.payload
+def _entity(entity: Entity, score: float) -> dict[str, Any]:
     return {
-        "id": hit.record.id,
-        "name": payload["name"],
-        "type": payload["type"],
-        "description": payload.get("description"),
-        "salience": hit.record.importance,
+        "id": entity.id,
+        "name": entity.name,
+        "type": entity.type,
+        "description": entity.description,
+        "salience": entity.salience,
+        "stored_salience": entity.stored_salience,
         "score": score,
     }
 

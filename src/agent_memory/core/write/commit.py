@@ -364,7 +364,7 @@ def _holders(writing: Writing, changes: Sequence[Change], author: Author, now: i
 def _revived(
     writing: Writing, held: Sequence[Change], puts: Sequence[Change], author: Author, now: int
 ) -> Iterator[Change]:
-    """Archived conversations that go on: with a turn of now, or of after they were archived. Older ones, as imports
+    """Archived conversations that go on: with a turn of now, or of since they were archived. Older ones, as imports
     bring them, change nothing."""
     for holder in held:
         if not isinstance(holder, Put) or holder.kind != "conversation":
@@ -374,7 +374,7 @@ def _revived(
             continue
         archived = to_micros(old.recorded_at)
         turns = (one for one in puts if isinstance(one, Put) and one.id in holder.holds)
-        if any(not one.dated or one.state.valid_from > archived for one in turns):
+        if any(not one.dated or one.state.valid_from >= archived for one in turns):
             draft = replace(Draft.of(old), payload={**old.payload, "archived": False})
             yield normalise(draft, writing.kinds, now, writing.wording.analyser)._replace(holds=holder.holds)
 

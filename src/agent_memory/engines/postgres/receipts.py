@@ -92,7 +92,8 @@ def _keep(session: PostgresSession, lines: Sequence[ReceiptLine]) -> None:
             continue  # the tenant was erased meanwhile
         last = max((erased.get((scope.user, scope.agent), 0) for scope in line.view.scope.readable()), default=0)
         told = sorted({records[handle] for handle in (*line.handles, *line.named)})
-        _insert(session, rules.kept(line, last), told)
+        if line.body:
+            _insert(session, rules.kept(line, last), told)
         shown += [(records[handle], line.view.now) for handle in line.handles]
     if shown:
         numbers, moments = map(list, zip(*shown, strict=True))

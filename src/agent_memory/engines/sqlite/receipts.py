@@ -87,14 +87,18 @@ def _keep(connection: sqlite3.Connection, line: ReceiptLine) -> None:
     )
     if None in shown or None in named:
         return  # it tells of what is erased
-    told = sorted({*shown, *named})
+    if line.body:
+        _insert(connection, line, sorted({*shown, *named}))
+    for record in shown:
+        _access(connection, record, line.view.now)
+
+
+def _insert(connection: sqlite3.Connection, line: ReceiptLine, told: list[int]) -> None:
     number = cell(connection, SQL["next_receipt"])
     scope = scope_number(connection, line.view.scope)
     columns = (number, line.id, scope, line.view.now, line.seq, line.terms, line.body)
     connection.execute(SQL["insert_receipt"], (*columns, checksum(*columns, told)))
     connection.executemany(SQL["insert_shown"], [(record, number) for record in told])
-    for record in shown:
-        _access(connection, record, line.view.now)
 
 
 def _access(connection: sqlite3.Connection, record: int, at: int) -> None:

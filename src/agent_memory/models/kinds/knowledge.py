@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from agent_memory.models.decay import Decay
 from agent_memory.models.draft import Draft
 from agent_memory.models.kinds.kind import Kind, fold, joined_key
 from agent_memory.models.model import Model, Moment, Name, Stored, Text, Unit, now_utc
@@ -25,9 +26,11 @@ class EntityPayload(Model):
 
 class Entity(EntityPayload, Stored):
     """Somebody or something. The same name and type is the same entity. How often it was recalled until a moment long
-    ago may not be known any more: then `access_count` is None."""
+    ago may not be known any more: then `access_count` is None. Read, `salience` is what the days without an access
+    have left of `stored_salience`; written back as it was read, the stored one stays."""
 
     salience: Unit = 0.5
+    stored_salience: Unit | None = Field(default=None, json_schema_extra={"readOnly": True})
     first_seen: Moment = Field(default_factory=now_utc)
     last_accessed: Moment | None = Field(default_factory=now_utc)
     access_count: int | None = Field(default=0, ge=0)
@@ -45,11 +48,15 @@ class Entity(EntityPayload, Stored):
         )
 
     @classmethod
-    def of(cls, record: Record, accessed: tuple[int | None, Moment | None] | None = None) -> Entity:
+    def of(
+        cls, record: Record, accessed: tuple[int | None, Moment | None] | None = None, decay: Decay | None = None
+    ) -> Entity:
+        """Without `decay`, as it is stored."""
         count, last = accessed or (0, record.recorded_at)
         return cls(
             id=record.id,
-            salience=record.importance,
+            salience=record.importance if decay is None else decay.salience(record, last),
+            stored_salience=record.importance,
             first_seen=record.valid_from,
             last_accessed=last,
             access_count=count,
@@ -67,11 +74,13 @@ class FactPayload(Model):
 class Fact(FactPayload, Stored):
     """A claim. With a `subject` and a `predicate` that holds one value at a time ("lives in"), a new claim
     supersedes the old one, which stays true for its own time; without them claims stand side by side. `superseded` is
-    told by the call that stores it: the claim in whose place it stands now. `held`: it waits for review."""
+    told by the call that stores it: the claim in whose place it stands now. `held`: it waits for review. Read,
+    `confidence` is what time has left of `stored_confidence`, as with the salience of an `Entity`."""
 
     claim: Text = Field(min_length=1)
     source: FactSource
     confidence: Unit = 0.8
+    stored_confidence: Unit | None = Field(default=None, json_schema_extra={"readOnly": True})
     created_at: Moment = Field(default_factory=now_utc)
     repository: Name | None = None
     superseded: Text | None = Field(default=None, json_schema_extra={"readOnly": True})
@@ -92,12 +101,14 @@ class Fact(FactPayload, Stored):
         )
 
     @classmethod
-    def of(cls, record: Record) -> Fact:
+    def of(cls, record: Record, decay: Decay | None = None) -> Fact:
+        """Without `decay`, as it is stored."""
         return cls(
             id=record.id,
             claim=record.text,
             source=record.source,
-            confidence=record.confidence,
+            confidence=record.confidence if decay is None else decay.confidence(record),
+            stored_confidence=record.confidence,
             created_at=record.valid_from,
             repository=record.repository,
             held=record.status is Status.HELD,

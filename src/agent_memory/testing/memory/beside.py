@@ -84,7 +84,8 @@ class MemoryReceipts:
                 line = given.without_query() if late else given
                 records = [world.versions[handle].record for handle in line.handles]
                 told = frozenset([*records, *(world.versions[handle].record for handle in line.named)])
-                world.receipts[line.id] = Slip(line.view.scope, line.body, told, line.view.now, asked(line.terms))
+                if line.body:
+                    world.receipts[line.id] = Slip(line.view.scope, line.body, told, line.view.now, asked(line.terms))
                 for record in records:
                     world.accesses[record] = (*world.accesses.get(record, ()), line.view.now)
         self.expire(max((line.view.now for line in lines), default=0))
