@@ -3,7 +3,7 @@ undone. C12, E4, E5, L11."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from math import isclose, sqrt
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ import pytest
 
 from agent_memory import AgentMemory
 from agent_memory.models import Entity, Fact, Turn
+from agent_memory.models.errors import InvalidInput, NotFound
 
 if TYPE_CHECKING:
     from tests.conftest import SteppingClock
@@ -154,3 +155,163 @@ def test_a_new_turn_makes_a_conversation_live_again(timed: AgentMemory, clock: S
     timed.episodic.append("old", "user", "And now it takes two")
     assert [one.archived for one in timed.episodic.conversations()] == [False]
     assert len(timed.records.find(kind="turn")) == 3
+
+
+def jobs(memory: AgentMemory) -> dict[str, int]:
+    """What `cleanup` did."""
+    return memory.upkeep.run_jobs()["cleanup"]
+
+
+def status(memory: AgentMemory, id: str) -> str:
+    return str(memory.records.history(id)[-1].status)
+
+
+def unimportant(memory: AgentMemory, text: str, importance: float = 0.05) -> str:
+    return memory.records.add(text, importance=importance).id
+
+
+@pytest.mark.requirement("E5")
+def test_what_is_unimportant_old_and_not_accessed_is_listed_archived_and_restored(
+    timed: AgentMemory, clock: SteppingClock
+) -> None:
+    dull = unimportant(timed, "The coffee was cold")
+    kept = {
+        "important": timed.records.add("The database moved").id,
+        "accessed twice": unimportant(timed, "The lift is broken"),
+        "pinned": unimportant(timed, "Parking place 14"),
+        "supports a fact": unimportant(timed, "Ada said that she moved"),
+    }
+    for _ in range(2):
+        timed.records.get(kept["accessed twice"])
+    timed.upkeep.pin(kept["pinned"], reason="mine")
+    timed.semantic.learn_fact("Ada moved", source="user_stated", source_turn_id=kept["supports a fact"])
+    clock.forward(days=20)
+    kept["young"] = unimportant(timed, "A young remark")
+    assert timed.upkeep.prune().found == []
+    clock.forward(days=11)
+    seen = timed.upkeep.prune()
+    assert seen.dry_run and [(one.id, one.until) for one in seen.found] == [(dull, None)]
+    assert seen.found[0].why == "importance 0.05, 31 days old, 0 accesses"
+    assert status(timed, dull) == "active"
+
+    done = timed.upkeep.prune(dry_run=False)
+    assert [one.id for one in done.found] == [dull] and done.archived == []
+    assert status(timed, dull) == "archived" and dull not in [hit.id for hit in timed.recall("coffee")]
+    line = timed.records.journal(id=dull)[-1]
+    assert (line.actor, line.reason) == ("upkeep", "pruned: unimportant, old and hardly accessed")
+    [waiting] = timed.upkeep.prune().archived
+    assert (waiting.id, waiting.until) == (dull, clock.now() + timedelta(days=30))
+
+    assert timed.upkeep.restore(dull).status == "active"
+    assert timed.upkeep.prune().found == [] == timed.upkeep.prune().archived  # it is wanted
+    clock.forward(days=31)
+    assert dull in {one.id for one in timed.upkeep.prune().found}
+    assert not {*kept.values()} - {kept["young"]} & {one.id for one in timed.upkeep.prune().found}
+
+
+@pytest.mark.requirement("C12")
+def test_entities_that_faded_and_that_no_fact_is_about_are_archived(timed: AgentMemory, clock: SteppingClock) -> None:
+    known, faded, asked = (
+        timed.upsert_entity(Entity(name=name, type="Person")).id for name in ("Known", "Faded", "Asked")
+    )
+    timed.semantic.learn_fact("Known likes tea", source="user_stated", entity_ids=[known])
+    clock.forward(days=30)
+    assert timed.upkeep.prune().found == []
+    timed.semantic.get_entity(asked)
+    clock.forward(days=10)
+    [found] = timed.upkeep.prune().found
+    assert (found.id, found.why) == (faded, "salience 0.06, untouched for 40 days, no facts")
+    assert timed.upkeep.run_jobs()["decay"] == {"entities": 2, "facts": 0}
+
+
+@pytest.mark.requirement("L11")
+def test_what_was_pruned_is_removed_after_its_grace_and_nothing_else_is(
+    timed: AgentMemory, clock: SteppingClock
+) -> None:
+    dull, rescued, late = (unimportant(timed, text) for text in ("Cold coffee", "A useful remark", "Pinned too late"))
+    others = [unimportant(timed, "Merged into another", 0.05), timed.records.add("Archived by hand").id]
+    for id in others:
+        timed.records.amend(id, status="archived", reason="merged")
+    clock.forward(days=31)
+    assert jobs(timed)["archived"] == 3
+    assert jobs(timed) == {"conversations": 0, "archived": 0, "removed": 0}  # twice is once
+    timed.upkeep.restore(rescued)
+    timed.upkeep.pin(late)
+    for _ in range(29):
+        clock.forward(days=1)
+        assert jobs(timed)["removed"] == 0
+    clock.forward(days=1)
+    assert jobs(timed)["removed"] == 1
+    with pytest.raises(NotFound):
+        timed.records.history(dull)
+    assert [status(timed, one) for one in (rescued, late, *others)] == ["active", "archived", "archived", "archived"]
+    erased = [line for line in timed.records.journal(limit=1000) if line.operation == "erase"]
+    assert [(line.actor, line.reason) for line in erased] == [("upkeep", "retention")]
+    assert timed.upkeep.verify().ok
+
+
+@pytest.mark.requirement("L11")
+def test_a_clock_that_jumps_removes_nothing_until_a_later_run_agrees(timed: AgentMemory, clock: SteppingClock) -> None:
+    dull = unimportant(timed, "The coffee was cold")
+    clock.forward(days=31)
+    timed.upkeep.prune(dry_run=False)
+    jobs(timed)
+    clock.forward(days=1)
+    jobs(timed)
+    clock.forward(days=400)
+    assert jobs(timed)["removed"] == 0
+    assert jobs(timed)["removed"] == 0  # the same day proves nothing
+    clock.forward(days=-400)  # it was wrong
+    assert jobs(timed)["removed"] == 0
+    clock.forward(days=1)
+    assert jobs(timed)["removed"] == 0 and timed.upkeep.restore(dull)
+    timed.records.amend(dull, importance=0.04)
+    clock.forward(days=31)
+    timed.upkeep.prune(dry_run=False)
+    clock.forward(days=400)
+    assert jobs(timed)["removed"] == 0
+    clock.forward(days=1)
+    assert jobs(timed)["removed"] == 1
+
+
+@pytest.mark.requirement("C12")
+def test_conversations_past_their_retention_are_archived_unless_pinned(
+    timed: AgentMemory, clock: SteppingClock
+) -> None:
+    for name in ("quiet", "pinned", "with a pinned turn", "restored"):
+        turn = say(timed, name, 0, f"The failover of {name}", clock.now())
+    say(timed, "alive", 0, "The failover is alive", clock.now())
+    ids = {one.conversation_id: one.id for one in timed.episodic.conversations()}
+    timed.upkeep.pin(ids["pinned"])
+    timed.upkeep.pin(timed.episodic.get_conversation("with a pinned turn")[0].id)
+    clock.forward(days=60)
+    say(timed, "alive", 1, "Still", clock.now())
+    clock.forward(days=31)
+    assert jobs(timed)["conversations"] == 2
+    assert jobs(timed)["conversations"] == 0
+    live = {one.conversation_id for one in timed.episodic.conversations()}
+    assert live == {"pinned", "with a pinned turn", "alive"}
+    timed.upkeep.restore(ids["restored"])
+    clock.forward(days=1)
+    assert jobs(timed)["conversations"] == 0
+    assert turn.id in [one.id for one in timed.records.find(kind="turn")]
+    timed.episodic.append("quiet", "user", "And again")
+    assert "quiet" in {one.conversation_id for one in timed.episodic.conversations()}
+
+
+@pytest.mark.requirement("L11")
+def test_pins_are_seen_and_taken_away(timed: AgentMemory) -> None:
+    note = timed.records.add("Parking place 14").id
+    pin = timed.upkeep.pin(note, reason="mine")
+    assert timed.upkeep.pins() == [pin] and (pin.record_id, pin.reason) == (note, "mine")
+    assert timed.upkeep.pin(note, reason="mine").id == pin.id
+    assert timed.upkeep.unpin(note) and not timed.upkeep.unpin(note)
+    assert timed.upkeep.pins() == []
+    assert timed.upkeep.pin(note).record_id == note
+    for call in (timed.upkeep.pin, timed.upkeep.restore):
+        with pytest.raises(NotFound):
+            call("nobody")
+    with pytest.raises(InvalidInput, match="was not archived by upkeep"):
+        timed.upkeep.restore(note)
+    timed.records.forget([note])
+    assert timed.upkeep.pins() == []  # it goes with what it protects

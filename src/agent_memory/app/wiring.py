@@ -27,6 +27,7 @@ from agent_memory.core.govern.metering import (
 from agent_memory.core.govern.redaction import Redaction, commons
 from agent_memory.core.govern.review import ReviewGate
 from agent_memory.core.upkeep.job import Keeping
+from agent_memory.core.upkeep.pruning import ForgettingTerms
 from agent_memory.core.write.commit import How, Writing, commit
 from agent_memory.core.write.debts import Debts
 from agent_memory.core.write.embed import Embedding
@@ -182,8 +183,14 @@ class Runtime:
 
         return Recalling(self.store.index, self.embedding, self.receipts, self.calling, self.reranker)
 
+    @property
+    def terms(self) -> ForgettingTerms:
+        said = self.settings
+        days = (said.episodic_retention_days, said.grace_days)
+        return ForgettingTerms(said.salience_decay_rate, *days, said.fact_confidence_threshold)
+
     def keeping(self, clock: Clock) -> Keeping:
-        return Keeping(self.store, self.writing, self.mirroring, clock, embedder_of=self.embedder_of)
+        return Keeping(self.store, self.writing, self.mirroring, clock, embedder_of=self.embedder_of, terms=self.terms)
 
     def before_fork(self) -> None:
         for one in (self.embedder, *self.embedders.values()):

@@ -15,6 +15,7 @@ from pydantic import Field
 from agent_memory.app.jobs import jobs
 from agent_memory.app.namespaces.merging import Consolidating
 from agent_memory.app.namespaces.options import Moments
+from agent_memory.app.namespaces.pruning import Pruning
 from agent_memory.app.operations import Permission, ResourceSlot, ToolSlot, operation
 from agent_memory.app.registry import locate
 from agent_memory.core.graph.origins import origins_of
@@ -67,7 +68,7 @@ class JobReport(Model):
     held_until: datetime | None
 
 
-class Upkeep(Consolidating):
+class Upkeep(Consolidating, Pruning):
     """Numbers, proofs and repairs."""
 
     @operation(

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
+from agent_memory.core.upkeep.pruning import ForgettingTerms
 from agent_memory.core.write.commit import Writing
 from agent_memory.core.write.mirror import Mirroring
 from agent_memory.ports.clock import Clock
@@ -27,6 +28,7 @@ class Keeping(NamedTuple):
     clock: Clock
     embedder_of: Callable[[str], Embedder] | None = None
     """That of a namespace of vectors, by its name."""
+    terms: ForgettingTerms = ForgettingTerms()
 
 
 class JobTurn(NamedTuple):

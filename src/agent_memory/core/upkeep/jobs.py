@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from agent_memory.core.upkeep.cleanup import CLEANUP, DECAY, cleanup, decay
 from agent_memory.core.upkeep.conversations import JOB as CONVERSATIONS
 from agent_memory.core.upkeep.conversations import behind, conversations
 from agent_memory.core.upkeep.embeddings import JOB as EMBEDDINGS
@@ -13,7 +14,7 @@ from agent_memory.core.write.mirror import JOB as VECTORS
 from agent_memory.ports.feed import Work
 from agent_memory.ports.records import View
 
-PATTERNS = "patterns"
+PATTERNS, DAILY = "patterns", 86_400.0
 
 
 def embed(
@@ -126,4 +127,6 @@ JOBS = (
         more=lambda did: did["behind"] > 0,
     ),
     Job("merge", 60.0, merge, left=unmerged, more=lambda did: did["left"] > 0),
+    Job(DECAY, DAILY, decay),
+    Job(CLEANUP, DAILY, cleanup),
 )

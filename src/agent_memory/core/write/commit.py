@@ -191,9 +191,9 @@ def _with_company(writing: Writing, changes: Sequence[Change], author: Author, n
         return changes
     view, records = View(author.scope, now), writing.records
     kinds = tuple(name for name, kind in writing.kinds.items() if kind.retells)
-    found = _sound(records, view, sorted({one.id for one in changes if isinstance(one, Erase) and one.with_derived}))
+    found = sound(records, view, sorted({one.id for one in changes if isinstance(one, Erase) and one.with_derived}))
     active = {one.id for one in changes if isinstance(one, Amend) and one.status is Status.ACTIVE}
-    merged = company(records, view, found, active, lambda ids: _sound(records, view, ids))
+    merged = company(records, view, found, active, lambda ids: sound(records, view, ids))
     made = [one._replace(retelling=kinds) if isinstance(one, Erase) else one for one in [*changes, *merged.along]]
     return [*made[:first], *_kept(writing, found, now), *merged.again, *made[first:]]
 
@@ -216,12 +216,12 @@ def _kept(writing: Writing, found: Sequence[Record], now: int) -> list[Connect]:
     return links
 
 
-def _sound(records: RecordStore, view: View, ids: Sequence[str]) -> list[Record]:
+def sound(records: RecordStore, view: View, ids: Sequence[str]) -> list[Record]:
     """Those that can be read: what is damaged can be forgotten, too."""
     try:
         return records.get(view, ids)
     except Corrupt:
-        return [one for id in ids for one in _sound(records, view, [id])] if len(ids) > 1 else []
+        return [one for id in ids for one in sound(records, view, [id])] if len(ids) > 1 else []
 
 
 class Revision(NamedTuple):

@@ -14,6 +14,7 @@ from agent_memory.models.kinds import (
     operational,
     patterns,
     person,
+    pin,
     procedure,
     run,
     talk,
@@ -39,4 +40,5 @@ BUILT_IN: tuple[Kind, ...] = (
     *run.KINDS,
     *talk.KINDS,
     *govern.KINDS,
+    *pin.KINDS,
 )
