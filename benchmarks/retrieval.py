@@ -5,14 +5,15 @@
 
 What has a session is stored as a turn of it, with its speaker apart from its text; what has none as an observation.
 A question is one recall with the default recipe, asked at the moment that the data names. Fields of the recipe are
-changed by `--arg 'recipe={"words": 0.5}'`.
+changed by `--arg 'recipe={"words": 0.5}'`. With `--arg aged_days=200` every question is asked so many days later, and on
+each of these days all jobs ran: conversations are archived by then.
 """
 
 from __future__ import annotations
 
 import os
 import tempfile
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -37,8 +38,9 @@ class Moment:
 
 
 class Adapter:
-    def __init__(self, recipe: dict[str, Any] | None = None) -> None:
+    def __init__(self, recipe: dict[str, Any] | None = None, aged_days: int = 0) -> None:
         self.recipe = Recipe(**(recipe or {}))
+        self._aged, self._grown = timedelta(days=int(aged_days)), False
         self._clock = Moment()
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._memory: AgentMemory | None = None
@@ -49,6 +51,7 @@ class Adapter:
         store = str(Path(self._folder.name) / "memory.db")
         self._memory = AgentMemory("reader", store=f"sqlite:///{store}", clock=self._clock)
         self._lengths: dict[str, int] = {}
+        self._grown = False
 
     def close(self) -> None:
         if self._memory and self._folder:
@@ -67,8 +70,19 @@ class Adapter:
 
     def recall(self, query: str, k: int, now: str | None) -> Recalled:
         assert self._memory
-        self._clock.at = _moment(now) if now else datetime.now(UTC)
+        asked = _moment(now) if now else datetime.now(UTC)
+        if self._aged and not self._grown:
+            self._age(asked)
+        self._clock.at = asked + self._aged
         return self._memory.recall(query, k, self.recipe)
+
+    def _age(self, since: datetime) -> None:
+        """Live through these days, each with its jobs."""
+        assert self._memory
+        for day in range(self._aged.days + 1):
+            self._clock.at = since + timedelta(days=day)
+            self._memory.upkeep.run_jobs()
+        self._grown = True
 
     def stats(self) -> dict[str, int]:
         assert self._memory

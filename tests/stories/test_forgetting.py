@@ -1,5 +1,5 @@
-"""What time takes of memories, and what it leaves: decay as things are read, archived conversations, pruning that can be
-undone. C12, E4, E5, L11."""
+"""What time takes of memories, and what it leaves: decay as things are read, archived conversations, pruning that can
+be undone. C12, E4, E5, L11."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from json import encoder
 from pathlib import Path
 from typing import Any
@@ -58,6 +58,12 @@ class Scene:
         memory.user.set_preference("git", "merge style", "rebase")
         self.proposal = memory.rules.propose(RULE).id
         self.learning = memory.procedural.learn("it broke", "haste", RULE).id
+        aged: Any = {"importance": 0.05, "valid_from": NOW - timedelta(days=365)}
+        self.pruned = memory.records.add("the coffee was cold", **aged).id
+        memory.upkeep.prune(dry_run=False)
+        memory.records.add("the tea was cold", **aged)
+        self.pinned = memory.records.add("parking place 14").id
+        memory.upkeep.pin(self.pinned)
         self.unsure = memory.semantic.learn_fact("Ada likes coffee", confidence=0.2).id
         self.token = memory.tasks.add("pack", priority=5) and memory.tasks.claim("w").token
         self.task, self.cancelled = memory.tasks.add("unpack").id, memory.tasks.add("rest").id
@@ -330,6 +336,11 @@ EXAMPLES: dict[str, Callable[[Scene], dict[str, Any]]] = {
     "models.usage": lambda s: {},
     "upkeep.stats": lambda s: {},
     "upkeep.verify": lambda s: {},
+    "upkeep.prune": lambda s: {"dry_run": False},
+    "upkeep.restore": lambda s: {"id": s.pruned},
+    "upkeep.pin": lambda s: {"id": s.note},
+    "upkeep.unpin": lambda s: {"id": s.pinned},
+    "upkeep.pins": lambda s: {},
     "upkeep.why": lambda s: {"id": s.note},
     "upkeep.catch_up": lambda s: {},
     "upkeep.run_jobs": lambda s: {},

@@ -34,7 +34,7 @@ REFERENCES = frozenset(
             for end in "source target".split()
         ),
         "records.find after_id",
-        "upkeep.why id",
+        *(f"upkeep.{name} id" for name in ("why", "restore", "pin", "unpin")),
         "records.forget ids",
         "receipts.accesses ids",
         "longterm.get_incident id",
