@@ -5,8 +5,8 @@
 
 What has a session is stored as a turn of it, with its speaker apart from its text; what has none as an observation.
 A question is one recall with the default recipe, asked at the moment that the data names. Fields of the recipe are
-changed by `--arg 'recipe={"words": 0.5}'`. With `--arg aged_days=200` every question is asked so many days later, and on
-each of these days all jobs ran: conversations are archived by then.
+changed by `--arg 'recipe={"words": 0.5}'`. With `--arg aged_days=200` every question is asked so many days later, and
+on each of these days all jobs ran: conversations are archived by then.
 """
 
 from __future__ import annotations

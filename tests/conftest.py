@@ -37,7 +37,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 BOTH = {
     f"test_{name}"
     for name in (
-        "appending bad_input blocks context decisions feedback first_steps forget knowledge links merging "
+        "appending bad_input blocks context decisions feedback first_steps forget forgetting knowledge links merging "
         "operational origins replay review selecting time toolbox tools_and_strategies trace walls"
     ).split()
 }

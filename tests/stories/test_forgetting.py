@@ -5,13 +5,16 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 from math import isclose, sqrt
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.stories.test_transfer import lines, take
+
 from agent_memory import AgentMemory
 from agent_memory.models import Entity, Fact, Turn
-from agent_memory.models.errors import InvalidInput, NotFound
+from agent_memory.models.errors import InvalidInput, LeaseLost, NotFound
 
 if TYPE_CHECKING:
     from tests.conftest import SteppingClock
@@ -117,9 +120,7 @@ def test_a_hit_and_a_get_are_accesses_and_lists_exports_and_jobs_are_none(timed:
 
 
 def say(memory: AgentMemory, conversation: str, index: int, text: str, when: datetime) -> Turn:
-    return memory.store_turn(
-        Turn(conversation_id=conversation, index=index, role="user", content=text, timestamp=when)
-    )
+    return memory.store_turn(Turn(conversation_id=conversation, index=index, role="user", content=text, timestamp=when))
 
 
 @pytest.mark.requirement("C12")
@@ -315,3 +316,47 @@ def test_pins_are_seen_and_taken_away(timed: AgentMemory) -> None:
         timed.upkeep.restore(note)
     timed.records.forget([note])
     assert timed.upkeep.pins() == []  # it goes with what it protects
+
+
+@pytest.mark.local
+@pytest.mark.requirement("C11")
+def test_a_cleanup_that_is_killed_goes_on_where_it_was(
+    timed: AgentMemory, clock: SteppingClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dull = [{"text": f"remark {number}", "importance": 0.01} for number in range(250)]
+    timed.records.add_many(dull)
+    clock.forward(days=31)
+    records, left = type(timed._client.runtime.store.records), [1]
+    apply = records.apply
+
+    def dies(self: object, *args: Any, **named: Any) -> Any:
+        left[0] -= 1
+        if left[0] < 0:
+            raise LeaseLost("killed")
+        return apply(self, *args, **named)  # type: ignore[arg-type]
+
+    with monkeypatch.context() as patch, pytest.raises(LeaseLost):
+        patch.setattr(records, "apply", dies)
+        timed.upkeep.run_jobs()
+    before = len(timed.records.find(status="archived", limit=1000))
+    assert 0 < before < 250
+    assert jobs(timed)["archived"] == 250 - before
+    assert {len(timed.records.history(one.id)) for one in timed.records.find(status="archived", limit=1000)} == {2}
+
+
+@pytest.mark.local
+@pytest.mark.requirement("L11")
+def test_pins_and_archived_conversations_move_with_the_memory(
+    timed: AgentMemory, clock: SteppingClock, tmp_path: Path
+) -> None:
+    dull = unimportant(timed, "Parking place 14")
+    timed.upkeep.pin(dull, reason="mine")
+    say(timed, "old", 0, "The failover takes a minute", clock.now())
+    clock.forward(days=100)
+    assert jobs(timed)["conversations"] == 1
+    said = lines(timed)
+    with AgentMemory("ada", store=tmp_path / "copy.db", clock=clock) as copy:
+        take(copy, said)
+        assert [(one.record_id, one.reason) for one in copy.upkeep.pins()] == [(dull, "mine")]
+        assert copy.episodic.conversations() == [] and copy.recall("failover")[0].archived
+        assert copy.upkeep.prune().found == []

@@ -16,6 +16,7 @@ from agent_memory.core.upkeep.jobs import JOBS
 from agent_memory.core.upkeep.runner import Runner
 from agent_memory.models.errors import InvalidInput
 from agent_memory.models.merged import Consolidation, consolidated_from
+from agent_memory.models.pruned import Pruned
 from agent_memory.models.moment import to_micros
 from agent_memory.models.recipe import DECAY
 from agent_memory.ports.feed import JobOutcome
@@ -61,10 +62,12 @@ def retrieve(call: Call, query: str, k: int = 5, time_weight: float = 0.1) -> li
 
 
 def consolidate(call: Call) -> dict[str, Any]:
-    """Make the vectors that are missing, then merge what states the same: how many memories, and into how many."""
+    """Make the vectors that are missing, merge what states the same, and prune what nobody needs: how many memories,
+    and into how many."""
     embedded = call("upkeep.catch_up", {})
     done: Consolidation = call("upkeep.consolidate", {})
-    return {"merged": done.merged, "into": done.into, "pruned": done.pruned, "jobs": {"catch_up": embedded}}
+    pruned: Pruned = call("upkeep.prune", {"dry_run": False})
+    return {"merged": done.merged, "into": done.into, "pruned": len(pruned.found), "jobs": {"catch_up": embedded}}
 
 
 def stats(call: Call) -> dict[str, Any]:

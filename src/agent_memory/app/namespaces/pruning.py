@@ -41,7 +41,7 @@ class Pruning(Namespace):
         back what was archived; after a time of grace the job `cleanup` removes it. The job archives the same every day.
         """
         pruner, found = self._pruner(), list[PrunedRecord]()
-        for scope, page in self._pages(pruner, Status.ACTIVE):
+        for scope, page in self._pages(pruner, Filter()):
             pins = pins_of(pruner.records, scope, pruner.now)
             some = pruner.prunable(scope, page, pins)[: limit - len(found)]
             if not dry_run:
@@ -136,11 +136,11 @@ class Pruning(Namespace):
         client.runtime.receipts.flush()
         return Pruner(client.runtime.writing, client.runtime.store.receipts, client.runtime.terms, client.now())
 
-    def _pages(self, pruner: Pruner, status: Status) -> Iterator[tuple[Scope, list[Record]]]:
+    def _pages(self, pruner: Pruner, where: Filter) -> Iterator[tuple[Scope, list[Record]]]:
         """The user's own, page by page, by their scope."""
         for scope in own(self._client.scope):
             view, after = View(scope, pruner.now), None
-            while page := pruner.records.find(view, Filter(statuses=(status,)), limit=PAGE, after=after):
+            while page := pruner.records.find(view, where, limit=PAGE, after=after):
                 yield scope, [one for one in page if one.scope == scope]
                 if len(page) < PAGE:
                     break
@@ -148,7 +148,7 @@ class Pruning(Namespace):
 
     def _archived(self, pruner: Pruner) -> Iterator[PrunedRecord]:
         """What was pruned before."""
-        for scope, page in self._pages(pruner, Status.ARCHIVED):
+        for scope, page in self._pages(pruner, Filter(statuses=(Status.ARCHIVED,))):
             for one in page:
                 if why := pruner.pruned(scope, one):
                     yield PrunedRecord.of(one, why, one.recorded_at + pruner.grace)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agent_memory.ports.changes import Amend, Erase
 from agent_memory.ports.index import Probe
-from agent_memory.ports.receipts import ReceiptLine
+from agent_memory.ports.receipts import ReceiptLine, access
 from agent_memory.ports.records import View
 from agent_memory.ports.store import Store
 from agent_memory.testing.builders import (
@@ -65,6 +65,16 @@ class ReceiptConformance:
     def test_nothing_to_keep_is_fine(self, store: Store) -> None:
         store.receipts.keep([])
         assert store.receipts.accesses(view(), []) == {}
+
+    def test_an_access_alone_counts_and_leaves_no_receipt(self, store: Store) -> None:
+        write(store, put("one", id="a"))
+        (handle,) = handles(store).values()
+        store.receipts.keep([access(view(), handle), access(view(now=NOW + 3), handle), access(view(), handle + 9)])
+        assert store.receipts.accesses(view(), ["a"]) == {"a": (2, NOW + 3)}
+        assert store.receipts.since(view(), 0, 10) == []
+        write(store, put("red", id="b"), Erase("b"))
+        store.receipts.keep([access(view(), handle)])  # late, after something was erased
+        assert store.receipts.accesses(view(), ["a"])["a"].times == 3
 
     def test_accesses_are_counted_per_record(self, store: Store) -> None:
         write(store, put("one", id="a"), put("two", id="b"), put("three", id="c"))

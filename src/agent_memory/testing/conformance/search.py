@@ -117,6 +117,29 @@ class WordsConformance:
         assert pool.documents == 3
         assert look(store, "red", later, notes).hidden is None
 
+    def test_candidates_tell_whether_their_conversation_is_put_aside(self, store: Store) -> None:
+        write(
+            store,
+            put("red one", id="a", conversation_id="cold"),
+            put("red two", id="b", conversation_id="warm"),
+            put("red three", id="c"),
+            put("", id="d", kind="talk", conversation_id="cold", payload={"archived": True}),
+            put("", id="e", kind="talk", conversation_id="warm", payload={"archived": False}),
+        )
+        write(store, put("red his", id="f", conversation_id="cold"), scope=SHARED)  # another conversation
+        aside = Filter(kinds=("talk",), fields=(("archived", True),))
+        for where in (Filter(kinds=("note",)), EVERYTHING):
+            pool = look(store, "red", None, where, aside=aside)
+            told = evidence(store, pool, "aside")
+            assert {id for id, apart in told.items() if apart} - {"d"} == {"a"}
+            assert look(store, "red", None, where).aside is None
+        before = store.index.snapshot(ALICE)
+        write(store, put("", id="d", kind="talk", conversation_id="cold", payload={"archived": False}))
+        probe = Probe(view(), Filter(kinds=("note",)), 9, (term("red"),), aside=aside)
+        (then,), (now,) = (store.index.gather(one, [probe]) for one in (before, store.index.snapshot(ALICE)))
+        assert then.aside is not None and then.aside.sum() == 1
+        assert now.aside is not None and not now.aside.any()
+
     def test_every_match_is_a_candidate_with_its_counts(self, store: Store) -> None:
         write(store, put("red red blue", id="a"), put("blue", id="b"), put("green", id="c"))
         pool = look(store, "red blue")
