@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-
 from tests.stories.test_transfer import lines, take
 
 from agent_memory import AgentMemory
