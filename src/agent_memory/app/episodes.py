@@ -16,8 +16,8 @@ from agent_memory.core.upkeep.jobs import JOBS
 from agent_memory.core.upkeep.runner import Runner
 from agent_memory.models.errors import InvalidInput
 from agent_memory.models.merged import Consolidation, consolidated_from
-from agent_memory.models.pruned import Pruned
 from agent_memory.models.moment import to_micros
+from agent_memory.models.pruned import Pruned
 from agent_memory.models.recipe import DECAY
 from agent_memory.ports.feed import JobOutcome
 
