@@ -215,13 +215,6 @@ class Client:
         seq = None if as_of is None else self.runtime.store.records.seq_at(self.scope.tenant, to_micros(as_of))
         return View(self.scope, self.now(), seq, None if valid_at is None else to_micros(valid_at))
 
-    def got(self, view: View, record: Record) -> None:
-        """A caller asked for this record by its name: an access, as a hit in a recall is. What jobs read is none."""
-        from agent_memory.ports.receipts import access
-
-        if self.caller.door != "job":
-            self.runtime.receipts.add(access(view, record.seq))
-
     def author(self, reason: str | None = None) -> Author:
         from agent_memory.ports.changes import Author
 

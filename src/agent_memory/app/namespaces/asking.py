@@ -18,7 +18,8 @@ from agent_memory.models.decay import Decay
 from agent_memory.models.errors import Denied, InvalidInput
 from agent_memory.models.moment import from_micros, to_micros
 from agent_memory.models.recipe import RECIPES, Recipe
-from agent_memory.models.record import Status
+from agent_memory.models.record import Record, Status
+from agent_memory.ports.receipts import access
 from agent_memory.ports.records import CONFINED, Filter, View
 
 
@@ -52,6 +53,13 @@ def asked(
         fields=_fields(client, kinds, where.get("fields") or {}),
         pages=None if everywhere or not _has_pages(kinds) else shown_here(client, where.get("repository")),
     )
+
+
+def got(client: Client, view: View, record: Record) -> Record:
+    """A caller asked for this record by its name: an access, as a hit in a recall is. What jobs read is none."""
+    if client.caller.door != "job":
+        client.runtime.receipts.add(access(view, record.seq))
+    return record
 
 
 def fading(client: Client, view: View, at: Moments) -> Fading:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, TypedDict, Unpack
 
-from agent_memory.app.namespaces.asking import Where, asked
+from agent_memory.app.namespaces.asking import Where, asked, got
 from agent_memory.app.namespaces.sweeping import Sweeping
 from agent_memory.app.operations import TABLE, Permission, ResourceSlot, ToolSlot, operation
 from agent_memory.core.recall.live import live
@@ -137,8 +137,7 @@ class Records(Sweeping):
             records.history(self._client.view(), id)  # where there never was one, it says so
             moment = " that held at that moment" if as_of or valid_at else ""
             raise NotFound(f"no record {id!r}{moment}", hint="`agent-memory history ID` shows all versions", field="id")
-        self._client.got(view, found[0])
-        return found[0]
+        return got(self._client, view, found[0])
 
     @operation("records.resolve", "GET /ids/{prefix}")
     def resolve(self, prefix: Name, limit: Named = 10) -> list[Record]:
@@ -155,9 +154,7 @@ class Records(Sweeping):
         view = self._client.view(as_of, valid_at)
         records = self._client.runtime.store.records
         found = records.by_key(view, kind, key) or records.by_key(view, kind, fold(key))
-        if found is not None:
-            self._client.got(view, found)
-        return found
+        return None if found is None else got(self._client, view, found)
 
     @operation(
         "records.find",

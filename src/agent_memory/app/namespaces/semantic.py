@@ -7,7 +7,7 @@ from datetime import datetime
 from math import sqrt
 from typing import Any, TypeVar, Unpack
 
-from agent_memory.app.namespaces.asking import asked, fading
+from agent_memory.app.namespaces.asking import asked, fading, got
 from agent_memory.app.namespaces.options import ClaimOptions, Moments, Where
 from agent_memory.app.operations import Namespace, Permission, ToolSlot, operation
 from agent_memory.core.graph.draft import ABOUT
@@ -145,7 +145,7 @@ class Semantic(Namespace):
         if not found or found[0].kind != "entity":
             raise NotFound(f"no entity {id!r}", field="id")
         (entity,) = fading(self._client, view, at).entities(found)
-        self._client.got(view, found[0])
+        got(self._client, view, found[0])
         return entity
 
     @operation("semantic.get_entity_graph", "POST /entities/graph", mcp=[ToolSlot("knowledge", "entities", "graph")])

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from agent_memory.models.record import Record, Scope, Status
+from agent_memory.ports.index import Pool
 from agent_memory.ports.records import Filter, RecordStore, View
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 ARCHIVED = Filter(kinds=("conversation",), fields=(("archived", True),))
 """The conversations that nobody goes on with."""
@@ -33,6 +40,11 @@ def live(
             break
         after = page[-1].id
     return found[:limit]
+
+
+def recent(pool: Pool, faded: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What recency says, of all but archived conversations: these are not recent, whenever they were."""
+    return faded if pool.aside is None else faded * ~pool.aside
 
 
 def _is_archived(records: RecordStore, view: View, turn: Record, known: dict[tuple[Scope, str], bool]) -> bool:

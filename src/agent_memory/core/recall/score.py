@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from agent_memory.core.recall.dates import Period
 from agent_memory.core.recall.frequency import having
+from agent_memory.core.recall.live import recent
 from agent_memory.core.recall.past import preferred, shares
 from agent_memory.core.recall.question import AskedQuestion
 from agent_memory.core.recall.relevance import relevance, usual
@@ -140,7 +141,7 @@ def decayed(evidence: PoolEvidence, now: int) -> dict[str, Numbers]:
     recipe, days = evidence.recipe, evidence.days(now)
     return measured(
         vectors=lambda: recipe.vectors * np.maximum(evidence.similarity, 0.0),
-        recency=lambda: recipe.recency * evidence.live(np.exp(-recipe.time_weight * days)),
+        recency=lambda: recipe.recency * recent(evidence.pool, np.exp(-recipe.time_weight * days)),
         importance=lambda: recipe.importance * evidence.pool.importance * 0.95**days,
     )
 
@@ -300,11 +301,7 @@ class PoolEvidence:
     def recency(self, now: int) -> Numbers:
         import numpy as np
 
-        return self.live(np.exp2(-self.days(now) / self.recipe.half_life_days))
-
-    def live(self, faded: Numbers) -> Numbers:
-        """What is of an archived conversation is not recent, whenever it was said."""
-        return faded if self.pool.aside is None else faded * ~self.pool.aside
+        return recent(self.pool, np.exp2(-self.days(now) / self.recipe.half_life_days))
 
     def days(self, now: int) -> Numbers:
         import numpy as np
