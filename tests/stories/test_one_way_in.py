@@ -408,7 +408,7 @@ WRITING = sorted(name for name, one in TABLE.items() if one.permission is not Pe
 
 
 def keeps_records(name: str) -> bool:
-    if name in ("upkeep.consolidate", "upkeep.undo"):
+    if name in {f"upkeep.{one}" for one in ("consolidate", "undo", "prune", "restore", "pin", "unpin")}:
         return False
     return name in KEEPS_RECORDS or name.partition(".")[0] in KEEPS_RECORDS
 
