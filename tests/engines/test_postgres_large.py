@@ -190,6 +190,23 @@ def test_walls(postgres: Server, filled: str, opened: Open) -> None:
     assert check.state == "ok"
 
 
+def test_whoever_may_not_prepare_them_sees_how_many_wait(postgres: Server, opened: Open) -> None:
+    uri = postgres.fresh()
+    opened(uri).records.add(story(1))
+    postgres.execute("drop role if exists reader", "create role reader login")
+    name = uri.rpartition("/")[2]
+    postgres.execute(*GRANTS.format(role="reader").splitlines(), database=name)
+    memory = opened(postgres.uri(name, "reader"))
+
+    def lag() -> int | None:
+        return next(one.lag for one in memory.upkeep.jobs() if one.name == "index")
+
+    assert lag() == 1
+    assert memory.upkeep.run_jobs()["index"] == {"contents": 0, "left": 0} and lag() == 1
+    opened(uri).upkeep.run_jobs()
+    assert lag() == 0
+
+
 def test_what_is_forgotten_leaves_words_and_vectors(postgres: Server, opened: Open) -> None:
     uri = postgres.fresh()
     memory = opened(uri)
