@@ -141,6 +141,9 @@ class Settings(Model):
     fact_confidence_threshold: float = Field(
         default=0.7, ge=0, le=1, description="extracted facts below it are held for review"
     )
+    adapters: bool = Field(
+        default=False, description="let recall learn from feedback, in small steps that prove themselves: `on` or `off`"
+    )
     telemetry: Literal["off", "otlp"] = Field(
         default="off",
         description="`otlp`: traces of this process, sent where the `OTEL_EXPORTER_OTLP_*` variables say",

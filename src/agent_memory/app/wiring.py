@@ -180,7 +180,9 @@ class Runtime:
     def recalling(self) -> Recalling:
         from agent_memory.core.recall.gather import Recalling
 
-        return Recalling(self.store.index, self.embedding, self.receipts, self.calling, self.reranker)
+        return Recalling(
+            self.store.index, self.embedding, self.receipts, self.calling, self.reranker, self.settings.adapters
+        )
 
     def keeping(self, clock: Clock) -> Keeping:
         return Keeping(self.store, self.writing, self.mirroring, clock, embedder_of=self.embedder_of)
@@ -238,6 +240,7 @@ def _serves(runtime: Runtime, settings: Settings, given: OwnParts) -> bool:
         and part_settings(had) == part_settings(settings)
         and brought.reranker is given.reranker
         and all(getattr(had, name) == getattr(settings, name) for name in AT_THE_GATE)
+        and had.adapters == settings.adapters
         and brought.embedders == given.embedders
         and had.embedders == settings.embedders
         and brought.chat is given.chat
