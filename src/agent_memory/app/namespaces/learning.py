@@ -15,7 +15,7 @@ class FromFeedback(Namespace):
     )
     def learn(self) -> Learned:
         """Learn from feedback on this user's recalls, now: an adapter for their questions, kept only where it answers
-        better than the present one what was held back. Recalls use it where `AGENT_MEMORY_ADAPTERS` is on."""
+        better than the present one what was held back. Recalls use it only where adapters are switched on."""
         client = self._client
         runtime = client.runtime
         runtime.embedding.agree()
