@@ -17,6 +17,7 @@ from agent_memory.core.recall.gather import Recalling
 from agent_memory.core.recall.question import read, spoken
 from agent_memory.core.recall.recall import answer
 from agent_memory.core.recall.receipt import Question, questions_of
+from agent_memory.core.recall.shorthand import spelled_out
 from agent_memory.core.upkeep.fit import LOSS, RANK, Example, better, fit, gain, remembered
 from agent_memory.core.upkeep.job import Did, JobTurn, Keeping, followed
 from agent_memory.core.write.commit import How, commit, connect
@@ -156,11 +157,12 @@ class Learner:
             if abandoned() or time.monotonic() > self._until:
                 return
             feedback = FeedbackPayload(**one.payload)
-            body = self._keeping.store.receipts.receipt(self._view, feedback.receipt_id)
-            question = None if body is None else self._question(json.loads(body))
+            text = self._keeping.store.receipts.receipt(self._view, feedback.receipt_id)
+            body = None if text is None else spelled_out(json.loads(text))
+            question = None if body is None else self._question(body)
             if body is None or question is None:
                 continue
-            shown = {hit["id"] for hit in json.loads(body)["hits"]}
+            shown = {hit["id"] for hit in body["hits"]}
             hits = [hit for hit in self._asked(question) if hit.id in shown]
             wanted, weight = judged(feedback, [hit.id for hit in hits])
             if not 0 < sum(map(bool, wanted.values())) < len(hits):
