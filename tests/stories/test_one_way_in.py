@@ -343,6 +343,7 @@ EXAMPLES: dict[str, Callable[[Scene], dict[str, Any]]] = {
     "upkeep.pins": lambda s: {},
     "upkeep.why": lambda s: {"id": s.note},
     "upkeep.catch_up": lambda s: {},
+    "upkeep.learn": lambda s: {},
     "upkeep.run_jobs": lambda s: {},
     "upkeep.jobs": lambda s: {},
     "upkeep.detach": lambda s: {"place": s.place},

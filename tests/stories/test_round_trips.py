@@ -126,3 +126,21 @@ def test_writes_of_others_make_no_shelf_read(home: Path, trips: Trips) -> None:
         assert [(hit.id, hit.score) for hit in ada.recall(QUESTIONS[0])] == before
         assert [statement.split(" where ")[0] for statement in trips.run()] == warm
         assert len(bob.recall("checkout", k=50).hits) == 30, "while his own shelf is as new as they are"
+
+
+@pytest.mark.requirement("E6")
+def test_where_there_is_no_adapter_nothing_is_read_for_one(
+    home: Path, trips: Trips, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taken = []
+    for adapters in ("off", "on"):
+        monkeypatch.setenv("AGENT_MEMORY_ADAPTERS", adapters)
+        with opened() as memory:
+            if adapters == "off":
+                tell(memory)
+            for question in QUESTIONS:
+                memory.recall(question)
+                trips.run(), trips.taken()
+                memory.recall(question)
+                taken.append((trips.taken(), len(trips.run())))
+    assert taken[: len(QUESTIONS)] == taken[len(QUESTIONS) :]

@@ -156,6 +156,9 @@ class Settings(Model):
         le=36_500,
         description="days for which what was pruned can be restored, before it is removed",
     )
+    adapters: bool = Field(
+        default=False, description="let recall learn from feedback, in small steps that prove themselves: `on` or `off`"
+    )
     telemetry: Literal["off", "otlp"] = Field(
         default="off",
         description="`otlp`: traces of this process, sent where the `OTEL_EXPORTER_OTLP_*` variables say",

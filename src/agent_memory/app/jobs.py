@@ -12,7 +12,7 @@ from agent_memory.app.caller import Caller
 from agent_memory.app.client import Client, within
 from agent_memory.app.trust import TrustTarget
 from agent_memory.app.workplace import Workplace
-from agent_memory.core.upkeep.job import Did, Job, Keeping
+from agent_memory.core.upkeep.job import Did, Job, JobTurn, Keeping
 from agent_memory.core.upkeep.jobs import JOBS
 from agent_memory.models.errors import InvalidInput
 from agent_memory.models.record import Scope
@@ -22,17 +22,19 @@ if TYPE_CHECKING:
     from agent_memory.app.wiring import Runtime
 
 FOLLOW, SYNC, FOLLOW_SECONDS = "follow", "sync", 60.0
+LEARN, DAY = "learn", 86_400.0
 
 
 def jobs(runtime: Runtime, settings: Settings, own: bool) -> tuple[Job, ...]:
     """In the order in which they are run and shown. `own` is that of `Workplace`."""
+    every = (*JOBS, _learning(runtime)) if runtime.settings.adapters else JOBS
     if settings.workplace is None or not settings.procedures:
-        return JOBS
+        return every
     workplace = Workplace.bound(settings.workplace, own)
     try:
         here = TrustTarget(workplace.folder())
     except InvalidInput:  # it is gone: then there is nothing to follow
-        return JOBS
+        return every
     scope = Scope(tenant=settings.tenant, user=settings.user)
 
     def inside(keeping: Keeping, ask: Callable[[Client, Path], Did]) -> Did:
@@ -53,7 +55,18 @@ def jobs(runtime: Runtime, settings: Settings, own: bool) -> tuple[Job, ...]:
             about=f"{here.name} for {scope.tenant}/{scope.user}",
         )
 
-    return (*JOBS, job(FOLLOW, _follow, _to_follow), job(SYNC, _sync, userfiles.left))
+    return (*every, job(FOLLOW, _follow, _to_follow), job(SYNC, _sync, userfiles.left))
+
+
+def _learning(runtime: Runtime) -> Job:
+    def run(keeping: Keeping, turn: JobTurn) -> Did:
+        from agent_memory.core.upkeep.learn import learn  # it brings what recalls need
+
+        return learn(keeping, turn, runtime.recalling)
+
+    return Job(
+        LEARN, DAY, run, left=lambda keeping: keeping.store.feed.behind(LEARN), more=lambda did: did["behind"] > 0
+    )
 
 
 def _to_follow(client: Client, place: Path) -> int:

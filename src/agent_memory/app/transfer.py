@@ -45,7 +45,7 @@ def exported(call: Call, user: str, where: dict[str, Any]) -> Iterator[list[Link
 
 
 def _leaves(version: Linked, user: str) -> bool:
-    """What a tenant decided stays with it: its fingerprints say nothing elsewhere."""
+    """What a tenant decided stays with it: its fingerprints say nothing elsewhere. So does what recall learned."""
     return version.scope.user == user and version.kind not in DECIDED_APART
 
 

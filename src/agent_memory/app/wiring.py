@@ -181,7 +181,9 @@ class Runtime:
     def recalling(self) -> Recalling:
         from agent_memory.core.recall.gather import Recalling
 
-        return Recalling(self.store.index, self.embedding, self.receipts, self.calling, self.reranker)
+        return Recalling(
+            self.store.index, self.embedding, self.receipts, self.calling, self.reranker, self.settings.adapters
+        )
 
     @property
     def terms(self) -> ForgettingTerms:
@@ -247,6 +249,7 @@ def _serves(runtime: Runtime, settings: Settings, given: OwnParts) -> bool:
         and part_settings(had) == part_settings(settings)
         and brought.reranker is given.reranker
         and all(getattr(had, name) == getattr(settings, name) for name in (*AT_THE_GATE, *FORGETTING))
+        and had.adapters == settings.adapters
         and brought.embedders == given.embedders
         and had.embedders == settings.embedders
         and brought.chat is given.chat

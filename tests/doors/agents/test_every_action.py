@@ -155,6 +155,7 @@ CALLS: Mapping[tuple[str, str | None], Made] = {
     ("stats", None): lambda known: {},
     ("verify", None): lambda known: {},
     ("rebuild", None): lambda known: {},
+    ("learn_from_feedback", None): lambda known: {},
     ("forget", None): lambda known: {"ids": [known["add"]]},
     ("create_entities", None): lambda known: ENTITIES,
     ("create_relations", None): lambda known: RELATIONS,

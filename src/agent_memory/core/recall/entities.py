@@ -23,9 +23,11 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from agent_memory.core.recall.adapter import adapting
 from agent_memory.core.recall.reading import Reading
 from agent_memory.core.write.commit import FOLLOWED_BY
 from agent_memory.core.write.words import STOP_WORDS, spelled
+from agent_memory.models.kinds.adapter import ADAPTER
 from agent_memory.models.kinds.built_in import BUILT_IN
 from agent_memory.models.kinds.kind import Kind
 from agent_memory.models.recipe import Recipe
@@ -71,8 +73,9 @@ class Reached:
 
 
 def calling(kinds: Mapping[str, Kind]) -> Calling:
-    """How names of records are found and spelled, for the kinds that have them."""
-    return {name: _naming(kind.called) for name, kind in kinds.items() if kind.called}
+    """How names of records are found and spelled, for the kinds that have them. Nobody can spell an adapter's."""
+    named = {name: _naming(kind.called) for name, kind in kinds.items() if kind.called}
+    return {**named, ADAPTER: adapting}
 
 
 def reach(reading: Reading, calls: Calling, text: str, recipe: Recipe) -> Reached:

@@ -33,13 +33,14 @@ EVENT = 0.4  # how well a memory must fit the words that name a time by it
 
 @dataclass(frozen=True)
 class Recalling:
-    """What every recall needs."""
+    """What every recall needs. `adapts`: where a question does not say it, its vector goes through an adapter."""
 
     index: Index
     embedding: Embedding
     receipts: Book[ReceiptLine]
     calling: Calling
     reranker: Reranker | None = None
+    adapts: bool = False
 
 
 class DatedEvent(NamedTuple):
@@ -273,4 +274,7 @@ def _probe(
         rows, tokens = embedding.embed_and_count(spoken(asked.text, question.speakers or frozenset()))
     except (PartMissing, BudgetExceeded):
         return probe, None  # an embedder out of reach, or of budget, costs the vectors, not the answer
-    return probe._replace(vector=rows.mean(axis=0), space=embedding.space), tokens
+    vector = rows.mean(axis=0)
+    if question.adapter is not None:
+        vector = question.adapter.through(vector)
+    return probe._replace(vector=vector, space=embedding.space), tokens

@@ -8,6 +8,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import NamedTuple
 
+from agent_memory.core.recall.adapter import Adapter, adapter_of
 from agent_memory.core.recall.chosen import Chosen
 from agent_memory.core.recall.entities import Reached, reach, ways
 from agent_memory.core.recall.explain import explained
@@ -59,7 +60,8 @@ def _answers(recalling: Recalling, questions: Sequence[Question]) -> list[Receip
         embedding = recalling.embedding if recalling.embedding.agree(settle=False) else None
         reading = Reading(recalling.index, questions[0].view)
         first, asked = _read(reading, questions[0], text)
-        questions = [one._replace(speakers=first.speakers, read_as=first.read_as) for one in questions]
+        adapter = _adapter(recalling, reading, first) if embedding else None
+        questions = [one._replace(speakers=first.speakers, read_as=first.read_as, adapter=adapter) for one in questions]
     with span("recall.entities"):
         reached = reach(reading, recalling.calling, asked.text, first.recipe)
     found = gathered(reading, embedding, questions, asked, reached)
@@ -162,6 +164,14 @@ def _read(reading: Reading, question: Question, text: str) -> tuple[Question, As
     if question.read_as == "prose":
         return question._replace(speakers=frozenset()), asked.as_prose()
     return question, asked
+
+
+def _adapter(recalling: Recalling, reading: Reading, question: Question) -> Adapter | None:
+    """What the question's vector goes through: a caller's own vector stays as it is."""
+    adapts = recalling.adapts if question.adapts is None else question.adapts
+    if not adapts or question.meaning is not None or not question.recipe.vectors:
+        return question.adapter
+    return adapter_of(reading, recalling.calling, recalling.embedding.space)
 
 
 def _checked(question: Question) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from agent_memory.core.recall.adapter import Adapter
 from agent_memory.core.recall.past import Window
 from agent_memory.core.recall.question import AskedQuestion
 from agent_memory.core.recall.shorthand import dumped, read
@@ -33,7 +34,8 @@ class Question(NamedTuple):
     `again`: asked only to compare; it leaves no receipt. `trace`: the receipt also tells what was considered and not
     shown. `vectors_until`: the journal line whose vectors, and those before it, are used; 0 is none. `past`: the times
     in the past that it was found to ask of, where that is known. `as_of` is the moment behind the view's `seq`. `near`:
-    the repository that the caller works in. `run`: of which run it is a part."""
+    the repository that the caller works in. `run`: of which run it is a part. `adapts`: whether its vector goes through
+    the reader's adapter, if there is one; None is as it is set. `adapter` is what it goes through."""
 
     text: str
     view: View
@@ -51,6 +53,8 @@ class Question(NamedTuple):
     as_of: datetime | None = None
     near: str | None = None
     run: str | None = None
+    adapts: bool | None = None
+    adapter: Adapter | None = None
 
 
 def receipt_line(
@@ -93,6 +97,8 @@ def receipt_line(
         body["approximate"] = True
     if question.near is not None:
         body["near"] = question.near
+    if question.adapter is not None:
+        body["adapter"] = question.adapter.told
     if question.run is not None:
         body["run_id"] = question.run
     if trace := trace_id():
@@ -175,7 +181,13 @@ def _question_of(body: dict[str, Any], scope: Scope, now: int | None, same_space
         reranked=Reranked(**told) if now is None and (told := body.get("reranked")) else None,
         past=tuple(Window(*one) for one in body.get("past", ())) if now is None else None,
         near=body.get("near"),
+        adapts=_adapted(body) if now is None else None,
     )
+
+
+def _adapted(body: dict[str, Any]) -> bool:
+    """Whether its vector went through an adapter then: the one of its moment, which a view of that moment shows."""
+    return "trouble" not in (body.get("adapter") or {"trouble": None})
 
 
 def _vectors_until(body: dict[str, Any], now: int | None, same_space: bool) -> int | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from agent_memory.models.kinds import (
+    adapter,
     agent,
     conversation,
     decisions,
@@ -28,6 +29,7 @@ BUILT_IN: tuple[Kind, ...] = (
     *knowledge.KINDS,
     *documents.KINDS,
     *experience.KINDS,
+    *adapter.KINDS,
     *person.KINDS,
     *work.KINDS,
     *decisions.KINDS,

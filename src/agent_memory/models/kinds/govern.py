@@ -7,12 +7,13 @@ from typing import Annotated
 
 from pydantic import AfterValidator, WithJsonSchema
 
+from agent_memory.models.kinds.adapter import ADAPTER
 from agent_memory.models.kinds.kind import Kind
 from agent_memory.models.model import Model
 from agent_memory.models.review import ReviewPolicy
 
 ALLOWANCE, POLICY = "allowance", "review_policy"
-DECIDED_APART = {ALLOWANCE: "govern.allow", POLICY: "review.set_policy"}
+DECIDED_APART = {ALLOWANCE: "govern.allow", POLICY: "review.set_policy", ADAPTER: "upkeep.learn"}
 """Kinds that are not written like memories, and what writes them."""
 POLICY_KEY = "review"
 NO_SECRETS, FIRST = "0" * 16, "Begins the journal, by whose first line fingerprints are keyed. Allows nothing."
