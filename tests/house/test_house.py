@@ -32,8 +32,7 @@ MANY_PARAMETERS = {
 }
 MANY_METHODS = {
     "AgentMemory",  # thirteen names that callers rely on, and recall
-    "SqliteIndex",  # the fifteen of its port, and what a fork leaves to do
-}
+    "SqliteIndex",  # the fifteen of its port, and what a fork leaves to do, "Index", "ToyIndex"}
 BANNED = {"utils", "util", "helpers", "helper", "common", "manager", "base", "misc", "v2"}
 
 
