@@ -100,8 +100,10 @@ def _recalled(memory: AgentMemory, one: dict[str, list[dict[str, str]]], twice: 
     memory.records.add_many([{name: value for name, value in item.items() if value} for item in told])
     memory.upkeep.catch_up()
     stands = {item["id"]: item["id"].rstrip("+") for item in told if item["id"]}
-    for group in memory.upkeep.consolidate().groups if merged else ():
-        stands[group.id] = group.sources[0].rstrip("+")
+    if merged:
+        memory.upkeep.consolidate()
+        into = _merged_into(memory)
+        stands |= {into[id]: original for id, original in [*stands.items()] if id in into}
     evidence: dict[str, dict[str, int]] = one["qrels"]  # type: ignore[assignment]
     for query in one["queries"][: at_most(10**6, 5)]:
         wanted = evidence.get(query["id"])
@@ -174,14 +176,20 @@ def speed(folder: str, sizes: Sequence[int]) -> None:
         )
 
 
-def _share(memory: AgentMemory, said: Sequence[str]) -> str:
-    """Of all pairs of a sample that agree and are similar enough, those that stand in one record now."""
+def _merged_into(memory: AgentMemory) -> dict[str, str]:
+    """Where each of the originals stands now."""
     into = dict[str, str]()
     for status in ("active", "archived"):
         after = 0
         while page := memory.records.versions(status=status, limit=500, after_seq=after):
             after = page[-1].seq
             into |= {link.target_id: one.id for one in page for link in one.links if link.type == "DERIVED_FROM"}
+    return into
+
+
+def _share(memory: AgentMemory, said: Sequence[str]) -> str:
+    """Of all pairs of a sample that agree and are similar enough, those that stand in one record now."""
+    into = _merged_into(memory)
 
     def stands(id: str) -> str:
         return stands(into[id]) if id in into else id

@@ -61,7 +61,7 @@ def test_the_four_calls(rest: TestClient) -> None:
     assert rest.get("/memory/retrieve", params={"q": "staging", "k": 1}).json()[0]["metadata"]["access_count"] == 2
     done = rest.post("/memory/consolidate").json()
     jobs = {"catch_up": {"vectors": 0, "pending_vectors": 0}}
-    assert done == {"merged": 0, "pruned": 0, "jobs": jobs}
+    assert done == {"merged": 0, "into": 0, "pruned": 0, "jobs": jobs}
     stats = rest.get("/memory/stats").json()
     assert stats["records"] == 2 and stats["bytes_on_disk"] > 0 and stats["resident_bytes"] > 2**20
     assert stats["accesses"]["records"] == 2 and stats["accesses"]["times"] == 3

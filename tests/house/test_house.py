@@ -32,7 +32,9 @@ MANY_PARAMETERS = {
 }
 MANY_METHODS = {
     "AgentMemory",  # thirteen names that callers rely on, and recall
-    "SqliteIndex",  # the fifteen of its port, and what a fork leaves to do
+    "SqliteIndex",  # those of its port, and what a fork leaves to do
+    "Index",  # one question for each thing that is asked of vectors and words
+    "ToyIndex",  # the same
 }
 BANNED = {"utils", "util", "helpers", "helper", "common", "manager", "base", "misc", "v2"}
 

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
+from tests.conftest import SteppingClock
 
 from agent_memory import AgentMemory, CPUMemoryEngine, MemoryConsolidationService
 from agent_memory.core.upkeep.job import JobTurn
@@ -26,7 +27,6 @@ from agent_memory.models.errors import Conflict, NotFound
 from agent_memory.models.kinds.decisions import Decision
 from agent_memory.models.merged import consolidated_from
 from agent_memory.models.record import Link
-from conftest import SteppingClock
 from patience import until, until_then
 
 pytestmark = pytest.mark.requirement("E3")
