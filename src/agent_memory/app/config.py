@@ -141,6 +141,11 @@ class Settings(Model):
     fact_confidence_threshold: float = Field(
         default=0.7, ge=0, le=1, description="extracted facts below it are held for review"
     )
+    compress: Literal["off", "zstd", "lz4", "plain"] = Field(
+        default="off",
+        description="how the job `compress` keeps cold texts: `zstd`, `lz4`, or `plain` again; `off`: it leaves them",
+    )
+    compress_days: float = Field(default=30.0, ge=0, le=36_500, description="days after which a text is cold")
     telemetry: Literal["off", "otlp"] = Field(
         default="off",
         description="`otlp`: traces of this process, sent where the `OTEL_EXPORTER_OTLP_*` variables say",

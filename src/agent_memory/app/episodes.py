@@ -42,6 +42,7 @@ def retrieve(call: Call, query: str, k: int = 5, time_weight: float = 0.1) -> li
     recipe = DECAY.model_copy(update={"time_weight": time_weight})
     found = call("recall", {"query": query, "k": k, "recipe": recipe})
     times = {one.id: one.times for one in call("receipts.accesses", {"ids": [hit.id for hit in found]})}
+    compressed = {*call("upkeep.compressed", {"ids": [hit.id for hit in found]})}
     return [
         {
             "content": hit.text,
@@ -52,7 +53,7 @@ def retrieve(call: Call, query: str, k: int = 5, time_weight: float = 0.1) -> li
                 "importance": hit.record.importance,
                 "timestamp": to_micros(hit.record.valid_from) / 1e6,
                 "access_count": times.get(hit.id) or 0,
-                "compressed": consolidated_from(hit.record) > 0,
+                "compressed": hit.id in compressed or consolidated_from(hit.record) > 0,
                 "consolidated_from": consolidated_from(hit.record),
             },
         }

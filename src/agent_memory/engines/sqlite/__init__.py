@@ -31,6 +31,7 @@ def open_store(path: Path, setting: str | None = None, *, filling: bool = False)
     interning = Interning()
     index = SqliteIndex(connections, interning)
     records = SqliteRecords(connections, interning)
+    recoding = SqliteRecoding(connections, interning, lambda: records.kinds)
 
     def close() -> None:
         index.shelves.close()
@@ -60,7 +61,8 @@ def open_store(path: Path, setting: str | None = None, *, filling: bool = False)
         debts=SqliteDebts(connections),
         owes=lambda: scrub.owes(connections),
         vocabularies=lambda: vocabulary.stored(connections),
-        recode=SqliteRecoding(connections, lambda: records.kinds),
+        recode=recoding,
+        encodings=recoding,
         shipping=SqliteShipping(connections),
         spending=SqliteSpending(connections),
         reading=SqliteReading(connections),
