@@ -11,7 +11,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from agent_memory.app.bounds import hold, resident
 from agent_memory.app.memory import AgentMemory
+from agent_memory.app.remote import is_remote
 from agent_memory.core.upkeep.jobs import JOBS
 from agent_memory.core.upkeep.runner import Runner
 from agent_memory.models.errors import InvalidInput
@@ -75,13 +77,22 @@ def stats(call: Call) -> dict[str, Any]:
 
 
 class CPUMemoryEngine:
-    """Episodic memory of one user. `max_memory_mb` is watched, not enforced: `stats()["within_memory"]` tells."""
+    """Episodic memory of one user, in a process that holds no more than `max_memory_mb`: vectors stay in a file, and
+    what is searched is read in slices. A bound that this machine cannot keep is refused, and the error names the
+    smallest; only 90, which is the aim everywhere, is taken for the smallest then, and `stats()["within_memory"]`
+    tells. What the rest of the process takes later is not part of it. E1."""
 
     def __init__(self, max_memory_mb: float = 90, *, user_id: str = "default", store: str | Path | None = None) -> None:
         if not max_memory_mb > 0:
             raise InvalidInput(f"max_memory_mb: {max_memory_mb} is not above 0", field="max_memory_mb")
         self.max_memory_mb = max_memory_mb
         self.memory = AgentMemory(user_id, store=store)
+        try:
+            if resident() is not None and not is_remote(self.memory._client.settings.store_url):
+                hold(self.memory._client.runtime, max_memory_mb, "max_memory_mb")
+        except BaseException:
+            self.memory.close()
+            raise
 
     def store_memory(self, context: str, importance: float = 0.5, metadata: dict[str, Any] | None = None) -> str:
         """Store a memory; gives its id."""

@@ -93,6 +93,9 @@ class Indexing(Protocol):
         ...
 
 
+def _unbounded(most: int) -> None: ...
+
+
 def _no_vocabularies() -> tuple[Vocabulary, ...]:
     return ()
 
@@ -137,7 +140,7 @@ class Store:
 
     `vocabularies` tells the one in which words are written, then those of which a rebuild has left some; none before
     the first write that tells its own. A write that tells another name is refused: `Changed`. `recode` encodes texts,
-    and `encodings` tells which are; without it none is.
+    and `encodings` tells which are; without it none is. `bound` says how many bytes searching may take in this process.
     `indexing` is there where an engine can look up what is too large for memory.
 
     `bounded` takes what this machine's clock says, in microseconds, and gives the nearest moment to it that the store's
@@ -167,6 +170,7 @@ class Store:
     outside: Mapping[str, OutsidePlace] = field(default_factory=dict)
     vector_store: tuple[str, Elsewhere] | None = None
     vocabularies: Callable[[], tuple[Vocabulary, ...]] = _no_vocabularies
+    bound: Callable[[int], None] = _unbounded
     recode: Recode = _nothing_recoded
     encodings: Encodings | None = None
     bounded: Callable[[int], int] = _as_it_is

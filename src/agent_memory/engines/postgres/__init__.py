@@ -105,6 +105,7 @@ def _store(reads: Reads, shelf_lines: int) -> Store:
         ripe=lambda: storage.ripe(database),
         debts=PostgresDebts(database),
         vocabularies=lambda: vocabulary.stored(database),
+        bound=index.shelves.bound,
         recode=recoding,
         encodings=recoding,
         bounded=database.time.bounded,

@@ -61,6 +61,7 @@ def open_store(path: Path, setting: str | None = None, *, filling: bool = False)
         debts=SqliteDebts(connections),
         owes=lambda: scrub.owes(connections),
         vocabularies=lambda: vocabulary.stored(connections),
+        bound=index.shelves.bound,
         recode=recoding,
         encodings=recoding,
         shipping=SqliteShipping(connections),

@@ -49,6 +49,12 @@ NO_GRPC = "gRPC is not installed, and so not served: pip install 'agent-memory[s
     type=click.IntRange(1, MOST_WORKERS),
     help="number of worker processes; use as many as there are cores",
 )
+@click.option(
+    "--max-memory",
+    metavar="MB",
+    type=click.FloatRange(1),
+    help="megabytes that each process holds at most: vectors stay on the disk, what is not needed is dropped",
+)
 @click.option("--no-grpc", is_flag=True, help="leave gRPC out")
 @click.option("--no-jobs", is_flag=True, help="leave background jobs to another server of this store")
 @click.option("--allow-host", multiple=True, metavar="NAME", help="another host name of this server (repeatable)")
@@ -87,6 +93,8 @@ def command(session: Session, /, **given: Any) -> int:
         return given[name] if named(name) or not at else None
 
     settings = session.settings()
+    if given["max_memory"] is not None:
+        settings = settings.model_copy(update={"max_memory_mb": given["max_memory"]})
     listen = serving.Listen(
         host=given["host"],
         port=port("port"),
