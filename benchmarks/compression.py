@@ -1,4 +1,4 @@
-"""What compressing cold texts is worth: `python benchmarks/compression.py --locomo FILE`.
+"""What compressing cold texts is worth: `python benchmarks/compression.py --locomo EVAL/locomo/locomo10.json`.
 
 Every turn of LoCoMo in one store, before and after the job `compress` with each codec: bytes per memory (the file,
 after a `vacuum`, without vectors, which are the same), the ratio of the texts alone, and what reading costs more. The

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agent_memory.ports.store import Store
+
+if TYPE_CHECKING:
+    from agent_memory.engines.sqlite.connection import Connections
+    from agent_memory.engines.sqlite.index import SqliteIndex
 
 
 def open_store(path: Path, setting: str | None = None, *, filling: bool = False) -> Store:
@@ -33,10 +38,6 @@ def open_store(path: Path, setting: str | None = None, *, filling: bool = False)
     records = SqliteRecords(connections, interning)
     recoding = SqliteRecoding(connections, interning, lambda: records.kinds)
 
-    def close() -> None:
-        index.shelves.close()
-        connections.close()
-
     def after_fork(child: bool) -> None:
         connections.after_fork(child)
         if child:
@@ -53,7 +54,7 @@ def open_store(path: Path, setting: str | None = None, *, filling: bool = False)
         access=SqliteAccess(connections),
         feed=SqliteFeed(connections, interning),
         tenants=SqliteTenants(connections, index.shelves.drop),
-        close=close,
+        close=lambda: _close(index, connections),
         read_only=connections.read_only,
         before_fork=connections.before_fork,
         after_fork=after_fork,
@@ -68,3 +69,8 @@ def open_store(path: Path, setting: str | None = None, *, filling: bool = False)
         spending=SqliteSpending(connections),
         reading=SqliteReading(connections),
     )
+
+
+def _close(index: SqliteIndex, connections: Connections) -> None:
+    index.shelves.close()
+    connections.close()
