@@ -13,7 +13,6 @@ from typing import Any, Self
 
 from agent_memory.app.bounds import hold, resident
 from agent_memory.app.memory import AgentMemory
-from agent_memory.app.remote import is_remote
 from agent_memory.core.upkeep.jobs import JOBS
 from agent_memory.core.upkeep.runner import Runner
 from agent_memory.models.errors import InvalidInput
@@ -88,7 +87,7 @@ class CPUMemoryEngine:
         self.max_memory_mb = max_memory_mb
         self.memory = AgentMemory(user_id, store=store)
         try:
-            if resident() is not None and not is_remote(self.memory._client.settings.store_url):
+            if resident() is not None and not self.memory._client.settings.is_remote:
                 hold(self.memory._client.runtime, max_memory_mb, "max_memory_mb")
         except BaseException:
             self.memory.close()
