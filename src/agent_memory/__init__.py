@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from agent_memory.app.episodes import CPUMemoryEngine as CPUMemoryEngine
     from agent_memory.app.episodes import MemoryConsolidationService as MemoryConsolidationService
     from agent_memory.app.memory import AgentMemory as AgentMemory
+    from agent_memory.app.worker import ConsolidationWorker as ConsolidationWorker
     from agent_memory.models import Entity as Entity
     from agent_memory.models import Fact as Fact
     from agent_memory.models import Goal as Goal
@@ -35,6 +36,7 @@ _HOMES = {
     "AsyncAgentMemory": "agent_memory.app.aio",
     "AsyncMemoryAugmentedAgent": "agent_memory.app.chatting",
     "CPUMemoryEngine": "agent_memory.app.episodes",
+    "ConsolidationWorker": "agent_memory.app.worker",
     "MemoryAugmentedAgent": "agent_memory.app.chatting",
     "MemoryConsolidationService": "agent_memory.app.episodes",
     "get_embedder": "agent_memory.app.embedders",
@@ -47,6 +49,7 @@ __all__ = [
     "AsyncAgentMemory",
     "AsyncMemoryAugmentedAgent",
     "CPUMemoryEngine",
+    "ConsolidationWorker",
     "Entity",
     "Fact",
     "Goal",

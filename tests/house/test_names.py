@@ -175,8 +175,8 @@ MADE = {  # when absent
     "Strategy": {"id"},
 }
 IMPORTABLE = (
-    "AgentMemory AsyncAgentMemory CPUMemoryEngine MemoryConsolidationService get_settings get_embedder "
-    "Turn Entity Fact Goal Strategy MemoryBundle"
+    "AgentMemory AsyncAgentMemory CPUMemoryEngine ConsolidationWorker MemoryConsolidationService get_settings "
+    "get_embedder Turn Entity Fact Goal Strategy MemoryBundle"
 ).split()
 
 

@@ -220,6 +220,7 @@ EXAMPLES: dict[str, Callable[[Scene], dict[str, Any]]] = {
     "receipts.costs": lambda s: {},
     "receipts.replay": lambda s: {"receipt_id": s.receipt},
     "receipts.accesses": lambda s: {"ids": [s.note]},
+    "upkeep.compressed": lambda s: {"ids": [s.note]},
     "records.forget_where": lambda s: {"conversation_id": "talk"},
     "records.add": lambda s: {"text": "new"},
     "records.add_many": lambda s: {"records": [{"text": "one"}, {"text": "two"}]},
@@ -394,6 +395,7 @@ KEEPS_RECORDS = {
 }  # what of the table is about something else
 KEEPS_RECORDS |= {
     *("receipts.get", "receipts.find", "receipts.costs", "receipts.replay", "receipts.accesses"),
+    "upkeep.compressed",
     "govern.audit",
     *("review.list", "review.show", "review.policy"),
     "tenants.list",

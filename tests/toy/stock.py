@@ -51,15 +51,18 @@ class TableStock:
     def _last(self, scope: Scope) -> int:
         return max((line.seq for line in self.tables.lines if line.scope == scope), default=0)
 
-    def follow(self, scope: Scope, after: int) -> ShelfNews:
+    def follow(self, scope: Scope, after: int, until: int | None = None) -> ShelfNews:
         self.asked.append(("follow", scope, after))
-        lines = [line for line in self.tables.lines if line.seq > after and line.scope == scope]
+        last = self.seq if until is None else until
+        lines = [line for line in self.tables.lines if after < line.seq <= last and line.scope == scope]
         told = heard((line.operation, line.record) for line in lines if after)
-        new = self._new(scope, after)
+        new = [row for row in self._new(scope, after) if row.version <= last]
         contents = [self.tables.contents[number] for number in sorted({row.content for row in new})]
         contents = [one for one in contents if one.content > after]
         vectors = [
-            row for row in self.tables.vectors if row.line > after and row.scope == scope and row.space == self.space
+            row
+            for row in self.tables.vectors
+            if after < row.line <= last and row.scope == scope and row.space == self.space
         ]
         return ShelfNews(
             Versions(*zip(*map(self._cells, new), strict=True)) if new else Versions(),

@@ -159,6 +159,14 @@ class Settings(Model):
     adapters: bool = Field(
         default=False, description="let recall learn from feedback, in small steps that prove themselves: `on` or `off`"
     )
+    compress: Literal["off", "zstd", "lz4", "plain"] = Field(
+        default="off",
+        description="how the job `compress` keeps cold texts: `zstd`, `lz4`, or `plain` again; `off`: it leaves them",
+    )
+    compress_days: float = Field(default=30.0, ge=0, le=36_500, description="days after which a text is cold")
+    max_memory_mb: float | None = Field(
+        default=None, gt=0, description="megabytes that each process of a server holds at most (`serve --max-memory`)"
+    )
     telemetry: Literal["off", "otlp"] = Field(
         default="off",
         description="`otlp`: traces of this process, sent where the `OTEL_EXPORTER_OTLP_*` variables say",

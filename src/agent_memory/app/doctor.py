@@ -18,6 +18,7 @@ from agent_memory.app import config, plugins, registry, telemetry, trust
 from agent_memory.app.check import CheckState, Diagnosis
 from agent_memory.app.contents import check_debts, check_erasures, check_lags, contents
 from agent_memory.app.databases import check_database
+from agent_memory.app.jobs import registered
 from agent_memory.app.memory import AgentMemory
 from agent_memory.app.mounts import MOUNTS, file_system, nearest, on_network
 from agent_memory.app.parts import check_parts, places
@@ -141,6 +142,11 @@ def check_plugins() -> Iterator[Diagnosis]:
                 )
             else:
                 yield Diagnosis("plug-in", CheckState.OK, str(one))
+    for one, _, wrong in registered():
+        if wrong:
+            yield Diagnosis("plug-in", CheckState.WARN, f"{one} is not used: {wrong}", "repair it, or uninstall it")
+        else:
+            yield Diagnosis("plug-in", CheckState.OK, str(one))
 
 
 def check_embedder(embedder: Embedder) -> Diagnosis:

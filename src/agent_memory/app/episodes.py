@@ -11,6 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from agent_memory.app.bounds import hold, resident
 from agent_memory.app.memory import AgentMemory
 from agent_memory.core.upkeep.jobs import JOBS
 from agent_memory.core.upkeep.runner import Runner
@@ -43,6 +44,7 @@ def retrieve(call: Call, query: str, k: int = 5, time_weight: float = 0.1) -> li
     recipe = DECAY.model_copy(update={"time_weight": time_weight})
     found = call("recall", {"query": query, "k": k, "recipe": recipe})
     times = {one.id: one.times for one in call("receipts.accesses", {"ids": [hit.id for hit in found]})}
+    compressed = {*call("upkeep.compressed", {"ids": [hit.id for hit in found]})}
     return [
         {
             "content": hit.text,
@@ -53,7 +55,7 @@ def retrieve(call: Call, query: str, k: int = 5, time_weight: float = 0.1) -> li
                 "importance": hit.record.importance,
                 "timestamp": to_micros(hit.record.valid_from) / 1e6,
                 "access_count": times.get(hit.id) or 0,
-                "compressed": consolidated_from(hit.record) > 0,
+                "compressed": hit.id in compressed or consolidated_from(hit.record) > 0,
                 "consolidated_from": consolidated_from(hit.record),
             },
         }
@@ -77,13 +79,22 @@ def stats(call: Call) -> dict[str, Any]:
 
 
 class CPUMemoryEngine:
-    """Episodic memory of one user. `max_memory_mb` is watched, not enforced: `stats()["within_memory"]` tells."""
+    """Episodic memory of one user, in a process that holds no more than `max_memory_mb`: vectors stay in a file, and
+    what is searched is read in slices. A bound that this machine cannot keep is refused, and the error names the
+    smallest; only 90, which is the aim everywhere, is taken for the smallest then, and `stats()["within_memory"]`
+    tells. What the rest of the process takes later is not part of it. E1."""
 
     def __init__(self, max_memory_mb: float = 90, *, user_id: str = "default", store: str | Path | None = None) -> None:
         if not max_memory_mb > 0:
             raise InvalidInput(f"max_memory_mb: {max_memory_mb} is not above 0", field="max_memory_mb")
         self.max_memory_mb = max_memory_mb
         self.memory = AgentMemory(user_id, store=store)
+        try:
+            if resident() is not None and not self.memory._client.settings.is_remote:
+                hold(self.memory._client.runtime, max_memory_mb, "max_memory_mb")
+        except BaseException:
+            self.memory.close()
+            raise
 
     def store_memory(self, context: str, importance: float = 0.5, metadata: dict[str, Any] | None = None) -> str:
         """Store a memory; gives its id."""

@@ -3,15 +3,17 @@ syncing the files."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent_memory.app import following, userfiles
+from agent_memory.app import following, plugins, userfiles
 from agent_memory.app.caller import Caller
 from agent_memory.app.client import Client, within
 from agent_memory.app.trust import TrustTarget
 from agent_memory.app.workplace import Workplace
+from agent_memory.core.upkeep.compress import JOB as COMPRESS
+from agent_memory.core.upkeep.compress import compressing
 from agent_memory.core.upkeep.job import Did, Job, JobTurn, Keeping
 from agent_memory.core.upkeep.jobs import JOBS
 from agent_memory.models.errors import InvalidInput
@@ -27,7 +29,11 @@ LEARN, DAY = "learn", 86_400.0
 
 def jobs(runtime: Runtime, settings: Settings, own: bool) -> tuple[Job, ...]:
     """In the order in which they are run and shown. `own` is that of `Workplace`."""
-    every = (*JOBS, _learning(runtime)) if runtime.settings.adapters else JOBS
+    every: tuple[Job, ...] = (*JOBS, *others())
+    if settings.compress != "off":
+        every = (*every, compressing(settings.compress, settings.compress_days))
+    if settings.adapters:
+        every = (*every, _learning(runtime))
     if settings.workplace is None or not settings.procedures:
         return every
     workplace = Workplace.bound(settings.workplace, own)
@@ -67,6 +73,29 @@ def _learning(runtime: Runtime) -> Job:
     return Job(
         LEARN, DAY, run, left=lambda keeping: keeping.store.feed.behind(LEARN), more=lambda did: did["behind"] > 0
     )
+
+
+def others() -> list[Job]:
+    """Those of other packages. One that cannot be used is left out, and `doctor` names it."""
+    return [job for _, job, wrong in registered() if job is not None and not wrong]
+
+
+def registered() -> Iterator[tuple[plugins.Plugin, Job | None, str]]:
+    """Each entry point with its job, and what is wrong with it."""
+    taken = {job.name for job in JOBS} | {COMPRESS, FOLLOW, LEARN, SYNC}
+    for one in plugins.installed(plugins.JOBS):
+        try:
+            job = one.load()
+        except Exception as error:  # noqa: BLE001 - a package that breaks takes no other job with it
+            yield one, None, f"{type(error).__name__}: {error}"
+            continue
+        if not isinstance(job, Job) or job.name != one.entry.name:
+            yield one, None, f"it does not give a Job with the name {one.entry.name!r}"
+        elif job.name in taken:
+            yield one, job, "that name is taken"
+        else:
+            taken.add(job.name)
+            yield one, job, ""
 
 
 def _to_follow(client: Client, place: Path) -> int:

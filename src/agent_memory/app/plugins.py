@@ -18,6 +18,7 @@ EMBEDDERS = "agent_memory.embedders"
 RERANKERS = "agent_memory.rerankers"
 CHAT_MODELS = "agent_memory.chat_models"
 GATES = "agent_memory.gates"
+JOBS = "agent_memory.jobs"
 OURS = {
     STORES: frozenset(["sqlite", "postgresql", "postgres", "memory", "http", "https", "unix"]),
     WORKING: frozenset(["sqlite", "postgresql", "postgres", "memory"]),

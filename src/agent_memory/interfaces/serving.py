@@ -20,6 +20,7 @@ from pathlib import Path
 from types import FrameType, ModuleType
 from typing import TYPE_CHECKING, Any
 
+from agent_memory.app import bounds
 from agent_memory.app.service import Service
 from agent_memory.interfaces.loopback import is_local, listening
 from agent_memory.interfaces.parts import needing
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
 
 GRACE_SECONDS = 20
+CALLS = 32.0  # MB that those who call at once take for themselves
 HEADS = "agent_memory.interfaces.rest.heads"
 EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104 - compared with, not bound to
 MCP, GRPC = "agent_memory.interfaces.mcp.latent", "agent_memory.interfaces.grpc.server"
@@ -71,6 +73,8 @@ def serve(
             heads = import_module(HEADS).TimedConnection
         sockets = opened(listen, held) if inherited is None else list(inherited)
         app, found = compose(service, listen)
+        if (most := service.settings.max_memory_mb) is not None:
+            bounds.hold(service.runtime, most, "max_memory", CALLS)
         where = _where(listen, found, sockets[-1])
         config = uvicorn.Config(
             app,

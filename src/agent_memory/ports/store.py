@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
@@ -13,7 +13,7 @@ from agent_memory.ports.feed import Feed
 from agent_memory.ports.index import Index
 from agent_memory.ports.reading import ReadingLog
 from agent_memory.ports.receipts import ReceiptStore
-from agent_memory.ports.records import RecordStore
+from agent_memory.ports.records import RecordStore, View
 from agent_memory.ports.shipping import Shipping
 from agent_memory.ports.spending import SpendingStore
 from agent_memory.ports.tenants import TenantStore
@@ -42,15 +42,35 @@ class Recoded(NamedTuple):
 
 
 class Recode(Protocol):
-    def __call__(self, codec: str | None, *, after: int = 0, until: int | None = None, limit: int = 256) -> Recoded:
+    def __call__(self, codec: str | None, *, after: int = 0, before: int | None = None, limit: int = 256) -> Recoded:
         """Keep texts in the codec of this name (None: as they stand), where that makes them smaller: at most `limit` of
-        them, of contents after the line `after` and up to `until`. What they say, their versions and their seals stay.
-        `PartMissing` when it is not installed."""
+        them, of contents after the line `after` that were written before a moment. What they say, their versions and
+        their seals stay. `PartMissing` when it is not installed."""
         ...
 
 
-def _nothing_recoded(codec: str | None, *, after: int = 0, until: int | None = None, limit: int = 256) -> Recoded:
+def _nothing_recoded(codec: str | None, *, after: int = 0, before: int | None = None, limit: int = 256) -> Recoded:
     return Recoded(0, None)
+
+
+class TextSizes(NamedTuple):
+    """Of the texts of some scopes: how many there are, and how many of them are encoded; the bytes that all of them
+    have, and those that they take; the first is an estimate where some are encoded."""
+
+    texts: int = 0
+    encoded: int = 0
+    bytes: int = 0
+    stored: int = 0
+
+
+class Encodings(Protocol):
+    """What is kept in a codec now, of what somebody may see."""
+
+    def sizes(self, view: View) -> TextSizes: ...
+
+    def encoded(self, view: View, ids: Sequence[str]) -> set[str]:
+        """Those of these records whose text is."""
+        ...
 
 
 class Indexing(Protocol):
@@ -71,6 +91,9 @@ class Indexing(Protocol):
     def run(self, seconds: float | None) -> Mapping[str, int]:
         """Do some of it: `contents` that were added, and the number of scopes that are `left`."""
         ...
+
+
+def _unbounded(most: int) -> None: ...
 
 
 def _no_vocabularies() -> tuple[Vocabulary, ...]:
@@ -116,7 +139,8 @@ class Store:
     `debts` has to have both itself.
 
     `vocabularies` tells the one in which words are written, then those of which a rebuild has left some; none before
-    the first write that tells its own. A write that tells another name is refused: `Changed`. `recode` encodes texts.
+    the first write that tells its own. A write that tells another name is refused: `Changed`. `recode` encodes texts,
+    and `encodings` tells which are; without it none is. `bound` says how many bytes searching may take in this process.
     `indexing` is there where an engine can look up what is too large for memory.
 
     `bounded` takes what this machine's clock says, in microseconds, and gives the nearest moment to it that the store's
@@ -146,7 +170,9 @@ class Store:
     outside: Mapping[str, OutsidePlace] = field(default_factory=dict)
     vector_store: tuple[str, Elsewhere] | None = None
     vocabularies: Callable[[], tuple[Vocabulary, ...]] = _no_vocabularies
+    bound: Callable[[int], None] = _unbounded
     recode: Recode = _nothing_recoded
+    encodings: Encodings | None = None
     bounded: Callable[[int], int] = _as_it_is
     watch: Callable[[Watch], None] = _nothing_to_watch
     indexing: Indexing | None = None

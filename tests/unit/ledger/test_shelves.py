@@ -7,6 +7,7 @@ import threading
 from collections.abc import Collection, Mapping
 from contextlib import nullcontext
 
+import numpy as np
 import pytest
 from tests.patience import until
 from tests.toy.stock import TableStock
@@ -106,9 +107,13 @@ class Watched:
         self.refreshed += 1
 
 
-@pytest.fixture
-def library() -> Library:
-    return Library()
+@pytest.fixture(params=["in memory", "within a bound"])
+def library(request: pytest.FixtureRequest) -> Library:
+    """Everything holds also where vectors are kept in a file."""
+    made = Library()
+    if request.param == "within a bound":
+        made.shelves.bound(1 << 30)
+    return made
 
 
 def some(library: Library) -> int:
@@ -211,7 +216,7 @@ class TestErasing:
         assert not any((pool.hidden or {}).values()), "it is gone, not hidden"
         assert not library.shelves.occurring(library.snapshot(), [term("secret")])
         (shelf,) = library.shelves._shelves.values()
-        assert [row.any() for row in shelf.vectors["data"].rows] == [False, True, True, True]
+        assert [row.any() for row in shelf.vectors["data"].rows[:]] == [False, True, True, True]
         assert [len(shelf.words.find(term(word))[0]) for word in ("red", "secret")] == [3, 0], "nor its words"
         assert len(shelf.fields.find(posted(("n", 1)))[0]) == 3
         assert ("follow", ALICE, 0) not in library.asked()
@@ -361,6 +366,33 @@ def test_of_what_is_recent_the_rest_is_not_asked_for(library: Library) -> None:
     shelf.follow(library.stock, lambda _: [("field", "n")], {})
     assert library.asked() == [("follow", ALICE, since), ("fields", ALICE, since, "n")]
     assert len(shelf.fields.find(posted(("n", 1)))[0]) == 1
+
+
+def test_within_a_bound_rows_are_read_in_slices(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("agent_memory.ledger.shelves.shelf.LINES", 2)
+    for number in range(7):
+        library.write(with_vectors(put(f"red {number}", id=f"r{number}"), vector(1, number, 0, 0)))
+    library.write(Amend("r1", importance=0.9))
+    library.write(Erase("r2"))
+    whole = library.look("red 3", vector=direction(1, 3, 0, 0), space=SPACE)
+    library.asked()
+    library.shelves.bound(1 << 30)
+    pool = library.look("red 3", vector=direction(1, 3, 0, 0), space=SPACE)
+    follows = [one for one in library.asked() if one[0] == "follow"]
+    assert len(follows) > 3 and follows[0][2] == 0 < follows[1][2] < follows[2][2]
+    for name in ("handles", "similarity", "counts", "lengths", "importance"):
+        assert getattr(pool, name).tolist() == getattr(whole, name).tolist(), name
+    assert not np.isnan(pool.similarity).any()
+
+
+def test_what_does_not_fit_into_a_bound_is_an_error_and_not_half_an_answer(library: Library) -> None:
+    library.write(*(put(f"red {number}", id=f"r{number}") for number in range(40)))
+    library.shelves.bound(1000)
+    with pytest.raises(StoreError, match="do not fit") as refused:
+        library.look("red")
+    assert "MB" in refused.value.hint
+    library.shelves.bound(1 << 20)
+    assert len(library.found("red")) == 40
 
 
 def test_a_conversation_has_one_number_on_all_shelves(library: Library) -> None:

@@ -31,7 +31,7 @@ from agent_memory.models.moment import from_micros, maybe_moment
 from agent_memory.models.origin import Origins
 from agent_memory.ports.changes import Mark
 from agent_memory.ports.feed import JobState
-from agent_memory.ports.store import Store
+from agent_memory.ports.store import Store, TextSizes
 
 SCALE_BYTES = 8
 OF_THE_STORE = ("store", "bytes_on_disk", "resident_bytes", "debts", "behind")
@@ -96,9 +96,20 @@ class Upkeep(Consolidating, Pruning, FromFeedback):
             "debts": _debts(runtime.store),
             "behind": _behind(runtime.store),
             "resident_bytes": resident_bytes(),
-            "compression": _compression(found["vectors"], runtime.embedding.space.dimension),
+            "compression": _compression(found["vectors"], runtime.embedding.space.dimension, self._texts()),
         }
         return found if self._client.caller.operates else {**found, **dict.fromkeys(OF_THE_STORE)}
+
+    def _texts(self) -> TextSizes:
+        encodings = self._client.runtime.store.encodings
+        return TextSizes() if encodings is None else encodings.sizes(self._client.view())
+
+    @operation("upkeep.compressed", "GET /compressed")
+    def compressed(self, ids: list[str]) -> list[str]:
+        """Those of these records whose text is kept compressed."""
+        encodings = self._client.runtime.store.encodings
+        found = set() if encodings is None else encodings.encoded(self._client.view(), ids)
+        return [id for id in ids if id in found]
 
     @operation(
         "upkeep.verify",
@@ -301,11 +312,12 @@ def resident_bytes(process: int | None = None) -> int | None:
     return peak if sys.platform == "darwin" else peak * 1024
 
 
-def _compression(vectors: int, dimension: int) -> dict[str, Any]:
-    """Vectors are kept as int8 with one scale each, against float32; texts are kept as they are."""
+def _compression(vectors: int, dimension: int, texts: TextSizes) -> dict[str, Any]:
+    """Vectors are kept as int8 with one scale each, against float32; texts as they stand, or in a codec."""
     plain, stored = 4 * dimension, dimension + SCALE_BYTES
     return {
         "vectors": {"float32_bytes": vectors * plain, "stored_bytes": vectors * stored},
         "vector_ratio": round(plain / stored, 2),
-        "text_ratio": 1.0,
+        "texts": texts._asdict(),
+        "text_ratio": round(texts.bytes / texts.stored, 2) if texts.stored else 1.0,
     }

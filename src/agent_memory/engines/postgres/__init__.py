@@ -86,6 +86,7 @@ def _store(reads: Reads, shelf_lines: int) -> Store:
             index.shelves.renew()
             records.groups.renew()
 
+    recoding = PostgresRecoding(database)
     return Store(
         url=database.name,
         records=records,
@@ -104,7 +105,9 @@ def _store(reads: Reads, shelf_lines: int) -> Store:
         ripe=lambda: storage.ripe(database),
         debts=PostgresDebts(database),
         vocabularies=lambda: vocabulary.stored(database),
-        recode=PostgresRecoding(database),
+        bound=index.shelves.bound,
+        recode=recoding,
+        encodings=recoding,
         bounded=database.time.bounded,
         watch=database.watched,
         indexing=PostgresIndexing(database, shelf_lines),

@@ -231,6 +231,25 @@ select (select count(*) from versions v join mine m on m.scope = v.scope where v
 select v.kind, count(distinct v.record) from versions v join mine m on m.scope = v.scope
 where v.tenant = (select me()) and v.ended is null group by v.kind order by v.kind
 
+-- name: their_contents
+select v.content from versions v join mine m on m.scope = v.scope where v.tenant = (select me())
+
+-- name: text_sizes
+{{mine}}
+select count(*), count(codec), coalesce(sum(octet_length(text)), 0)::bigint, coalesce(sum(octet_length(encoded)), 0)::bigint
+from contents where tenant = (select me()) and content in ({{their_contents}})
+
+-- name: encoded_sample
+{{mine}}
+select encoded, codec from contents where tenant = (select me()) and codec is not null and content in ({{their_contents}})
+order by content desc limit 256
+
+-- name: encoded_ids
+{{mine}}
+select distinct v.id from versions v join mine m on m.scope = v.scope
+join contents c on c.tenant = v.tenant and c.content = v.content
+where v.tenant = (select me()) and c.codec is not null and v.ended is null and v.id = any(%(ids)s::text[])
+
 -- name: stats_accesses
 {{mine}}
 select count(*), coalesce(sum(a.count), 0)::bigint, max(a.last) from accesses a

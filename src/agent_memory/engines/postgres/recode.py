@@ -2,27 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from agent_memory.engines.postgres.connection import Database, Row
 from agent_memory.engines.postgres.present import columns
-from agent_memory.engines.postgres.read import content
-from agent_memory.ledger.codecs import encoded
-from agent_memory.ports.store import Recoded
+from agent_memory.engines.postgres.read import content, reader
+from agent_memory.ledger.codecs import encoded, sized
+from agent_memory.ports.records import View
+from agent_memory.ports.store import Recoded, TextSizes
 
 _CONTENTS = 2**40  # of one tenant, and more: what comes out is where to go on, and means nothing else
 
 
 class PostgresRecoding:
-    """The `Recode` of a store: the contents of its tenants, one after the other."""
+    """The `Recode` of a store, of the contents of its tenants, one after the other, and its `Encodings`."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def __call__(self, codec: str | None, *, after: int = 0, until: int | None = None, limit: int = 256) -> Recoded:
+    def sizes(self, view: View) -> TextSizes:
+        mine = reader(view.scope)
+        with self._database.reading(view.scope.tenant) as session:
+            counted, sample = session.send("text_sizes", mine), session.send("encoded_sample", mine)
+        return sized(counted.fetchone() or (0, 0, 0, 0), sample.fetchall())
+
+    def encoded(self, view: View, ids: Sequence[str]) -> set[str]:
+        with self._database.reading(view.scope.tenant) as session:
+            return {id for (id,) in session.rows("encoded_ids", reader(view.scope) | {"ids": [*ids]})}
+
+    def __call__(self, codec: str | None, *, after: int = 0, before: int | None = None, limit: int = 256) -> Recoded:
         """Encoded before anybody has to wait; what went meanwhile, or was encoded by another, is passed over."""
-        (tenant, first), (last, end) = divmod(after, _CONTENTS), divmod(until, _CONTENTS) if until else (None, None)
-        which = {"tenant": tenant, "after": first, "last": last, "until": end, "codec": codec, "limit": limit}
+        tenant, first = divmod(after, _CONTENTS)
+        which = {"tenant": tenant, "after": first, "before": before, "codec": codec, "limit": limit}
         with self._database.reading(None) as session:
             rows = session.rows("codable", which)
         if not rows:

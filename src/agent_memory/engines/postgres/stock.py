@@ -17,6 +17,8 @@ from agent_memory.ports.changes import Vocabulary
 from agent_memory.ports.embedder import Space
 from agent_memory.ports.index import Indexed, Snapshot
 
+_NEVER = 2**63 - 1
+
 
 def snapshot(reads: Reads, scope: Scope, most: int) -> Snapshot:
     """Scopes that more than `most` lines tell of are looked up, where that is prepared."""
@@ -72,8 +74,8 @@ class PostgresStock:
         self.space = next((Space(*said) for _, *said, is_active in spaces if is_active), None)
         self._session, self._kinds = session, kinds
 
-    def follow(self, scope: Scope, after: int) -> ShelfNews:
-        asked, send = _asked(scope, after), self._session.send
+    def follow(self, scope: Scope, after: int, until: int | None = None) -> ShelfNews:
+        asked, send = _asked(scope, after) | {"until": _NEVER if until is None else until}, self._session.send
         if self._kinds is not None:
             return self._named(asked | {"kinds": [*self._kinds]})
         lines, versions, words = (send(one, asked) for one in ("scope_lines", "stock_versions", "stock_words"))

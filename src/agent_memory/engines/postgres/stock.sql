@@ -39,7 +39,7 @@ select scope from scopes where tenant = (select me()) and "user" = %(user)s and 
 
 -- name: scope_lines
 select operation, record from journal
-where tenant = (select me()) and scope = ({{scope_number}}) and seq > %(after)s and %(after)s > 0
+where tenant = (select me()) and scope = ({{scope_number}}) and seq > %(after)s and seq <= %(until)s and %(after)s > 0
 
 -- name: stock_columns
 select version, record, content, coalesce(position, 0), importance, confidence, valid_from,
@@ -48,16 +48,18 @@ select version, record, content, coalesce(position, 0), importance, confidence, 
 from versions
 
 -- name: stock_versions
-{{stock_columns}} where tenant = (select me()) and scope = ({{scope_number}}) and version > %(after)s order by version
+{{stock_columns}} where tenant = (select me()) and scope = ({{scope_number}})
+and version > %(after)s and version <= %(until)s order by version
 
 -- name: stock_named
-{{stock_columns}} where tenant = (select me()) and scope = ({{scope_number}}) and version > %(after)s
-and kind = any(%(kinds)s::text[]) order by version
+{{stock_columns}} where tenant = (select me()) and scope = ({{scope_number}})
+and version > %(after)s and version <= %(until)s and kind = any(%(kinds)s::text[]) order by version
 
 -- name: stock_words
 select c.content, c.length, c.terms from contents c
 where c.tenant = (select me()) and c.content in (select v.content from versions v where v.tenant = (select me())
-    and v.scope = ({{scope_number}}) and v.version > %(after)s and v.content > %(after)s) order by c.content
+    and v.scope = ({{scope_number}}) and v.version > %(after)s and v.version <= %(until)s and v.content > %(after)s)
+order by c.content
 
 -- name: stock_fields
 select f.content, f.word, f.number from fields f
@@ -68,7 +70,7 @@ where f.tenant = (select me()) and f.name = %(name)s and f.content in (
 -- name: stock_vectors
 select x.line, x.content, x.scale, x.data from vectors x
 where x.tenant = (select me()) and x.scope = ({{scope_number}}) and x.space = (select space from spaces where active)
-and x.line > %(after)s
+and x.line > %(after)s and x.line <= %(until)s
 
 -- name: stock_ended
 select version, ended from versions

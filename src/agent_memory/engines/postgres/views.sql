@@ -22,9 +22,10 @@ where v.kind = '{kind}' and v.ended is null and v.status = 'active'
 and (v.valid_to is null or v.valid_to > extract(epoch from clock_timestamp()) * 1000000)
 
 -- name: codable
-select tenant, content, text, encoded, codec from contents
-where (tenant, content) > (%(tenant)s, %(after)s) and (%(last)s::integer is null or (tenant, content) <= (%(last)s, %(until)s))
-and codec is distinct from %(codec)s order by tenant, content limit %(limit)s
+select c.tenant, c.content, c.text, c.encoded, c.codec from contents c
+where (c.tenant, c.content) > (%(tenant)s, %(after)s) and c.codec is distinct from %(codec)s and (%(before)s::bigint is null
+    or (select at from journal j where j.tenant = c.tenant and j.seq = c.content) < %(before)s)
+order by c.tenant, c.content limit %(limit)s
 
 -- name: recode
 update contents c set text = g.text, encoded = g.encoded, codec = g.codec

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agent_memory.ports.store import Store
+
+if TYPE_CHECKING:
+    from agent_memory.engines.sqlite.connection import Connections
+    from agent_memory.engines.sqlite.index import SqliteIndex
 
 
 def open_store(path: Path, setting: str | None = None, *, filling: bool = False) -> Store:
@@ -31,10 +36,7 @@ def open_store(path: Path, setting: str | None = None, *, filling: bool = False)
     interning = Interning()
     index = SqliteIndex(connections, interning)
     records = SqliteRecords(connections, interning)
-
-    def close() -> None:
-        index.shelves.close()
-        connections.close()
+    recoding = SqliteRecoding(connections, interning, lambda: records.kinds)
 
     def after_fork(child: bool) -> None:
         connections.after_fork(child)
@@ -52,7 +54,7 @@ def open_store(path: Path, setting: str | None = None, *, filling: bool = False)
         access=SqliteAccess(connections),
         feed=SqliteFeed(connections, interning),
         tenants=SqliteTenants(connections, index.shelves.drop),
-        close=close,
+        close=lambda: _close(index, connections),
         read_only=connections.read_only,
         before_fork=connections.before_fork,
         after_fork=after_fork,
@@ -60,8 +62,15 @@ def open_store(path: Path, setting: str | None = None, *, filling: bool = False)
         debts=SqliteDebts(connections),
         owes=lambda: scrub.owes(connections),
         vocabularies=lambda: vocabulary.stored(connections),
-        recode=SqliteRecoding(connections, lambda: records.kinds),
+        bound=index.shelves.bound,
+        recode=recoding,
+        encodings=recoding,
         shipping=SqliteShipping(connections),
         spending=SqliteSpending(connections),
         reading=SqliteReading(connections),
     )
+
+
+def _close(index: SqliteIndex, connections: Connections) -> None:
+    index.shelves.close()
+    connections.close()

@@ -148,6 +148,21 @@ select (select count(*) from versions where version = record and scope in ({scop
     (select count(*) from receipts where scope in ({scopes})),
     (select count(*) from pending where space = :space and scope in ({scopes}))
 
+-- name: their_contents
+select content from versions where scope in ({scopes})
+
+-- name: text_sizes
+select count(*), total(codec is not null), total(iif(codec is null, length(cast(text as blob)), 0)),
+    total(iif(codec is null, 0, length(text)))
+from contents where content in ({{their_contents}})
+
+-- name: encoded_sample
+select text, codec from contents where codec is not null and content in ({{their_contents}}) order by content desc limit 256
+
+-- name: encoded_ids
+select distinct v.id from versions v join contents c on c.content = v.content
+where c.codec is not null and v.to_seq is null and v.scope in ({scopes}) and v.id in (select value from json_each(:ids))
+
 -- name: stats_accesses
 select count(*), coalesce(sum(a.count), 0), max(a.last)
 from accesses a join versions v on v.version = a.record where v.scope in ({scopes})

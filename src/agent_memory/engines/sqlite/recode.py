@@ -2,27 +2,46 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
+from agent_memory.engines.sqlite.cells import lenient
 from agent_memory.engines.sqlite.connection import Connections
+from agent_memory.engines.sqlite.interning import Interning
 from agent_memory.engines.sqlite.schema import check_version, create_views
-from agent_memory.engines.sqlite.statements import SQL
-from agent_memory.ledger.codecs import encoded, plain
+from agent_memory.engines.sqlite.statements import SQL, listed
+from agent_memory.ledger.codecs import encoded, plain, sized
 from agent_memory.models.kinds.kind import Kind
-from agent_memory.ports.store import Recoded
+from agent_memory.ports.records import View
+from agent_memory.ports.store import Recoded, TextSizes
 
 
 class SqliteRecoding:
-    """The `Recode` of a store. `kinds` are those that have views."""
+    """The `Recode` and the `Encodings` of a store. `kinds` are those that have views."""
 
-    def __init__(self, connections: Connections, kinds: Callable[[], Iterable[Kind]]) -> None:
+    def __init__(self, connections: Connections, interning: Interning, kinds: Callable[[], Iterable[Kind]]) -> None:
         self._connections = connections
+        self._interning = interning
         self._kinds = kinds
 
-    def __call__(self, codec: str | None, *, after: int = 0, until: int | None = None, limit: int = 256) -> Recoded:
+    def sizes(self, view: View) -> TextSizes:
+        with self._connections.reading() as connection, lenient(connection):
+            scopes = listed(self._interning.readable(connection, view.scope))
+            counted = connection.execute(SQL["text_sizes"].format(scopes=scopes)).fetchone()
+            sample = connection.execute(SQL["encoded_sample"].format(scopes=scopes)).fetchall()
+        return sized(counted, sample)
+
+    def encoded(self, view: View, ids: Sequence[str]) -> set[str]:
+        with self._connections.reading() as connection:
+            scopes = listed(self._interning.readable(connection, view.scope))
+            return {
+                id for (id,) in connection.execute(SQL["encoded_ids"].format(scopes=scopes), {"ids": json.dumps(ids)})
+            }
+
+    def __call__(self, codec: str | None, *, after: int = 0, before: int | None = None, limit: int = 256) -> Recoded:
         """Encoded before anybody has to wait; what went meanwhile, or was encoded by another, is passed over."""
-        which = {"codec": codec, "after": after, "until": until, "limit": limit}
+        which = {"codec": codec, "after": after, "before": before, "limit": limit}
         with self._connections.reading() as connection:
             rows = connection.execute(SQL["codable"], which).fetchall()
         if not rows:

@@ -69,8 +69,8 @@ class SqliteStock:
         self._connection = connection
         self._interning = interning
 
-    def follow(self, scope: Scope, after: int) -> ShelfNews:
-        asked = self._asked(scope, after)
+    def follow(self, scope: Scope, after: int, until: int | None = None) -> ShelfNews:
+        asked = self._asked(scope, after, until)
         told = heard(self._connection.execute(SQL["scope_lines"], asked) if after else ())
         gone = self._connection.execute(SQL["numbers"], (json.dumps([*told.erased]),)) if told.erased else ()
         erased = [number for _, number in gone]
@@ -112,16 +112,18 @@ class SqliteStock:
         ended = self._connection.execute(SQL["stock_ended_links"], asked) if asked["after"] else ()
         return links, [*map(Ended._make, ended)]
 
-    def _asked(self, scope: Scope, after: int) -> dict[str, Any]:
+    def _asked(self, scope: Scope, after: int, until: int | None = None) -> dict[str, Any]:
         return {
             "scope": self._interning.numbers.get((self._tenant, scope)) or known_scope(self._connection, scope),
             "tenant": self._tenant,
             "since": after,
+            "part": until is not None,
+            "until": self.seq if until is None else until,
             "after": after and line_at(self._connection, self._tenant, after),
         }
 
     def _rows(self, statement: str, asked: Mapping[str, Any]) -> sqlite3.Cursor:
-        sql = SQL[statement].format(whose=SQL["since" if asked["after"] else "whole_scope"])
+        sql = SQL[statement].format(whose=SQL["since" if asked["after"] or asked["part"] else "whole_scope"])
         return self._connection.execute(sql, asked)
 
     def _texts(self, statement: str, numbers: Cells) -> Cells:
@@ -134,7 +136,7 @@ class SqliteStock:
         return [texts[number] for number in numbers]
 
     def _vectors(self, asked: Mapping[str, Any]) -> Iterator[Vectors]:
-        sql = SQL["stock_new_vectors" if asked["after"] else "stock_all_vectors"]
+        sql = SQL["stock_new_vectors" if asked["after"] or asked["part"] else "stock_all_vectors"]
         rows = self._connection.execute(sql, {**asked, "space": self._number, "per_line": VECTORS_PER_LINE})
         while batch := rows.fetchmany(BATCH):
             yield Vectors(*zip(*batch, strict=True))

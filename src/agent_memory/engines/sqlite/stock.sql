@@ -10,11 +10,12 @@ select distinct scope from journal where tenant = :tenant and number > :seq and 
 select chain from journal where tenant = :tenant and number = :seq
 
 -- name: scope_lines
-select operation, record from journal where tenant = :tenant and number > :since and +scope = :scope
+select operation, record from journal
+where tenant = :tenant and number > :since and number <= :until and +scope = :scope
 
 -- name: lines_since
 -- Of this tenant, by its index: what others wrote costs nothing.
-select line from journal where tenant = :tenant and number > :since
+select line from journal where tenant = :tenant and number > :since and number <= :until
 
 -- name: whole_scope
 v.scope = :scope
@@ -49,7 +50,7 @@ from vectors x left join journal b on b.line = x.vector / :per_line
 -- name: stock_new_vectors
 select b.number, iif(x.content = b.line, b.number, (select number from journal where line = x.content)), x.scale, x.data
 from journal b cross join vectors x on x.vector >= b.line * :per_line and x.vector < (b.line + 1) * :per_line
-where b.tenant = :tenant and b.number > :since and +x.scope = :scope and +x.space = :space
+where b.tenant = :tenant and b.number > :since and b.number <= :until and +x.scope = :scope and +x.space = :space
 
 -- name: stock_links
 select j.number, (select number from journal where line = l.source), (select number from journal where line = l.target),

@@ -8,8 +8,9 @@ values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 insert into contents (content, text, payload, salt) values (?, ?, ?, ?)
 
 -- name: codable
-select content, cast(text as blob), codec from contents
-where content > :after and (:until is null or content <= :until) and codec is not :codec order by content limit :limit
+select c.content, cast(c.text as blob), c.codec from contents c
+where c.content > :after and c.codec is not :codec
+and (:before is null or (select at from journal where line = c.content) < :before) order by c.content limit :limit
 
 -- name: recode
 update contents set text = iif(:codec is null, cast(:text as text), :text), codec = :codec

@@ -37,6 +37,7 @@ REFERENCES = frozenset(
         *(f"upkeep.{name} id" for name in ("why", "restore", "pin", "unpin")),
         "records.forget ids",
         "receipts.accesses ids",
+        "upkeep.compressed ids",
         "longterm.get_incident id",
         "state.get_tasks_for_goal goal_id",
         "state.record_outcome id",

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
 from agent_memory.interfaces.cli import whose
 from agent_memory.interfaces.cli.session import Session
+
+if TYPE_CHECKING:
+    from agent_memory.app.config import Settings
 
 MOST_WORKERS = 64
 IN_THE_CLEAR = (
@@ -49,6 +52,12 @@ NO_GRPC = "gRPC is not installed, and so not served: pip install 'agent-memory[s
     type=click.IntRange(1, MOST_WORKERS),
     help="number of worker processes; use as many as there are cores",
 )
+@click.option(
+    "--max-memory",
+    metavar="MB",
+    type=click.FloatRange(1),
+    help="megabytes that each process holds at most: vectors stay on the disk, what is not needed is dropped",
+)
 @click.option("--no-grpc", is_flag=True, help="leave gRPC out")
 @click.option("--no-jobs", is_flag=True, help="leave background jobs to another server of this store")
 @click.option("--allow-host", multiple=True, metavar="NAME", help="another host name of this server (repeatable)")
@@ -86,7 +95,7 @@ def command(session: Session, /, **given: Any) -> int:
         """Beside a socket only a port that somebody names is opened."""
         return given[name] if named(name) or not at else None
 
-    settings = session.settings()
+    settings = _bounded(session.settings(), given["max_memory"])
     listen = serving.Listen(
         host=given["host"],
         port=port("port"),
@@ -115,6 +124,10 @@ def command(session: Session, /, **given: Any) -> int:
     else:
         serving.serve(Service(settings), listen, announce)
     return exits.OK
+
+
+def _bounded(settings: Settings, megabytes: float | None) -> Settings:
+    return settings if megabytes is None else settings.model_copy(update={"max_memory_mb": megabytes})
 
 
 def line(where: dict[str, str]) -> str:

@@ -36,37 +36,20 @@ def command(session: Session, once: bool, jobs: tuple[str, ...], _json: bool) ->
     tells which jobs it runs, and one of every run: in JSON, unless it is a terminal. `agent-memory jobs` shows how they
     stand.
     """
-    from agent_memory.app.jobs import FOLLOW
     from agent_memory.app.registry import check_there, locate
+    from agent_memory.app.worker import check_own, check_writable, chosen
     from agent_memory.interfaces.cli import exits, progress
-    from agent_memory.models.errors import InvalidInput, StoreError
     from agent_memory.ports.abandon import Abandoned
 
     in_json = session.json or _json or not sys.stdout.isatty()
     url = session.settings().store_url
-    if url.startswith(("http://", "https://", "unix://")):
-        raise InvalidInput(
-            f"store: {url} is a server, which runs its jobs by itself",
-            hint="`agent-memory upkeep run-jobs` runs them now; a worker needs the store itself",
-            field="store",
-        )
+    check_own(url)
     check_there(locate(url))
     service, _ = session.service()
     try:
-        known = {job.name: job for job in service.jobs}
-        for name in jobs:
-            if name == FOLLOW and name not in known:
-                hint = "set AGENT_MEMORY_WORKPLACE to the folder of the repository"
-                raise InvalidInput("job: follow has no repository to follow", hint=hint, field="job")
-            if name not in known:
-                raise InvalidInput(
-                    f"job: there is none named {name!r}", hint=f"they are {', '.join(known)}", field="job"
-                )
-        runner = service.worker([known[name] for name in jobs or known])
-        if service.runtime.store.read_only:
-            raise StoreError(
-                "the store is read-only: a worker has nothing to do", hint="`agent-memory doctor` says why"
-            )
+        wanted = chosen(service.jobs, jobs)
+        runner = service.worker(wanted)
+        check_writable(service)
         with _until_told(runner.stop) as told:
             tell = _told_in_json if in_json else _told
             gone = threading.Event()
@@ -75,7 +58,7 @@ def command(session: Session, once: bool, jobs: tuple[str, ...], _json: bool) ->
                 with progress.shown(in_json=in_json):
                     runner.once()
                 return exits.OK
-            _begun(list(jobs or known), service.runtime.store.url, in_json=in_json)
+            _begun([job.name for job in wanted], service.runtime.store.url, in_json=in_json)
             runner.start()
             told.wait()
             if gone.is_set():

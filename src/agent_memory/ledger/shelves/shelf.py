@@ -11,6 +11,7 @@ process, and is the same for 1 and 1.0, as fields compare.
 from __future__ import annotations
 
 import json
+import os
 import threading
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
@@ -20,9 +21,11 @@ from numpy.typing import NDArray
 
 from agent_memory.ledger.marks import same_era
 from agent_memory.ledger.shelves.columns import NOBODYS, Growing, Numbering, Types, end, hashed, misfits, standing
+from agent_memory.ledger.shelves.filed import Filed
 from agent_memory.ledger.shelves.links import LinkEnd, Links
 from agent_memory.ledger.shelves.postings import ENTRY, Postings
 from agent_memory.ledger.shelves.stock import Row, ShelfNews, Stock, Vectors
+from agent_memory.models.errors import StoreError
 from agent_memory.models.record import Scope, Status
 from agent_memory.ports.embedder import Space
 from agent_memory.ports.index import Calling, Snapshot
@@ -34,6 +37,8 @@ Need = tuple[str, ...]
 """What only some questions need of a shelf, and is read for the first of them: NAMES, LINKS, or ("field", its name)."""
 
 NAMES, LINKS = ("names",), ("links",)
+LINES = 4096  # of the journal that are read at once, where memory is bounded
+SEARCHED = 3  # times the memory of a shelf that filling and searching it take, with all that is made on the way
 NAME, TEXT = 400, 150  # bytes that a name, or a text with a number, takes in memory, about
 
 _TEXTS = ("kind", "status", "conversation", "repository")
@@ -82,10 +87,11 @@ class Seen(NamedTuple):
 
 class Shelf:
     """Columns of versions and links, postings of words and fields, int8 vectors with the place of the content they
-    belong to. `since`: only of contents that came after this line."""
+    belong to. `since`: only of contents that came after this line. `most`: within so many bytes it is searched, too;
+    then rows are read in slices, and vectors stay in a file."""
 
-    def __init__(self, scope: Scope, since: int = 0) -> None:
-        self.scope, self.since = scope, since
+    def __init__(self, scope: Scope, since: int = 0, most: int | None = None) -> None:
+        self.scope, self.since, self._most = scope, since, most
         self.lock = threading.Lock()
         self._empty()
 
@@ -102,7 +108,7 @@ class Shelf:
         self.until: dict[Need, int] = {}  # what was needed, and until which line it is here
         self.later = Postings()  # of each record, its versions but the first, which has its number
         self.links = Links()
-        self.vectors: dict[str, Growing] = {}
+        self.vectors: dict[str, Any] = {}  # each `Growing`, or `Filed`
         self._order: NDArray[np.int64] | None = None
         self.names: dict[str, dict[int, int]] = {}  # name -> each version that goes by it, and its record
         self.named = 0  # how many versions were asked for their names
@@ -130,9 +136,8 @@ class Shelf:
             if self.era > stock.era:  # this stock was opened before others found out
                 return
             try:
-                if self.seq < stock.seq:
-                    self._read(stock)
-                    self.seq = stock.seq
+                while self.seq < stock.seq:
+                    self._read(stock, None if self._most is None else min(stock.seq, self.seq + LINES))
                 for need in {*self.until, *needs(self.numbering)}:
                     if (before := self.until.get(need, self.since)) < stock.seq:
                         self._read_more(stock, need, before, calling)
@@ -151,19 +156,30 @@ class Shelf:
         if space is not None and not self.vectors:
             self.space = space  # a vector has the place of its content, and the line that brought it
             self.vectors = {name: Growing(np.int64) for name in ("place", "line")}
-            self.vectors |= {"scale": Growing(np.float32), "data": Growing(np.int8, space.dimension)}
+            bounded = self._most is not None and hasattr(os, "pread")
+            data = Filed(space.dimension) if bounded else Growing(np.int8, space.dimension)
+            self.vectors |= {"scale": Growing(np.float32), "data": data}
 
-    def _read(self, stock: Stock) -> None:
-        news = stock.follow(self.scope, self.seq)
+    def _read(self, stock: Stock, until: int | None) -> None:
+        news = stock.follow(self.scope, self.seq, until)
         if news.erased:
             self._erase(news.erased)
         # Which of the damaged rows were erased, nobody knows; and what is mostly gone is better read again.
         if news.erased and (self.damaged or self.gone * 2 > self.columns["place"].count):
             self._empty()
-            news = stock.follow(self.scope, self.since)
+            news = stock.follow(self.scope, self.since, until)
         self._make_room(stock.space)
         self._add(news)
         end(self.columns["version"], self.columns["ended"], news.ended)
+        self.seq = stock.seq if until is None else until
+        self._check_size()
+
+    def _check_size(self) -> None:
+        if self._most is not None and self.bytes * SEARCHED > self._most:
+            raise StoreError(
+                f"the memories of {self.scope.user} do not fit into the memory that this process may take",
+                hint=f"raise its bound by {((self.bytes * SEARCHED - self._most) >> 20) + 1} MB, or forget some",
+            )
 
     def _read_more(self, stock: Stock, need: Need, after: int, calling: Calling) -> None:
         if need == NAMES:
@@ -327,7 +343,8 @@ class Shelf:
 
     @property
     def bytes(self) -> int:
-        arrays = [*self.columns.values(), *self.vectors.values(), self.contents, self.lengths, self.there]
+        arrays: list[Growing | Filed] = [*self.columns.values(), *self.vectors.values()]
+        arrays += [self.contents, self.lengths, self.there]
         postings = (self.words, self.fields, self.later, self.links)
         texts = NAME * len(self.names) + TEXT * self.numbering.hashes.count
         return sum(array.rows.nbytes for array in arrays) + sum(one.bytes for one in postings) + texts

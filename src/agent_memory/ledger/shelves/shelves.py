@@ -54,6 +54,7 @@ class Shelves:
         self._stock = stock
         self._large, self._recent = large, recent
         self._calling: Calling = {}
+        self._most: int | None = None
         self._following = None if watch is None else Following(self, watch)
         self.renew()
 
@@ -63,6 +64,12 @@ class Shelves:
         self._shelves: OrderedDict[ShelfPlace, Shelf] = OrderedDict()
         if self._following is not None:
             self._following.renew()
+
+    def bound(self, most: int) -> None:
+        """From now on shelves, and what is made to search them, take so many bytes at most."""
+        with self._guard:
+            self._most = most
+            self._shelves.clear()
 
     def close(self) -> None:
         """Nobody asks any more, and nobody looks."""
@@ -183,7 +190,7 @@ class Shelves:
                 self._shelves.pop(ShelfPlace(scope, "whole"), None)
             shelf = self._shelves.get(place)
             if shelf is None or (indexed is not None and since and self._outgrown(shelf, indexed)):
-                shelf = self._shelves[place] = Shelf(scope, since)
+                shelf = self._shelves[place] = Shelf(scope, since, self._most)
             self._shelves.move_to_end(place)
             return shelf
 
@@ -194,9 +201,12 @@ class Shelves:
 
     def _trim(self, needed: Collection[Scope]) -> None:
         """What somebody just asked for stays, however large: it would be loaded again for the next question."""
+        from agent_memory.ledger.shelves.shelf import SEARCHED
+
+        most = CACHE_BYTES if self._most is None else self._most // SEARCHED
         with self._guard:
             total = sum(shelf.bytes for shelf in self._shelves.values())
             for place in [place for place in self._shelves if place.scope not in needed]:
-                if total <= CACHE_BYTES:
+                if total <= most:
                     break
                 total -= self._shelves.pop(place).bytes

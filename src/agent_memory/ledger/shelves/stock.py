@@ -55,8 +55,9 @@ class Stock(Protocol):
     era: int
     space: Space | None
 
-    def follow(self, scope: Scope, after: int) -> ShelfNews:
-        """What is new in exactly this scope since the line `after`; 0: everything."""
+    def follow(self, scope: Scope, after: int, until: int | None = None) -> ShelfNews:
+        """What is new in exactly this scope since the line `after`; 0: everything. Rows that came after the line
+        `until` are left for later, where one is given."""
         ...
 
     def fields(self, scope: Scope, after: int, name: str) -> Sequence[Row]:
