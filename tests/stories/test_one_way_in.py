@@ -330,6 +330,7 @@ EXAMPLES: dict[str, Callable[[Scene], dict[str, Any]]] = {
     "models.usage": lambda s: {},
     "upkeep.stats": lambda s: {},
     "upkeep.verify": lambda s: {},
+    "upkeep.extract": lambda s: {"text": "I live in Rome."},
     "upkeep.why": lambda s: {"id": s.note},
     "upkeep.catch_up": lambda s: {},
     "upkeep.run_jobs": lambda s: {},
@@ -396,10 +397,12 @@ READING = sorted(name for name, one in TABLE.items() if one.permission is Permis
 WRITING = sorted(name for name, one in TABLE.items() if one.permission is not Permission.READ)
 
 
+CHANGES_RECORDS = {"upkeep.consolidate", "upkeep.extract", "upkeep.undo"}
+"""Of a namespace whose others do not."""
+
+
 def keeps_records(name: str) -> bool:
-    if name in ("upkeep.consolidate", "upkeep.undo"):
-        return False
-    return name in KEEPS_RECORDS or name.partition(".")[0] in KEEPS_RECORDS
+    return name in KEEPS_RECORDS or (name.partition(".")[0] in KEEPS_RECORDS and name not in CHANGES_RECORDS)
 
 
 class Recording:

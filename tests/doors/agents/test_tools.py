@@ -41,6 +41,7 @@ def test_toolsets_are_chosen_by_name(inside: Any) -> None:
     assert names(inside(Client.list_tools, "working", "upkeep")) == [
         "journal",
         "recipes",
+        "extract",
         "stats",
         "verify",
         "why",

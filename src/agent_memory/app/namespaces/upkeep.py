@@ -13,6 +13,7 @@ from typing import Any, Unpack
 from pydantic import Field
 
 from agent_memory.app.jobs import jobs
+from agent_memory.app.namespaces.extracting import Extracting
 from agent_memory.app.namespaces.merging import Consolidating
 from agent_memory.app.namespaces.options import Moments
 from agent_memory.app.operations import Permission, ResourceSlot, ToolSlot, operation
@@ -67,7 +68,7 @@ class JobReport(Model):
     held_until: datetime | None
 
 
-class Upkeep(Consolidating):
+class Upkeep(Extracting, Consolidating):
     """Numbers, proofs and repairs."""
 
     @operation(

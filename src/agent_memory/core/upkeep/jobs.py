@@ -14,6 +14,7 @@ from agent_memory.ports.feed import Work
 from agent_memory.ports.records import View
 
 PATTERNS = "patterns"
+CONSOLIDATE = "consolidate"
 
 
 def embed(
@@ -73,6 +74,12 @@ def vectors(keeping: Keeping, turn: JobTurn) -> Did:
     return keeping.mirroring.catch_up(Work(turn.lease), turn.seconds)
 
 
+def consolidate(keeping: Keeping, turn: JobTurn) -> Did:
+    from agent_memory.core.upkeep.consolidate import consolidate  # its tables are compiled when they are read
+
+    return consolidate(keeping, turn)
+
+
 def patterns(keeping: Keeping, turn: JobTurn) -> Did:
     from agent_memory.core.upkeep.patterns import patterns  # it reads rules, which few who ask for jobs do
 
@@ -118,6 +125,13 @@ JOBS = (
     ),
     Job(EMBEDDINGS, 10.0, embeddings, left=unlooked, more=lambda did: did["behind"] > 0),
     Job(CONVERSATIONS, 60.0, conversations, left=behind, more=lambda did: did["behind"] > 0),
+    Job(
+        CONSOLIDATE,
+        900.0,
+        consolidate,
+        left=lambda keeping: keeping.store.feed.behind(CONSOLIDATE),
+        more=lambda did: did["conversations"] > 0 and did["behind"] > 0,
+    ),
     Job(
         PATTERNS,
         3600.0,
