@@ -43,9 +43,9 @@ engines: compiled
 	$(BIN)/python -m pytest -n 2 -m "engines and not soak" tests/engines tests/conformance
 	STORIES_ON=postgres $(BIN)/python -m pytest -n 2 -m "not soak and not foreign and not local and not file" $(STORIES:%=tests/stories/test_%.py)
 
-STORIES := abstention access_log adapters appending async bad_input blocks budgets bundle compression context conversations costs decisions embeddings \
-	feedback first_steps forget forgetting jobs knowledge links merging operational origins past ranking recipes reflection replay review selecting \
-	sessions time toolbox tools_and_strategies trace transfer walls
+STORIES := abstention access_log adapters appending async bad_input blocks budgets bundle compression context contradictions conversations costs \
+	decisions embeddings extraction feedback first_steps forget forgetting jobs knowledge links merging operational origins past ranking recipes \
+	reflection replay review selecting sessions time toolbox tools_and_strategies trace transfer walls
 
 # With the real Ollama, which is built once, and a model that the tests write.
 models: compiled .models/bin/ollama

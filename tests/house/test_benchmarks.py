@@ -26,7 +26,8 @@ EVAL = Path(os.environ.get("AGENT_MEMORY_EVAL", ROOT.parent / "shared" / "benchm
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), *sorted((ROOT / "benchmarks").rglob("*.md"))]
 OURS_ALONE = {
     *"doors load workers links/run past/run prose/run grpc_overhead tracing rules rules_read tokens".split(),
-    *"operations/build before lean life postgres kills operational rot knowledge redaction/run".split(),
+    *"extraction/run extraction/alike operations/build".split(),
+    *"before lean life postgres kills operational rot knowledge redaction/run".split(),
 }
 
 

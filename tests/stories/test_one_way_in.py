@@ -342,6 +342,7 @@ EXAMPLES: dict[str, Callable[[Scene], dict[str, Any]]] = {
     "upkeep.pin": lambda s: {"id": s.note},
     "upkeep.unpin": lambda s: {"id": s.pinned},
     "upkeep.pins": lambda s: {},
+    "upkeep.extract": lambda s: {"text": "I live in Rome."},
     "upkeep.why": lambda s: {"id": s.note},
     "upkeep.catch_up": lambda s: {},
     "upkeep.learn": lambda s: {},
@@ -410,10 +411,12 @@ READING = sorted(name for name, one in TABLE.items() if one.permission is Permis
 WRITING = sorted(name for name, one in TABLE.items() if one.permission is not Permission.READ)
 
 
+CHANGES_RECORDS = {f"upkeep.{one}" for one in ("consolidate", "extract", "undo", "prune", "restore", "pin", "unpin")}
+"""Of a namespace whose others do not."""
+
+
 def keeps_records(name: str) -> bool:
-    if name in {f"upkeep.{one}" for one in ("consolidate", "undo", "prune", "restore", "pin", "unpin")}:
-        return False
-    return name in KEEPS_RECORDS or name.partition(".")[0] in KEEPS_RECORDS
+    return name in KEEPS_RECORDS or (name.partition(".")[0] in KEEPS_RECORDS and name not in CHANGES_RECORDS)
 
 
 class Recording:

@@ -42,6 +42,7 @@ def test_toolsets_are_chosen_by_name(inside: Any) -> None:
         "journal",
         "recipes",
         "learn_from_feedback",
+        "extract",
         "stats",
         "verify",
         "why",

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, TypedDict, Unpack
 
+from pydantic import Field
+
 from agent_memory.app.namespaces.asking import Where, asked, got
 from agent_memory.app.namespaces.sweeping import Sweeping
 from agent_memory.app.operations import TABLE, Permission, ResourceSlot, ToolSlot, operation
@@ -58,13 +60,15 @@ class ChangeOptions(TypedDict, total=False):
 
 class Written(Model):
     """What a write came to: `effect` is created, updated or unchanged; held, where it waits for review; or forgotten,
-    where it was not written because what was forgotten should be passed over."""
+    where it was not written because what was forgotten should be passed over. `alike`, of one fact: the ids of facts
+    about the same entities that say nearly the same, or contradict it."""
 
     id: str
     effect: str
     version: int
     seq: int
     recorded_at: Moment
+    alike: list[Name] = Field(default_factory=list)
 
 
 class Forgotten(Model):
@@ -99,7 +103,10 @@ class Records(Sweeping):
         The same key is the same thing: it gets a new version, or none if nothing changed.
         """
         drafts = [_draft(text, kind, fields)]
-        return self._commit(drafts, reason, How(once=once(idempotency_key, drafts)))[0]
+        written = self._commit(drafts, reason, How(once=once(idempotency_key, drafts)))[0]
+        if self._client.runtime.kinds[kind].asserts != "fact":
+            return written
+        return written.model_copy(update={"alike": self._client.alike(written.id)})
 
     @operation("records.add_many", "POST /records/batch", permission=Permission.WRITE)
     def add_many(
@@ -350,4 +357,5 @@ def _written(outcome: Outcome, applied: Applied) -> Written:
         version=outcome.version,
         seq=applied.seq,
         recorded_at=from_micros(applied.at),
+        alike=[],
     )

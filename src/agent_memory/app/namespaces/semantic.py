@@ -112,8 +112,8 @@ class Semantic(Namespace):
         applied = commit_after_reading(self._client.runtime.writing, read, self._client.now())
         became, fact = applied.outcomes[0], stored[0]
         if became.effect is Effect.HELD or became.id != fact.id:  # it waits, or the same was proposed before
-            return fact.model_copy(update={"id": became.id, "held": True, "superseded": None})
-        return fact
+            fact = fact.model_copy(update={"id": became.id, "held": True, "superseded": None})
+        return fact.model_copy(update={"alike": self._client.alike(fact.id)})
 
     @operation("semantic.vector_search_facts", "POST /facts/near")
     def vector_search_facts(

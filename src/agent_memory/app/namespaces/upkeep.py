@@ -13,6 +13,7 @@ from typing import Any, Unpack
 from pydantic import Field
 
 from agent_memory.app.jobs import jobs
+from agent_memory.app.namespaces.extracting import Extracting
 from agent_memory.app.namespaces.learning import FromFeedback
 from agent_memory.app.namespaces.merging import Consolidating
 from agent_memory.app.namespaces.options import Moments
@@ -69,7 +70,7 @@ class JobReport(Model):
     held_until: datetime | None
 
 
-class Upkeep(Consolidating, Pruning, FromFeedback):
+class Upkeep(Extracting, Consolidating, Pruning, FromFeedback):
     """Numbers, proofs and repairs."""
 
     @operation(

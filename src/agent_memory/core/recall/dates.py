@@ -68,7 +68,7 @@ HOURS = {"morning": (5, 12), "afternoon": (12, 18), "evening": (18, 24), "night"
 # Arithmetic. What falls off the calendar raises ValueError or OverflowError, which `_placed` turns into nothing.
 
 
-def _shift(moment: datetime, step: Step, times: int = 1) -> datetime:
+def shifted(moment: datetime, step: Step, times: int = 1) -> datetime:
     months, rest = step
     year, month = divmod(moment.year * 12 + moment.month - 1 + months * times, 12)
     day = min(moment.day, monthrange(year, month + 1)[1])
@@ -86,7 +86,7 @@ def _date(now: datetime, year: int | str, month: int = 1, day: int = 1) -> datet
 
 
 def _one(start: datetime, unit: str) -> DateSpan:
-    return DateSpan(start, _shift(start, STEPS[unit]))
+    return DateSpan(start, shifted(start, STEPS[unit]))
 
 
 def _recurring(word: str, now: datetime) -> list[DateSpan]:
@@ -100,14 +100,14 @@ def _recurring(word: str, now: datetime) -> list[DateSpan]:
         origin, length = monday + 5 * DAY, (0, 2 * DAY)
     elif key in ("month", "quarter", "year"):
         step = length = STEPS[key]
-        origin = _shift(january, step, (today.month - 1) // step[0])
+        origin = shifted(january, step, (today.month - 1) // step[0])
     elif key[:3] in WEEKDAYS:
         origin = monday + WEEKDAYS[key[:3]] * DAY
     else:
         exact, step = key[:3] in MONTHS, STEPS["year"]
         origin, length = january.replace(month=(MONTHS | QUARTERS)[key[:3]]), STEPS["month" if exact else "quarter"]
-    starts = [_shift(origin, step, times) for times in range(-3, 4)]
-    return [DateSpan(start, _shift(start, length), exact) for start in starts]
+    starts = [shifted(origin, step, times) for times in range(-3, 4)]
+    return [DateSpan(start, shifted(start, length), exact) for start in starts]
 
 
 def _chosen(which: str, word: str, now: datetime) -> DateSpan:
@@ -130,7 +130,7 @@ def _counted(words: str) -> tuple[int, int]:
 def _away(moment: datetime, m: Match, sign: int) -> DateSpan:
     """So many units before or after a moment: as wide as one unit, and "a few" as wide as what it may mean."""
     unit, (low, high) = m["unit"].lower(), _counted(m["count"])
-    first, last = sorted(_shift(moment, STEPS[unit], sign * n) for n in (low, high))
+    first, last = sorted(shifted(moment, STEPS[unit], sign * n) for n in (low, high))
     reach = REACH.get(unit, 182 * DAY)
     if unit in ("minute", "hour"):
         return DateSpan(first - reach, last + reach, exact=False)
@@ -179,7 +179,7 @@ def _turn(m: Match, now: datetime) -> DateSpan:
 def _rolling(m: Match, now: datetime) -> DateSpan:
     unit, ahead = m["unit"].lower(), m["which"].lower() in ("next", "coming")
     low, high = _counted(m.groupdict().get("count") or "a")
-    far = _shift(now, STEPS[unit], high if ahead else -high)
+    far = shifted(now, STEPS[unit], high if ahead else -high)
     if unit not in ("minute", "hour"):
         far = _midnight(far) + (DAY if ahead else NONE)
     return DateSpan(min(now, far), max(now, far), exact=low == high)
@@ -192,7 +192,7 @@ def _third(m: Match, span: DateSpan) -> DateSpan:
     months = (span.end.year - span.start.year) * 12 + span.end.month - span.start.month
     start, end = span.start, span.end
     if months >= 3:
-        start, end = (_shift(span.start, STEPS["month"], months * n // 3) for n in (third, third + 1))
+        start, end = (shifted(span.start, STEPS["month"], months * n // 3) for n in (third, third + 1))
     elif days >= 3:
         start, end = (span.start + days * n // 3 * DAY for n in (third, third + 1))
     return span._replace(start=start, end=end, exact=False)
@@ -205,8 +205,8 @@ def _nth(m: Match, span: DateSpan) -> DateSpan:
         step = STEPS[thing]
         if thing == "half" and span.end - span.start < 360 * DAY:  # of a month or a quarter
             step = (0, (span.end - span.start) / 2)
-        start = _shift(span.end, step, -1) if n < 0 else _shift(span.start, step, n)
-        end = _shift(start, step)
+        start = shifted(span.end, step, -1) if n < 0 else shifted(span.start, step, n)
+        end = shifted(start, step)
     else:
         start, end, *_ = next(day for day in _recurring(thing, span.start) if day.start >= span.start)
         weeks = ((span.end - start).days - 1) // 7 if n < 0 else n
@@ -225,7 +225,7 @@ def _beside(m: Match, span: DateSpan) -> DateSpan:
     elif not thing:
         start, end, exact, _ = _away(span.start, m, sign)
     elif thing in STEPS:
-        (start, end), exact = sorted((edge, _shift(edge, STEPS[thing], sign))), True
+        (start, end), exact = sorted((edge, shifted(edge, STEPS[thing], sign))), True
     else:
         near = _recurring(thing, edge)[::sign]
         start, end, exact, _ = next(day for day in near if (day.start >= edge if sign > 0 else day.end <= edge))

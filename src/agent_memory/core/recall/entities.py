@@ -177,7 +177,7 @@ def phrases(text: str) -> dict[str, list[range]]:
     return found
 
 
-def _name_of(words: list[str]) -> str:
+def folded_name(words: list[str]) -> str:
     return _compared(words, [word.casefold() for word in words])
 
 
@@ -190,4 +190,4 @@ def _compared(words: list[str], folded: list[str]) -> str:
 
 
 def _naming(called: Callable[[dict[str, Any]], tuple[str, ...]]) -> Callable[[dict[str, Any]], list[str]]:
-    return lambda payload: [name for own in called(payload) if (name := _name_of(spelled(own)))]
+    return lambda payload: [name for own in called(payload) if (name := folded_name(spelled(own)))]

@@ -15,6 +15,8 @@ from agent_memory.ports.feed import Work
 from agent_memory.ports.records import View
 
 PATTERNS, DAILY = "patterns", 86_400.0
+PATTERNS = "patterns"
+CONSOLIDATE = "consolidate"
 
 
 def embed(
@@ -74,6 +76,12 @@ def vectors(keeping: Keeping, turn: JobTurn) -> Did:
     return keeping.mirroring.catch_up(Work(turn.lease), turn.seconds)
 
 
+def consolidate(keeping: Keeping, turn: JobTurn) -> Did:
+    from agent_memory.core.upkeep.consolidate import consolidate  # its tables are compiled when they are read
+
+    return consolidate(keeping, turn)
+
+
 def patterns(keeping: Keeping, turn: JobTurn) -> Did:
     from agent_memory.core.upkeep.patterns import patterns  # it reads rules, which few who ask for jobs do
 
@@ -119,6 +127,13 @@ JOBS = (
     ),
     Job(EMBEDDINGS, 10.0, embeddings, left=unlooked, more=lambda did: did["behind"] > 0),
     Job(CONVERSATIONS, 60.0, conversations, left=behind, more=lambda did: did["behind"] > 0),
+    Job(
+        CONSOLIDATE,
+        900.0,
+        consolidate,
+        left=lambda keeping: keeping.store.feed.behind(CONSOLIDATE),
+        more=lambda did: did["conversations"] > 0 and did["behind"] > 0,
+    ),
     Job(
         PATTERNS,
         3600.0,

@@ -18,6 +18,7 @@ EXAMPLES: Mapping[str, str] = MappingProxyType(
         "guard": "guard -- git status",
         "records forget-where": "records forget-where --conversation-id old --dry-run",
         "feedback": "feedback RECEIPT --answer 'it is on port 5433 [staging-port]'",
+        "extract": "extract --text 'We use Postgres 16 for billing.'",
         "forget": "forget staging-port --reason 'no longer ours to keep' --yes",
         "history": "history staging-port",
         "import": "import memories.ndjson",

@@ -52,7 +52,7 @@ module of ours, which is loaded without the table of operations."""
 GROUPS = MappingProxyType(
     {
         "Start here": ("try", "demo", "add", "recall", "list", "show", "context", "chat"),
-        "Write and correct": ("learn", "prefer", "sync", "edit", "amend", "forget"),
+        "Write and correct": ("learn", "extract", "prefer", "sync", "edit", "amend", "forget"),
         "Look closer": (
             "history",
             "why",

@@ -59,12 +59,14 @@ def turn_key(conversation_id: str, index: int) -> str:
 
 
 class ConversationPayload(Model):
-    """`archived`: nobody goes on with it; `consolidated`: upkeep has taken from it what is worth keeping."""
+    """`archived`: nobody goes on with it; `consolidated`: upkeep has taken from it what is worth keeping,
+    of the turns that were stored up to `consolidated_until`."""
 
     conversation_id: Name
     title: Name | None = None
     archived: bool = False
     consolidated: bool = False
+    consolidated_until: Moment | None = None
 
 
 class Conversation(ConversationPayload):

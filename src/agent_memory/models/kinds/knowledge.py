@@ -65,16 +65,23 @@ class Entity(EntityPayload, Stored):
 
 
 class FactPayload(Model):
+    """`object`, where it is told apart, is what the claim says of its subject; `negated`: that this is not so.
+    `many`: other objects may hold beside it ("uses Redis", "uses Kafka")."""
+
     source_turn_id: Name | None = None
     entity_ids: list[Name] = Field(default_factory=list)
     subject: Name | None = None
     predicate: Name | None = None
+    object: Name | None = None
+    negated: bool | None = None
+    many: bool | None = None
 
 
 class Fact(FactPayload, Stored):
     """A claim. With a `subject` and a `predicate` that holds one value at a time ("lives in"), a new claim
     supersedes the old one, which stays true for its own time; without them claims stand side by side. `superseded` is
-    told by the call that stores it: the claim in whose place it stands now. `held`: it waits for review. Read,
+    told by the call that stores it: the claim in whose place it stands now; `alike`, too: the ids of facts about the
+    same entities that say nearly the same, or contradict it. `held`: it waits for review. Read,
     `confidence` is what time has left of `stored_confidence`, as with the salience of an `Entity`."""
 
     claim: Text = Field(min_length=1)
@@ -84,6 +91,7 @@ class Fact(FactPayload, Stored):
     created_at: Moment = Field(default_factory=now_utc)
     repository: Name | None = None
     superseded: Text | None = Field(default=None, json_schema_extra={"readOnly": True})
+    alike: list[Name] = Field(default_factory=list, json_schema_extra={"readOnly": True})
     held: bool = Field(default=False, json_schema_extra={"readOnly": True})
 
     def draft(self) -> Draft:
@@ -117,8 +125,10 @@ class Fact(FactPayload, Stored):
 
 
 def fact_key(claim: str, payload: dict[str, Any]) -> str:
-    """Its subject and predicate, where it says them; otherwise the claim itself."""
+    """Its subject and predicate, where it says them, and what of many it says; otherwise the claim itself."""
     subject, predicate = payload.get("subject"), payload.get("predicate")
+    if subject and predicate and payload.get("many"):
+        return joined_key("about", subject, predicate, payload.get("object") or claim)
     if subject and predicate:
         return joined_key("about", subject, predicate)
     return "claim\x1f" + hashlib.blake2b(fold(claim).encode(), digest_size=16).hexdigest()

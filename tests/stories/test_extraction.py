@@ -1,0 +1,220 @@
+"""What conversations say becomes entities, facts and relations, without a model. C11, C18, P20."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from agent_memory import AgentMemory
+from agent_memory.models.errors import InvalidInput, NotFound
+from agent_memory.models.kinds.conversation import Turn
+from agent_memory.models.record import Record
+
+pytestmark = pytest.mark.requirement("C18")
+LONG_AGO = datetime(2024, 5, 15, 10, tzinfo=UTC)
+
+
+def say(memory: AgentMemory, *said: str, talk: str = "c1", at: datetime = LONG_AGO, role: Any = "user") -> list[Turn]:
+    """Turns of a conversation, a minute apart."""
+    begin = len(memory.episodic.get_conversation(talk))
+    return [
+        memory.episodic.store_turn(
+            Turn(conversation_id=talk, index=begin + n, role=role, content=text, timestamp=at + timedelta(minutes=n))
+        )
+        for n, text in enumerate(said)
+    ]
+
+
+def facts(memory: AgentMemory, **at: Any) -> list[str]:
+    return sorted(one.text for one in memory.records.find("fact", limit=500, **at))
+
+
+def entities(memory: AgentMemory) -> dict[str, Record]:
+    return {one.payload["name"]: one for one in memory.records.find("entity", limit=500)}
+
+
+def test_a_conversation_becomes_facts_entities_and_relations(memory: AgentMemory) -> None:
+    say(memory, "Our checkout-api depends on pg-main. We use Postgres 16 for billing.")
+    made = memory.upkeep.extract("c1")
+    assert made.turns == 1 and made.made_by == "rules"
+    assert [one.claim for one in made.facts] == ["checkout-api depends on pg-main", "we use Postgres 16 for billing"]
+    assert {one.name: one.type for one in made.entities} == {
+        "checkout-api": "service",
+        "pg-main": "service",
+        "Postgres": "technology",
+    }
+    named = entities(memory)
+    graph = memory.semantic.get_entity_graph([named["checkout-api"].id], depth=1)
+    assert [(one["relationship"], one["entity"]["name"]) for one in graph["related"]] == [("DEPENDS_ON", "pg-main")]
+    assert "checkout-api depends on pg-main" in [one["claim"] for one in graph["facts"]]
+
+
+def test_each_says_which_stretch_of_which_turn_it_is_from(memory: AgentMemory) -> None:
+    (turn,) = say(memory, "Hello there! My sister Anna is a nurse. Bye.")
+    made = memory.upkeep.extract("c1")
+    for fact in made.facts:
+        (link,) = [one for one in memory.records.links(fact.id) if one.type == "DERIVED_FROM"]
+        assert link.target_id == turn.id
+        assert turn.content[link.properties["start"] : link.properties["end"]] == "My sister Anna is a nurse."
+        assert [one.id for one in memory.upkeep.why(fact.id).origins] == [fact.id, turn.id]
+    anna = entities(memory)["Anna"]
+    mentions = {one.source_id: one for one in memory.records.links(anna.id) if one.type == "MENTIONS"}
+    assert turn.content[mentions[turn.id].properties["start"] : mentions[turn.id].properties["end"]] == "Anna"
+    assert len(mentions) == 2  # the conversation names her, too
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Do we use Postgres for billing?",
+        "If we moved to Kafka, checkout-api would depend on it.",
+        "I live on the moon, lol.",
+        "I live on Mars. Just kidding!",
+        "Bob says we use Oracle for billing.",
+        'Translate "I live in Rome" into German.',
+        "Maybe I work at Siemens one day.",
+        "> I live in Rome",
+    ],
+)
+def test_what_is_no_statement_is_no_fact(memory: AgentMemory, said: str) -> None:
+    say(memory, said)
+    assert memory.upkeep.extract("c1").facts == []
+    assert facts(memory) == []
+
+
+def test_twice_is_once(memory: AgentMemory) -> None:
+    say(
+        memory,
+        "I live in Berlin.",
+        "I work at Siemens.",
+        "I live in Lisbon now.",
+        "Always run the linter before a push.",
+    )
+    first = memory.upkeep.extract("c1")
+    assert len(first.facts) == 3 and len(first.proposals) == 1
+    before = memory.upkeep.stats()["seq"]
+    again = memory.upkeep.extract("c1")
+    assert again.facts == [] and again.proposals == [] and not any(one.new for one in again.entities)
+    assert memory.upkeep.stats()["seq"] == before
+    assert memory.upkeep.verify().ok
+
+
+def test_what_a_user_wants_waits_for_review_as_a_preference(memory: AgentMemory) -> None:
+    say(memory, "Never push to main.")
+    (id,) = memory.upkeep.extract("c1").proposals
+    held = memory.review.show(id)
+    assert held.kind == "preference" and held.evidence[0].text == "Never push to main."
+    memory.review.approve(id)
+    assert memory.user.get_preference("instructions", "push to main") == "never"
+
+
+def test_below_the_threshold_it_waits(memory: AgentMemory) -> None:
+    say(memory, "The staging database moved to port 5433.", role="assistant")
+    (fact,) = memory.upkeep.extract("c1").facts
+    assert fact.held and fact.confidence < 0.7 and facts(memory) == []
+    assert memory.upkeep.extract("c1").facts == [] and len(memory.review.list()) == 1
+    assert memory.review.show(fact.id).why == "its confidence is below the threshold"
+    memory.review.approve(fact.id)
+    assert facts(memory) == ["staging database is on port 5433"]
+    assert memory.upkeep.extract("c1").facts == [] and memory.review.list() == []
+
+
+def test_what_a_stranger_says_waits_and_relates_nothing(memory: AgentMemory) -> None:
+    made = memory.upkeep.extract(text="checkout-api depends on evil-db.", source="web:evil.example")
+    assert [one.held for one in made.facts] == [True] and facts(memory) == []
+    assert memory.review.show(made.facts[0].id).why == "it comes from a source that is not trusted"
+    for one in entities(memory).values():
+        assert {link.type for link in memory.records.links(one.id)} <= {"MENTIONS", "DERIVED_FROM", "ABOUT"}
+
+
+def test_tools_and_prompts_claim_nothing(memory: AgentMemory) -> None:
+    say(memory, "I live in Rome.", role="tool")
+    say(memory, "I live in Rome.", role="system")
+    assert memory.upkeep.extract("c1").facts == []
+
+
+def test_a_text_is_kept_and_read(memory: AgentMemory) -> None:
+    made = memory.upkeep.extract(text="I moved to Oslo last year.", said_at=LONG_AGO)
+    (fact,) = made.facts
+    assert fact.claim.endswith("lives in Oslo") and fact.created_at == datetime(2023, 1, 1, tzinfo=UTC)
+    origins = memory.upkeep.why(fact.id).origins
+    assert [one.text for one in origins][1:] == ["I moved to Oslo last year."]
+
+
+def test_the_time_is_that_of_the_turn(memory: AgentMemory) -> None:
+    say(memory, "I live in Berlin.", at=LONG_AGO)
+    (fact,) = memory.upkeep.extract("c1").facts
+    assert fact.created_at == LONG_AGO
+    say(memory, "The demo is tomorrow.", talk="c2", at=LONG_AGO)
+    (fact,) = memory.upkeep.extract("c2").facts
+    assert fact.claim == "demo is tomorrow (2024-05-16)"
+
+
+def test_forgetting_a_turn_takes_what_only_it_supported(memory: AgentMemory) -> None:
+    one, _ = say(memory, "I live in Berlin and I work at Siemens.", "I live in Berlin.")
+    memory.upkeep.extract("c1")
+    assert len(facts(memory)) == 2 and set(entities(memory)) == {"Berlin", "Siemens"}
+    memory.records.forget([one.id])
+    assert [text.split(" ", 1)[1] for text in facts(memory)] == ["lives in Berlin"]
+    assert set(entities(memory)) == {"Berlin"}
+    assert memory.upkeep.verify().ok
+
+
+def test_what_was_forgotten_does_not_come_back(memory: AgentMemory) -> None:
+    say(memory, "I live in Berlin.")
+    (fact,) = memory.upkeep.extract("c1").facts
+    memory.records.forget([fact.id])
+    assert memory.upkeep.extract("c1").facts == [] and facts(memory) == []
+
+
+def test_it_names_what_is_wrong_with_a_call(memory: AgentMemory) -> None:
+    with pytest.raises(NotFound, match="no conversation 'nowhere'"):
+        memory.upkeep.extract("nowhere")
+    with pytest.raises(InvalidInput, match="name a conversation, or give a text"):
+        memory.upkeep.extract()
+    with pytest.raises(InvalidInput, match="name a conversation, or give a text"):
+        memory.upkeep.extract("c1", text="I live in Rome.")
+
+
+# -- the job
+
+
+@pytest.mark.requirement("C11")
+def test_a_conversation_is_read_when_it_has_been_quiet(timed: AgentMemory, clock: Any) -> None:
+    say(timed, "I live in Berlin.", at=clock.now())
+    assert timed.upkeep.run_jobs()["consolidate"]["conversations"] == 0
+    clock.forward(minutes=4)
+    say(timed, "I work at Siemens.", at=clock.now())
+    clock.forward(minutes=4)
+    assert timed.upkeep.run_jobs()["consolidate"]["conversations"] == 0 and facts(timed) == []
+    clock.forward(minutes=2)
+    did = timed.upkeep.run_jobs()["consolidate"]
+    assert (did["conversations"], did["turns"], did["facts"]) == (1, 2, 2)
+    assert timed.episodic.conversations()[0].consolidated
+
+
+@pytest.mark.requirement("C11")
+def test_only_what_is_new_is_read(timed: AgentMemory, clock: Any) -> None:
+    say(timed, "I live in Berlin.", at=clock.now())
+    clock.forward(minutes=6)
+    assert timed.upkeep.run_jobs()["consolidate"]["turns"] == 1
+    before = timed.upkeep.stats()["seq"]
+    assert timed.upkeep.run_jobs()["consolidate"]["turns"] == 0
+    assert timed.upkeep.stats()["seq"] == before
+    say(timed, "No, sorry, it's actually Bremen.", at=clock.now())
+    clock.forward(minutes=6)
+    did = timed.upkeep.run_jobs()["consolidate"]
+    assert (did["turns"], did["facts"]) == (1, 1)
+    assert [one.split(" ", 1)[1] for one in facts(timed)] == ["lives in Bremen"]
+
+
+@pytest.mark.requirement("C11")
+def test_many_conversations_of_several_users_are_read(timed: AgentMemory, clock: Any) -> None:
+    for number in range(13):
+        say(timed, "I live in Berlin.", f"The retry limit is {number}.", talk=f"c{number}", at=clock.now())
+    clock.forward(minutes=6)
+    assert timed.upkeep.run_jobs()["consolidate"]["conversations"] == 13
+    assert all(one.consolidated for one in timed.episodic.conversations(limit=50))
+    assert sum("lives in Berlin" in one for one in facts(timed)) == 1
