@@ -34,7 +34,9 @@ MANY_METHODS = {
     "AgentMemory",  # thirteen names that callers rely on, and recall
     "SqliteIndex",  # those of its port, and what a fork leaves to do
     "Index",  # one question for each thing that is asked of vectors and words
-    "ToyIndex",  # the same
+    *("MemoryIndex", "PostgresIndex", "ToyIndex"),  # the same
+    "RecordStore",  # one way in, and one question for each thing that is asked of records
+    *("MemoryRecords", "PostgresRecords", "SqliteRecords", "ToyRecords"),  # the same
 }
 BANNED = {"utils", "util", "helpers", "helper", "common", "manager", "base", "misc", "v2"}
 

@@ -313,6 +313,25 @@ def test_what_is_old_and_over_moves_into_the_archive(timed: AgentMemory, clock: 
     assert {one.payload["archived"] for one in timed.records.find(kinds=["summary"])} == {"goal"}
 
 
+@pytest.mark.requirement("T10")
+def test_every_day_what_ended_long_ago_is_archived_with_a_summary(timed: AgentMemory, clock: SteppingClock) -> None:
+    start = clock.moment
+    ended = [timed.goals.add(Goal(description=f"ship {n}", status="completed", created_at=start)) for n in range(3)]
+    timed.upkeep.pin(ended[0].id)
+    going = timed.goals.add(Goal(description="still open", created_at=start))
+    decision = timed.state.log_decision(Decision(decision="Use a queue", context="orders were lost", decided_at=start))
+    clock.forward(days=29)
+    assert timed.upkeep.run_jobs()["archive"]["goal"] == 0
+    clock.forward(days=2)
+    assert timed.upkeep.run_jobs()["archive"]["goal"] == 2
+    kept = [ended[0].id, going.id, decision.id]
+    assert {timed.records.get(id).status for id in kept} == {"active"}
+    assert {timed.records.get(one.id).status for one in ended[1:]} == {"archived"}
+    [summary] = timed.records.find(kinds=["summary"])
+    assert {one.id for one in timed.upkeep.why(summary.id).origins} == {summary.id, *(one.id for one in ended[1:])}
+    assert timed.upkeep.run_jobs()["archive"]["goal"] == 0 and len(timed.records.find(kinds=["summary"])) == 1
+
+
 @pytest.mark.local
 def test_what_is_taken_up_again_meanwhile_stays(
     timed: AgentMemory, clock: SteppingClock, monkeypatch: pytest.MonkeyPatch

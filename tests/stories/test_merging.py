@@ -69,7 +69,7 @@ def test_what_is_said_again_becomes_one_record_that_knows_its_originals(memory: 
     shown = memory.upkeep.consolidate(dry_run=True)
     assert (shown.merged, shown.into, shown.dry_run) == (3, 1, True) and not merged_records(memory)
     done = memory.upkeep.consolidate()
-    assert (done.merged, done.into, done.pruned) == (3, 1, 0) and done.groups == shown.groups
+    assert (done.merged, done.into) == (3, 1) and done.groups == shown.groups
     [one] = merged_records(memory)
     assert one.id == done.groups[0].id and one.text in PORT
     assert one.importance == pytest.approx(0.88) and consolidated_from(one) == 3
@@ -80,6 +80,14 @@ def test_what_is_said_again_becomes_one_record_that_knows_its_originals(memory: 
     hits = memory.recall("which port does the staging database listen on?", k=3)
     assert hits[0].id == one.id and not {hit.id for hit in hits} & set(ids)
     assert memory.upkeep.verify().ok
+
+
+def test_what_is_pinned_stays_as_it_is(memory: AgentMemory) -> None:
+    pinned, *others = fill(memory, PORT)
+    memory.upkeep.pin(pinned)
+    assert [set(one.sources) for one in memory.upkeep.consolidate().groups] == [set(others)]
+    memory.upkeep.unpin(pinned)
+    assert [pinned in one.sources for one in memory.upkeep.consolidate().groups] == [True]
 
 
 def test_twice_is_once(memory: AgentMemory) -> None:

@@ -20,12 +20,10 @@ class Merged(Model):
 
 
 class Consolidation(Model):
-    """`merged` memories became `into` new ones; with `dry_run` they would. `groups` shows the first of these. `pruned`:
-    memories that were archived because nobody needs them."""
+    """`merged` memories became `into` new ones; with `dry_run` they would. `groups` shows the first of these."""
 
     merged: int = 0
     into: int = 0
-    pruned: int = 0
     dry_run: bool = False
     groups: list[Merged] = Field(default_factory=list)
 

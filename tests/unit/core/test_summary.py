@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from agent_memory.core.recall.summary import ranked, summary
 from agent_memory.core.upkeep.merging import ALIKE, groups, mergeable
+from agent_memory.core.upkeep.pruning import Pins
 from agent_memory.models.record import Record, Scope, Status
 
 pytestmark = pytest.mark.requirement("E3")
@@ -64,7 +65,7 @@ def test_who_has_no_vector_is_in_no_group() -> None:
     ids=str,
 )
 def test_what_may_be_merged_stands_alone(fields: dict[str, object]) -> None:
-    assert mergeable(record(1)) and not mergeable(record(1, **fields))
+    assert mergeable(record(1), Pins()) and not mergeable(record(1, **fields), Pins())
 
 
 WORDS = some.sampled_from("staging database port backup nightly runs fails not Ada Bob tea".split())

@@ -7,8 +7,9 @@ once. A summary quotes some of the records that it is about, word by word, and g
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
+from typing import NamedTuple
 
 from agent_memory.core.recall.summary import summary
 from agent_memory.core.write.commit import SELF, How, Writing, commit, until_settled
@@ -16,6 +17,7 @@ from agent_memory.models.draft import Draft
 from agent_memory.models.record import Link, Record, Status
 from agent_memory.models.visible import visible
 from agent_memory.ports.changes import DERIVED_FROM, Amend, Author, Expect
+from agent_memory.ports.feed import Work
 from agent_memory.ports.records import Filter, View
 
 BATCH = 500
@@ -31,17 +33,32 @@ OVER: Mapping[str, frozenset[str] | None] = {
 """What is moved: kinds, and the statuses in which one is over; None: it always is."""
 
 
-def migrate(writing: Writing, view: View, author: Author, cutoff: int) -> dict[str, int]:
+class Moving(NamedTuple):
+    """How many records one write moves, for which job, and what is to stay."""
+
+    batch: int = BATCH
+    work: Work | None = None
+    keep: Callable[[Record], bool] = lambda record: False
+
+
+def migrate(
+    writing: Writing,
+    view: View,
+    author: Author,
+    cutoff: int,
+    kinds: Collection[str] = OVER,
+    how: Moving = Moving(),  # noqa: B008
+) -> dict[str, int]:
     """How many of each kind were moved; those that began at the cutoff or later stay, and so does what others share."""
-    moved = dict.fromkeys((kind for kind in OVER if kind in writing.kinds), 0)
+    moved = dict.fromkeys((kind for kind in kinds if kind in writing.kinds), 0)
     for kind in moved:
         last: str | None = None
         where = Filter(kinds=(kind,), before=cutoff)
-        while page := writing.records.find(view, where, limit=BATCH, after=last):
+        while page := writing.records.find(view, where, limit=how.batch, after=last):
             last = page[-1].id
-            ids = [one.id for one in page if one.scope == author.scope and is_over(one)]
+            ids = [one.id for one in page if one.scope == author.scope and is_over(one) and not how.keep(one)]
             moved[kind] += until_settled(
-                partial(_move, writing, author, view.now), partial(_over, writing, author, kind, ids)
+                partial(_move, writing, author, view.now, how.work), partial(_over, writing, author, kind, ids)
             )
     return moved
 
@@ -52,11 +69,12 @@ def _over(writing: Writing, author: Author, kind: str, ids: list[str]) -> list[R
     return [one for one in heads if one is not None and one.status == Status.ACTIVE and is_over(one)]
 
 
-def _move(writing: Writing, author: Author, now: int, batch: list[Record]) -> int:
+def _move(writing: Writing, author: Author, now: int, work: Work | None, batch: list[Record]) -> int:
     if batch:
         changes = [Amend(one.id, status=Status.ARCHIVED) for one in batch]
         expect = [Expect(one.version, id=one.id) for one in batch]
-        commit(writing, [_summary(batch[0].kind, batch)], author, now, How(changes=changes, expect=expect))
+        how = How(changes=changes, expect=expect, work=work)
+        commit(writing, [_summary(batch[0].kind, batch)], author, now, how)
     return len(batch)
 
 

@@ -36,7 +36,7 @@ def decay(keeping: Keeping, turn: JobTurn) -> Did:
     """How many entities are below the salience at which they may go, and how many inferred facts are not certain any
     more."""
     crossed, terms = Counter(entities=0, facts=0), keeping.terms
-    for scope, found in _visited(keeping, turn, ("entity", "fact")):
+    for scope, found in visited(keeping, turn, ("entity", "fact")):
         at = Decay(_pruner(keeping, turn).moment, terms.rate)
         entities = [one for one in found if one.kind == "entity" and one.status == Status.ACTIVE]
         told = keeping.store.receipts.accesses(View(scope, turn.now), [one.id for one in entities])
@@ -55,7 +55,7 @@ def cleanup(keeping: Keeping, turn: JobTurn) -> Did:
     did = Counter(conversations=0, archived=0, removed=0)
     keeping.writing.receipts.flush()
     removes, pruner, pins = confirmed(keeping, turn), _pruner(keeping, turn), dict[Scope, Pins]()
-    for scope, found in _visited(keeping, turn, tuple(keeping.writing.kinds)):
+    for scope, found in visited(keeping, turn, tuple(keeping.writing.kinds)):
         if scope not in pins:
             pins[scope] = pins_of(keeping.store.records, scope, turn.now)
         quiet = [one.id for one in found if _quiet(pruner, one, pins[scope])]
@@ -93,7 +93,7 @@ def _pruner(keeping: Keeping, turn: JobTurn) -> Pruner:
     return Pruner(keeping.writing, keeping.store.receipts, keeping.terms, turn.now, Work(turn.lease))
 
 
-def _visited(keeping: Keeping, turn: JobTurn, kinds: Sequence[str]) -> Iterator[tuple[Scope, list[Record]]]:
+def visited(keeping: Keeping, turn: JobTurn, kinds: Sequence[str]) -> Iterator[tuple[Scope, list[Record]]]:
     """Every record of these kinds, in its newest version, with others of its scope."""
     feed, wanted = keeping.store.feed, frozenset(kinds)
     for tenant in feed.news(CLOCK, limit=MOST_TENANTS):  # nobody moves this cursor: all that have lines

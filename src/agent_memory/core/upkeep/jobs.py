@@ -100,6 +100,12 @@ def unmerged(keeping: Keeping) -> int:
     return waiting(keeping)
 
 
+def archive(keeping: Keeping, turn: JobTurn) -> Did:
+    from agent_memory.core.upkeep.archive import archive
+
+    return archive(keeping, turn)
+
+
 JOBS = (
     Job(
         "catch_up",
@@ -142,6 +148,7 @@ JOBS = (
         more=lambda did: did["behind"] > 0,
     ),
     Job("merge", 60.0, merge, left=unmerged, more=lambda did: did["left"] > 0),
+    Job("archive", DAILY, archive),
     Job(DECAY, DAILY, decay),
     Job(CLEANUP, DAILY, cleanup),
 )

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from agent_memory.core.recall.summary import ranked
 from agent_memory.core.upkeep.agreement import form
+from agent_memory.core.upkeep.pruning import Pins, pins_of
 from agent_memory.core.write.commit import How, Writing, connect, until_settled, with_vectors, write
 from agent_memory.core.write.normalise import normalise
 from agent_memory.models.draft import Draft
@@ -62,10 +63,11 @@ class Merging(NamedTuple):
         return tuple(name for name, kind in self.writing.kinds.items() if kind.merges)
 
 
-def mergeable(record: Record) -> bool:
-    """Whether it may be merged with another at all: it stands alone, holds on, and is no entry in the log of a run."""
+def mergeable(record: Record, pins: Pins) -> bool:
+    """Whether it may be merged with another at all: it stands alone, holds on, is not pinned and is not an entry in the
+    log of a run."""
     alone = record.status is Status.ACTIVE and record.key is None and record.valid_to is None
-    return alone and not any(record.payload.get(name) for name in _LOGS)
+    return alone and not pins.keep(record) and not any(record.payload.get(name) for name in _LOGS)
 
 
 def merged_in(merging: Merging, scope: Scope) -> Iterator[Merged]:
@@ -89,9 +91,9 @@ def _buckets(merging: Merging, scope: Scope) -> tuple[list[list[str]], int]:
     """Ids of what agrees, the oldest first, and how many memories there are. Of each only a digest is kept."""
     seen: dict[bytes, list[str]] = {}
     view, where = View(scope, merging.now, valid_at=merging.now), Filter(kinds=merging.kinds)
-    after = found = 0
+    pins, after, found = pins_of(merging.store.records, scope, merging.now), 0, 0
     while page := merging.store.records.believed(view, where, after=after, limit=PAGE):
-        own = [one for one in page if one.scope == scope and mergeable(one)]
+        own = [one for one in page if one.scope == scope and mergeable(one, pins)]
         for one in own:
             seen.setdefault(_digest(one), []).append(one.id)
         after, found = page[-1].seq, found + len(own)
@@ -107,8 +109,8 @@ def _digest(record: Record) -> bytes:
 
 
 def _merged(merging: Merging, scope: Scope, ids: Sequence[str]) -> Iterator[Merged]:
-    view = View(scope, merging.now)
-    found = [one for one in merging.store.records.get(view, ids) if one.scope == scope and mergeable(one)]
+    view, pins = View(scope, merging.now), pins_of(merging.store.records, scope, merging.now)
+    found = [one for one in merging.store.records.get(view, ids) if one.scope == scope and mergeable(one, pins)]
     vectors = merging.store.index.vectors(view, [one.seq for one in found])
     rows = {one.id: _rows(merging, view, one, vectors) for one in found if one.seq in vectors} if len(found) > 1 else {}
     for members in groups(found, rows):
