@@ -411,7 +411,9 @@ READING = sorted(name for name, one in TABLE.items() if one.permission is Permis
 WRITING = sorted(name for name, one in TABLE.items() if one.permission is not Permission.READ)
 
 
-CHANGES_RECORDS = {f"upkeep.{one}" for one in ("consolidate", "extract", "undo", "prune", "restore", "pin", "unpin")}
+CHANGES_RECORDS = {
+    f"upkeep.{one}" for one in ("consolidate", "extract", "undo", "prune", "restore", "pin", "unpin", "run_jobs")
+}
 """Of a namespace whose others do not."""
 
 

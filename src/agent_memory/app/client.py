@@ -231,14 +231,6 @@ class Client:
 
         return heads(self.runtime.store.records, self.author(), kind, id)
 
-    def alike(self, id: str) -> list[str]:
-        """Facts that say nearly the same as this one, about the same entities."""
-        from agent_memory.core.upkeep.alike import alike  # it loads what finds names, which few calls need
-
-        runtime, view = self.runtime, self.view()
-        found = runtime.store.records.get(view, [id])
-        return alike(runtime.store.index, runtime.embedding, view, found[0]) if found else []
-
     def ground(self) -> Ground:
         """For what changes by reading first."""
         from agent_memory.core.work.ground import Ground

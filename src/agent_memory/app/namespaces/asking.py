@@ -118,3 +118,12 @@ def _fields(client: Client, kinds: list[str] | None, fields: dict[str, Any]) -> 
                 field="fields",
             )
     return tuple(fields.items())
+
+
+def looking_alike(client: Client, id: str) -> list[str]:
+    """Facts that say nearly the same as this one, about the same entities."""
+    from agent_memory.core.upkeep.alike import alike  # it loads what finds names, which few calls need
+
+    runtime, view = client.runtime, client.view()
+    found = runtime.store.records.get(view, [id])
+    return alike(runtime.store.index, runtime.embedding, view, found[0]) if found else []

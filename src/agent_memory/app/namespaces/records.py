@@ -7,7 +7,7 @@ from typing import Any, TypedDict, Unpack
 
 from pydantic import Field
 
-from agent_memory.app.namespaces.asking import Where, asked, got
+from agent_memory.app.namespaces.asking import Where, asked, got, looking_alike
 from agent_memory.app.namespaces.sweeping import Sweeping
 from agent_memory.app.operations import TABLE, Permission, ResourceSlot, ToolSlot, operation
 from agent_memory.core.recall.live import live
@@ -106,7 +106,7 @@ class Records(Sweeping):
         written = self._commit(drafts, reason, How(once=once(idempotency_key, drafts)))[0]
         if self._client.runtime.kinds[kind].asserts != "fact":
             return written
-        return written.model_copy(update={"alike": self._client.alike(written.id)})
+        return written.model_copy(update={"alike": looking_alike(self._client, written.id)})
 
     @operation("records.add_many", "POST /records/batch", permission=Permission.WRITE)
     def add_many(

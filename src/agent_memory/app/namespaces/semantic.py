@@ -7,7 +7,7 @@ from datetime import datetime
 from math import sqrt
 from typing import Any, TypeVar, Unpack
 
-from agent_memory.app.namespaces.asking import asked, fading, got
+from agent_memory.app.namespaces.asking import asked, fading, got, looking_alike
 from agent_memory.app.namespaces.options import ClaimOptions, Moments, Where
 from agent_memory.app.operations import Namespace, Permission, ToolSlot, operation
 from agent_memory.core.graph.draft import ABOUT
@@ -113,7 +113,7 @@ class Semantic(Namespace):
         became, fact = applied.outcomes[0], stored[0]
         if became.effect is Effect.HELD or became.id != fact.id:  # it waits, or the same was proposed before
             fact = fact.model_copy(update={"id": became.id, "held": True, "superseded": None})
-        return fact.model_copy(update={"alike": self._client.alike(fact.id)})
+        return fact.model_copy(update={"alike": looking_alike(self._client, fact.id)})
 
     @operation("semantic.vector_search_facts", "POST /facts/near")
     def vector_search_facts(
