@@ -255,7 +255,7 @@ class Client:
 
         return redactor(self.settings.personal_data).text(said, self.known(), identifying=True)
 
-    def desk(self) -> Desk:
+    def _desk(self) -> Desk:
         from agent_memory.ports.working import Desk
 
         return Desk(self.scope, self.conversation or GLOBAL)
@@ -265,7 +265,7 @@ class Client:
         """What is on the desk; it follows the conversation."""
         from agent_memory.core.working.desk import WorkingSet
 
-        return WorkingSet(self.runtime.store.working, self.clock, self.desk, self.settings.max_working_memory_items)
+        return WorkingSet(self.runtime.store.working, self.clock, self._desk, self.settings.max_working_memory_items)
 
 
 @contextmanager
