@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import itertools
 import logging
+import os
+import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -17,6 +21,7 @@ from agent_memory.models import ActionProposal, ConfigChange, Entity, Event, Tur
 from agent_memory.models.errors import Denied, InvalidInput, NotFound, PartMissing
 from agent_memory.models.record import Link
 from agent_memory.testing.chat import ScriptedChat
+from patience import PATIENCE
 
 TOKEN = "ghp_" + "k7Qz2Lw9Xc4V" * 3  # made up
 PASSWORD = "Marble!482q"
@@ -327,6 +332,34 @@ def test_links_of_others_survive_a_fix(before: AgentMemory) -> None:
         assert before.govern.scan(fix=True).cleaned == [rule.id]
         (link,) = bob.records.links(note.id)
         assert (link.target_id, link.type, link.weight, link.properties) == (rule.id, "ABOUT", 0.5, {"n": 1})
+
+
+KILLED = """
+import os, signal
+from agent_memory import AgentMemory
+from agent_memory.core.write import scan
+def write(*said):
+    written(*said)
+    os.kill(os.getpid(), signal.SIGKILL)
+written, scan.write = scan.write, write
+AgentMemory("ada").govern.scan(fix=True)
+"""
+
+
+@pytest.mark.local
+def test_links_of_others_survive_a_fix_that_is_killed(before: AgentMemory) -> None:
+    """As soon as the record is written without its secret."""
+    with AgentMemory("*", shared=True) as shared, AgentMemory("bob") as bob:
+        rule = shared.records.add(f"the build signs in with {TOKEN}")
+        notes = [one.records.add("looked at it").id for one in (bob, before)]
+        for one, note in zip((bob, before), notes, strict=True):
+            one.records.link(Link(source_id=note, target_id=rule.id, type="ABOUT", properties={"with": TOKEN}))
+        died = subprocess.run([sys.executable, "-c", KILLED], env=os.environ, timeout=PATIENCE)
+        assert died.returncode == -signal.SIGKILL
+        assert shared.records.get(rule.id).text == "the build signs in with [redacted:github-token]"
+        for one, note in zip((bob, before), notes, strict=True):
+            (link,) = one.records.links(note)
+            assert (link.target_id, link.properties) == (rule.id, {"with": "[redacted:github-token]"})
 
 
 def test_a_fix_goes_on_where_others_write(before: AgentMemory) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from typing import NamedTuple, cast
 
 from agent_memory.ledger import repeats
@@ -108,11 +109,21 @@ class _Writer:
             case Amend():
                 return self._amend(change)
             case Connect():
-                return self._connect(change)
+                return self._for(change.scope)._connect(change)
             case Disconnect():
                 return self._disconnect(change)
             case Erase():
                 return self._erase(change)
+
+    def _for(self, scope: Scope | None) -> _Writer:
+        """The same writer on behalf of somebody who reads what it writes."""
+        if scope is None or scope == self.scope:
+            return self
+        if self.scope not in scope.readable():
+            raise Denied("scope: does not read what this author writes", field="scope")
+        made = copy(self)
+        made.scope = scope
+        return made
 
     def _check(self, expect: Expect) -> None:
         held = None

@@ -98,6 +98,8 @@ class _Asking:
 
     def _change(self, change: Change) -> None:
         match change:
+            case Connect(scope=Scope() as other) if other != self.scope:
+                _Asking(self.found, other)._change(change)
             case Put():
                 self._ids.add(change.id)
                 self._told[0].add(change.id)  # its own scope is the narrowest that a writer reads

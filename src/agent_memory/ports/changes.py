@@ -142,7 +142,8 @@ class Connect(NamedTuple):
 
     The id of a `Put` earlier in the same write stands for the record that it became. An end may also be named by its
     key in the author's own scope; `if_there`: without such a record there is no link, and no error.
-    `unless_forgotten`: nor where an end is missing because the author's user forgot it.
+    `unless_forgotten`: nor where an end is missing because the author's user forgot it. `scope`: drawn as one of this
+    scope draws it, who reads what the author writes.
     """
 
     source_id: str | Key
@@ -153,6 +154,7 @@ class Connect(NamedTuple):
     properties: str = "{}"
     if_there: bool = False
     unless_forgotten: bool = False
+    scope: Scope | None = None
 
 
 class Disconnect(NamedTuple):

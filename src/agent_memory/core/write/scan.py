@@ -16,11 +16,12 @@ from agent_memory.core.govern.redaction import Redaction
 from agent_memory.core.write.commit import How, Writing, connect, write
 from agent_memory.core.write.normalise import SALT_BYTES
 from agent_memory.core.write.wording import derive
+from agent_memory.ledger.request import MOST_CHANGES
 from agent_memory.models.errors import NotFound
 from agent_memory.models.kinds.kind import Kind, canonical_json
 from agent_memory.models.moment import to_micros
 from agent_memory.models.record import Link, Record, Scope
-from agent_memory.ports.changes import Author, Change, Content, Erase, Expect, Put, VersionState
+from agent_memory.ports.changes import Author, Change, Connect, Content, Erase, Expect, Put, VersionState
 from agent_memory.ports.feed import Cursor
 from agent_memory.ports.progress import tell
 from agent_memory.ports.records import View
@@ -90,27 +91,26 @@ class Scanning(NamedTuple):
             return True
         believed = sorted((one for one in history if one.recorded_to is None), key=lambda one: one.valid_from)
         changes: list[Change] = [Erase(id, scope=scope), *(self._again(one, len(believed) > 1) for one in believed)]
-        links, others = (records.links(view, [id]), self._others(scope, id)) if believed else ([], {})
-        changes += [connect(link) for link in links]
+        if believed:
+            changes += [connect(link) for link in records.links(view, [id])]
+            changes += self._others(scope, id)
         known = self.redaction.known(self.tenant)
         clean = [self.redaction.change(one, known) for one in changes]
-        only = How(expect=[Expect(max(one.version for one in history), id=id)], decides=True)
-        scrubbed = write(self.writing, clean, author._replace(scope=scope, reviewed=True), self.now, only).scrubbed
-        for other, theirs in others.items():
-            again = [self.redaction.change(connect(link), known) for link in theirs]
-            write(self.writing, again, author._replace(scope=other), self.now)
+        only, by = Expect(max(one.version for one in history), id=id), author._replace(scope=scope, reviewed=True)
+        scrubbed = write(self.writing, clean[:MOST_CHANGES], by, self.now, How(expect=[only], decides=True)).scrubbed
+        for at in range(MOST_CHANGES, len(clean), MOST_CHANGES):
+            write(self.writing, clean[at : at + MOST_CHANGES], by, self.now)
         return scrubbed
 
-    def _others(self, scope: Scope, id: str) -> dict[Scope, list[Link]]:
-        """Links of others to what they share with this scope, by whose they are."""
-        found: dict[Scope, list[Link]] = {}
+    def _others(self, scope: Scope, id: str) -> Iterator[Connect]:
+        """Links of others to what they share with this scope; not to what somebody forgets meanwhile."""
         for other in dict.fromkeys(line.scope for line in self._lines()):
             if other != scope and scope in other.readable():
                 wider = [one for one in other.readable() if one != other]
                 known = {link.ends for one in wider for link in self.store.records.links(View(one, self.now), [id])}
                 links = self.store.records.links(View(other, self.now), [id])
-                found[other] = [link for link in links if link.ends not in known]
-        return {other: links for other, links in found.items() if links}
+                theirs = [connect(link) for link in links if link.ends not in known]
+                yield from (one._replace(scope=other, if_there=True) for one in theirs)
 
     def _again(self, record: Record, several: bool) -> Put:
         kind = self.writing.kinds.get(record.kind, Kind(record.kind, record.kind))

@@ -263,6 +263,24 @@ class PreconditionConformance:
             store.records.apply([Erase("a", scope=ALICE)], author=Author(bot), now=NOW)
         assert [record.scope for record in store.records.get(view(bot), ["a"])] == [bot]
 
+    def test_a_link_is_drawn_on_behalf_of_a_reader(self, store: Store) -> None:
+        """In one write with what it leads to, and by nobody else."""
+        write(store, put("of Alice", id="a"))
+        write(store, put("of Bob", id="a"), scope=BOB)
+        new, drawn = put("shared", id="s"), [link("a", "s")._replace(scope=one) for one in (ALICE, BOB, SHARED)]
+        with pytest.raises(NotFound):
+            write(store, new, *drawn, scope=SHARED)
+        effects = [one.effect for one in write(store, new, *drawn[:-1], scope=SHARED).outcomes]
+        assert effects == [Effect.CREATED] * 3
+        assert store.records.links(view(SHARED), ["s"]) == []
+        for scope in (ALICE, BOB):
+            assert [one.source_id for one in store.records.links(view(scope), ["s"])] == ["a"]
+        again = link("a", "s", weight=0.5)._replace(scope=BOB)
+        assert write_one(store, again, scope=SHARED).effect is Effect.UPDATED
+        assert write_one(store, again, scope=SHARED).effect is Effect.UNCHANGED
+        with pytest.raises(Denied):
+            write(store, again, scope=ALICE)
+
     def test_a_key_belongs_to_its_kind(self, store: Store) -> None:
         write(store, put("one", id="a", key="k", kind="note"))
         store.records.apply([], author=ME, now=NOW, expect=[Expect(0, kind="fact", key="k")])

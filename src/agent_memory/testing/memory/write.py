@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 from dataclasses import replace
 
 from agent_memory.ledger.timeline import Believed, meet
@@ -81,7 +82,7 @@ class ToyWriter:
             case Amend():
                 return self._amend(change)
             case Connect():
-                return self._connect(change)
+                return self._for(change.scope)._connect(change)
             case Disconnect():
                 return self._disconnect(change)
             case Erase():
@@ -100,6 +101,16 @@ class ToyWriter:
             self.erased.append(one.id)
         self.along |= {one.id for one in others}
         return Outcome(Effect.ERASED, entry.id)
+
+    def _for(self, scope: Scope | None) -> ToyWriter:
+        """The same writer in the name of a reader of what it writes."""
+        if scope is None or scope == self.scope:
+            return self
+        if self.scope not in scope.readable():
+            raise Denied("scope: reads nothing of this", field="scope")
+        other = copy(self)
+        other.scope = scope
+        return other
 
     def _check(self, expect: Expect) -> None:
         entry = None
