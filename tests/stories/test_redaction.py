@@ -194,7 +194,10 @@ def test_a_document_with_a_secret_is_read_once(memory: AgentMemory, tmp_path: Pa
     assert len(memory.knowledge.sync(str(folder)).added) == 2
     again = memory.knowledge.sync(str(folder))
     assert (again.added, again.changed, again.gone, again.unchanged) == ([], [], [], 2)
+    dry = memory.knowledge.sync(str(folder), dry_run=True)
+    assert (dry.added, dry.changed, dry.gone, dry.unchanged) == ([], [], [], 2)
     (folder / "deploy.md").write_text(f"# Deploy\n\nSign in with {TOKEN}, twice.\n")
+    assert memory.knowledge.sync(str(folder), dry_run=True).changed == ["deploy.md"]
     assert memory.knowledge.sync(str(folder)).changed == ["deploy.md"]
     assert len(memory.records.find(kind="document")) == 2
 

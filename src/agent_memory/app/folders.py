@@ -10,12 +10,23 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from agent_memory.app.documents import SUFFIXES, ingest_file, media_type_of, reachable, read_file, source_of, start_of
+from agent_memory.app.documents import (
+    PDF,
+    SUFFIXES,
+    as_text,
+    ingest_file,
+    media_type_of,
+    reachable,
+    read_file,
+    source_of,
+    start_of,
+)
 from agent_memory.app.pagefiles import MOST_FOLDERS, SKIPPED
-from agent_memory.core.govern.redact import same_but_for_secrets
+from agent_memory.core.govern.redact import mark, same_but_for_secrets
 from agent_memory.core.govern.shapes import MARK
 from agent_memory.models.errors import InvalidInput, NotFound, PartMissing
-from agent_memory.models.kinds.documents import DOCUMENT, Document, Ingested, SkippedFile, SyncedFolder
+from agent_memory.models.kinds.documents import DOCUMENT, Document, Ingested, MediaType, SkippedFile, SyncedFolder
+from agent_memory.models.record import Status
 from agent_memory.models.size import counted as counted_as
 from agent_memory.ports.progress import counted
 
@@ -70,11 +81,11 @@ def sync_folder(
             if before and (before.digest, before.form) == (hashlib.sha256(data).hexdigest(), FORM):
                 told.unchanged += 1
                 continue
-            if not dry_run:
-                made = ingest_file(client, shown, source_of(client, path), kind, data)
-                if made.effect == "unchanged":  # without secrets it is what it was
-                    told.unchanged += 1
-                    continue
+            made = None if dry_run else ingest_file(client, shown, source_of(client, path), kind, data)
+            if _is_unchanged(client, path, kind, data) if made is None else made.effect == "unchanged":
+                told.unchanged += 1  # without secrets it is what it was
+                continue
+            if made is not None:
                 _count(told, made)
         except (InvalidInput, PartMissing) as error:
             told.skipped.append(SkippedFile(path=shown, why=_why(error, shown)))
@@ -174,6 +185,28 @@ def _within(client: Client, root: Path, documents: Iterable[Document]) -> Iterat
 def _is_kept(path: Path, files: Sequence[Path]) -> bool:
     """Whether this is what the memory calls a file that has a secret in its name."""
     return MARK in str(path) and any(same_but_for_secrets(str(one), str(path)) for one in files)
+
+
+def _is_unchanged(client: Client, path: Path, kind: MediaType, data: bytes) -> bool:
+    """Whether a file is, without secrets in its name and text, what the memory has."""
+    from agent_memory.core.knowledge.keep import FORM
+
+    known = client.ask("records.lookup", kind=DOCUMENT, key=source_of(client, path))
+    if known is None or known.status != Status.ACTIVE:
+        return False
+    if kind != PDF:
+        data = _redacted(client, as_text(data, f"path: {path.name!r}", "path")).encode()
+    said = {"digest": hashlib.sha256(data).hexdigest(), "form": FORM, "media_type": kind}
+    return all(known.payload[name] == value for name, value in said.items())
+
+
+def _redacted(client: Client, text: str) -> str:
+    """As the memory would keep it, which knows what is allowed."""
+    while found := client.ask("govern.check", text=text):
+        for one in reversed(found):
+            start, end = map(int, one.where.split("-"))
+            text = text[:start] + mark(one.kind) + text[end:]
+    return text
 
 
 def _count(told: SyncedFolder, done: Ingested) -> None:

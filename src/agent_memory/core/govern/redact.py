@@ -133,7 +133,7 @@ class Redactor:
             pieces, last = list[str](), 0
             for one in spans:
                 signed = known.signed(text[one.start : one.end]) if identifying else None
-                pieces += (text[last : one.start], _mark(one.kind, signed))
+                pieces += (text[last : one.start], mark(one.kind, signed))
                 last = one.end
             text = "".join((*pieces, text[last:]))
         return text
@@ -173,7 +173,7 @@ class Redactor:
         for name, value in named.items():
             kind = self.kind(_teller(name, about, ours), value)
             if kind and not known.allowed(value):
-                yield name, _mark(kind)
+                yield name, mark(kind)
             else:
                 yield name, self.value(value, known, identifying=identifying or name in IDENTIFYING)
 
@@ -274,7 +274,8 @@ def _each(secret: str, text: str) -> Iterator[re.Match[str]]:
     return re.finditer(rf"(?<!\w)(?:{re.escape(secret)})(?!\w)", text)
 
 
-def _mark(kind: str, signed: str | None = None) -> str:
+def mark(kind: str, signed: str | None = None) -> str:
+    """What stands in the place of a secret."""
     return f"{MARK}{kind} {signed}]" if signed else f"{MARK}{kind}]"
 
 
