@@ -401,3 +401,47 @@ def test_a_page_keeps_its_secrets_and_the_memory_has_none(
         (told,) = (one for one in ada.user.sync().files if one.path == ".memory/working.md")
         (conflict,) = told.conflicts
         assert "[redacted:github-token]" in str(conflict.file) and TOKEN not in told.model_dump_json()
+
+
+@pytest.mark.requirement("P23")
+def test_a_heading_with_a_secret_finds_its_memory_again(
+    project: Any, monkeypatch: pytest.MonkeyPatch, home: Path
+) -> None:
+    """Two that differ in their secrets stay two."""
+    for name, value in (("REDACT", "on"), ("USER", "ada")):
+        monkeypatch.setenv(f"AGENT_MEMORY_{name}", value)
+    project.trust()
+    access, other = "AKIA" + "Q7ZLW5XC4VRT2KHM", "ghp_" + "m3Rt8Np5Yb6J" * 3  # made up
+    notes = project.root / ".memory/notes/keys.md"
+    notes.parent.mkdir(parents=True, exist_ok=True)
+    said = f"# Roses\n\nRed.\n\n# Of {TOKEN}\n\nOne.\n\n# Of {other}\n\nTwo.\n\n# Of {access}\n\nThree.\n"
+    notes.write_text(said)
+    where = {"path": ".memory/notes/keys.md"}
+
+    def sync(memory: AgentMemory, prefer: Any = None) -> SyncedFile:
+        (told,) = (one for one in memory.user.sync(prefer=prefer).files if one.path == where["path"])
+        assert not told.conflicts and not told.problem
+        assert not any(secret.casefold() in told.model_dump_json().casefold() for secret in (TOKEN, other, access))
+        return told
+
+    with AgentMemory("ada") as ada:
+        assert len(sync(ada).remembered) == 4
+        for _ in range(2):
+            assert (
+                changed(sync(ada)) == {}
+                and notes.read_text() == said
+                and len(ada.records.find("note", fields=where)) == 4
+            )
+        edit(notes, "Two.", "Two keys.")
+        (name,) = sync(ada).remembered
+        ids = {one.text.splitlines()[-1]: one.id for one in ada.records.find("note", fields=where)}
+        assert name.startswith("of [redacted:github-token") and ids.keys() == {"Red.", "One.", "Two keys.", "Three."}
+        ada.records.edit(ids["One."], text="# Of [redacted:github-token]\n\nOne more.")
+        assert sync(ada, prefer="memory").written and notes.read_text() == said.replace("Two.", "Two keys.").replace(
+            "One.", "One more."
+        )
+        assert changed(sync(ada)) == {}
+        notes.write_text(notes.read_text().partition(f"# Of {other}")[0])
+        assert len(sync(ada).ended) == 2 and len(ada.records.find("note", fields=where)) == 2
+        kept = b"".join(one.read_bytes() for one in home.rglob("*") if one.is_file()).lower()
+        assert not any(secret.lower().encode() in kept for secret in (TOKEN, other, access))

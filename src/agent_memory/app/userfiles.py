@@ -7,6 +7,7 @@ What a file and the memory last agreed on is kept in the home folder of whoever 
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import os
 import secrets
@@ -28,6 +29,7 @@ from agent_memory.models.draft import Draft
 from agent_memory.models.errors import InvalidInput
 from agent_memory.models.files import FileConflict, SyncedFile, SyncedFiles
 from agent_memory.models.files import Side as FileSide
+from agent_memory.models.kinds.kind import fold
 from agent_memory.models.kinds.log import NOTE, WORKING_NOTE
 from agent_memory.models.kinds.person import Preference, preference_key
 from agent_memory.ports.pages import MEMORY, NOTES, PREFERENCES
@@ -171,6 +173,8 @@ def _opened(writer: Client, place: UserFile, prefer: FileSide | None) -> _Opened
         page = NotesPage("" if text == WORKING else text)
         where = {"repository": place.repository, "path": place.path}
     records = _records(writer, place, where)
+    if isinstance(page, NotesPage):
+        page.rename(_kept_names(writer, place, page, records))
     values = {key: _value(one) for key, one in records.items()}
     if not values and prefer == "file":
         agreed = {}  # a memory that has lost everything: all of the file is new to it
@@ -184,6 +188,24 @@ def _opened(writer: Client, place: UserFile, prefer: FileSide | None) -> _Opened
     if isinstance(page, NotesPage) and prefer is None:
         found = _spared(found, agreed, secret)
     return _Opened(place, read, agreed, secret, page, records, found)
+
+
+def _kept_names(writer: Client, place: UserFile, page: NotesPage, records: dict[str, Record]) -> dict[str, str]:
+    """How the memory calls sections that have a secret in their heading. It finds them by their original names."""
+    keys, found = {one.id: key for key, one in records.items()}, dict[str, str]()
+    for key, title in page.titles.items():
+        spans = [] if key in records else redactor("off").spans(title)
+        if not spans:
+            continue
+        places = [0, *(end for one in spans for end in one[:2]), len(title)]
+        parts = [title[begin:end] for begin, end in itertools.pairwise(places)]
+        around = fold("\0".join(parts[::2])).split("\0")
+        section = "".join(itertools.chain(*itertools.zip_longest(around, parts[1::2], fillvalue="")))
+        named = f"{fold(place.path)}\x1f{section}\x1f{place.repository}"
+        known = writer.ask("records.lookup", kind=place.kind, key=named)
+        if known is not None and known.id in keys:
+            found[key] = keys[known.id]
+    return found
 
 
 def _as_kept(said: str, kept: str | None) -> str:
@@ -232,7 +254,7 @@ def _key(record: Record, place: UserFile) -> str | None:
     if said.get("repository") != place.repository:
         return None
     if place.kind != "preference":
-        return str(said["section"])
+        return fold(said["section"])
     return preference_key(said["domain"], said["name"]) if fits(_plain(said)) else None
 
 
@@ -266,13 +288,19 @@ def _shown(name: str, said: str | None) -> str | None:
     return shown
 
 
+def _without_secrets(title: str, key: str) -> str:
+    """The key, or what is left of a heading that has a secret: where case counts, a key no longer shows what it is."""
+    left = redactor("off").text(title)
+    return key if left == title else fold(left)
+
+
 def _naming(opened: _Opened) -> Callable[[str], str]:
     """What an entry is called for people."""
     page, records = opened.page, opened.records
 
     def name(key: str) -> str:
         if isinstance(page, NotesPage):
-            return key or "(before the first heading)"
+            return _without_secrets(page.titles.get(key, key), key) or "(before the first heading)"
         found = page.preferences.get(key) or Preference(**records[key].payload)
         return f"{found.domain}: {found.name}"
 
@@ -305,7 +333,9 @@ def _fields(opened: _Opened, key: str, value: str) -> dict[str, Any]:
     if isinstance(page, PreferencesPage):
         preference = page.preferences[key].model_copy(update={"repository": place.repository})
         return fields(preference.draft())
-    payload = {"repository": place.repository, "path": place.path, "section": key}
+    title = page.titles[key]
+    section = title if redactor("off").spans(title) else key  # a secret is known by its case
+    payload = {"repository": place.repository, "path": place.path, "section": section}
     return fields(Draft(place.kind, value, payload, source="file", repository=place.repository))
 
 
@@ -317,7 +347,7 @@ def _write(opened: _Opened) -> None:
         stored = {key: _plain(one.payload) for key, one in records.items()}
         text = page.changed({key: stored.get(key) for key in changes})
     else:
-        text = page.changed(changes)
+        text = page.changed({key: _under(page.entries.get(key), value) for key, value in changes.items()})
     if not read.data:
         done = pagefiles.create(opened.place.file, text.encode(), 0o600)
     else:
@@ -325,6 +355,14 @@ def _write(opened: _Opened) -> None:
         done = pagefiles.replace(read.file, read.data, mark + text.encode())
     if not done:
         raise _Unsure(MEANWHILE)
+
+
+def _under(said: str | None, value: str | None) -> str | None:
+    """A section under the heading that the file has, where the two differ in secrets alone."""
+    if said is None or value is None:
+        return value
+    heading, rest = said.partition("\n")[0], value.partition("\n")
+    return heading + "".join(rest[1:]) if same_but_for_secrets(heading, rest[0]) else value
 
 
 def _agreed_file(client: Client, place: UserFile) -> Path:

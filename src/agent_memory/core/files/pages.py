@@ -112,11 +112,12 @@ class PreferencesPage:
 
 class NotesPage:
     """A section for each heading, and what stands before the first. `entries` are their texts, by heading, where
-    there is more below it than comments."""
+    there is more below it than comments; `titles` are the same headings as they are written."""
 
     def __init__(self, text: str) -> None:
         self._lines = text.splitlines(keepends=True)
         self._places: dict[str, _Entry] = {}
+        self.titles: dict[str, str] = {}
         self.strange: list[Strange] = []
         begin, title, fenced = 0, "", False
         for number, line in enumerate(self._lines):
@@ -139,7 +140,13 @@ class NotesPage:
         while key in self._places:
             count += 1
             key = joined_key(title, count)
+        self.titles[key] = title if count == 1 else f"{title}\x1f{count}"
         self._places[key] = _Entry(begin, end, "".join(self._lines[begin:end]).strip().replace("\r\n", "\n"))
+
+    def rename(self, keys: Mapping[str, str]) -> None:
+        """Use other keys for some sections. The text stays."""
+        self._places = {keys.get(key, key): place for key, place in self._places.items()}
+        self.titles = {keys.get(key, key): title for key, title in self.titles.items()}
 
     def changed(self, news: Mapping[str, str | None]) -> str:
         """The text with these sections in it; None: without them."""
