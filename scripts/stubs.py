@@ -11,11 +11,12 @@ import re
 import subprocess
 import sys
 import typing
+from collections.abc import Callable
 from pathlib import Path
 
 from agent_memory.app import namespaces
 from agent_memory.app.memory import AgentMemory
-from agent_memory.app.operations import NAMESPACES
+from agent_memory.app.operations import NAMESPACES, TABLE
 from agent_memory.app.session import ChatSession
 from agent_memory.models import model
 
@@ -32,7 +33,7 @@ class Writer:
         self.imports: set[str] = {"from pathlib import Path", "from typing import Self"}
 
     def method(self, name: str, function: object) -> str:
-        signature = inspect.signature(function)  # type: ignore[arg-type]
+        signature = _with_reason(inspect.signature(function), inspect.unwrap(function))  # type: ignore[arg-type]
         for text in [signature.return_annotation, *(one.annotation for one in signature.parameters.values())]:
             if isinstance(text, str):
                 self.need(text, inspect.unwrap(function).__globals__)  # type: ignore[arg-type]
@@ -61,6 +62,22 @@ class Writer:
             if each not in NAMESPACES  # these have a class of their own here
         ]
         return "\n".join([f"class {name}:", *attributes, *methods])
+
+
+def _with_reason(signature: inspect.Signature, function: Callable[..., object]) -> inspect.Signature:
+    """What reads takes a `why=`, which is no argument of its own."""
+    *others, last = signature.parameters.values()
+    options = last.kind is last.VAR_KEYWORD
+    declared = next((one for one in TABLE.values() if one.function is function), None)
+    if declared is not None:
+        reads = declared.shows_memories
+    else:  # a client's shorter name for one
+        fields = typing.get_args(typing.get_type_hints(function)[last.name]) if options else ()
+        reads = any("as_of" in typing.get_type_hints(one) for one in fields)
+    if not reads:
+        return signature
+    why = inspect.Parameter("why", inspect.Parameter.KEYWORD_ONLY, default=None, annotation="str | None")
+    return signature.replace(parameters=[*others, why, last] if options else [*others, last, why])
 
 
 def _home(name: str, scope: dict[str, object]) -> str:

@@ -150,7 +150,7 @@ REFERENCES: dict[str, tuple[Callable[[], str], str]] = {
     "cli.md": (reference.page, "### agent-memory shout\n\nSay the name of a toy loudly."),
     "aio.pyi": (
         lambda: script("stubs").stub(),
-        "async def shout(self: Records, key: str, limit: int = ...) -> list[str]",
+        "async def shout(self: Records, key: str, limit: int = ..., *, why: str | None = ...) -> list[str]",
     ),
     "memory.proto": (lambda: proto(schema()), "  // Say the name of a toy loudly.\n  rpc Shout("),
 }
