@@ -57,6 +57,7 @@ class Shop:
     reads: list[ReadLine] = field(default_factory=list)
     spent: dict[Account, DaySpending] = field(default_factory=dict)
     budgets: dict[tuple[str, str, str], SpendingLimit] = field(default_factory=dict)
+    zone: str | None = None  # of days
     jobs: dict[str, JobRow] = field(default_factory=dict)
     cursors: dict[tuple[str, str], Cursor] = field(default_factory=dict)  # the last that moved comes last
 
