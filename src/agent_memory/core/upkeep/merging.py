@@ -200,7 +200,17 @@ def _middle(vectors: Sequence[Vector]) -> NDArray[np.float32]:
 
 
 def _was_taken_apart(merging: Merging, view: View, record: Record) -> bool:
-    return any(line.reason == UNDONE for line in merging.store.records.journal(view, limit=1000, id=record.id))
+    """By the line of each of its versions: a journal is long, and is not searched for a record. One that never changed
+    was never merged; one that is gone by now is left alone."""
+    if record.version == 1:
+        return False
+    records = merging.store.records
+    try:
+        seqs = {one.seq for one in records.history(view, record.id)}
+    except NotFound:
+        return True
+    lines = (records.journal(view, after=seq - 1, limit=1, id=record.id) for seq in sorted(seqs))
+    return any(line.reason == UNDONE for found in lines for line in found)
 
 
 def _group(merging: Merging, view: View, members: list[Record], vectors: Vectors) -> Group | None:
