@@ -1,8 +1,12 @@
-"""A process holds no more memory than it was told to; a bound that it cannot keep is refused. E1, E10."""
+"""A process holds no more memory than it was told to; a bound that it cannot keep is refused. E1, E10.
+
+Nothing here is compared with so many megabytes: a process without a bound asks the same of the same store, and the
+bound lies between what it takes and the smallest that this machine can keep."""
 
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -12,13 +16,15 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.doors.served import serving
 
 from agent_memory import AgentMemory
 from agent_memory.engines.onnx.embedder import OnnxEmbedder
 from agent_memory.ports.embedder import Passage
+from warm import FRESH
 
 pytestmark = [pytest.mark.local, pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="/proc tells")]
-MORE = 15  # MB over the smallest bound
+MANY = 40_000  # memories, of which vectors and words take far more than a process with a bound may have for them
 WORDS = [
     f"{first}{second}" for first in "b c d f g k l m n p r s t v w".split() for second in "all ork ine ust".split()
 ]
@@ -40,10 +46,10 @@ class Drawn:
 def filled(path: Path, memories: int) -> str:
     draw = np.random.default_rng(1)
     with AgentMemory("user0", store=path, embedder=Drawn()) as memory:
-        for start in range(0, memories, 2000):
-            texts = [" ".join(draw.choice(WORDS, 12)) for _ in range(min(2000, memories - start))]
-            memory.records.add_many([{"text": f"{text} {start}"} for text in texts])
-        memory.upkeep.catch_up()
+        for start in range(0, memories, 4000):
+            words = draw.choice(WORDS, (min(4000, memories - start), 4))
+            told = [{"text": f"{' '.join(one)} {start + place}"} for place, one in enumerate(words)]
+            memory.records.add_many(told, embed=True)
     return str(path)
 
 
@@ -66,31 +72,66 @@ def smallest(store):
         return int(error.hint.rpartition(" ")[2])
 """
 ASK = """
+from datetime import UTC, datetime
 from agent_memory import AgentMemory, CPUMemoryEngine
-store, user, mode, more = sys.argv[1:]
-if mode == "free":
-    memory = AgentMemory(user, store=store)
+class Still:
+    def now(self):
+        return datetime(2030, 1, 1, tzinfo=UTC)
+store, bound = sys.argv[1:]
+if bound == "none":
+    memory = AgentMemory("user0", store=store)
 else:
-    bound = smallest(store) + int(more)
-    engine = CPUMemoryEngine(bound, user_id=user, store=store)
+    engine = CPUMemoryEngine(float(bound), user_id="user0", store=store)
     memory = engine.memory
+memory._client.clock = Still()
 asked = ["ball work", "when did we pust the mork?", "tine"] * 5
-hits = [[(hit.id, round(hit.score, 3)) for hit in memory.recall(one, k=10)] for one in asked]
-print(json.dumps({"peak": peak(), "hits": hits, "bound": None if mode == "free" else bound}))
+hits = [[(hit.id, hit.score) for hit in memory.recall(one, k=10)] for one in asked]
+print(json.dumps({"peak": peak(), "hits": hits}))
 """
 
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> str:
-    return filled(tmp_path_factory.mktemp("bound") / "m.db", 6_000)
+    return filled(tmp_path_factory.mktemp("bound") / "m.db", MANY)
 
 
 @pytest.mark.requirement("E1")
 def test_the_kernel_agrees_that_the_bound_is_kept(store: str) -> None:
-    free = ran(ASK, store, "user0", "free", "0")
-    bound = ran(ASK, store, "user0", "bound", str(MORE))
-    assert bound["hits"] == free["hits"], "the same answers"
-    assert bound["peak"] <= bound["bound"]
+    free = ran(ASK, store, "none")
+    bound = between(ran("print(json.dumps(smallest(sys.argv[1])))", store), free["peak"])
+    kept = ran(ASK, store, str(bound))
+    assert kept["hits"] == free["hits"], "the same answers, with the same scores"
+    assert kept["peak"] <= bound < free["peak"]
+
+
+@pytest.mark.requirement("E1")
+def test_a_server_keeps_the_bound_that_it_is_given(store: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AGENT_MEMORY_STORE", store)
+    monkeypatch.setenv("AGENT_MEMORY_USER", "user0")
+    refused = subprocess.run([*FRESH, "serve", "--port", "0", "--max-memory", "1"], capture_output=True, text=True)
+    assert refused.returncode == 2 and "max_memory" in refused.stderr
+    free, found = served()
+    bound = between(int(refused.stderr.split()[-1]), free)
+    kept, same = served("--max-memory", str(bound))
+    assert found == same and all(map(len, found))
+    assert kept <= bound < free
+
+
+def between(smallest: float, free: float) -> float:
+    """What a process without a bound takes has to be more than one with the smallest may."""
+    assert smallest < free, "the store is too small to tell anything"
+    return smallest + (free - smallest) * 3 / 4  # what does not fit is refused: nearer to what it takes without
+
+
+def served(*options: str) -> tuple[float, list[list[str]]]:
+    """The most that a server held, in MB, and what it found."""
+    asked = ["ball+work", "when+did+we+pust+the+mork", "tine"] * 3
+    with serving("--no-jobs", *options, program=FRESH) as server:
+        found = [server.ask("GET", f"/memory/retrieve?q={one}&k=10")[2] for one in asked]
+        told = Path(f"/proc/{server.process.pid}/status").read_text()
+    peak = re.search(r"VmHWM:\s+(\d+)", told)
+    assert peak is not None
+    return int(peak[1]) / 1024, [[hit["metadata"]["id"] for hit in hits] for hits in found]
 
 
 @pytest.mark.requirement("E1")

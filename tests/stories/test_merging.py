@@ -6,7 +6,7 @@ import asyncio
 import json
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from itertools import combinations
@@ -21,6 +21,7 @@ from agent_memory import AgentMemory, CPUMemoryEngine, MemoryConsolidationServic
 from agent_memory.core.upkeep.job import JobTurn
 from agent_memory.core.upkeep.jobs import JOBS
 from agent_memory.core.upkeep.merge import JOB, PLENTY, merge, waiting
+from agent_memory.core.upkeep.merging import AT_ONCE
 from agent_memory.core.upkeep.runner import Runner
 from agent_memory.models import Turn
 from agent_memory.models.errors import Conflict, NotFound
@@ -364,17 +365,80 @@ with AgentMemory("ada", conversation_id="c1") as memory:
 """
 
 
+def many(memory: AgentMemory, rooms: int) -> list[list[str]]:
+    """Three memories of each room: more than one write may merge, where there are 60 of them."""
+    told = [
+        f"The printer in room {room} is {word}broken" for room in range(rooms) for word in ("", "now ", "currently ")
+    ]
+    memory.records.add_many([{"text": text} for text in FILLING])
+    ids = [one.id for one in memory.records.add_many([{"text": text} for text in told])]
+    memory.upkeep.catch_up()
+    return [ids[at : at + 3] for at in range(0, len(ids), 3)]
+
+
 @pytest.mark.local
-@pytest.mark.parametrize(("writes", "when"), [(0, "before"), (0, "after"), (2, "before")])
+@pytest.mark.parametrize(("writes", "when"), [(0, "before"), (0, "after"), (1, "before"), (1, "after"), (2, "before")])
 def test_killed_anywhere_nothing_is_lost_or_doubled(memory: AgentMemory, writes: int, when: str) -> None:
-    texts = [f"The printer in room {room} is {word}broken" for room in range(5) for word in ("", "now ", "currently ")]
-    fill(memory, texts)
+    many(memory, 60)
     ran = subprocess.run([sys.executable, "-c", KILLED, str(writes), when], capture_output=True)
     assert ran.returncode == -9, ran.stderr.decode()
+    before = len(merged_records(memory))
+    assert (before == 0) == ((writes, when) == (0, "before")) and before < 60, "killed between two writes"
     memory.upkeep.consolidate()
     found = merged_records(memory)
-    assert len(found) == 5 and {consolidated_from(one) for one in found} == {3}
-    assert len(memory.records.find(limit=500)) == 105 and memory.upkeep.verify().ok
+    assert len(found) == 60 and {consolidated_from(one) for one in found} == {3}
+    assert len(memory.records.find(limit=500)) == 160 and memory.upkeep.verify().ok
+
+
+@pytest.mark.local
+def test_groups_are_written_together(memory: AgentMemory, monkeypatch: pytest.MonkeyPatch) -> None:
+    many(memory, 60)
+    writes = spied(memory, monkeypatch)
+    assert memory.upkeep.consolidate().into == 60
+    assert 1 < len(writes) < 6 and max(writes) <= AT_ONCE
+
+
+@pytest.mark.local
+def test_one_that_is_busy_stops_no_other(memory: AgentMemory, monkeypatch: pytest.MonkeyPatch) -> None:
+    rooms = many(memory, 10)
+
+    def meanwhile() -> None:
+        memory.records.amend(rooms[4][0], importance=1.0)
+
+    writes = spied(memory, monkeypatch, meanwhile)
+    assert memory.upkeep.consolidate().into == 9
+    assert len(writes) == 12, "all together, the amendment, and each alone"
+    assert [memory.records.get(id).status for id in rooms[4]] == ["active"] * 3
+    assert memory.upkeep.consolidate().into == 1 and memory.upkeep.verify().ok
+
+
+def spied(memory: AgentMemory, monkeypatch: pytest.MonkeyPatch, first: Callable[[], object] | None = None) -> list[int]:
+    """How many changes each write has from now on. `first` is done before the first of them."""
+    records, writes = type(memory._client.runtime.store.records), list[int]()
+    apply, left = records.apply, [first] if first else []
+
+    def counted(self: Any, changes: Sequence[Any], **more: Any) -> Any:
+        writes.append(len(changes))
+        if left:
+            left.pop()()
+        return apply(self, changes, **more)
+
+    monkeypatch.setattr(records, "apply", counted)
+    return writes
+
+
+def test_links_between_what_is_merged_lead_to_the_merged_records(memory: AgentMemory) -> None:
+    first, second, *_ = many(memory, 4)
+    memory.records.link(Link(source_id=first[0], target_id=second[1], type="BESIDE"))
+    before = exported(memory)
+    groups = memory.upkeep.consolidate().groups
+    assert len(groups) == 4
+    into = {id: group.id for group in groups for id in group.sources}
+    ends = {one.ends for one in memory.records.links(into[first[0]])}
+    assert (into[first[0]], into[second[0]], "BESIDE") in ends
+    for group in reversed(groups):
+        memory.upkeep.undo(group.id)
+    assert exported(memory) == before
 
 
 @pytest.mark.local

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import islice
+from itertools import chain, islice
 
 from agent_memory.app.operations import Namespace, Permission, ToolSlot, operation
 from agent_memory.core.upkeep.merging import Merging, merged_in, taken_apart
@@ -39,7 +39,7 @@ class Consolidating(Namespace):
         client.runtime.receipts.flush()
         merging = Merging(client.runtime.store, client.runtime.writing, client.now(), dry_run=dry_run)
         for scope in own(client.scope):
-            groups = merged_in(merging, scope)
+            groups = chain.from_iterable(merged_in(merging, scope))
             for one in islice(groups, SHOWN - len(made.groups)):
                 made.groups.append(one)
                 made.merged, made.into = made.merged + len(one.sources), made.into + 1

@@ -31,9 +31,9 @@ def merge(keeping: Keeping, turn: JobTurn) -> Did:
         since = keeping.store.feed.cursor(JOB, tenant)
         scopes, to = _changed(keeping, since)
         merging = Merging(keeping.store, keeping.writing, turn.now, Work(turn.lease))
-        for one in (one for scope in scopes for one in merged_in(merging, scope)):
-            did["merged"] += len(one.sources)
-            did["into"] += 1
+        for made in (made for scope in scopes for made in merged_in(merging, scope)):
+            did["merged"] += sum(len(one.sources) for one in made)
+            did["into"] += len(made)
             if until is not None and time.monotonic() > until:
                 return {**did, "left": 1}
         keeping.store.feed.advance(Work(turn.lease, since, to))

@@ -5,9 +5,11 @@ of one kind that merges, from the same source, with the same payload, repository
 equality, so that candidates are found by a digest, one pass over a scope; only inside of one digest are vectors read,
 and every pair is compared.
 
-A group is one write, which expects all of its members to be what was read: killed anywhere, nothing is lost or doubled,
-and what is merged once is not found again. The originals are archived with the reason `merged` and stay the sources
-of the new record, so that it can be taken apart. What was taken apart is not merged again."""
+A group is written as a whole, and only while all of its members are what was read: killed anywhere, nothing is lost or
+doubled, and what is merged once is not found again. Several groups are one write, since each write waits for the disk;
+where it is refused, each of them is written alone, so that one that is busy stops no other. The originals are archived
+with the reason `merged` and stay the sources of the new record, so that it can be taken apart. What was taken apart is
+not merged again."""
 
 from __future__ import annotations
 
@@ -38,7 +40,8 @@ if TYPE_CHECKING:
 
 ALIKE = 0.85
 FEWEST = 100  # memories of a scope; of fewer none are merged
-MOST = 50  # that one write merges
+MOST = 50  # memories of one group
+AT_ONCE = 200  # changes of one write of several groups
 MOST_LINKS = 200  # of the members of a group; who has more is a place of its own in the graph
 RISE = 1.1  # what was told again matters more
 PAGE = 500
@@ -70,21 +73,56 @@ def mergeable(record: Record, pins: Pins) -> bool:
     return alone and not pins.keep(record) and not any(record.payload.get(name) for name in _LOGS)
 
 
-def merged_in(merging: Merging, scope: Scope) -> Iterator[Merged]:
-    """Everything in exactly this scope that is the same, group by group as it is written."""
-    buckets, found = _buckets(merging, scope)
+class Group(NamedTuple):
+    """One that can be written. `linked`: with which others its members have a link."""
+
+    made: Merged
+    members: list[Record]
+    changes: list[Change]
+    linked: frozenset[str]
+
+
+def merged_in(merging: Merging, scope: Scope) -> Iterator[list[Merged]]:
+    """Everything in exactly this scope that is the same, write by write."""
+    left, found = _buckets(merging, scope)
     if found < FEWEST:
         return
-    for done, ids in enumerate(buckets):
-        tell("merging", done, len(buckets))
-        left = ids
-        while len(left) > 1:
-            made = [one for at in range(0, len(left), MOST) for one in _merged(merging, scope, left[at : at + MOST])]
-            yield from made
-            gone = {id for one in made for id in one.sources}
-            before, left = left, [*(one.id for one in made), *(id for id in left if id not in gone)]
-            if merging.dry_run or not made or len(before) <= MOST:
-                break
+    while left:
+        into = dict[str, str]()
+        long = [ids for ids in left if len(ids) > MOST]
+        for made in _in_steps(merging, scope, [ids[at : at + MOST] for ids in left for at in range(0, len(ids), MOST)]):
+            yield made
+            into |= {id: one.id for one in made for id in one.sources} if long else {}
+        if merging.dry_run:
+            return
+        left = [_left(ids, into) for ids in long if not into.keys().isdisjoint(ids)]
+
+
+def _left(ids: Sequence[str], into: Mapping[str, str]) -> list[str]:
+    """What became of them, and those that nothing became of."""
+    return [*dict.fromkeys(into[id] for id in ids if id in into), *(id for id in ids if id not in into)]
+
+
+def _in_steps(merging: Merging, scope: Scope, slices: Sequence[Sequence[str]]) -> Iterator[list[Merged]]:
+    """As many groups in one write as it may have changes. What is linked with a group of it waits for the next one: the
+    link then leads to the merged record."""
+    view, step = View(scope, merging.now), list[Group]()
+    for done, ids in enumerate(slices):
+        tell("merging", done, len(slices))
+        for members, vectors in _agreeing(merging, scope, ids):
+            group = _group(merging, view, members, vectors)
+            if group is not None and step and not _fits(step, group):
+                yield _written(merging, view, step)
+                step, group = [], _group(merging, view, members, vectors)
+            if group is not None:
+                step.append(group)
+    if step:
+        yield _written(merging, view, step)
+
+
+def _fits(step: Sequence[Group], group: Group) -> bool:
+    changes = sum(len(one.changes) for one in (*step, group))
+    return changes <= AT_ONCE and all(group.linked.isdisjoint(one.made.sources) for one in step)
 
 
 def _buckets(merging: Merging, scope: Scope) -> tuple[list[list[str]], int]:
@@ -108,15 +146,15 @@ def _digest(record: Record) -> bytes:
     return hashlib.blake2b(repr((same, form(record.text, record.valid_from))).encode(), digest_size=16).digest()
 
 
-def _merged(merging: Merging, scope: Scope, ids: Sequence[str]) -> Iterator[Merged]:
+def _agreeing(merging: Merging, scope: Scope, ids: Sequence[str]) -> Iterator[tuple[list[Record], Vectors]]:
     view, pins = View(scope, merging.now), pins_of(merging.store.records, scope, merging.now)
     found = [one for one in merging.store.records.get(view, ids) if one.scope == scope and mergeable(one, pins)]
     vectors = merging.store.index.vectors(view, [one.seq for one in found])
     rows = {one.id: _rows(merging, view, one, vectors) for one in found if one.seq in vectors} if len(found) > 1 else {}
     for members in groups(found, rows):
         whole = [one for one in members if not _was_taken_apart(merging, view, one)]
-        if len(whole) > 1 and (made := _written(merging, view, whole, vectors)) is not None:
-            yield made
+        if len(whole) > 1:
+            yield whole, vectors
 
 
 def groups(found: Sequence[Record], rows: Mapping[str, NDArray[np.float32]]) -> list[list[Record]]:
@@ -150,7 +188,8 @@ def _rows(merging: Merging, view: View, record: Record, vectors: Vectors) -> NDA
     if missing := [one.seq for one in single if one.seq not in known]:
         known |= merging.store.index.vectors(view, missing)
     of = [known[one.seq] for one in single if one.seq in known] or [known[record.seq]]
-    return np.unique(np.stack([_middle(one) for one in of]), axis=0)
+    rows = np.stack([_middle(one) for one in of])
+    return np.unique(rows, axis=0) if len(rows) > 1 else rows
 
 
 def _middle(vectors: Sequence[Vector]) -> NDArray[np.float32]:
@@ -161,29 +200,54 @@ def _middle(vectors: Sequence[Vector]) -> NDArray[np.float32]:
 
 
 def _was_taken_apart(merging: Merging, view: View, record: Record) -> bool:
-    return any(line.reason == UNDONE for line in merging.store.records.journal(view, limit=1000, id=record.id))
+    """By the line of each of its versions: a journal is long, and is not searched for a record. One that never changed
+    was never merged; one that is gone by now is left alone."""
+    if record.version == 1:
+        return False
+    records = merging.store.records
+    try:
+        seqs = {one.seq for one in records.history(view, record.id)}
+    except NotFound:
+        return True
+    lines = (records.journal(view, after=seq - 1, limit=1, id=record.id) for seq in sorted(seqs))
+    return any(line.reason == UNDONE for found in lines for line in found)
 
 
-def _written(merging: Merging, view: View, members: list[Record], vectors: Vectors) -> Merged | None:
-    """In one write, or not at all: where one of them was changed meanwhile, or a gate refuses, all stay as they are."""
+def _group(merging: Merging, view: View, members: list[Record], vectors: Vectors) -> Group | None:
+    """What is to be written for these; None: they have too many links."""
     shown = members[ranked([one.text for one in members])[0]]
     ids = [one.id for one in members]
     made = Merged(id=_id_of(ids), text=shown.text, sources=ids)
     links = _links(merging, view, set(ids), made.id)
-    if merging.dry_run or links is None:
-        return None if links is None else made
+    if links is None:
+        return None
+    linked = frozenset(end for one in links if one.type != DERIVED_FROM for end in (one.source_id, one.target_id))
+    if merging.dry_run:
+        return Group(made, members, [], linked)
     merging.writing.embedding.agree()
     puts = [_put(merging, draft, shown, vectors) for draft in _drafts(merging, view, members, shown, made.id)]
     archived = [Amend(id, status=Status.ARCHIVED) for id in ids]
-    changes: list[Change] = [*puts, *map(connect, links), *archived]
-    expect = [Expect(0, id=made.id), *(Expect(one.version, id=one.id) for one in members)]
+    return Group(made, members, [*puts, *map(connect, links), *archived], linked)
+
+
+def _written(merging: Merging, view: View, step: Sequence[Group]) -> list[Merged]:
+    """In one write, or each of them in one, or not at all: where a member was changed or pinned meanwhile, or a gate
+    refuses, its group stays as it is."""
+    if merging.dry_run:
+        return [one.made for one in step]
+    pins = pins_of(merging.store.records, view.scope, merging.now)
+    step = [one for one in step if not any(map(pins.keep, one.members))]
+    expect = [Expect(0, id=one.made.id) for one in step]
+    expect += [Expect(member.version, id=member.id) for one in step for member in one.members]
     # Each word of it is in force already: nothing is decided anew.
-    author = Author(members[0].scope, ACTOR, REASON, reviewed=True)
+    author = Author(view.scope, ACTOR, REASON, reviewed=True)
+    how = How(expect=expect, work=merging.work)
     try:
-        write(merging.writing, changes, author, merging.now, How(expect=expect, work=merging.work))
+        if step:
+            write(merging.writing, [change for one in step for change in one.changes], author, merging.now, how)
     except (Changed, WriteRefused):
-        return None
-    return made
+        return [made for one in step for made in _written(merging, view, [one])] if len(step) > 1 else []
+    return [one.made for one in step]
 
 
 def _drafts(merging: Merging, view: View, members: list[Record], shown: Record, id: str) -> list[Draft]:
