@@ -84,6 +84,13 @@ def test_what_is_no_statement_is_no_fact(memory: AgentMemory, said: str) -> None
     assert facts(memory) == []
 
 
+def test_a_list_of_languages_is_read_in_one_pass(memory: AgentMemory) -> None:
+    """Letters that could be split into names in many ways would keep the job busy for ever."""
+    say(memory, f"I speak {'A' * 120}%.", "I speak French and a bit of German.")
+    memory.upkeep.extract("c1")
+    assert [one.split(" ", 1)[1] for one in facts(memory)] == ["speaks French", "speaks German"]
+
+
 def test_twice_is_once(memory: AgentMemory) -> None:
     say(
         memory,
