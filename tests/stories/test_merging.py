@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,7 +24,7 @@ from agent_memory.core.upkeep.jobs import JOBS
 from agent_memory.core.upkeep.merge import JOB, PLENTY, merge, waiting
 from agent_memory.core.upkeep.runner import Runner
 from agent_memory.models import Turn
-from agent_memory.models.errors import Conflict, NotFound
+from agent_memory.models.errors import Conflict, Denied, NotFound
 from agent_memory.models.kinds.decisions import Decision
 from agent_memory.models.merged import consolidated_from
 from agent_memory.models.record import Link
@@ -229,6 +230,34 @@ def test_what_was_edited_since_is_not_taken_apart(memory: AgentMemory) -> None:
 STATED = some.sampled_from(
     [*PORT, "The port is 5434", "the port is 5434", "I like tea", "I don't like tea", "I do not like tea"]
 )
+
+
+def test_undo_keeps_what_was_made_from_the_merged_record(memory: AgentMemory) -> None:
+    ids = fill(memory, PORT)
+    memory.upkeep.consolidate()
+    [one] = merged_records(memory)
+    rule = memory.records.add("So the firewall has a rule for it")
+    memory.records.link(Link(source_id=rule.id, target_id=one.id, type="DERIVED_FROM"))
+    other = memory.records.find(limit=500)[-1].id
+    memory.records.link(Link(source_id=one.id, target_id=other, type="SEE_ALSO", weight=0.5))
+    memory.upkeep.undo(one.id)
+    [heir] = [id for id in ids if memory.records.get(id).text == one.text]
+    assert [link.target_id for link in memory.records.links(rule.id)] == [heir]
+    assert [(link.source_id, link.type, link.weight) for link in memory.records.links(other)] == [
+        (heir, "SEE_ALSO", 0.5)
+    ]
+    assert memory.upkeep.verify().ok
+
+
+def test_only_whoever_writes_for_all_takes_apart_what_all_share(home: Path) -> None:
+    with AgentMemory("*", shared=True) as all_users, AgentMemory("bob") as bob:
+        fill(all_users, PORT)
+        all_users.upkeep.consolidate()
+        [one] = merged_records(bob)
+        with pytest.raises(Denied, match="shared by all users"):
+            bob.upkeep.undo(one.id)
+        assert bob.records.get(one.id).status == "active"
+        assert len(all_users.upkeep.undo(one.id).originals) == 3
 
 
 @pytest.mark.local
