@@ -8,9 +8,13 @@ from typing import Any
 import pytest
 
 from agent_memory import AgentMemory
-from agent_memory.models.errors import InvalidInput, NotFound
+from agent_memory.core.upkeep.consolidate import consolidate
+from agent_memory.core.upkeep.job import JobTurn
+from agent_memory.models.errors import InvalidInput, NotFound, WriteRefused
 from agent_memory.models.kinds.conversation import Turn
+from agent_memory.models.moment import to_micros
 from agent_memory.models.record import Record
+from agent_memory.ports.changes import Put
 
 pytestmark = pytest.mark.requirement("C18")
 LONG_AGO = datetime(2024, 5, 15, 10, tzinfo=UTC)
@@ -225,3 +229,36 @@ def test_many_conversations_of_several_users_are_read(timed: AgentMemory, clock:
     assert timed.upkeep.run_jobs()["consolidate"]["conversations"] == 13
     assert all(one.consolidated for one in timed.episodic.conversations(limit=50))
     assert sum("lives in Berlin" in one for one in facts(timed)) == 1
+
+
+@pytest.mark.requirement("C11")
+def test_a_turn_with_control_characters_keeps_nobody_waiting(timed: AgentMemory, clock: Any) -> None:
+    say(timed, "checkout-api depends on \x1b[1mpg-main\x1b[0m and kafka\x0b-1.", talk="c1", at=clock.now())
+    say(timed, "I live in Berlin.", talk="c2", at=clock.now())
+    clock.forward(minutes=6)
+    assert timed.upkeep.run_jobs()["consolidate"]["conversations"] == 2
+    assert any("lives in Berlin" in one for one in facts(timed))
+
+
+class Strict:
+    """A gate that keeps one city out."""
+
+    def decide(self, changes: Any, author: Any) -> Any:
+        if any(isinstance(one, Put) and "Berlin" in one.content.text for one in changes):
+            raise WriteRefused("not about Berlin")
+        return changes
+
+
+@pytest.mark.local
+@pytest.mark.requirement("C11")
+def test_what_a_gate_refuses_is_passed_over(timed: AgentMemory, clock: Any) -> None:
+    say(timed, "I live in Berlin.", "I work at Siemens.", at=clock.now())
+    say(timed, "The retry limit is 7.", talk="c2", at=clock.now())
+    clock.forward(minutes=6)
+    keeping = timed._client.runtime.keeping(clock)
+    keeping = keeping._replace(writing=keeping.writing._replace(gate=Strict()))
+    lease = keeping.store.feed.lease("consolidate", "test", 60.0)
+    assert lease is not None
+    did = consolidate(keeping, JobTurn(lease, to_micros(clock.now()), None))
+    assert (did["conversations"], did["turns"]) == (2, 3)
+    assert [one.split(" ", 1)[1] for one in facts(timed)] == ["works at Siemens", "limit is 7"]
