@@ -262,3 +262,15 @@ def test_what_a_gate_refuses_is_passed_over(timed: AgentMemory, clock: Any) -> N
     did = consolidate(keeping, JobTurn(lease, to_micros(clock.now()), None))
     assert (did["conversations"], did["turns"]) == (2, 3)
     assert [one.split(" ", 1)[1] for one in facts(timed)] == ["works at Siemens", "limit is 7"]
+
+
+def test_what_was_said_earlier_relates_nothing_anew(memory: AgentMemory) -> None:
+    """An import brings older conversations after newer ones."""
+    say(memory, "Anna works at Globex.", at=LONG_AGO)
+    memory.upkeep.extract("c1")
+    say(memory, "Anna works at Initech.", talk="c2", at=LONG_AGO - timedelta(days=2000))
+    memory.upkeep.extract("c2")
+    assert facts(memory) == ["Anna works at Globex"]
+    links = memory.records.links(entities(memory)["Anna"].id)
+    named = {id: one.payload["name"] for one in entities(memory).values() for id in [one.id]}
+    assert [named[one.target_id] for one in links if one.type == "WORKS_AT"] == ["Globex"]

@@ -175,7 +175,8 @@ def _claim(keeper: Keeper, turn: Record, claim: Claimed, resolved: Mapping[str, 
     made.facts[len(made.drafts)] = fact
     made.drafts.append(replace(fact.draft(), links=links, dated=True))
     made.expect.append(Expect(head.version, id=head.id) if head else Expect(0, kind="fact", key=key))
-    if spoken and not trust_of(turn.source).foreign and len(about) == 2:
+    newest = head is None or head.valid_from <= began
+    if newest and spoken and not trust_of(turn.source).foreign and len(about) == 2:
         _relate(keeper, claim, about, made)
 
 
