@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -274,3 +276,19 @@ def test_what_was_said_earlier_relates_nothing_anew(memory: AgentMemory) -> None
     links = memory.records.links(entities(memory)["Anna"].id)
     named = {id: one.payload["name"] for one in entities(memory).values() for id in [one.id]}
     assert [named[one.target_id] for one in links if one.type == "WORKS_AT"] == ["Globex"]
+
+
+@pytest.mark.local
+@pytest.mark.requirement("C11")
+def test_tenants_that_never_rest_keep_no_other_waiting(home: Path, clock: Any) -> None:
+    with ExitStack() as stack:
+        opened = [stack.enter_context(AgentMemory("ada", tenant=f"t{n:03}", clock=clock)) for n in range(101)]
+        say(opened[-1], "I live in Berlin.", at=clock.now())
+        clock.forward(minutes=6)
+        for one in opened[:-1]:
+            one.records.add("busy")
+        keeping = opened[0]._client.runtime.keeping(clock)
+        lease = keeping.store.feed.lease("consolidate", "test", 60.0)
+        assert lease is not None
+        consolidate(keeping, JobTurn(lease, to_micros(clock.now()), 1.0))
+        assert len(facts(opened[-1])) == 1

@@ -15,6 +15,7 @@ from datetime import datetime
 from itertools import takewhile
 from typing import NamedTuple
 
+from agent_memory.core.upkeep.cleanup import MOST_TENANTS
 from agent_memory.core.upkeep.extract.keep import JOB, ROLES, Keeper, keep, said_of
 from agent_memory.core.upkeep.extract.rules import extract
 from agent_memory.core.upkeep.extract.values import Claimed
@@ -47,7 +48,7 @@ def consolidate(keeping: Keeping, turn: JobTurn) -> Did:
     """Ten conversations, or all that are quiet where nobody waits for the worker."""
     did = {"conversations": 0, "turns": 0, "facts": 0, "entities": 0, "proposals": 0}
     feed, seen = keeping.store.feed, set[QuietTalk]()
-    for tenant in feed.news(JOB, limit=100):
+    for tenant in feed.news(JOB, limit=MOST_TENANTS):  # those that never rest come first, perhaps
         while turn.seconds is None or did["conversations"] < AT_ONCE:
             since = feed.cursor(JOB, tenant)
             lines = takewhile(lambda line: not _fresh(line.at, turn), feed.lines(since, limit=SLICE))
