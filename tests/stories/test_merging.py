@@ -232,6 +232,32 @@ STATED = some.sampled_from(
 )
 
 
+def test_forgetting_what_an_original_was_made_from_takes_its_words_out_of_the_merged_record(
+    memory: AgentMemory,
+) -> None:
+    told = memory.records.add("a letter about ports").id
+    page = memory.records.add("a page of that letter").id
+    ids = fill(memory, PORT)
+    memory.records.link(Link(source_id=page, target_id=told, type="DERIVED_FROM"))
+    memory.records.link(Link(source_id=ids[0], target_id=page, type="DERIVED_FROM"))
+    memory.upkeep.consolidate()
+    [one] = merged_records(memory)
+    gone = memory.records.forget([told]).ids
+    assert {*gone} == {told, page, ids[0], one.id}
+    assert [memory.records.get(id).status for id in ids[1:]] == ["active", "active"]
+    assert memory.upkeep.verify().ok
+
+
+def test_an_original_with_another_source_stays_and_so_does_the_merged_record(memory: AgentMemory) -> None:
+    told, again = memory.records.add("a letter about ports").id, memory.records.add("another letter").id
+    ids = fill(memory, PORT)
+    for source in (told, again):
+        memory.records.link(Link(source_id=ids[0], target_id=source, type="DERIVED_FROM"))
+    memory.upkeep.consolidate()
+    assert memory.records.forget([told]).ids == [told]
+    assert len(merged_records(memory)) == 1 and memory.records.get(ids[0]).status == "archived"
+
+
 def test_undo_keeps_what_was_made_from_the_merged_record(memory: AgentMemory) -> None:
     ids = fill(memory, PORT)
     memory.upkeep.consolidate()
