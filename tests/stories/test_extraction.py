@@ -14,6 +14,7 @@ from agent_memory.core.upkeep.consolidate import consolidate
 from agent_memory.core.upkeep.job import JobTurn
 from agent_memory.models.errors import InvalidInput, NotFound, WriteRefused
 from agent_memory.models.kinds.conversation import Turn
+from agent_memory.models.kinds.knowledge import Entity
 from agent_memory.models.moment import to_micros
 from agent_memory.models.record import Record
 from agent_memory.ports.changes import Put
@@ -140,6 +141,36 @@ def test_what_a_stranger_says_waits_and_relates_nothing(memory: AgentMemory) -> 
     assert memory.review.show(made.facts[0].id).why == "it comes from a source that is not trusted"
     for one in entities(memory).values():
         assert {link.type for link in memory.records.links(one.id)} <= {"MENTIONS", "DERIVED_FROM", "ABOUT"}
+
+
+@pytest.mark.local
+def test_a_claim_that_waits_for_review_relates_nothing(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AGENT_MEMORY_FACT_CONFIDENCE_THRESHOLD", "0.95")
+    with AgentMemory("ada", "c1") as memory:
+        anna = memory.upsert_entity(Entity(name="Anna", type="person")).id
+        globex = memory.upsert_entity(Entity(name="Globex", type="organization")).id
+        memory.semantic.create_relationship(anna, globex, "WORKS_AT")
+        say(memory, "Anna works at Initech.")
+        assert [one.held for one in memory.upkeep.extract("c1").facts] == [True]
+        links = memory.records.links(anna)
+        assert [one.target_id for one in links if one.type == "WORKS_AT"] == [globex]
+
+
+@pytest.mark.local
+def test_whoever_is_killed_before_the_relation_makes_it_the_next_time(
+    memory: AgentMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    say(memory, "Anna works at Globex.")
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr("agent_memory.core.upkeep.extract.keep._related", killed)
+        memory.upkeep.extract("c1")
+    assert facts(memory) == ["Anna works at Globex"]
+    memory.upkeep.extract("c1")
+    links = memory.records.links(entities(memory)["Anna"].id)
+    assert [one.target_id for one in links if one.type == "WORKS_AT"] == [entities(memory)["Globex"].id]
 
 
 def test_tools_and_prompts_claim_nothing(memory: AgentMemory) -> None:
