@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from agent_memory import AgentMemory
-from agent_memory.models.errors import InvalidInput, NotFound
+from agent_memory.core.upkeep.consolidate import consolidate
+from agent_memory.core.upkeep.job import JobTurn
+from agent_memory.models.errors import InvalidInput, NotFound, WriteRefused
 from agent_memory.models.kinds.conversation import Turn
+from agent_memory.models.kinds.knowledge import Entity
+from agent_memory.models.moment import to_micros
 from agent_memory.models.record import Record
+from agent_memory.ports.changes import Put
 
 pytestmark = pytest.mark.requirement("C18")
 LONG_AGO = datetime(2024, 5, 15, 10, tzinfo=UTC)
@@ -84,6 +91,13 @@ def test_what_is_no_statement_is_no_fact(memory: AgentMemory, said: str) -> None
     assert facts(memory) == []
 
 
+def test_a_list_of_languages_is_read_in_one_pass(memory: AgentMemory) -> None:
+    """Letters that could be split into names in many ways would keep the job busy for ever."""
+    say(memory, f"I speak {'A' * 120}%.", "I speak French and a bit of German.")
+    memory.upkeep.extract("c1")
+    assert [one.split(" ", 1)[1] for one in facts(memory)] == ["speaks French", "speaks German"]
+
+
 def test_twice_is_once(memory: AgentMemory) -> None:
     say(
         memory,
@@ -127,6 +141,36 @@ def test_what_a_stranger_says_waits_and_relates_nothing(memory: AgentMemory) -> 
     assert memory.review.show(made.facts[0].id).why == "it comes from a source that is not trusted"
     for one in entities(memory).values():
         assert {link.type for link in memory.records.links(one.id)} <= {"MENTIONS", "DERIVED_FROM", "ABOUT"}
+
+
+@pytest.mark.local
+def test_a_claim_that_waits_for_review_relates_nothing(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AGENT_MEMORY_FACT_CONFIDENCE_THRESHOLD", "0.95")
+    with AgentMemory("ada", "c1") as memory:
+        anna = memory.upsert_entity(Entity(name="Anna", type="person")).id
+        globex = memory.upsert_entity(Entity(name="Globex", type="organization")).id
+        memory.semantic.create_relationship(anna, globex, "WORKS_AT")
+        say(memory, "Anna works at Initech.")
+        assert [one.held for one in memory.upkeep.extract("c1").facts] == [True]
+        links = memory.records.links(anna)
+        assert [one.target_id for one in links if one.type == "WORKS_AT"] == [globex]
+
+
+@pytest.mark.local
+def test_whoever_is_killed_before_the_relation_makes_it_the_next_time(
+    memory: AgentMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    say(memory, "Anna works at Globex.")
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr("agent_memory.core.upkeep.extract.keep._related", killed)
+        memory.upkeep.extract("c1")
+    assert facts(memory) == ["Anna works at Globex"]
+    memory.upkeep.extract("c1")
+    links = memory.records.links(entities(memory)["Anna"].id)
+    assert [one.target_id for one in links if one.type == "WORKS_AT"] == [entities(memory)["Globex"].id]
 
 
 def test_tools_and_prompts_claim_nothing(memory: AgentMemory) -> None:
@@ -218,3 +262,64 @@ def test_many_conversations_of_several_users_are_read(timed: AgentMemory, clock:
     assert timed.upkeep.run_jobs()["consolidate"]["conversations"] == 13
     assert all(one.consolidated for one in timed.episodic.conversations(limit=50))
     assert sum("lives in Berlin" in one for one in facts(timed)) == 1
+
+
+@pytest.mark.requirement("C11")
+def test_a_turn_with_control_characters_keeps_nobody_waiting(timed: AgentMemory, clock: Any) -> None:
+    say(timed, "checkout-api depends on \x1b[1mpg-main\x1b[0m and kafka\x0b-1.", talk="c1", at=clock.now())
+    say(timed, "I live in Berlin.", talk="c2", at=clock.now())
+    clock.forward(minutes=6)
+    assert timed.upkeep.run_jobs()["consolidate"]["conversations"] == 2
+    assert any("lives in Berlin" in one for one in facts(timed))
+
+
+class Strict:
+    """A gate that keeps one city out."""
+
+    def decide(self, changes: Any, author: Any) -> Any:
+        if any(isinstance(one, Put) and "Berlin" in one.content.text for one in changes):
+            raise WriteRefused("not about Berlin")
+        return changes
+
+
+@pytest.mark.local
+@pytest.mark.requirement("C11")
+def test_what_a_gate_refuses_is_passed_over(timed: AgentMemory, clock: Any) -> None:
+    say(timed, "I live in Berlin.", "I work at Siemens.", at=clock.now())
+    say(timed, "The retry limit is 7.", talk="c2", at=clock.now())
+    clock.forward(minutes=6)
+    keeping = timed._client.runtime.keeping(clock)
+    keeping = keeping._replace(writing=keeping.writing._replace(gate=Strict()))
+    lease = keeping.store.feed.lease("consolidate", "test", 60.0)
+    assert lease is not None
+    did = consolidate(keeping, JobTurn(lease, to_micros(clock.now()), None))
+    assert (did["conversations"], did["turns"]) == (2, 3)
+    assert [one.split(" ", 1)[1] for one in facts(timed)] == ["works at Siemens", "limit is 7"]
+
+
+def test_what_was_said_earlier_relates_nothing_anew(memory: AgentMemory) -> None:
+    """An import brings older conversations after newer ones."""
+    say(memory, "Anna works at Globex.", at=LONG_AGO)
+    memory.upkeep.extract("c1")
+    say(memory, "Anna works at Initech.", talk="c2", at=LONG_AGO - timedelta(days=2000))
+    memory.upkeep.extract("c2")
+    assert facts(memory) == ["Anna works at Globex"]
+    links = memory.records.links(entities(memory)["Anna"].id)
+    named = {id: one.payload["name"] for one in entities(memory).values() for id in [one.id]}
+    assert [named[one.target_id] for one in links if one.type == "WORKS_AT"] == ["Globex"]
+
+
+@pytest.mark.local
+@pytest.mark.requirement("C11")
+def test_tenants_that_never_rest_keep_no_other_waiting(home: Path, clock: Any) -> None:
+    with ExitStack() as stack:
+        opened = [stack.enter_context(AgentMemory("ada", tenant=f"t{n:03}", clock=clock)) for n in range(101)]
+        say(opened[-1], "I live in Berlin.", at=clock.now())
+        clock.forward(minutes=6)
+        for one in opened[:-1]:
+            one.records.add("busy")
+        keeping = opened[0]._client.runtime.keeping(clock)
+        lease = keeping.store.feed.lease("consolidate", "test", 60.0)
+        assert lease is not None
+        consolidate(keeping, JobTurn(lease, to_micros(clock.now()), 1.0))
+        assert len(facts(opened[-1])) == 1

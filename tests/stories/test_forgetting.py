@@ -359,3 +359,20 @@ def test_pins_and_archived_conversations_move_with_the_memory(
         assert [(one.record_id, one.reason) for one in copy.upkeep.pins()] == [(dull, "mine")]
         assert copy.episodic.conversations() == [] and copy.recall("failover")[0].archived
         assert copy.upkeep.prune().found == []
+
+
+@pytest.mark.requirement("L11")
+@pytest.mark.parametrize("shared", [False, True])
+def test_an_entity_stays_whose_facts_somebody_else_has(home: Path, clock: SteppingClock, shared: bool) -> None:
+    """An agent of the user has them, or a user has facts about what all users share."""
+    known = AgentMemory("*" if shared else "ada", shared=shared, clock=clock)
+    reader = AgentMemory("ada", agent="*" if shared else "scout", clock=clock)
+    with known, reader:
+        billing = known.upsert_entity(Entity(name="billing", type="service")).id
+        fact = reader.semantic.learn_fact("billing listens on port 80", entity_ids=[billing])
+        clock.forward(days=200)
+        assert known.upkeep.prune().found == []
+        clock.forward(days=1)
+        known.upkeep.run_jobs()
+        assert known.records.get(billing).status == "active"
+        assert [one.target_id for one in reader.records.links(fact.id)] == [billing]

@@ -15,6 +15,7 @@ from agent_memory.core.recall.summary import summary
 from agent_memory.core.write.commit import SELF, How, Writing, commit, until_settled
 from agent_memory.models.draft import Draft
 from agent_memory.models.record import Link, Record, Status
+from agent_memory.models.trust import least, trust_of
 from agent_memory.models.visible import visible
 from agent_memory.ports.changes import DERIVED_FROM, Amend, Author, Expect
 from agent_memory.ports.feed import Work
@@ -89,6 +90,12 @@ def _quoted(text: str) -> str:
     return line if len(line) <= LONGEST else line[: line.rfind(" ", 1, LONGEST) if " " in line[1:LONGEST] else LONGEST]
 
 
+def _source(batch: list[Record]) -> str:
+    """What quotes a stranger is a stranger's, however much else it quotes."""
+    foreign = {trust_of(one.source): one.source for one in batch if trust_of(one.source).foreign}
+    return foreign[least(foreign)] if foreign else "archive"
+
+
 def _summary(kind: str, batch: list[Record]) -> Draft:
     ids, said = [one.id for one in batch], summary([_quoted(one.text) for one in batch], SAMPLES, SAME)
     first, last = min(one.valid_from for one in batch), max(one.valid_from for one in batch)
@@ -105,6 +112,6 @@ def _summary(kind: str, batch: list[Record]) -> Draft:
             "last": last.isoformat(),
             "samples": ids[:SAMPLES],
         },
-        source="archive",
+        source=_source(batch),
         links=tuple(Link(source_id=SELF, target_id=id, type=DERIVED_FROM) for id in ids),
     )

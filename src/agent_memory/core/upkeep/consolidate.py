@@ -8,12 +8,14 @@ no other one waiting, and whoever is killed or runs twice changes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
 from itertools import takewhile
 from typing import NamedTuple
 
+from agent_memory.core.upkeep.cleanup import MOST_TENANTS
 from agent_memory.core.upkeep.extract.keep import JOB, ROLES, Keeper, keep, said_of
 from agent_memory.core.upkeep.extract.rules import extract
 from agent_memory.core.upkeep.extract.values import Claimed
@@ -21,6 +23,7 @@ from agent_memory.core.upkeep.job import SLICE, Did, JobTurn, Keeping
 from agent_memory.core.write.commit import How, commit, until_settled
 from agent_memory.ledger.journal import PUT
 from agent_memory.models.draft import Draft
+from agent_memory.models.errors import InvalidInput, WriteRefused
 from agent_memory.models.extraction import Extraction
 from agent_memory.models.moment import to_micros
 from agent_memory.models.record import Record, Scope
@@ -45,7 +48,7 @@ def consolidate(keeping: Keeping, turn: JobTurn) -> Did:
     """Ten conversations, or all that are quiet where nobody waits for the worker."""
     did = {"conversations": 0, "turns": 0, "facts": 0, "entities": 0, "proposals": 0}
     feed, seen = keeping.store.feed, set[QuietTalk]()
-    for tenant in feed.news(JOB, limit=100):
+    for tenant in feed.news(JOB, limit=MOST_TENANTS):  # those that never rest come first, perhaps
         while turn.seconds is None or did["conversations"] < AT_ONCE:
             since = feed.cursor(JOB, tenant)
             lines = takewhile(lambda line: not _fresh(line.at, turn), feed.lines(since, limit=SLICE))
@@ -110,9 +113,21 @@ def read_talk(keeper: Keeper, talk: QuietTalk, turns: Sequence[Record], *, anew:
         found = extract(said_of(turn), before)
         before = [*before, *found.claims][-1:]
         if not known:
-            made = joined(made, keep(keeper, turn, found, conversation))
-    _note(keeper, talk, max(one.recorded_at for one in turns))
+            with _passed_over(asked=anew):
+                made = joined(made, keep(keeper, turn, found, conversation))
+    with _passed_over(asked=anew):
+        _note(keeper, talk, max(one.recorded_at for one in turns))
     return made.model_copy(update={"turns": read.count(False)})
+
+
+@contextmanager
+def _passed_over(*, asked: bool) -> Iterator[None]:
+    """What a gate refuses, or no record can hold, is told to whoever asked. The job goes on: others wait for it."""
+    try:
+        yield
+    except (InvalidInput, WriteRefused):
+        if asked:
+            raise
 
 
 def joined(one: Extraction, other: Extraction) -> Extraction:

@@ -23,9 +23,11 @@ from agent_memory.core.upkeep.agreement import form
 from agent_memory.core.upkeep.pruning import Pins, pins_of
 from agent_memory.core.write.commit import How, Writing, connect, until_settled, with_vectors, write
 from agent_memory.core.write.normalise import normalise
+from agent_memory.ledger.request import own
 from agent_memory.models.draft import Draft
-from agent_memory.models.errors import Changed, Conflict, NotFound, WriteRefused
+from agent_memory.models.errors import Changed, Conflict, Denied, NotFound, WriteRefused
 from agent_memory.models.kinds.kind import canonical_json
+from agent_memory.models.kinds.pin import PIN
 from agent_memory.models.merged import ACCESSES, FROM, Merged, accesses_before, consolidated_from
 from agent_memory.models.record import Link, Record, Scope, Status
 from agent_memory.ports.changes import DERIVED_FROM, DERIVING, Amend, Author, Change, Erase, Expect, Put, Vector
@@ -290,6 +292,25 @@ def _links(merging: Merging, view: View, ids: set[str], id: str) -> list[Link] |
     return [*made.values()] if len(made) <= MOST_LINKS else None
 
 
+def _given_back(
+    store: Store, writing: Writing, view: View, merged: Record, originals: Sequence[Record]
+) -> Iterator[Link]:
+    """What was connected with the merged record, or made from it, since: it is with the original whose words it has.
+    What retells it, and its pin, go with it."""
+    heir = next((one.id for one in originals if one.text == merged.text), None)
+    ids = {one.id for one in originals}
+    links, known = store.records.links(view, [merged.id]), store.records.links(view, sorted(ids))
+    there = {(*(heir if end in ids else end for end in one.ends[:2]), one.type) for one in known}
+    kinds = {one.id: one.kind for one in store.records.get(view, sorted({one.source_id for one in links}))}
+    for link in links if heir is not None else ():
+        kind = kinds.get(link.source_id)
+        source, target = (heir if end == merged.id else end for end in link.ends[:2])
+        goes = link.type in DERIVING and (kind is None or kind == PIN or writing.kinds[kind].retells)
+        own_sources = source == heir and target in ids
+        if not goes and not own_sources and (source, target, link.type) not in there:
+            yield link.model_copy(update={"source_id": source, "target_id": target})
+
+
 def _id_of(ids: Sequence[str]) -> str:
     return hashlib.blake2b(f"merged {' '.join(sorted(ids))}".encode(), digest_size=13).hexdigest()
 
@@ -301,6 +322,8 @@ def taken_apart(store: Store, writing: Writing, view: View, author: Author, id: 
         found = store.records.get(view, [id])
         if not found or not consolidated_from(found[0]):
             raise NotFound(f"no merged record {id!r}", hint="`agent-memory why ID` shows its origins", field="id")
+        if found[0].scope not in own(author.scope):
+            raise Denied(f"record {id!r} is shared by all users", hint="undo it with shared=True", field="id")
         links = [one for one in store.records.links(view, [id]) if one.type == DERIVED_FROM]
         if found[0].status is not Status.ACTIVE:
             into = next((one.source_id for one in links if one.target_id == id), "another")
@@ -314,6 +337,7 @@ def taken_apart(store: Store, writing: Writing, view: View, author: Author, id: 
         changes: list[Change] = [
             Amend(one.id, status=Status.ACTIVE) for one in originals if one.status is Status.ARCHIVED
         ]
+        changes += map(connect, _given_back(store, writing, view._replace(scope=merged.scope), merged, originals))
         changes.append(Erase(merged.id, with_derived=True, scope=merged.scope))
         by = author._replace(scope=merged.scope, reason=UNDONE)
         expect = [Expect(one.version, id=one.id) for one in (merged, *originals)]

@@ -16,7 +16,7 @@ from agent_memory.models.kinds.documents import CHUNK, DOCUMENT
 from agent_memory.models.kinds.kind import Kind
 from agent_memory.models.kinds.pin import PIN
 from agent_memory.models.moment import from_micros, maybe_moment
-from agent_memory.models.record import Record, Scope, Status
+from agent_memory.models.record import SHARED, Record, Scope, Status
 from agent_memory.ports.changes import DERIVED_FROM, Amend, Author, Erase, Expect
 from agent_memory.ports.feed import Work
 from agent_memory.ports.receipts import Accesses, ReceiptStore
@@ -87,8 +87,18 @@ class Pruner(NamedTuple):
         return [one for one in likely if one.record.id not in needed and not self._restored(view, one.record)]
 
     def _needed(self, view: View, ids: Sequence[str]) -> set[str]:
-        """What facts are about, and what something else was made from."""
-        links = [one for one in self.records.links(view, ids) if one.type in (ABOUT, DERIVED_FROM)] if ids else []
+        """What facts are about, and what something else was made from: also those that the user's agents have."""
+        if not ids:
+            return set()
+        tenant, user, agent = view.scope.tenant, view.scope.user, view.scope.agent
+        agents = self.records.agents(tenant, user) if agent == SHARED else []
+        views = (
+            view._replace(scope=Scope(tenant=tenant, user=user, agent=one)) for one in dict.fromkeys((agent, *agents))
+        )
+        return {id for one in views for id in self._needed_by(one, ids)}
+
+    def _needed_by(self, view: View, ids: Sequence[str]) -> set[str]:
+        links = [one for one in self.records.links(view, ids) if one.type in (ABOUT, DERIVED_FROM)]
         sources = sorted({one.source_id for one in links})
         by = {one.id: one for one in self.records.get(view, sources)} if sources else {}
         return {
@@ -224,7 +234,7 @@ def _eligible(record: Record, scope: Scope, kinds: Mapping[str, Kind], now: date
     kind = kinds.get(record.kind)
     if record.status != Status.ACTIVE or record.scope != scope or kind is None or record.kind in NEVER:
         return False
-    if record.kind == "entity":
-        return now - record.recorded_at > OLD
+    if record.kind == "entity":  # of shared ones nobody knows who has facts about them
+        return scope.user != SHARED and now - record.recorded_at > OLD
     long_term = kind.searchable and kind.tier in ("longterm", "knowledge")
     return long_term and record.importance < LOW and now - record.valid_from > OLD

@@ -6,7 +6,7 @@ record along; the other originals hold again. E3, L11."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from agent_memory.models.merged import consolidated_from
@@ -29,6 +29,7 @@ def company(
 ) -> MergedCompany:
     """`found` is to be erased; what the same write makes active again is `kept`."""
     known = {one.id: one for one in found}
+    known |= _derived(records, view, known, get)
     going, apart, again, along = set(known), set[str](), dict[str, Amend](), list[Erase]()
     left = [one for one in known.values() if _concerned(one)]
     while left:
@@ -52,6 +53,24 @@ def company(
         along += [Erase(one.id, with_derived=True, scope=one.scope) for one in turned]
         left = turned
     return MergedCompany([one for id, one in again.items() if id not in going], along)
+
+
+def _derived(records: RecordStore, view: View, found: Mapping[str, Record], get: Get) -> dict[str, Record]:
+    """What goes with these, since it was derived from them alone: among it may be originals."""
+    user, gone, made, left = view.scope.user, set(found), dict[str, Record](), list(found)
+    while left:
+        links = [one for one in records.links(view, left) if one.type == DERIVED_FROM and one.target_id in gone]
+        near = get(sorted({one.source_id for one in links} - gone)) if links else ()
+        some = {one.id: one for one in near if one.scope.user == user and one.kind != "entity"}
+        rooted = {
+            one.source_id
+            for one in (records.links(view, sorted(some)) if some else ())
+            if one.type == DERIVED_FROM and one.target_id not in gone
+        }
+        left = [id for id, one in some.items() if id not in rooted and not consolidated_from(one)]
+        made |= {id: some[id] for id in left}
+        gone |= {*left}
+    return made
 
 
 def _goes_along(original: Record, going: Collection[str], kept: Collection[str]) -> bool:

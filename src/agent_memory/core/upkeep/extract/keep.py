@@ -26,7 +26,7 @@ from agent_memory.models.kinds.person import Preference
 from agent_memory.models.moment import to_micros
 from agent_memory.models.record import SHARED, Link, Record, Scope, Status
 from agent_memory.models.trust import trust_of
-from agent_memory.ports.changes import DERIVED_FROM, Applied, Author, Change, Disconnect, Effect, Expect
+from agent_memory.ports.changes import DERIVED_FROM, Applied, Author, Change, Connect, Disconnect, Effect, Expect
 from agent_memory.ports.feed import Work
 from agent_memory.ports.records import View
 
@@ -58,6 +58,7 @@ class _Made:
 
     drafts: list[Draft] = field(default_factory=list)
     changes: list[Change] = field(default_factory=list)
+    relations: list[tuple[int | None, Change]] = field(default_factory=list)  # with the place of what claims them
     expect: list[Expect] = field(default_factory=list)
     facts: dict[int, Fact] = field(default_factory=dict)  # by the place of their drafts
     repeated: list[str] = field(default_factory=list)
@@ -84,10 +85,23 @@ def keep(keeper: Keeper, turn: Record, found: Extract, conversation: Record | No
         author = Author(keeper.scope, keeper.actor, JOB)
         applied = commit(keeper.keeping.writing, made.drafts, author, keeper.now, how)
         done = _told(keeper, made, applied)
+        if related := _related(keeper, made, applied):
+            again = how._replace(expect=(), changes=related)
+            commit(keeper.keeping.writing, [], author, keeper.now, again)
         proposed = [one for merge in made.merges if (one := _proposed(keeper, merge, author))]
         return done.model_copy(update={"proposals": [*done.proposals, *proposed]})
 
     return until_settled(attempt, partial(_made, keeper, turn, found, conversation))
+
+
+def _related(keeper: Keeper, made: _Made, applied: Applied) -> list[Change]:
+    """What is claimed by what is in force: a claim that waits relates nothing. Whoever is killed before it is written
+    finds the claim there the next time, and relates it then."""
+    became, waits = _of_drafts(made, applied), (Effect.HELD, Effect.FORGOTTEN)
+    some = [one for place, one in made.relations if place is None or became[place][0] not in waits]
+    ends = sorted({str(id) for one in some if isinstance(one, Connect | Disconnect) for id in one[:2]})
+    there = {one.id for one in keeper.keeping.store.records.get(View(keeper.scope, keeper.now), ends)} if ends else ()
+    return [one for one in some if isinstance(one, Connect | Disconnect) and {*one[:2]} <= {*there}]
 
 
 def _proposed(keeper: Keeper, merge: Draft, author: Author) -> str | None:
@@ -152,15 +166,16 @@ def _claim(keeper: Keeper, turn: Record, claim: Claimed, resolved: Mapping[str, 
         type = DERIVED_FROM if head.source == "extraction" else CONFIRMED_BY
         made.changes.append(connect(source.model_copy(update={"source_id": head.id, "type": type})))
         made.repeated.append(head.id)
+        if head.source == "extraction":
+            _relate(keeper, turn, claim, about, made)
         return
     if claim.corrects and head is not None and standing and head.valid_from < began:
         began = head.valid_from
-    spoken = turn.source in ("user", "user_stated") or trust_of(turn.source).value == "user"
     fact = Fact(
         id=_id(turn, *map(str, claim[:3]), claim.negated, claim.start, claim.end),
         claim=told(claim, _day(claim, turn.valid_from)),
         source="extraction",
-        confidence=round(claim.confidence * (1.0 if spoken else SAID_BY_A_MODEL), 3),
+        confidence=round(claim.confidence * (1.0 if _spoken(turn) else SAID_BY_A_MODEL), 3),
         created_at=began,
         entity_ids=ids(about),
         source_turn_id=turn.id,
@@ -175,8 +190,8 @@ def _claim(keeper: Keeper, turn: Record, claim: Claimed, resolved: Mapping[str, 
     made.facts[len(made.drafts)] = fact
     made.drafts.append(replace(fact.draft(), links=links, dated=True))
     made.expect.append(Expect(head.version, id=head.id) if head else Expect(0, kind="fact", key=key))
-    if spoken and not trust_of(turn.source).foreign and len(about) == 2:
-        _relate(keeper, claim, about, made)
+    if head is None or head.valid_from <= began:
+        _relate(keeper, turn, claim, about, made, len(made.drafts) - 1)
 
 
 def _propose(keeper: Keeper, turn: Record, wish: Wish, made: _Made) -> None:
@@ -241,9 +256,17 @@ def _held_at(keeper: Keeper, head: Record | None, then: datetime) -> Record | No
     return found[0] if found else None
 
 
-def _relate(keeper: Keeper, claim: Claimed, about: Sequence[Resolved], made: _Made) -> None:
+def _spoken(turn: Record) -> bool:
+    return turn.source in ("user", "user_stated") or trust_of(turn.source).value == "user"
+
+
+def _relate(
+    keeper: Keeper, turn: Record, claim: Claimed, about: Sequence[Resolved], made: _Made, place: int | None = None
+) -> None:
     """Entities that a claim relates are linked; one that it denies, or takes the place of, ends."""
     type = claim.predicate.upper().replace(" ", "_").replace("-", "_")
+    if len(about) != 2 or not _spoken(turn) or trust_of(turn.source).foreign:
+        return
     one, other = about
     if one.id == other.id or not type.replace("_", "").isalnum():
         return
@@ -251,9 +274,9 @@ def _relate(keeper: Keeper, claim: Claimed, about: Sequence[Resolved], made: _Ma
     for link in links:
         ends = link.source_id == one.id and link.type == type
         if ends and (link.target_id == other.id if claim.negated else claim.single and link.target_id != other.id):
-            made.changes.append(Disconnect(*link.ends))
+            made.relations.append((place, Disconnect(*link.ends)))
     if not claim.negated:
-        made.changes.append(connect(Link(source_id=one.id, target_id=other.id, type=type)))
+        made.relations.append((place, connect(Link(source_id=one.id, target_id=other.id, type=type))))
 
 
 def _entity_in(said: str, resolved: Mapping[str, Resolved]) -> Resolved | None:

@@ -37,6 +37,7 @@ class SaidSentence(NamedTuple):
 _FOREIGN = re.compile(
     r"```.{0,20000}?(?:```|\Z)|^[ \t]{0,3}>[^\n]*|\"[^\"\n]{1,400}\"|“[^”\n]{1,400}”|«[^»\n]{1,400}»", re.S | re.M
 )
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _SENTENCE = re.compile(
     r"\S[^\n]*?(?:(?<!\bDr)(?<!\bMr)(?<!\bMs)(?<!\bMrs)(?<!\bvs)(?<!e\.g)(?<!i\.e)[.!?](?=\s|$)|$)", re.M
 )
@@ -80,8 +81,9 @@ _ORDER = re.compile(
 
 
 def quoted_out(text: str) -> str:
-    """The same length, with blanks where somebody else's words and code stand."""
-    return _FOREIGN.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text[:MOST_READ])
+    """The same length, with blanks where somebody else's words and code stand, and for control characters, which no
+    name may have."""
+    return _CONTROL.sub(" ", _FOREIGN.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text[:MOST_READ]))
 
 
 def sentences(text: str) -> list[SaidSentence]:

@@ -48,6 +48,7 @@ class Verb(NamedTuple):
 NAME = r"[A-ZÀ-Ý][\w.'’&-]*(?: [A-ZÀ-Ý0-9][\w.'’&-]*){0,3}"
 _THING = r"[\w#./:@-]+(?: [\w#./:@-]+){0,5}"
 _RATE = r"(?:every|at|on|each|hourly|daily|weekly|nightly|monthly|once|twice|once a) ?.*"
+_TONGUE = r"(?:an? (?:bit|little) (?:of )?|some |fluent |and )?[A-Z]\w+"
 VERBS = (
     Verb(r"(?:is|am|are) called|go(?:es)? by", "is called", object=NAME + r"|[a-z][\w-]*", single=True),
     Verb(r"(?:is|am|are) named", "is called", object=NAME + r"|[a-z][\w-]*", single=True),
@@ -116,7 +117,7 @@ VERBS = (
         r"speak(?:s)?",
         "speaks",
         "person",
-        r"(?:(?:an? (?:bit|little) (?:of )?|some |fluent |and )?[A-Z]\w+(?:, | and )?)+",
+        rf"{_TONGUE}(?:(?:, | and ){_TONGUE})*",
         lists=True,
         capital=True,
     ),
