@@ -15,6 +15,7 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from agent_memory.core.upkeep.extract.keep import JOB, ROLES, Keeper, keep, said_of
+from agent_memory.core.upkeep.extract.reading import read
 from agent_memory.core.upkeep.extract.rules import extract
 from agent_memory.core.upkeep.extract.values import Claimed
 from agent_memory.core.upkeep.job import SLICE, Did, JobTurn, Keeping
@@ -100,19 +101,21 @@ def read_talk(keeper: Keeper, talk: QuietTalk, turns: Sequence[Record], *, anew:
     records = keeper.keeping.store.records
     conversation = records.head(talk.scope, "conversation", key=talk.id)
     until = None if anew or conversation is None else conversation.payload.get("consolidated_until")
-    read = [until is not None and one.recorded_at <= datetime.fromisoformat(until) for one in turns]
-    if all(read):
+    done = [until is not None and one.recorded_at <= datetime.fromisoformat(until) for one in turns]
+    if all(done):
         return Extraction()
     made, before = Extraction(), list[Claimed]()
-    for turn, known in [*zip(turns, read, strict=True)][max(0, read.index(False) - CONTEXT) :]:
+    for turn, known in [*zip(turns, done, strict=True)][max(0, done.index(False) - CONTEXT) :]:
         if turn.payload.get("role") not in ROLES:
             continue
-        found = extract(said_of(turn), before)
-        before = [*before, *found.claims][-1:]
+        said = said_of(turn)
+        found = extract(said, before)
         if not known:
-            made = joined(made, keep(keeper, turn, found, conversation))
+            whole = read(said, before, found, keeper.keeping.extractors())
+            made = joined(made, keep(keeper, turn, whole, conversation))
+        before = [*before, *found.claims][-1:]
     _note(keeper, talk, max(one.recorded_at for one in turns))
-    return made.model_copy(update={"turns": read.count(False)})
+    return made.model_copy(update={"turns": done.count(False)})
 
 
 def joined(one: Extraction, other: Extraction) -> Extraction:
@@ -123,7 +126,7 @@ def joined(one: Extraction, other: Extraction) -> Extraction:
         repeated=list(dict.fromkeys([*one.repeated, *other.repeated])),
         entities=list(known.values()),
         proposals=[*one.proposals, *other.proposals],
-        made_by=other.made_by,
+        made_by=", ".join(dict.fromkeys(f"{one.made_by}, {other.made_by}".split(", "))),
     )
 
 
