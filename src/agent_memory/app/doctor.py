@@ -78,6 +78,9 @@ def examine(
         checks.append(Diagnosis("embedder", CheckState.FAIL, error.message, error.hint))
     if settings.rerank_url is not None:
         checks.append(check_reranker(settings))
+    if settings.extract == "model" and settings.chat_provider is None:
+        alone = "AGENT_MEMORY_EXTRACT=model, but there is no chat model: the rules read alone"
+        checks.append(Diagnosis("extract", CheckState.WARN, alone, "set AGENT_MEMORY_CHAT_PROVIDER and _CHAT_MODEL"))
     checks += check_parts(settings)
     return [*checks, *_store(settings, space), check_telemetry(settings)]
 

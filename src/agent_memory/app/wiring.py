@@ -199,7 +199,11 @@ class Runtime:
     @cached_property
     def extractors(self) -> tuple[NamedExtractor, ...]:
         """Who reads turns beside the rules; looked for when the first turn is read."""
-        return extractors.others()
+        if self.chat is None or self.settings.extract == "rules":
+            return extractors.others()
+        from agent_memory.core.upkeep.extract.asking import asking
+
+        return (*extractors.others(), asking(self.chat))
 
     def before_fork(self) -> None:
         for one in (self.embedder, *self.embedders.values()):
@@ -256,7 +260,7 @@ def _serves(runtime: Runtime, settings: Settings, given: OwnParts) -> bool:
         and part_settings(had) == part_settings(settings)
         and brought.reranker is given.reranker
         and all(getattr(had, name) == getattr(settings, name) for name in (*AT_THE_GATE, *FORGETTING))
-        and had.adapters == settings.adapters
+        and (had.adapters, had.extract) == (settings.adapters, settings.extract)
         and brought.embedders == given.embedders
         and had.embedders == settings.embedders
         and brought.chat is given.chat

@@ -28,6 +28,7 @@ from agent_memory.models.record import Record, Scope
 from agent_memory.ports.changes import Author, Expect
 from agent_memory.ports.feed import FeedLine, Work
 from agent_memory.ports.records import Filter, View
+from agent_memory.ports.spending import SpendingAs, spender
 
 QUIET = 300 * 1_000_000  # microseconds without a turn, after which a conversation is read
 AT_ONCE = 10  # conversations
@@ -75,7 +76,8 @@ def _look(keeping: Keeping, turn: JobTurn, line: FeedLine, seen: set[QuietTalk],
     turns = turns_of(keeping, talk, turn.now)
     if any(_fresh(to_micros(one.recorded_at), turn) for one in turns):
         return
-    made = read_talk(Keeper(keeping, line.scope, turn.now, Work(turn.lease)), talk, turns)
+    with SpendingAs(spender()._replace(tenant=line.scope.tenant, user=line.scope.user)):  # whose talk it is pays
+        made = read_talk(Keeper(keeping, line.scope, turn.now, Work(turn.lease)), talk, turns)
     if made.turns:
         did["conversations"] += 1
         did["turns"] += made.turns
