@@ -1,11 +1,12 @@
-"""A package of somebody else's: a server that keeps documents in a file, and a working set, vectors, an embedder and a
-reranker for agent-memory. `python toy_outside.py PORT FILE` is the server."""
+"""A package of somebody else's: a server that keeps documents in a file, and a working set, vectors, an embedder, a
+reranker and an extractor for agent-memory. `python toy_outside.py PORT FILE` is the server."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import os
+import re
 import signal
 import socket
 import socketserver
@@ -16,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from agent_memory.core.upkeep.extract.values import Claimed, Extract, NamedEntity, Said
 from agent_memory.models.errors import InvalidInput, PartMissing
 from agent_memory.models.record import Scope
 from agent_memory.ports.embedder import Passage, Space, split_text
@@ -204,6 +206,15 @@ class Embedder:
             for word in text.lower().split() or [""]:
                 row[hashlib.sha256(word.encode()).digest()[0] % len(row)] += 1
         return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+def sightings(said: Said, before: Sequence[Claimed]) -> Extract:
+    """ "Spotted: a heron at Lake Garda" is a claim of whoever says it, and names a place."""
+    found = [*re.finditer(r"Spotted: (?P<what>[^.\n]{1,60}?) at (?P<where>[A-Z][^.\n]{1,60})", said.text)]
+    return Extract(
+        tuple(NamedEntity(one["where"], "place", *one.span("where")) for one in found),
+        tuple(Claimed(said.speaker, "spotted", f"{one['what']} at {one['where']}", *one.span()) for one in found),
+    )
 
 
 class Reranker:

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
 from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -323,3 +328,145 @@ def test_tenants_that_never_rest_keep_no_other_waiting(home: Path, clock: Any) -
         assert lease is not None
         consolidate(keeping, JobTurn(lease, to_micros(clock.now()), 1.0))
         assert len(facts(opened[-1])) == 1
+
+
+# -- extractors of other packages
+
+TOY = """
+from datetime import datetime
+from agent_memory.core.upkeep.extract.values import Claimed, Extract, NamedEntity
+
+def weather(said, before):
+    place = said.text.find("It rains in ")
+    if place < 0:
+        return Extract()
+    where = said.text[place + 12:].split(".")[0]
+    end = place + 12 + len(where)
+    return Extract((NamedEntity(where, "place", place + 12, end),),
+                   (Claimed("weather", "in " + where, "rain", place, end, single=True, confidence=0.9),
+                    Claimed("weather", "is", said.role + " " + said.speaker, place, end, confidence=0.2)))
+
+def fails(said, before):
+    raise RuntimeError("the barometer fell")
+
+def moody(said, before):
+    if "Porto" in said.text:
+        return Extract()
+    raise RuntimeError("the barometer fell")
+
+def beyond(said, before):
+    return Extract((), (Claimed("a", "is", "b", 0, len(said.text) + 1),))
+
+def nameless(said, before):
+    return Extract((), (Claimed("a", "is", " ", 0, 1),))
+
+def zoneless(said, before):
+    return Extract((), (Claimed("a", "is", "b", 0, 1, since=datetime(2026, 1, 1)),))
+
+def other(said, before):
+    return ["rain"]
+"""
+WRONG = ("fails", "beyond", "nameless", "zoneless", "other", "gone", "rules")
+
+
+@pytest.fixture
+def toy(tmp_path: Path, home: Path) -> dict[str, str]:
+    """A package as pip would have installed it."""
+    site = tmp_path / "site"
+    info = site / "toy_weather-1.0.dist-info"
+    info.mkdir(parents=True)
+    (site / "toy_weather.py").write_text(TOY)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: toy-weather\nVersion: 1.0\n")
+    entries = "".join(f"{name} = toy_weather:{name}\n" for name in ("weather", "moody", *WRONG))
+    (info / "entry_points.txt").write_text(f"[agent_memory.extractors]\n{entries}")
+    return {**os.environ, "PYTHONPATH": str(site)}
+
+
+@pytest.fixture
+def in_process(toy: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.syspath_prepend(toy["PYTHONPATH"])
+    yield
+    sys.modules.pop("toy_weather", None)
+
+
+def python(code: str, environment: dict[str, str]) -> Any:
+    begin = "import json\nfrom agent_memory import AgentMemory\nmemory = AgentMemory('ada')\n"
+    ran = subprocess.run([sys.executable, "-c", begin + code], env=environment, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+    return json.loads(ran.stdout.splitlines()[-1])
+
+
+@pytest.mark.requirement("P20")
+def test_an_extractor_of_another_package_reads_beside_the_rules(toy: dict[str, str]) -> None:
+    """What it finds is kept as what the rules find is: once, by keys, with its source, and below the threshold not at
+    once."""
+    code = """
+memory.episodic.append("c1", "user", "I live in Berlin. It rains in Oslo.")
+made, again = memory.upkeep.extract("c1"), memory.upkeep.extract("c1")
+memory.episodic.append("c2", "user", "It rains in Oslo. It rains in Rome.")
+repeated = memory.upkeep.extract("c2")
+seq = memory.upkeep.stats()["seq"]
+memory.upkeep.extract("c2")
+rain = next(one for one in made.facts if one.object == "rain")
+links = [one.properties for one in memory.records.links(rain.id) if one.type == "DERIVED_FROM"]
+turn = memory.upkeep.why(rain.id).origins[1].text
+print(json.dumps({
+    "by": made.made_by,
+    "facts": {one.claim: one.held for one in made.facts},
+    "named": sorted(one.name for one in made.entities),
+    "again": [one.claim for one in again.facts],
+    "repeated": [one == rain.id for one in repeated.repeated],
+    "unchanged": memory.upkeep.stats()["seq"] == seq,
+    "links": links[0],
+    "said": turn[links[0]["start"] : links[0]["end"]],
+}))
+"""
+    assert python(code, toy) == {
+        "by": "rules, weather",
+        "facts": {"ada lives in Berlin": False, "weather in Oslo rain": False, "weather is user ada": True},
+        "named": ["Berlin", "Oslo"],
+        "again": [],
+        "repeated": [True],
+        "unchanged": True,
+        "links": {"start": 18, "end": 34, "by": "weather"},
+        "said": "It rains in Oslo",
+    }
+
+
+@pytest.mark.requirement("P20")
+def test_extractors_that_cannot_be_used_are_named_and_take_nothing_with_them(toy: dict[str, str]) -> None:
+    code = """
+memory.episodic.append("c1", "user", "I live in Berlin. It rains in Oslo.")
+print(json.dumps([memory.upkeep.run_jobs(), memory.upkeep.extract("c1").made_by]))
+"""
+    did, by = python(code, toy)
+    assert by == "rules, weather" and "consolidate" in did and "retention" in did
+    command = [sys.executable, "-m", "agent_memory.interfaces.cli", "doctor", "--json"]
+    checked = subprocess.run(command, env=toy, capture_output=True, text=True)
+    said = [one for one in json.loads(checked.stdout)["checks"] if one["name"] == "plug-in"]
+    states = {name: one for one in said for name in ("weather", "moody", *WRONG) if f"'{name}'" in one["detail"]}
+    assert {name for name, one in states.items() if one["state"] == "warn"} == {*WRONG}
+    assert "RuntimeError: the barometer fell" in states["fails"]["detail"]
+    assert "0:52 is no stretch of the text" in states["beyond"]["detail"]
+
+
+@pytest.mark.requirement("P20")
+@pytest.mark.usefixtures("in_process")
+def test_the_job_asks_extractors_of_other_packages(timed: AgentMemory, clock: Any, caplog: Any) -> None:
+    say(timed, "I live in Berlin. It rains in Oslo.", at=clock.now())
+    clock.forward(minutes=6)
+    did = timed.upkeep.run_jobs()["consolidate"]
+    assert (did["turns"], did["facts"]) == (1, 3)
+    assert "weather in Oslo rain" in facts(timed)
+    assert "the extractor moody is left out of a turn: RuntimeError" in caplog.text
+
+
+@pytest.mark.requirement("P20")
+def test_the_toy_package_brings_an_extractor(home: Path) -> None:
+    code = """
+made = memory.upkeep.extract(text="Spotted: a heron at Lake Garda. We use Redis 7.")
+print(json.dumps([[one.claim for one in made.facts], [one.name for one in made.entities]]))
+"""
+    site = Path(__file__).parents[1] / "plugins"
+    claims, named = python(code, {**os.environ, "PYTHONPATH": str(site)})
+    assert claims == ["we use Redis 7", "ada spotted a heron at Lake Garda"] and "Lake Garda" in named

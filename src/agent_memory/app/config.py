@@ -159,6 +159,10 @@ class Settings(Model):
     adapters: bool = Field(
         default=False, description="let recall learn from feedback, in small steps that prove themselves: `on` or `off`"
     )
+    extract: Literal["rules", "model"] = Field(
+        default="rules",
+        description="who reads what was said: `rules`; or also a chat model (`model`), what the rules make nothing of",
+    )
     compress: Literal["off", "zstd", "lz4", "plain"] = Field(
         default="off",
         description="how the job `compress` keeps cold texts: `zstd`, `lz4`, or `plain` again; `off`: it leaves them",

@@ -12,9 +12,10 @@ import sys
 import time
 from collections.abc import Iterator
 from datetime import datetime
+from itertools import chain
 from pathlib import Path
 
-from agent_memory.app import config, plugins, registry, telemetry, trust
+from agent_memory.app import config, extractors, plugins, registry, telemetry, trust
 from agent_memory.app.check import CheckState, Diagnosis
 from agent_memory.app.contents import check_debts, check_erasures, check_lags, contents
 from agent_memory.app.databases import check_database
@@ -77,6 +78,9 @@ def examine(
         checks.append(Diagnosis("embedder", CheckState.FAIL, error.message, error.hint))
     if settings.rerank_url is not None:
         checks.append(check_reranker(settings))
+    if settings.extract == "model" and settings.chat_provider is None:
+        alone = "AGENT_MEMORY_EXTRACT=model, but there is no chat model: the rules read alone"
+        checks.append(Diagnosis("extract", CheckState.WARN, alone, "set AGENT_MEMORY_CHAT_PROVIDER and _CHAT_MODEL"))
     checks += check_parts(settings)
     return [*checks, *_store(settings, space), check_telemetry(settings)]
 
@@ -142,7 +146,7 @@ def check_plugins() -> Iterator[Diagnosis]:
                 )
             else:
                 yield Diagnosis("plug-in", CheckState.OK, str(one))
-    for one, _, wrong in registered():
+    for one, _, wrong in chain(registered(), extractors.registered()):
         if wrong:
             yield Diagnosis("plug-in", CheckState.WARN, f"{one} is not used: {wrong}", "repair it, or uninstall it")
         else:

@@ -19,6 +19,7 @@ RERANKERS = "agent_memory.rerankers"
 CHAT_MODELS = "agent_memory.chat_models"
 GATES = "agent_memory.gates"
 JOBS = "agent_memory.jobs"
+EXTRACTORS = "agent_memory.extractors"
 OURS = {
     STORES: frozenset(["sqlite", "postgresql", "postgres", "memory", "http", "https", "unix"]),
     WORKING: frozenset(["sqlite", "postgresql", "postgres", "memory"]),

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from agent_memory.app import pricing, registry, telemetry
+from agent_memory.app import extractors, pricing, registry, telemetry
 from agent_memory.app.compose import compose, part_settings
 from agent_memory.app.config import Settings
 from agent_memory.app.guarded import Guarded
@@ -26,6 +26,7 @@ from agent_memory.core.govern.metering import (
 )
 from agent_memory.core.govern.redaction import Redaction, commons
 from agent_memory.core.govern.review import ReviewGate
+from agent_memory.core.upkeep.extract.values import NamedExtractor
 from agent_memory.core.upkeep.job import Keeping
 from agent_memory.core.upkeep.pruning import ForgettingTerms
 from agent_memory.core.write.commit import How, Writing, commit
@@ -192,7 +193,17 @@ class Runtime:
         return ForgettingTerms(said.salience_decay_rate, *days, said.fact_confidence_threshold)
 
     def keeping(self, clock: Clock) -> Keeping:
-        return Keeping(self.store, self.writing, self.mirroring, clock, embedder_of=self.embedder_of, terms=self.terms)
+        given = (self.store, self.writing, self.mirroring, clock)
+        return Keeping(*given, embedder_of=self.embedder_of, terms=self.terms, extractors=lambda: self.extractors)
+
+    @cached_property
+    def extractors(self) -> tuple[NamedExtractor, ...]:
+        """Who reads turns beside the rules; looked for when the first turn is read."""
+        if self.chat is None or self.settings.extract == "rules":
+            return extractors.others()
+        from agent_memory.core.upkeep.extract.asking import asking
+
+        return (*extractors.others(), asking(self.chat))
 
     def before_fork(self) -> None:
         for one in (self.embedder, *self.embedders.values()):
@@ -249,7 +260,7 @@ def _serves(runtime: Runtime, settings: Settings, given: OwnParts) -> bool:
         and part_settings(had) == part_settings(settings)
         and brought.reranker is given.reranker
         and all(getattr(had, name) == getattr(settings, name) for name in (*AT_THE_GATE, *FORGETTING))
-        and had.adapters == settings.adapters
+        and (had.adapters, had.extract) == (settings.adapters, settings.extract)
         and brought.embedders == given.embedders
         and had.embedders == settings.embedders
         and brought.chat is given.chat

@@ -18,9 +18,9 @@ class MadeEntity(Model):
 
 
 class Extraction(Model):
-    """`turns` were read, by `made_by`: the rules, or a model. `facts` are new or changed ones, each with what it
-    superseded, and `held` where it waits for review; `repeated` are those that were only said again, and have one more
-    source now. `proposals` wait for review, too: preferences, and entities that may be the same."""
+    """`turns` were read, by `made_by`: the rules, and whoever found a fact beside them. `facts` are new or changed,
+    each with what it superseded, and `held` where it waits for review; `repeated` are those that were only said again,
+    and have one more source now. `proposals` wait for review, too: preferences, and entities that may be the same."""
 
     turns: int = 0
     facts: list[Fact] = Field(default_factory=list)

@@ -26,6 +26,8 @@ TENANTS, USERS, AGENTS = ("default", "zeta"), ("default", "ada", "*"), ("*", "ro
 OWNERS = [Scope(tenant=t, user=u, agent=a) for t, u, a in itertools.product(TENANTS, USERS, AGENTS)]
 TALK, SPACE, KEY, RIGHTS = "talk", "pictures", "port", list(Permission)
 OF_A_TENANT, FOR_A_TENANT = {"govern.audit"}, {"review.set_policy"}
+OF_A_USER = {"review.list", "review.show", "review.approve", "review.edit", "review.reject"}
+"""Of whoever asks, and of what each of their agents keeps for itself."""
 EVERYWHERE = "note"
 """An id that everybody's store has."""
 LONG = 10**7
@@ -65,9 +67,12 @@ class Cast:
         return found | {label for tenant, label in self.labels.items() if tenant not in tenants}
 
     def far(self, operation: str, seen: Iterable[Scope]) -> set[str]:
-        """The same, of what an operation must not tell: an administrator's audit is of all users of the tenant."""
+        """The same, of what an operation must not tell: an administrator's audit is of all users of the tenant, and a
+        user's review is of their agents, too."""
         tenants = {one.tenant for one in seen} if operation in OF_A_TENANT else set[str]()
-        return self.secrets([*seen, *(one for one in OWNERS if one.tenant in tenants)])
+        users = {(one.tenant, one.user) for one in seen if one.agent == "*"} if operation in OF_A_USER else set()
+        near = (one for one in OWNERS if one.tenant in tenants or (one.tenant, one.user) in users)
+        return self.secrets([*seen, *near])
 
     def of_kind(self, kind: str, owners: Iterable[Scope] = OWNERS) -> list[str]:
         return [id for owner in owners for id in self.kinds[kind].get(owner, ())]

@@ -7,6 +7,7 @@ import hashlib
 from agent_memory.app.operations import Namespace, Permission, ToolSlot, operation
 from agent_memory.core.upkeep.consolidate import QuietTalk, read_talk, turns_of
 from agent_memory.core.upkeep.extract.keep import Keeper, keep, said_of
+from agent_memory.core.upkeep.extract.reading import read
 from agent_memory.core.upkeep.extract.rules import extract
 from agent_memory.core.write.commit import commit
 from agent_memory.models.draft import Draft
@@ -66,4 +67,5 @@ class Extracting(Namespace):
         )
         stored = commit(client.runtime.writing, [draft], client.author(), client.now()).outcomes[0].id
         (turn,) = client.runtime.store.records.get(client.view(), [stored])
-        return keep(keeper, turn, extract(said_of(turn)), None)
+        said = said_of(turn)
+        return keep(keeper, turn, read(said, (), extract(said), keeper.keeping.extractors()), None)

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from agent_memory.core.upkeep.cleanup import MOST_TENANTS
 from agent_memory.core.upkeep.extract.keep import JOB, ROLES, Keeper, keep, said_of
+from agent_memory.core.upkeep.extract.reading import read
 from agent_memory.core.upkeep.extract.rules import extract
 from agent_memory.core.upkeep.extract.values import Claimed
 from agent_memory.core.upkeep.job import SLICE, Did, JobTurn, Keeping
@@ -30,6 +31,7 @@ from agent_memory.models.record import Record, Scope
 from agent_memory.ports.changes import Author, Expect
 from agent_memory.ports.feed import FeedLine, Work
 from agent_memory.ports.records import Filter, View
+from agent_memory.ports.spending import SpendingAs, spender
 
 QUIET = 300 * 1_000_000  # microseconds without a turn, after which a conversation is read
 AT_ONCE = 10  # conversations
@@ -77,7 +79,8 @@ def _look(keeping: Keeping, turn: JobTurn, line: FeedLine, seen: set[QuietTalk],
     turns = turns_of(keeping, talk, turn.now)
     if any(_fresh(to_micros(one.recorded_at), turn) for one in turns):
         return
-    made = read_talk(Keeper(keeping, line.scope, turn.now, Work(turn.lease)), talk, turns)
+    with SpendingAs(spender()._replace(tenant=line.scope.tenant, user=line.scope.user)):  # whose talk it is pays
+        made = read_talk(Keeper(keeping, line.scope, turn.now, Work(turn.lease)), talk, turns)
     if made.turns:
         did["conversations"] += 1
         did["turns"] += made.turns
@@ -103,21 +106,23 @@ def read_talk(keeper: Keeper, talk: QuietTalk, turns: Sequence[Record], *, anew:
     records = keeper.keeping.store.records
     conversation = records.head(talk.scope, "conversation", key=talk.id)
     until = None if anew or conversation is None else conversation.payload.get("consolidated_until")
-    read = [until is not None and one.recorded_at <= datetime.fromisoformat(until) for one in turns]
-    if all(read):
+    done = [until is not None and one.recorded_at <= datetime.fromisoformat(until) for one in turns]
+    if all(done):
         return Extraction()
     made, before = Extraction(), list[Claimed]()
-    for turn, known in [*zip(turns, read, strict=True)][max(0, read.index(False) - CONTEXT) :]:
+    for turn, known in [*zip(turns, done, strict=True)][max(0, done.index(False) - CONTEXT) :]:
         if turn.payload.get("role") not in ROLES:
             continue
-        found = extract(said_of(turn), before)
-        before = [*before, *found.claims][-1:]
+        said = said_of(turn)
+        found = extract(said, before)
         if not known:
+            whole = read(said, before, found, keeper.keeping.extractors())
             with _passed_over(asked=anew):
-                made = joined(made, keep(keeper, turn, found, conversation))
+                made = joined(made, keep(keeper, turn, whole, conversation))
+        before = [*before, *found.claims][-1:]
     with _passed_over(asked=anew):
         _note(keeper, talk, max(one.recorded_at for one in turns))
-    return made.model_copy(update={"turns": read.count(False)})
+    return made.model_copy(update={"turns": done.count(False)})
 
 
 @contextmanager
@@ -138,7 +143,7 @@ def joined(one: Extraction, other: Extraction) -> Extraction:
         repeated=list(dict.fromkeys([*one.repeated, *other.repeated])),
         entities=list(known.values()),
         proposals=[*one.proposals, *other.proposals],
-        made_by=other.made_by,
+        made_by=", ".join(dict.fromkeys(f"{one.made_by}, {other.made_by}".split(", "))),
     )
 
 

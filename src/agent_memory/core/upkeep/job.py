@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from agent_memory.core.upkeep.extract.values import NamedExtractor
 from agent_memory.core.upkeep.pruning import ForgettingTerms
 from agent_memory.core.write.commit import Writing
 from agent_memory.core.write.mirror import Mirroring
@@ -29,6 +30,8 @@ class Keeping(NamedTuple):
     embedder_of: Callable[[str], Embedder] | None = None
     """That of a namespace of vectors, by its name."""
     terms: ForgettingTerms = ForgettingTerms()
+    extractors: Callable[[], Sequence[NamedExtractor]] = tuple
+    """Who reads turns beside the rules."""
 
 
 class JobTurn(NamedTuple):

@@ -40,7 +40,7 @@ def command(session: Session, /, **given: Any) -> int:
     records of yours to which everything that is given applies, archived ones included.
     """
     from agent_memory.interfaces.cli import exits, ids, missing, output
-    from agent_memory.interfaces.cli.erasures import forgotten
+    from agent_memory.interfaces.cli.erasures import forgotten, swept
     from agent_memory.models.errors import NotFound
 
     where = {name: given[name] for name in WHERE if given[name]}
@@ -64,7 +64,7 @@ def command(session: Session, /, **given: Any) -> int:
     if session.json or given["_json"]:
         output.write_json(result)
     else:
-        output.write(forgotten(result))
+        output.write(swept(result) if where or given["dry_run"] else forgotten(result))
     return exits.OK
 
 

@@ -66,6 +66,7 @@ GROUPS = MappingProxyType(
             "feedback",
             "replay",
         ),
+        "Keep or let go": ("pin", "unpin", "pins", "prune", "restore-memory"),
         "For agents and programs": ("mcp", "serve", "worker", "guard"),
         "Move and keep": (
             *("export", "import", "import-mcp", "migrate"),

@@ -4,7 +4,7 @@ text that says so. One turn is one write, whose ids are made from what it says: 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
@@ -36,10 +36,9 @@ MENTIONS = "MENTIONS"
 CONFIRMED_BY = "CONFIRMED_BY"
 """From a fact that somebody stated to a turn that says it again: it does not go with the turn."""
 SAID_BY_A_MODEL = 0.7  # of the confidence is left of what an assistant says
+RULES = "rules"
 ROLES = ("user", "assistant")
 """Whose turns are read. What a tool or a prompt says is nobody's claim."""
-
-Extractor = Callable[[Said, Sequence[Claimed]], Extract]
 
 
 class Keeper(NamedTuple):
@@ -66,6 +65,7 @@ class _Made:
     proposals: list[int] = field(default_factory=list)
     merges: list[Draft] = field(default_factory=list)
     pending: dict[str, Claimed] = field(default_factory=dict)  # keys that this turn writes already
+    by: dict[str, None] = field(default_factory=lambda: {RULES: None})  # who found it
 
 
 def said_of(turn: Record) -> Said:
@@ -161,7 +161,7 @@ def _claim(keeper: Keeper, turn: Record, claim: Claimed, resolved: Mapping[str, 
     about = [one for one in (resolved.get(fold(claim.subject)), _entity_in(claim.object, resolved)) if one]
     began = min(claim.since or turn.valid_from, turn.valid_from)
     standing = head is not None and head.status is Status.ACTIVE
-    source = Link(source_id=SELF, target_id=turn.id, type=DERIVED_FROM, properties=_span(claim.start, claim.end))
+    source = Link(source_id=SELF, target_id=turn.id, type=DERIVED_FROM, properties=_quoted(claim))
     if head is not None and standing and _same(head, payload) and (claim.corrects or head.valid_from <= began):
         type = DERIVED_FROM if head.source == "extraction" else CONFIRMED_BY
         made.changes.append(connect(source.model_copy(update={"source_id": head.id, "type": type})))
@@ -187,6 +187,7 @@ def _claim(keeper: Keeper, turn: Record, claim: Claimed, resolved: Mapping[str, 
     if held_then is not None and not _same(held_then, payload):
         fact = fact.model_copy(update={"superseded": held_then.text})
     links = (source, *(Link(source_id=SELF, target_id=one.id, type=ABOUT) for one in _unique(about)))
+    made.by[claim.by or RULES] = None
     made.facts[len(made.drafts)] = fact
     made.drafts.append(replace(fact.draft(), links=links, dated=True))
     made.expect.append(Expect(head.version, id=head.id) if head else Expect(0, kind="fact", key=key))
@@ -319,6 +320,7 @@ def _told(keeper: Keeper, made: _Made, applied: Applied) -> Extraction:
         repeated=list(dict.fromkeys(made.repeated)),
         entities=[one for id, one in made.entities.items() if id in there],
         proposals=proposals,
+        made_by=", ".join(made.by),
     )
 
 
@@ -338,6 +340,11 @@ def _unique(found: Sequence[Resolved]) -> list[Resolved]:
 
 def _span(start: int, end: int) -> dict[str, int]:
     return {"start": start, "end": end}
+
+
+def _quoted(claim: Claimed) -> dict[str, Any]:
+    """Where the turn says it, and who found that, where it was not the rules."""
+    return {**_span(claim.start, claim.end), **({"by": claim.by} if claim.by else {})}
 
 
 def _id(turn: Record, *parts: object) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Literal, NamedTuple
 
@@ -28,7 +29,8 @@ class NamedEntity(NamedTuple):
 
 class Claimed(NamedTuple):
     """One claim. `single`: it holds one value at a time, so that another value takes its place. `since`: from when on
-    it holds, where the turn says so. `corrects`: what was said before was wrong from its beginning."""
+    it holds, where the turn says so. `corrects`: what was said before was wrong from its beginning. `by` names who
+    found it, where that is not the rules."""
 
     subject: str
     predicate: str
@@ -40,6 +42,7 @@ class Claimed(NamedTuple):
     confidence: float = 0.85
     since: datetime | None = None
     corrects: bool = False
+    by: str = ""
 
     @property
     def text(self) -> str:
@@ -72,3 +75,14 @@ class Extract(NamedTuple):
     claims: tuple[Claimed, ...] = ()
     wishes: tuple[Wish, ...] = ()
     dates: tuple[Dated, ...] = ()
+
+
+Extractor = Callable[[Said, Sequence[Claimed]], Extract]
+"""Called with a turn and with what was claimed before it, which "no, it is 5433" goes back to."""
+
+
+class NamedExtractor(NamedTuple):
+    """One that reads turns beside the rules."""
+
+    name: str
+    extract: Extractor
