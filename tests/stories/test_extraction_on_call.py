@@ -35,3 +35,43 @@ def heard(memory: AgentMemory, *said: str) -> Extraction:
 )
 def test_names_are_of_what_they_name(memory: AgentMemory, said: str, named: dict[str, str]) -> None:
     assert {one.name: one.type for one in heard(memory, said).entities} == named
+
+
+@pytest.mark.parametrize(
+    ("said", "claims"),
+    [
+        (
+            "checkout-api depends on pg-main and on redis-1.",
+            ["checkout-api depends on pg-main", "checkout-api depends on redis-1"],
+        ),
+        (
+            "We use PagerDuty for paging and Grafana for dashboards.",
+            ["we use PagerDuty for paging", "we use Grafana for dashboards"],
+        ),
+        (
+            "staging runs on Kubernetes 1.29, production runs on Kubernetes 1.28.",
+            ["staging runs on Kubernetes 1.29", "production runs on Kubernetes 1.28"],
+        ),
+        ("The deploy pipeline lives in the repo infra.", ["deploy pipeline is kept in repo infra"]),
+        ("Alertmanager silences are stored in git.", ["Alertmanager silences are kept in git"]),
+        ("Priya owns checkout-api, she knows it best.", ["Priya owns checkout-api"]),
+        ("Ivan is on call.", ["Ivan is on call"]),
+        ("Next week Ivan is on call.", []),  # not now
+        ("In two weeks I work at Siemens.", []),
+        ("Starting Monday we use Vault for secrets.", []),
+        ("The certificate expires on 2024-05-20.", ["certificate expires on 2024-05-20"]),
+        ("We use more memory than Redis.", []),
+        ("The pod uses 3Gi of memory.", []),
+    ],
+)
+def test_claims_are_what_was_meant(memory: AgentMemory, said: str, claims: list[str]) -> None:
+    assert [one.claim for one in heard(memory, said).facts] == claims
+
+
+def test_what_must_never_be_done_on_call_waits_for_review(memory: AgentMemory) -> None:
+    heard(memory, "Never restart pg-main during business hours.", "Never force-push to main.")
+    waiting = {one.text for one in memory.review.list()}
+    assert waiting == {
+        "instructions: restart pg-main during business hours: never",
+        "instructions: force-push to main: never",
+    }

@@ -267,11 +267,10 @@ def _entity_in(said: str, resolved: Mapping[str, Resolved]) -> Resolved | None:
 def _day(claim: Claimed, at: datetime) -> str:
     """ "Next Monday" means another day when it is read."""
     found = dates(claim.object, at)
-    return (
-        f"({found[-1].first.date().isoformat()})"
-        if found and found[-1].first > at and found[-1].first.year < 9000
-        else ""
-    )
+    if not found or found[-1].first <= at or found[-1].first.year >= 9000:
+        return ""
+    day = found[-1].first.date().isoformat()
+    return "" if day in claim.object else f"({day})"
 
 
 def _told(keeper: Keeper, made: _Made, applied: Applied) -> Extraction:

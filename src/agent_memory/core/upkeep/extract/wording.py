@@ -129,7 +129,7 @@ VERBS = (
         "person",
         r"(?:an? (?:car|house|boat|bike|bicycle|motorbike|garden|{relatives})|(?:one|two|three|four|five|six) \w+)",
     ),
-    Verb(r"own(?:s)?", "owns", "person", r"the .+"),
+    Verb(r"own(?:s)?", "owns", "person", r"the .+|[a-z][a-z0-9]*(?:-[a-z0-9]+)+"),
     Verb(
         r"(?:lead|leads|is leading|runs) ",
         "leads",
@@ -187,7 +187,7 @@ VERBS = (
     Verb(
         r"(?:still )?use(?:s)?|(?:is|are|am) (?:still |now )?using|run(?= (?-i:[A-Z]))",
         "uses",
-        object=r".*(?:[A-ZÀ-Ý]|pytest|npm|mypy|ruff|uv|dbt).*",
+        object=r"(?!more |less |fewer |\d+[KMGT]i?B?\b).*(?:[A-ZÀ-Ý]|pytest|npm|mypy|ruff|uv|dbt).*",
         lists=True,
     ),
 )
