@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
@@ -75,3 +76,26 @@ def test_what_must_never_be_done_on_call_waits_for_review(memory: AgentMemory) -
         "instructions: restart pg-main during business hours: never",
         "instructions: force-push to main: never",
     }
+
+
+@pytest.mark.parametrize(
+    ("said", "claims"),
+    [
+        ("\x1b[31mpg-main listens on port 5432\x1b[0m.", ["pg-main listens on port 5432"]),
+        ("db-7\tlistens on\tport 5432.", ["db-7 listens on port 5432"]),
+        ("\x07We use Redis\x00.\r\nWe use Kafka.\r", ["we use Redis", "we use Kafka"]),
+    ],
+)
+def test_what_a_terminal_printed_is_read_without_its_escapes(memory: AgentMemory, said: str, claims: list[str]) -> None:
+    assert [one.claim for one in heard(memory, said).facts] == claims
+    assert memory.episodic.get_conversation("c1")[0].content == said
+
+
+def test_what_no_fact_can_hold_keeps_nothing_else_from_being_read(timed: AgentMemory, clock: Any) -> None:
+    speaker = "s" * 500  # with what is theirs it is longer than a name may be
+    heard_from = {"conversation_id": "c1", "role": "user", "speaker": speaker, "timestamp": FRIDAY}
+    timed.episodic.store_turn(Turn(index=0, content="My backup server listens on port 22. We use Redis.", **heard_from))
+    timed.episodic.append("c2", "user", "We use Kafka.")
+    clock.forward(minutes=6)
+    did = timed.upkeep.run_jobs()["consolidate"]
+    assert (did["conversations"], did["turns"], did["facts"]) == (2, 2, 2)

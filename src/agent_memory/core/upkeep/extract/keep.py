@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
@@ -19,6 +20,7 @@ from agent_memory.core.upkeep.extract.when import dates
 from agent_memory.core.upkeep.job import Keeping
 from agent_memory.core.write.commit import SELF, How, commit, connect, until_settled
 from agent_memory.models.draft import Draft
+from agent_memory.models.errors import InvalidInput
 from agent_memory.models.extraction import Extraction, MadeEntity
 from agent_memory.models.kinds.kind import fold
 from agent_memory.models.kinds.knowledge import Fact, fact_key
@@ -107,7 +109,8 @@ def _made(keeper: Keeper, turn: Record, found: Extract, conversation: Record | N
         if one.id not in made.entities:
             _mention(made, turn, conversation, one, (named.start, named.end))
     for claim in found.claims:
-        _claim(keeper, turn, claim, resolved, made)
+        with suppress(InvalidInput):  # no fact can hold it, such as a name that is too long
+            _claim(keeper, turn, claim, resolved, made)
     for wish in found.wishes:
         if wish.wanted in ("always", "never"):
             _propose(keeper, turn, wish, made)
