@@ -32,6 +32,10 @@ def heard(memory: AgentMemory, *said: str) -> Extraction:
         ("I come from Gouda.", {"Gouda": "place"}),
         ("I moved from Hamburg to Gouda last month.", {"Hamburg": "place", "Gouda": "place"}),
         ("I work on the platform team.", {"platform": "team"}),
+        ("The alert fired, see CheckoutLatencyHigh: OOMKilled again.", {}),
+        ("db-7   1/1   Running   0   5d", {"db-7": "service"}),
+        ("Well, Good Morning Everyone!", {}),
+        ("Thanks to Alistair MacLeod.", {"Alistair MacLeod": "person"}),
     ],
 )
 def test_names_are_of_what_they_name(memory: AgentMemory, said: str, named: dict[str, str]) -> None:
@@ -63,6 +67,13 @@ def test_names_are_of_what_they_name(memory: AgentMemory, said: str, named: dict
         ("The certificate expires on 2024-05-20.", ["certificate expires on 2024-05-20"]),
         ("We use more memory than Redis.", []),
         ("The pod uses 3Gi of memory.", []),
+        ("* **checkout-api** depends on `pg-main`.", ["checkout-api depends on pg-main"]),
+        ("We use `Redis` for caching.", ["we use Redis for caching"]),
+        ("I work for Acme as an SRE.", ["ada works at Acme"]),
+        ("I work at night.", []),
+        ("We decided on Monday.", []),
+        ("We decided to postpone it.", []),
+        ("I don't like Jenkins anymore.", ["ada does not like Jenkins"]),
     ],
 )
 def test_claims_are_what_was_meant(memory: AgentMemory, said: str, claims: list[str]) -> None:

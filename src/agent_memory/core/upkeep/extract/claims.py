@@ -73,8 +73,13 @@ _POINTS = re.compile(rf"{POINTING}\b", re.I)
 _ADVERB = r"(?:also|now|currently|originally|still|just|actually|really|mostly|mainly|already|usually|always)"
 
 
+_BULLET = re.compile(r"^(?:[-*•]|\d{1,2}\)) +")
+_MARKED = re.compile(r"(`|\*\*)([\w./:@-]{1,60})\1")
+
+
 def plain(said: str) -> str:
-    """Without contractions: "isn't" is "is not"."""
+    """Without contractions ("isn't" is "is not"), and without what Markdown adds to it."""
+    said = _MARKED.sub(r"\2", _BULLET.sub("", re.sub(" {2,}", " ", said)))
     for short, long in CONTRACTIONS:
         said = short.sub(long, said)
     return said.rstrip(" .!")
@@ -242,6 +247,7 @@ def _of_verb(
         predicate = "deploys to production"
     for one in _AND.split(said) if verb.lists else [said]:
         value = re.sub(r"^(?:an? (?:bit|little) of|some|fluent) ", "", one)
+        value = re.sub(r" as (?:an?|the) .*$", "", value) if predicate == "works at" else value
         value = re.sub(r"^on ", "", value) if predicate in ("happens on", "deploys on", "depends on") else value
         yield claim(subject.name, predicate, bare(value))
 

@@ -188,6 +188,8 @@ def _guessed(said: str, name: str, start: int) -> EntityType | None:
     )
     if _PERSON_AFTER.match(said, end) and name.split()[0] not in _FUNCTION:
         return "person"
+    if _CAMEL.search(name) or "  " in (said[max(0, start - 2) : start], said[end : end + 2]):  # a column of a table
+        return None
     if begins and not name.startswith(("Dr.", "Prof.")) and " " not in name:
         return None
     if re.fullmatch(r"[A-Z][A-Z0-9]{1,9}-\d+", name):  # a ticket
@@ -199,6 +201,7 @@ def _guessed(said: str, name: str, start: int) -> EntityType | None:
     return _before(said, start) or "person"
 
 
+_CAMEL = re.compile(r"(?<!Mac)(?<=[a-z]{2})[A-Z]|[A-Z]{3}[a-z]{2}")  # CheckoutLatencyHigh, OOMKilled
 _SHORTENED = re.compile(r"\bI\b|['’](?:m|ll|ve|re|d|t)\b", re.I)  # "I'll" is no name, but pronouns have capitals
 _CALLS = frozenset(
     """
@@ -210,7 +213,7 @@ _FUNCTION = frozenset(
     """
     The This That These Those It He She They We You My Our Your His Her Their There Here What Who Where When Why
     How If And But Or So Not Now Then Please Also Actually Because Since After Before Today Yesterday Tomorrow
-    Nobody Everyone Someone Nothing Everything Wait Scratch Production Staging
+    Nobody Everyone Someone Maybe Perhaps Good Happy Nothing Everything Wait Scratch Production Staging
     """.split()
 )
 

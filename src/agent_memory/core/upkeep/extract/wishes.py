@@ -35,7 +35,7 @@ _PATTERNS: tuple[tuple[re.Pattern[str], Wanted], ...] = (
 )
 _POINTS = re.compile(rf"^{POINTING}\b|\b(?:it|them|this|that|these|those|you|your|his|her|him|their)\b", re.I)
 _CUT = re.compile(
-    r"(?: [-–—] .*| (?:over|than|rather than|instead of|because|when|but|in general|so|too) .*| too)$", re.I
+    r"(?: [-–—] .*| (?:over|than|rather than|instead of|because|when|but|in general|so|too) .*| too| any ?more)$", re.I
 )
 _LEAD = re.compile(r"^(?:(?:and|but|so|well|also|by the way|btw|actually|in general|please note that)[, ]+)+", re.I)
 
