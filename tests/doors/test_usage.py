@@ -149,6 +149,7 @@ def test_no_operation_takes_a_name_that_belongs_before_the_command() -> None:
         ("histroy", "history"),
         ("remove", "forget"),
         ("forgt", "forget"),
+        ("restore", "restore-memory"),
     ],
 )
 def test_suggestions(here: Any, typed: str, meant: str) -> None:

@@ -173,6 +173,7 @@ def test_nothing_is_learned_from_a_little_or_from_what_says_nothing(learning: Ag
     judge(learning, range(5))
     learned = learning.upkeep.learn()
     assert not learned.accepted and "it takes 20" in learned.why
+    assert learned.adapter is None and not learned.used
     for topic in range(5, JUDGED):
         found = ask(learning, topic)
         learning.feedback(found.receipt_id, useful=[found[0].id])  # what was first already

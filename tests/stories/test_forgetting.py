@@ -300,6 +300,17 @@ def test_conversations_past_their_retention_are_archived_unless_pinned(
 
 
 @pytest.mark.requirement("L11")
+def test_a_pin_stands_for_what_it_pins_and_keeps_its_reason(timed: AgentMemory) -> None:
+    note = timed.records.add("Parking place 14").id
+    pin = timed.upkeep.pin(note, reason="mine")
+    again = timed.upkeep.pin(pin.id)  # what was written last, when somebody pins twice
+    assert (again.id, again.record_id, again.reason) == (pin.id, note, "mine")
+    assert timed.upkeep.pin(note, reason="ours").reason == "ours"
+    assert timed.upkeep.unpin(pin.id) and timed.upkeep.pins() == []
+    assert timed.upkeep.pin(note).reason is None
+
+
+@pytest.mark.requirement("L11")
 def test_pins_are_seen_and_taken_away(timed: AgentMemory) -> None:
     note = timed.records.add("Parking place 14").id
     pin = timed.upkeep.pin(note, reason="mine")

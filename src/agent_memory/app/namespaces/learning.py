@@ -21,4 +21,5 @@ class FromFeedback(Namespace):
         runtime.embedding.agree()
         runtime.receipts.flush()
         learner = Learner(runtime.keeping(client.clock), runtime.recalling, client.scope, client.now())
-        return learner.learn(learner.feedback()).model_copy(update={"used": runtime.settings.adapters})
+        learned = learner.learn(learner.feedback())
+        return learned.model_copy(update={"used": runtime.settings.adapters and learned.adapter is not None})

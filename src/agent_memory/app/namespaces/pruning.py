@@ -91,7 +91,12 @@ class Pruning(Namespace):
     def pin(self, id: Name, reason: Text | None = None) -> Pin:
         """Protect a record of this user's own: upkeep neither archives nor removes it. A pinned conversation keeps its
         turns as well, and a pinned turn keeps its conversation live."""
-        client, (record, author) = self._client, self._known(id)
+        client = self._client
+        id = self._pinned_by(id)
+        record, author = self._known(id)
+        before = client.runtime.store.records.head(author.scope, PIN, key=id)
+        if reason is None and before is not None and before.status == Status.ACTIVE:
+            reason = before.payload.get("reason")
         payload = {"record_id": id} | ({} if reason is None else {"reason": reason})
         draft = Draft(
             kind=PIN,
@@ -116,6 +121,7 @@ class Pruning(Namespace):
     def unpin(self, id: Name) -> bool:
         """Let upkeep have its way with a record again; whether it was pinned."""
         client, records = self._client, self._client.runtime.store.records
+        id = self._pinned_by(id)
         for scope in own(client.scope):
             pin = records.head(scope, PIN, key=id)
             if pin is not None and pin.status == Status.ACTIVE:
@@ -130,6 +136,14 @@ class Pruning(Namespace):
         client = self._client
         found = client.runtime.store.records.find(client.view(), Filter(kinds=(PIN,)), limit=limit)
         return [Pin.of(one) for one in found]
+
+    def _pinned_by(self, id: str) -> str:
+        """What it pins, if it is a pin: after `pin ID` that is what `@last` names."""
+        client = self._client
+        for one in client.runtime.store.records.get(client.view(), [id]):
+            if one.kind == PIN:
+                return str(one.payload["record_id"])
+        return id
 
     def _pruner(self) -> Pruner:
         client = self._client

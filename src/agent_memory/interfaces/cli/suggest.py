@@ -31,6 +31,7 @@ MEANT = MappingProxyType(
         "query": "recall",
         "read": "show",
         "remove": "forget",
+        "restore": "restore-memory",
         "rm": "forget",
         "save": "add",
         "search": "recall",

@@ -55,7 +55,8 @@ _INSTEAD = re.compile(
 )
 _AFTER_CORRECTION = re.compile(r"^(?:correction|sorry, i mean)[:,] +(?P<value>[\w.'-]+(?: [\w.'-]+){0,2})$", re.I)
 _CLAUSES = re.compile(
-    r"(?:,? (?:but|and|while)|;|,) (?=(?:I|we|it|he|she|they|my|our|the)\b)|,? and (?=(?:live|work|depend|speak"
+    r"(?:,? (?:but|and|while)|;|,) (?=(?:I|we|it|he|she|they|my|our|the)\b"
+    r"|[\w-]{1,40} (?:runs|listens|depends) on )|,? and (?=(?:live|work|depend|speak"
     r"|use|run|listen|am|is|have|has|store|lead|manage)s?\b)"
 )
 _TAIL = re.compile(
@@ -72,8 +73,13 @@ _POINTS = re.compile(rf"{POINTING}\b", re.I)
 _ADVERB = r"(?:also|now|currently|originally|still|just|actually|really|mostly|mainly|already|usually|always)"
 
 
+_BULLET = re.compile(r"^(?:[-*•]|\d{1,2}\)) +")
+_MARKED = re.compile(r"(`|\*\*)([\w./:@-]{1,60})\1")
+
+
 def plain(said: str) -> str:
-    """Without contractions: "isn't" is "is not"."""
+    """Without contractions ("isn't" is "is not"), and without what Markdown adds to it."""
+    said = _MARKED.sub(r"\2", _BULLET.sub("", re.sub(" {2,}", " ", said)))
     for short, long in CONTRACTIONS:
         said = short.sub(long, said)
     return said.rstrip(" .!")
@@ -91,10 +97,18 @@ def claimed(sentence: SaidSentence, entities: Sequence[NamedEntity], so_far: Cla
         if len(clause) > 200:
             continue
         read = list(_read(clause, subject, people, sentence, so_far)) or list(_introduced(clause, sentence, so_far))
+        if _not_yet(clause, read, so_far):
+            continue
         for one in read:
             subject = one.subject
         found += [one._replace(corrects=corrects) for one in read]
     return found
+
+
+def _not_yet(clause: str, read: Sequence[Claimed], so_far: Clauses) -> bool:
+    """ "Next week Ivan is on call": not now, and the claim would not say when."""
+    ahead = [one.words for one in dates(clause, so_far.said.at) if one.first > so_far.said.at]
+    return any(words not in one.object for words in ahead for one in read)
 
 
 def _corrected(text: str) -> str | None:
@@ -221,19 +235,24 @@ def _of_verb(
         yield claim(subject.name, "works at", place)
     predicate = verb.predicate
     if predicate == "uses":
-        if not negated and (purpose := USED_FOR.match(said)):
-            name = f"uses for {bare(purpose['purpose']).lower()}"
-            yield claim(subject.name, name, bare(purpose["what"]))._replace(single=True)
+        each = [USED_FOR.fullmatch(one) for one in (said, *_AND.split(said))]
+        purposes = each[1:] if all(each[1:]) else each[:1]
+        if not negated and all(purposes):
+            for purpose in filter(None, purposes):
+                name = f"uses for {bare(purpose['purpose']).lower()}"
+                yield claim(subject.name, name, bare(purpose["what"]))._replace(single=True)
             return
         said = re.sub(r" (?:for|to|on|as|in) .*$", "", said)
     if predicate == "deploys on" and "to production" in match[0]:
         predicate = "deploys to production"
-    for one in re.split(r",? and |, ", said) if verb.lists else [said]:
+    for one in _AND.split(said) if verb.lists else [said]:
         value = re.sub(r"^(?:an? (?:bit|little) of|some|fluent) ", "", one)
-        value = re.sub(r"^on ", "", value) if predicate in ("happens on", "deploys on") else value
+        value = re.sub(r" as (?:an?|the) .*$", "", value) if predicate == "works at" else value
+        value = re.sub(r"^on ", "", value) if predicate in ("happens on", "deploys on", "depends on") else value
         yield claim(subject.name, predicate, bare(value))
 
 
+_AND = re.compile(r",? and |, ")
 _TIMED = frozenset(
     ("happens on", "expires on", "ends on", "starts on", "runs", "deploys on", "launched in", "are kept for", "is")
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
@@ -19,6 +20,7 @@ from agent_memory.core.upkeep.extract.when import dates
 from agent_memory.core.upkeep.job import Keeping
 from agent_memory.core.write.commit import SELF, How, commit, connect, until_settled
 from agent_memory.models.draft import Draft
+from agent_memory.models.errors import InvalidInput
 from agent_memory.models.extraction import Extraction, MadeEntity
 from agent_memory.models.kinds.kind import fold
 from agent_memory.models.kinds.knowledge import Fact, fact_key
@@ -121,7 +123,8 @@ def _made(keeper: Keeper, turn: Record, found: Extract, conversation: Record | N
         if one.id not in made.entities:
             _mention(made, turn, conversation, one, (named.start, named.end))
     for claim in found.claims:
-        _claim(keeper, turn, claim, resolved, made)
+        with suppress(InvalidInput):  # no fact can hold it, such as a name that is too long
+            _claim(keeper, turn, claim, resolved, made)
     for wish in found.wishes:
         if wish.wanted in ("always", "never"):
             _propose(keeper, turn, wish, made)
@@ -291,11 +294,10 @@ def _entity_in(said: str, resolved: Mapping[str, Resolved]) -> Resolved | None:
 def _day(claim: Claimed, at: datetime) -> str:
     """ "Next Monday" means another day when it is read."""
     found = dates(claim.object, at)
-    return (
-        f"({found[-1].first.date().isoformat()})"
-        if found and found[-1].first > at and found[-1].first.year < 9000
-        else ""
-    )
+    if not found or found[-1].first <= at or found[-1].first.year >= 9000:
+        return ""
+    day = found[-1].first.date().isoformat()
+    return "" if day in claim.object else f"({day})"
 
 
 def _told(keeper: Keeper, made: _Made, applied: Applied) -> Extraction:

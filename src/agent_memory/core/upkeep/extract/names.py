@@ -27,7 +27,7 @@ _IDENTIFIER = re.compile(
     r"|(?:pg|db|k8s|api|svc)-[a-z0-9-]{1,30}|[a-z]{2,12}-(?:north|south|east|west|central)[a-z]{0,8}-\d"
     r"|[a-z][a-z0-9]{1,30}(?:_[a-z0-9]{1,30}){1,5})(?![\w/(-]|\.\w)"
 )
-_TEAM = re.compile(rf"\b(?:the|our|on) (?P<name>{_WORD}(?: {_WORD})?) team\b", re.I)
+_TEAM = re.compile(rf"\b(?:the|our|on(?! (?:the|our) )) (?P<name>{_WORD}(?: {_WORD})?) team\b", re.I)
 _SERVICE = re.compile(r"\b(?:the|our) (?P<name>(?P<which>[a-z][a-z0-9-]{1,30}) service)\b", re.I)
 _NO_TEAM = frozenset("whole entire same other new old best first own rest only this that my your their".split())
 _NO_SERVICE = _NO_TEAM | frozenset("slow web each every great room customer public secret".split())
@@ -51,7 +51,7 @@ _BEFORE: Sequence[tuple[re.Pattern[str], EntityType]] = tuple(
             "person",
         ),
         (
-            r"work(?:s|ed|ing)? (?:at|for|with)|joined|left|employed (?:at|by)|CEO of|CTO of|CFO of|head of"
+            r"work(?:s|ed|ing)? (?:at|for)|joined|left|employed (?:at|by)|CEO of|CTO of|CFO of|head of"
             r"|founder of"
             r"|contract with|job at|started at|studied at|graduated from|talks? to|engineer at|developer at"
             r"|designer at|hosted by"
@@ -59,8 +59,11 @@ _BEFORE: Sequence[tuple[re.Pattern[str], EntityType]] = tuple(
             "organization",
         ),
         (
-            r"in|near|from|(?:moved?|relocated?|flight|trip|travel(?:s|led)?|went|go|going|been|drive|drove"
-            r"|flew) to|capital of|visit(?:ed|ing)?",
+            r"in|near|(?:am|is|are|was|were|be|['’](?:m|s|re)|comes?|came|originally|back|travell?ed|flew"
+            r"|(?:I|he|she) (?:just )?moved) from"
+            r"|(?:moved?|relocated?|flight|trip|travel(?:s|led)?|went|go|going|been|drive|drove|flew) to"
+            r"|(?:(?:I|he|she) (?:just )?moved|relocated|flew|drove|travell?ed) from [\w ]{1,20} to"
+            r"|capital of|visit(?:ed|ing)?",
             "place",
         ),
         (
@@ -149,7 +152,7 @@ def _is_person(said: str, start: int, end: int) -> bool:
 
 def _capitalised(said: str) -> Iterator[NamedEntity]:
     """Runs of words with capitals that nothing is known of."""
-    words = list(re.finditer(rf"(?:(?:Dr|Prof)\. )?{_WORD}", said))
+    words = list(re.finditer(rf"(?<!\d)(?:(?:Dr|Prof)\. )?{_WORD}", said))  # the unit in "512Mi" is no name
     at = 0
     while at < len(words):
         run = [words[at]]
@@ -185,7 +188,11 @@ def _guessed(said: str, name: str, start: int) -> EntityType | None:
     )
     if _PERSON_AFTER.match(said, end) and name.split()[0] not in _FUNCTION:
         return "person"
+    if _CAMEL.search(name) or "  " in (said[max(0, start - 2) : start], said[end : end + 2]):  # a column of a table
+        return None
     if begins and not name.startswith(("Dr.", "Prof.")) and " " not in name:
+        return None
+    if re.fullmatch(r"[A-Z][A-Z0-9]{1,9}-\d+", name):  # a ticket
         return None
     if re.fullmatch(r"[A-Z]{2,}s?", name) and _before(said, start) is None:
         return None
@@ -194,6 +201,7 @@ def _guessed(said: str, name: str, start: int) -> EntityType | None:
     return _before(said, start) or "person"
 
 
+_CAMEL = re.compile(r"(?<!Mac)(?<=[a-z]{2})[A-Z]|[A-Z]{3}[a-z]{2}")  # CheckoutLatencyHigh, OOMKilled
 _SHORTENED = re.compile(r"\bI\b|['’](?:m|ll|ve|re|d|t)\b", re.I)  # "I'll" is no name, but pronouns have capitals
 _CALLS = frozenset(
     """
@@ -205,7 +213,7 @@ _FUNCTION = frozenset(
     """
     The This That These Those It He She They We You My Our Your His Her Their There Here What Who Where When Why
     How If And But Or So Not Now Then Please Also Actually Because Since After Before Today Yesterday Tomorrow
-    Nobody Everyone Someone Nothing Everything Wait Scratch Production Staging
+    Nobody Everyone Someone Maybe Perhaps Good Happy Nothing Everything Wait Scratch Production Staging
     """.split()
 )
 

@@ -37,7 +37,6 @@ class SaidSentence(NamedTuple):
 _FOREIGN = re.compile(
     r"```.{0,20000}?(?:```|\Z)|^[ \t]{0,3}>[^\n]*|\"[^\"\n]{1,400}\"|“[^”\n]{1,400}”|«[^»\n]{1,400}»", re.S | re.M
 )
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _SENTENCE = re.compile(
     r"\S[^\n]*?(?:(?<!\bDr)(?<!\bMr)(?<!\bMs)(?<!\bMrs)(?<!\bvs)(?<!e\.g)(?<!i\.e)[.!?](?=\s|$)|$)", re.M
 )
@@ -80,10 +79,17 @@ _ORDER = re.compile(
 )
 
 
+_CONTROL = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]|[^\S\n ]|[\x00-\x08\x0e-\x1f\x7f-\x9f]")
+"""What a terminal acts upon, and tabs: no name and no fact may hold it."""
+
+
 def quoted_out(text: str) -> str:
-    """The same length, with blanks where somebody else's words and code stand, and for control characters, which no
-    name may have."""
-    return _CONTROL.sub(" ", _FOREIGN.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text[:MOST_READ]))
+    """The same length, with blanks where somebody else's words, code and what is no letter stand."""
+    return _FOREIGN.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), _CONTROL.sub(_blank, text[:MOST_READ]))
+
+
+def _blank(found: re.Match[str]) -> str:
+    return " " * len(found[0])
 
 
 def sentences(text: str) -> list[SaidSentence]:

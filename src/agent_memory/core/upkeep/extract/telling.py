@@ -9,6 +9,7 @@ from agent_memory.core.upkeep.extract.wording import RELATIVES
 
 _OF = re.compile(rf"(?:{'|'.join(RELATIVES)}|birthday|email(?: address)?|phone number|address|favourite .+)$")
 _BE = re.compile(r"(is|are|was|were)\b")
+_ONE = re.compile(r"(?:[^s]|ss)$", re.I)
 _PAST = ("decided", "migrated", "launched", "grew", "took", "studied")
 
 
@@ -20,6 +21,8 @@ def told(claim: Claimed, dated: str = "") -> str:
     verb, _, rest = predicate.partition(" ")
     if rest.startswith("for "):  # "we use Postgres 16 for billing"
         return told(claim._replace(predicate=verb, object=f"{claim.object} {rest}"), dated)
+    if verb == "are" and _ONE.search(subject):  # "are kept in" is what the predicate is called
+        verb = "is"
     if claim.negated:
         verb = _denied(verb, subject)
     elif subject == WE and not _BE.match(verb) and verb not in _PAST:

@@ -16,7 +16,8 @@ _DO = (
     r"(?:use|run|answer|reply|write|push|commit|ask|check|add|include|show|keep|put|send|call|test|format|sign"
     r"|squash|rebase|merge|deploy|delete|touch"
     r"|edit|mention|tell|say|explain|avoid|start|stop|make|create|return|respond|speak|quote|cite|round|sort|log"
-    r"|store|share|remove|change|open|close|install|skip|list|confirm|wait|assume|suggest|remind|address|name)"
+    r"|store|share|remove|change|open|close|install|skip|list|confirm|wait|assume|suggest|remind|address|name"
+    r"|restart|reboot|force-push|page|drain|scale|roll|rotate|escalate|notify|ping)"
 )
 _PATTERNS: tuple[tuple[re.Pattern[str], Wanted], ...] = (
     (
@@ -34,7 +35,7 @@ _PATTERNS: tuple[tuple[re.Pattern[str], Wanted], ...] = (
 )
 _POINTS = re.compile(rf"^{POINTING}\b|\b(?:it|them|this|that|these|those|you|your|his|her|him|their)\b", re.I)
 _CUT = re.compile(
-    r"(?: [-–—] .*| (?:over|than|rather than|instead of|because|when|but|in general|so|too) .*| too)$", re.I
+    r"(?: [-–—] .*| (?:over|than|rather than|instead of|because|when|but|in general|so|too) .*| too| any ?more)$", re.I
 )
 _LEAD = re.compile(r"^(?:(?:and|but|so|well|also|by the way|btw|actually|in general|please note that)[, ]+)+", re.I)
 

@@ -56,6 +56,7 @@ VERBS = (
         r"work(?:s|ing)? (?:at|for)|(?:is|am|are) (?:now )?(?:working|employed) (?:at|for|by)",
         "works at",
         "person",
+        r"(?!(?:nights?|noon|home|weekends?|free|fun|myself|once|the moment|a living|\d+)\b).+",
         single=True,
     ),
     Verb(r"(?:have|has) (?:worked|been working) (?:at|for)", "works at", "person", single=True),
@@ -130,7 +131,7 @@ VERBS = (
         "person",
         r"(?:an? (?:car|house|boat|bike|bicycle|motorbike|garden|{relatives})|(?:one|two|three|four|five|six) \w+)",
     ),
-    Verb(r"own(?:s)?", "owns", "person", r"the .+"),
+    Verb(r"own(?:s)?", "owns", "person", r"the .+|[a-z][a-z0-9]*(?:-[a-z0-9]+)+"),
     Verb(
         r"(?:lead|leads|is leading|runs) ",
         "leads",
@@ -170,7 +171,7 @@ VERBS = (
     Verb(r"run(?:s)?(?= (?:every|at|on \w+day|hourly|daily|weekly|nightly))", "runs", "thing", _RATE, single=True),
     Verb(r"go(?:es)? to(?= )", "go to", "thing", r"(?:the )?(?:channel |#|queue |topic ).+", single=True),
     Verb(r"(?:is|are) set to", "is", "thing", single=True),
-    Verb(r"(?:have |has )?decided (?:to|on)", "decided to", "we", confidence=0.85),
+    Verb(r"(?:have |has )?decided (?:to|on)", "decided to", "we", r"(?!\w+day$).+(?<! it)", confidence=0.85),
     Verb(r"(?:have |has )?decided against", "decided against", "we", confidence=0.85),
     Verb(r"launched in", "launched in", single=True),
     Verb(r"deploys?(?: to production)? (?=(?:on|every) )", "deploys on", "we", r"(?:on|every) .+", single=True),
@@ -188,7 +189,7 @@ VERBS = (
     Verb(
         r"(?:still )?use(?:s)?|(?:is|are|am) (?:still |now )?using|run(?= (?-i:[A-Z]))",
         "uses",
-        object=r".*(?:[A-ZÀ-Ý]|pytest|npm|mypy|ruff|uv|dbt).*",
+        object=r"(?!more |less |fewer |\d+[KMGT]i?B?\b).*(?:[A-ZÀ-Ý]|pytest|npm|mypy|ruff|uv|dbt).*",
         lists=True,
     ),
 )
