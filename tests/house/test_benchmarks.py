@@ -27,7 +27,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), *sorted((RO
 OURS_ALONE = {
     *"doors load workers links/run past/run prose/run grpc_overhead tracing rules rules_read tokens".split(),
     *"extraction/run extraction/alike operations/build".split(),
-    *"before lean life postgres kills operational rot knowledge redaction/run".split(),
+    *"before lean life locks postgres kills operational rot knowledge redaction/run".split(),
 }
 
 
