@@ -128,7 +128,8 @@ def test_no_group_no_receipt(full: AgentMemory) -> None:
 
 
 def test_all_groups_are_gathered_in_one_transaction(full: AgentMemory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A bundle reads the store as often as one recall does, and three times more: goals, the user, the newest."""
+    """A bundle reads the store as often as one recall does, and four times more: goals, the user, the newest, and
+    when entities were last accessed."""
     opened, real = [0], Connections.reading
 
     def reading(connections: Connections) -> Any:
@@ -144,5 +145,5 @@ def test_all_groups_are_gathered_in_one_transaction(full: AgentMemory, monkeypat
         return opened[0]
 
     once = counted(lambda: full.recall("pager", 10, BUNDLE, kinds=["fact"]))
-    assert counted(lambda: full.remember("pager", include_episodic=False, include_procedural=False)) <= once + 4
-    assert counted(lambda: full.remember("pager")) <= once + 4
+    assert counted(lambda: full.remember("pager", include_episodic=False, include_procedural=False)) <= once + 5
+    assert counted(lambda: full.remember("pager")) <= once + 5

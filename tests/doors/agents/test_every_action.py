@@ -176,7 +176,7 @@ CALLS: Mapping[tuple[str, str | None], Made] = {
     ("delete_entities", None): lambda known: {"entityNames": ["Ada"]},
 }
 """In the order in which they are called: those that need an id come after those that make it."""
-REFUSED = {("tasks", "fail")}  # what was finished did not fail
+REFUSED = {("tasks", "fail"), ("undo", None), ("restore", None)}  # it was finished, not merged, not pruned
 
 
 def learned(known: Known, tool: str, answer: Any) -> None:
