@@ -14,9 +14,8 @@ from agent_memory.core.write.mirror import JOB as VECTORS
 from agent_memory.ports.feed import Work
 from agent_memory.ports.records import View
 
-PATTERNS, DAILY = "patterns", 86_400.0
-PATTERNS = "patterns"
-CONSOLIDATE = "consolidate"
+PATTERNS, CONSOLIDATE = "patterns", "consolidate"
+DAILY = 86_400.0  # seconds
 
 
 def embed(
