@@ -15,44 +15,103 @@ import sqlite3
 import subprocess
 import sys
 import time
+from collections import Counter
+from collections.abc import Iterator
 from contextlib import closing
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from agent_memory import AgentMemory
+from agent_memory.models.record import Linked, Status
 
 pytestmark = [pytest.mark.soak, pytest.mark.local, pytest.mark.requirement("C11")]
 TURNS = int(os.environ.get("AGENT_MEMORY_SOAK_TURNS", "600"))
 KILLS = 12
+TALK = 20  # turns of a conversation
 WORKER = [sys.executable, "-m", "agent_memory.interfaces.cli", "--store"]
 NEVER_THE_SAME = {"id", "version_id", "recorded_at", "recorded_until", "created_at", "updated_at", "accessed_at"}
+MADE = {"fact", "entity", "reflection", "strategy", "conversation", "observation"}
+
+
+class At:
+    """A clock that is moved by hand."""
+
+    def __init__(self, moment: datetime) -> None:
+        self.moment = moment
+
+    def now(self) -> datetime:
+        return self.moment
 
 
 def test_killed_at_random_comes_to_the_same(tmp_path: Path) -> None:
-    first = tmp_path / "first.db"
-    draw = random.Random(7)
-    with AgentMemory("ada", store=first) as memory:
-        for start in range(0, TURNS, 1000):
-            said = [turn(number, draw) for number in range(start, min(start + 1000, TURNS))]
-            memory.records.add_many(said)
+    first, draw = tmp_path / "first.db", random.Random(7)
+    written(first, draw)
     whole, torn = tmp_path / "whole.db", tmp_path / "torn.db"
     shutil.copy(first, whole)
     shutil.copy(first, torn)
-    for _ in range(2):
-        once(whole)
+    started = time.monotonic()
+    once(whole)
+    seconds = time.monotonic() - started
+    once(whole)
     for _ in range(KILLS):
-        killed(torn, draw.uniform(0.3, 4.0))
+        killed(torn, draw.uniform(0.2, 2.0) * seconds / KILLS)
     for _ in range(2):
         once(torn)
-    assert state(torn) == state(whole)
+    expected = state(whole)
+    made = Counter((json.loads(one)["kind"], json.loads(one)["status"]) for one in expected["records"])
+    assert {kind for kind, _ in made} >= MADE  # every job had something to do
+    assert made["observation", "archived"] and made["conversation", "archived"]  # merged or pruned, and put aside
+    assert state(torn) == expected
 
 
-def turn(number: int, draw: random.Random) -> dict[str, Any]:
-    city, day = draw.choice(["Lima", "Oslo", "Pune", "Quito"]), draw.randint(1, 28)
-    said = draw.choice([f"I moved to {city} on March {day}.", f"I like tea in {city}.", f"Is it cold in {city}?"])
-    return {"text": f"{said} ({number})", "kind": "observation", "id": f"turn-{number}"}
+def written(store: Path, draw: random.Random) -> None:
+    """Conversations, notes of which some are told twice and some are worth little, and outcomes: of long ago."""
+    clock = At(datetime.now(UTC) - timedelta(days=200))
+    with AgentMemory("ada", "work", store=store, clock=clock) as memory:
+        for start in range(0, TURNS, 1000):
+            turns = [turn(number, draw, clock) for number in range(start, min(start + 1000, TURNS))]
+            memory.records.add_many(turns)
+            memory.records.add_many([note(number, draw) for number in range(start // 4, start // 4 + 250)])
+            clock.moment += timedelta(hours=1)
+        for number in range(TURNS // TALK):
+            clock.moment += timedelta(minutes=1)
+            tool = draw.choice(["kubectl", "helm", "terraform"])
+            memory.record_tool_usage(tool, {}, {"error": "refused"}, success=False, latency_ms=5)
+            memory.record_tool_usage("make", {}, "ok", success=True, latency_ms=5)
+            memory.reflect({"success": True, "task_type": f"deploy {number % 5}"})
+
+
+def turn(number: int, draw: random.Random, clock: At) -> dict[str, Any]:
+    city, day, port = draw.choice(["Lima", "Oslo", "Pune", "Quito"]), draw.randint(1, 28), draw.randint(4000, 4009)
+    said = draw.choice(
+        [
+            f"I moved to {city}. It was on March {day}.",
+            f"The billing database listens on port {port}.",
+            "We use Redis and Postgres for checkout-api.",
+            "We no longer use Jenkins.",
+            "No, it's actually 8080.",
+            f"Is it cold in {city}?",
+            "Always answer in French.",
+        ]
+    )
+    talk, index = divmod(number, TALK)
+    return {
+        "kind": "turn",
+        "id": f"turn-{number}",
+        "text": said,
+        "conversation_id": f"talk-{talk}",
+        "payload": {"index": index, "role": "user"},
+        "valid_from": (clock.moment + timedelta(seconds=number)).isoformat(),
+        "source": "user",
+    }
+
+
+def note(number: int, draw: random.Random) -> dict[str, Any]:
+    text = f"Room {number % 170} has {number % 170 * 7} chairs" + draw.choice(["", "."])
+    return {"text": text, "id": f"note-{number}", "importance": draw.choice([0.05, 0.5])}
 
 
 def environment() -> dict[str, str]:
@@ -77,11 +136,18 @@ def killed(store: Path, seconds: float) -> None:
     process.wait()
 
 
+def versions(memory: AgentMemory, status: Status) -> Iterator[Linked]:
+    after = 0
+    while page := memory.records.versions(status=status, after_seq=after, limit=1000):
+        yield from page
+        after = page[-1].seq
+
+
 def state(store: Path) -> dict[str, Any]:
     with AgentMemory("ada", store=store) as memory:
         proof = memory.upkeep.verify()
         assert proof.ok, proof.problems
-        records = [one.model_dump(mode="json") for one in memory.records.versions(limit=1000)]
+        records = [one.model_dump(mode="json") for status in Status for one in versions(memory, status)]
         stats = memory.upkeep.stats()
     with closing(sqlite3.connect(store)) as connection:
         texts = connection.execute("select content, codec, hex(cast(text as blob)) from contents order by 1").fetchall()
