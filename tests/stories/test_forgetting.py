@@ -287,16 +287,22 @@ def test_conversations_past_their_retention_are_archived_unless_pinned(
     clock.forward(days=60)
     say(timed, "alive", 1, "Still", clock.now())
     clock.forward(days=31)
+    seen = [(one.id, one.why, one.until) for one in timed.upkeep.prune().found]
+    assert seen == [(ids[name], "no turn for 91 days", None) for name in ("restored", "quiet")]
     assert jobs(timed)["conversations"] == 2
     assert jobs(timed)["conversations"] == 0
     live = {one.conversation_id for one in timed.episodic.conversations()}
     assert live == {"pinned", "with a pinned turn", "alive"}
     timed.upkeep.restore(ids["restored"])
     clock.forward(days=1)
-    assert jobs(timed)["conversations"] == 0
+    assert jobs(timed)["conversations"] == 0 and timed.upkeep.prune().found == []
     assert turn.id in [one.id for one in timed.records.find(kind="turn")]
     timed.episodic.append("quiet", "user", "And again")
     assert "quiet" in {one.conversation_id for one in timed.episodic.conversations()}
+    clock.forward(days=91)
+    done = {one.id for one in timed.upkeep.prune(dry_run=False).found}
+    assert done == {ids["quiet"], ids["restored"], ids["alive"]}
+    assert {one.conversation_id for one in timed.episodic.conversations()} == {"pinned", "with a pinned turn"}
 
 
 @pytest.mark.requirement("L11")

@@ -7,8 +7,8 @@ from agent_memory.models.record import Record
 
 
 class PrunedRecord(Model):
-    """A record and why it is pruned. `until` is there where it is archived: until then `restore` brings it back; some
-    time after, it is removed."""
+    """A record and why it is pruned. `until` is there where it is archived and will be removed: until then `restore`
+    brings it back. A conversation can always be restored."""
 
     id: str
     kind: str

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from agent_memory.app.operations import Namespace, Permission, ToolSlot, operation
-from agent_memory.core.upkeep.cleanup import QUIET
 from agent_memory.core.upkeep.pruning import ACTOR, PRUNED, RESTORED, Pruner, pins_of
+from agent_memory.core.upkeep.quiet import QUIET, put_away, quiet
 from agent_memory.core.write.commit import SELF, How, commit, until_settled, write
 from agent_memory.ledger.request import own
 from agent_memory.models.draft import Draft
@@ -36,17 +36,22 @@ class Pruning(Namespace):
     def prune(self, dry_run: bool = True, limit: Few = 500) -> Pruned:
         """List what may be archived of this user's own, and why; without `dry_run`, archive it.
 
-        It is what has an importance under 0.1, is older than 30 days and was accessed less than twice; and entities
-        whose salience has faded under 0.1, that were untouched for 30 days and that no fact is about. `restore` brings
-        back what was archived; after a time of grace the job `cleanup` removes it. The job archives the same every day.
+        It is what has an importance under 0.1, is older than 30 days and was accessed less than twice; entities whose
+        salience has faded under 0.1, that were untouched for 30 days and that no fact is about; and conversations that
+        nobody goes on with. `restore` brings back what was archived. After a time of grace the job `cleanup` removes
+        it, but no conversation. The job archives the same every day.
         """
         pruner, found = self._pruner(), list[PrunedRecord]()
+        until = None if dry_run else pruner.moment + pruner.grace
         for scope, page in self._pages(pruner, Filter()):
             pins = pins_of(pruner.records, scope, pruner.now)
+            silent = quiet(pruner, page, pins)[: limit - len(found)]
+            if not dry_run:
+                silent = put_away(pruner, scope, [one.record.id for one in silent], pins)
+            found += [PrunedRecord.of(one.record, one.why) for one in silent]
             some = pruner.prunable(scope, page, pins)[: limit - len(found)]
             if not dry_run:
                 some = pruner.archive(scope, [one.record.id for one in some], pins)
-            until = None if dry_run else pruner.moment + pruner.grace
             found += [PrunedRecord.of(one.record, one.why, until) for one in some]
             if len(found) >= limit:
                 break

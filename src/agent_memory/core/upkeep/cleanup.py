@@ -9,24 +9,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from datetime import timedelta
 
 from agent_memory.core.upkeep.job import SLICE, Did, JobTurn, Keeping
-from agent_memory.core.upkeep.pruning import ACTOR, LOW, RESTORED, Pins, Pruner, pins_of
-from agent_memory.core.write.commit import How, commit, sound, until_settled
+from agent_memory.core.upkeep.pruning import LOW, Pins, Pruner, pins_of
+from agent_memory.core.upkeep.quiet import put_away, quiet
+from agent_memory.core.write.commit import sound
 from agent_memory.ledger.journal import AMEND, PUT
 from agent_memory.models.decay import Decay
-from agent_memory.models.draft import Draft
 from agent_memory.models.moment import maybe_moment
 from agent_memory.models.record import Record, Scope, Status
-from agent_memory.ports.changes import Author, Expect
 from agent_memory.ports.feed import Cursor, JobOutcome, Work
-from agent_memory.ports.records import Filter, View
+from agent_memory.ports.records import View
 
 CLEANUP, DECAY = "cleanup", "decay"
 CLOCK = "cleanup clock"  # under which name the store keeps what the last run took for the time
-QUIET = "archived: no turn for a long time"
 JUMP = 2 * 86_400  # seconds between two runs, after which the clock has to be confirmed
 LATER = 64_800  # seconds that confirm it: the next day's run may come a little early
 MOST_TENANTS = 100_000
@@ -58,8 +54,8 @@ def cleanup(keeping: Keeping, turn: JobTurn) -> Did:
     for scope, found in visited(keeping, turn, tuple(keeping.writing.kinds)):
         if scope not in pins:
             pins[scope] = pins_of(keeping.store.records, scope, turn.now)
-        quiet = [one.id for one in found if _quiet(pruner, one, pins[scope])]
-        did["conversations"] += sum(_put_away(keeping, pruner, scope, id, pins[scope]) for id in quiet)
+        silent = [one.record.id for one in quiet(pruner, found, pins[scope])]
+        did["conversations"] += len(put_away(pruner, scope, silent, pins[scope]))
         prunable = [one.record.id for one in pruner.prunable(scope, found, pins[scope])]
         did["archived"] += len(pruner.archive(scope, prunable, pins[scope]))
         if removes:
@@ -106,34 +102,3 @@ def visited(keeping: Keeping, turn: JobTurn, kinds: Sequence[str]) -> Iterator[t
             for scope, known in named.items():
                 found = sound(keeping.store.records, View(scope, turn.now), list(known))
                 yield scope, [one for one in found if one.scope == scope and one.seq == known[one.id]]
-
-
-def _quiet(pruner: Pruner, record: Record, pins: Pins) -> bool:
-    """Whether it is a live conversation without a turn for as long as conversations are retained."""
-    limit = pruner.moment - timedelta(days=pruner.terms.retention_days)
-    if record.kind != "conversation" or record.status != Status.ACTIVE or record.payload.get("archived"):
-        return False
-    if record.valid_from > limit or pins.keep(record):
-        return False
-    view, where = View(record.scope, pruner.now), Filter(kinds=("turn",), conversation_id=record.conversation_id)
-    last = pruner.records.find(view, where, limit=1)
-    if not last or last[0].valid_from > limit:
-        return False
-    again = timedelta(days=pruner.terms.retention_days)  # what somebody restored has as long once more
-    return not (pruner.moment - record.recorded_at < again and pruner.line(view, record)[1] == RESTORED)
-
-
-def _put_away(keeping: Keeping, pruner: Pruner, scope: Scope, id: str, pins: Pins) -> int:
-    def read() -> Record | None:
-        found = pruner.records.head(scope, "conversation", id=id)
-        return found if found is not None and _quiet(pruner, found, pins) else None
-
-    def attempt(found: Record | None) -> int:
-        if found is None:
-            return 0
-        draft = replace(Draft.of(found), payload={**found.payload, "archived": True})
-        how = How(expect=[Expect(found.version, id=id)], work=pruner.work)
-        commit(keeping.writing, [draft], Author(scope, ACTOR, QUIET), pruner.now, how)
-        return 1
-
-    return until_settled(attempt, read)

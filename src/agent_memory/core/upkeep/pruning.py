@@ -73,6 +73,10 @@ class Pruner(NamedTuple):
     def grace(self) -> timedelta:
         return timedelta(days=self.terms.grace_days)
 
+    @property
+    def retention(self) -> timedelta:
+        return timedelta(days=self.terms.retention_days)
+
     def prunable(self, scope: Scope, found: Iterable[Record], pins: Pins) -> list[Prunable]:
         """Those of these records of a scope that may be archived, and why."""
         decay = Decay(self.moment, self.terms.rate)
