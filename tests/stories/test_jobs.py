@@ -249,6 +249,22 @@ def test_the_consolidation_loop_runs_the_same_jobs() -> None:
         asyncio.run(story(engine))
 
 
+def test_a_job_that_follows_the_journal_says_how_far_it_has_come(stored: AgentMemory) -> None:
+    def cursors() -> dict[str, int | None]:
+        return {one.name: one.cursor for one in stored.upkeep.jobs()}
+
+    assert set(cursors().values()) == {None}
+    stored.records.add("The deploy is at noon")
+    stored.upkeep.run_jobs()
+    first = cursors()
+    assert first["patterns"] == stored.records.journal()[-1].seq
+    assert first["scrub"] is None
+    stored.records.add("The deploy is at one")
+    assert cursors() == first
+    stored.upkeep.run_jobs()
+    assert cursors()["patterns"] == stored.records.journal()[-1].seq
+
+
 def test_the_jobs_of_a_server_are_its_own(serving: Callable[..., object]) -> None:
     with serving() as url, CPUMemoryEngine(store=url) as engine:  # type: ignore[attr-defined]
         with pytest.raises(StoreError, match="needs a store in this process"):

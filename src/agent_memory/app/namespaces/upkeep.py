@@ -56,7 +56,8 @@ class Verification(Model):
 
 class JobReport(Model):
     """A background job. `did` is what its last run changed, in numbers; `last_error` stays until there is another one.
-    `lag` is how much is left to do; null: only a run can tell. Nobody has it where `held_by` is null."""
+    `lag` is how much is left to do; null: only a run can tell. `cursor` is the last line of this tenant's journal that
+    it is done with; null: it has read none, or does not follow the journal. Nobody has it where `held_by` is null."""
 
     name: str
     every_seconds: float
@@ -66,6 +67,7 @@ class JobReport(Model):
     last_error: str | None
     failed_at: datetime | None
     lag: int | None
+    cursor: int | None
     held_by: str | None
     held_until: datetime | None
 
@@ -180,7 +182,8 @@ class Upkeep(Extracting, Consolidating, Pruning, FromFeedback):
         client = self._client
         keeping = client.runtime.keeping(client.clock)
         known = {state.name: state for state in keeping.store.feed.states()}
-        return [_report(keeping, job, known.get(job.leased, JobState(job.name))) for job in self._jobs()]
+        tenant = client.scope.tenant
+        return [_report(keeping, tenant, job, known.get(job.leased, JobState(job.name))) for job in self._jobs()]
 
     def _jobs(self) -> Sequence[Job]:
         return jobs(self._client.runtime, self._client.settings, self._client.workplace.own)
@@ -268,7 +271,7 @@ def _behind(store: Store) -> list[dict[str, Any]]:
     ]
 
 
-def _report(keeping: Keeping, job: Job, state: JobState) -> JobReport:
+def _report(keeping: Keeping, tenant: str, job: Job, state: JobState) -> JobReport:
     return JobReport(
         name=job.name,
         every_seconds=job.seconds,
@@ -278,6 +281,7 @@ def _report(keeping: Keeping, job: Job, state: JobState) -> JobReport:
         last_error=state.error,
         failed_at=maybe_moment(state.failed_at),
         lag=None if (lag := job.lag or job.left) is None else lag(keeping),
+        cursor=keeping.store.feed.cursor(job.name, tenant).seq or None,
         held_by=state.holder,
         held_until=maybe_moment(state.until),
     )
