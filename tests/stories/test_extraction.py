@@ -129,6 +129,21 @@ def test_what_a_user_wants_waits_for_review_as_a_preference(memory: AgentMemory)
     assert memory.user.get_preference("instructions", "push to main") == "never"
 
 
+@pytest.mark.local
+@pytest.mark.requirement("P18")
+def test_what_a_user_wants_becomes_a_rule_by_way_of_a_diff(memory: AgentMemory) -> None:
+    say(memory, "Never push to main.")
+    (id,) = memory.upkeep.extract("c1").proposals
+    memory.review.approve(id)
+    proposal = memory.rules.propose_rule(id)
+    assert "+- **never-push-to-main** Never push to main." in (proposal.diff or "")
+    memory.rules.approve(proposal.id)
+    assert [rule.id for rule in memory.rules.read().rules] == ["never-push-to-main"]
+    memory.user.set_preference("editor", "theme", "dark")
+    with pytest.raises(InvalidInput, match="has no rule"):
+        memory.rules.propose_rule(memory.records.find("preference", limit=1)[0].id)
+
+
 def test_below_the_threshold_it_waits(memory: AgentMemory) -> None:
     say(memory, "The staging database moved to port 5433.", role="assistant")
     (fact,) = memory.upkeep.extract("c1").facts

@@ -58,7 +58,7 @@ HELP: Mapping[str, str] = MappingProxyType(
         "review.edit text": "what it should say instead",
         "review.edit payload": "fields of its payload to change",
         "review.set_policy rules": "the rules",
-        "rules.propose_rule learning": "the id of the learning",
+        "rules.propose_rule learning": "the id of the learning, or of a preference to do something always or never",
         "models.ask shape": "JSON Schema of the answer",
         "models.usage days": "how many days to look back, including today",
         "form": "the API whose format to use",

@@ -12,6 +12,7 @@ from agent_memory.app.operations import Namespace, Permission, ToolSlot, operati
 from agent_memory.core.write.commit import commit, write
 from agent_memory.models.draft import Draft
 from agent_memory.models.errors import Denied, InvalidInput, NotFound
+from agent_memory.models.kinds.person import INSTRUCTIONS, ORDERS
 from agent_memory.models.kinds.procedure import PROPOSED
 from agent_memory.models.model import Unit
 from agent_memory.models.record import Record, Status
@@ -63,15 +64,19 @@ class Proposals(Namespace):
 
     @operation("rules.propose_rule", "POST /rules/proposals/learned", permission=Permission.OPERATOR, here=True)
     def propose_rule(self, learning: str, into: Into = "user", folder: str | None = None) -> Proposal:
-        """Propose the rule of a learning, and show what approving it would add to a page. `learning` is its id."""
+        """Propose the rule of a learning, and show what approving it would add to a page. `learning` is its id, or that
+        of a preference to do something always or never."""
         from difflib import unified_diff
 
         from agent_memory.core.rules.adding import ending, proposed
 
         record = self._client.ask("records.get", id=learning)
-        if record.kind != "learning" or not (rule := record.payload.get("rule")):
+        if not (rule := _rule_of(record)):
             raise InvalidInput(
-                f"learning: {learning!r} has no rule", hint="`procedural learn --rule` gives it one", field="learning"
+                f"learning: {learning!r} has no rule",
+                hint="`procedural learn --rule` gives it one; a preference becomes one where its domain is "
+                "`instructions` and its value `always` or `never`",
+                field="learning",
             )
         page = self._target(into, folder)
         text = page.read_text(encoding="utf-8") if page.exists() else ""
@@ -140,6 +145,16 @@ def _named(id: str, waiting: list[Proposal]) -> Proposal:
         if id in (one.id, one.name):
             return one
     raise NotFound(f"no proposal {id!r} is waiting", hint="`agent-memory rules proposals` shows them", field="id")
+
+
+def _rule_of(record: Record) -> str | None:
+    """As a page has it."""
+    from agent_memory.core.rules.adding import advice
+
+    said = record.payload
+    if record.kind == "preference" and said["domain"] == INSTRUCTIONS and said["value"] in ORDERS:
+        return advice(f"{said['value']} {said['name']}", f"{said['value'].capitalize()} {said['name']}.")
+    return said.get("rule") if record.kind == "learning" else None
 
 
 def _shown(record: Record) -> Proposal:

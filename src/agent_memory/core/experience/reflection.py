@@ -8,14 +8,12 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from agent_memory.core.rules.adding import proposed
-from agent_memory.models.errors import InvalidInput
+from agent_memory.core.rules.adding import advice
 from agent_memory.models.kinds.experience import ReflectionPayload, ToolCall
 from agent_memory.models.kinds.kind import fold
 
 LONGEST_ERROR = 160  # characters of it that are quoted
 LONGEST_SIGNATURE = 240
-LONGEST_NAME = 40  # characters of the name of a rule
 TOLD = 5  # failures that are described, those that happened most often first
 _VARIES = re.compile(
     r"0x[0-9a-f]+|\b[0-9a-f]{8}(?:-?[0-9a-f]{4}){3}-?[0-9a-f]{12}\b|\b[0-9a-f]{7,}\b|\d+(?:[.:]\d+)*", re.IGNORECASE
@@ -84,13 +82,8 @@ def rule_against(failure: Failure) -> str | None:
     """In the form of a page of procedures; None where nothing is known that works."""
     if failure.then in (None, failure.tool) or not failure.error:
         return None
-    name = re.sub(r"[^a-z0-9]+", "-", f"{failure.tool} {failure.then}".lower()).strip("-")[:LONGEST_NAME].strip("-")
-    rule = f"**{name}** (advise) When {failure.tool} fails with “{failure.kind_of_error}”, use {failure.then}."
-    try:
-        proposed(rule)
-    except InvalidInput:  # an error may hold anything
-        return None
-    return rule
+    text = f"When {failure.tool} fails with “{failure.kind_of_error}”, use {failure.then}."
+    return advice(f"{failure.tool} {failure.then}", text)
 
 
 def _failures(calls: Sequence[ToolCall]) -> list[Failure]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from agent_memory.core.rules.page import read
 from agent_memory.core.rules.written import markdown
 from agent_memory.models.errors import Conflict, InvalidInput
@@ -10,7 +12,19 @@ from agent_memory.models.rules import Place, Rule
 HEADING = "## Rules"
 TITLE = "# Procedures\n"
 FORM = "write it as a page has it: **id** (severity) text, and its keys as a list below"
+LONGEST_NAME = 40  # characters of the name that is made for a rule
 _NOWHERE = Place(path="")
+
+
+def advice(name: str, text: str) -> str | None:
+    """A rule that advises, as a page has it, with an id made from this name; None where a page cannot hold it."""
+    id = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:LONGEST_NAME].strip("-")
+    rule = f"**{id}** (advise) {text}"
+    try:
+        proposed(rule)
+    except InvalidInput:  # what somebody else said may hold anything
+        return None
+    return rule
 
 
 def proposed(text: str) -> Rule:

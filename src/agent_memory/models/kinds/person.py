@@ -9,6 +9,9 @@ from agent_memory.models.draft import Draft
 from agent_memory.models.kinds.kind import Holder, Kind, joined_key
 from agent_memory.models.model import Model, Name
 
+INSTRUCTIONS, ORDERS = "instructions", ("always", "never")
+"""The domain and the values of preferences to do always, or never, what their name says."""
+
 
 class Preference(Model):
     """What somebody wants, in a domain ("git"), under a name ("merge style"). With a `repository` it holds there alone,

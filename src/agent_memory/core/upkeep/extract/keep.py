@@ -24,7 +24,7 @@ from agent_memory.models.errors import InvalidInput
 from agent_memory.models.extraction import Extraction, MadeEntity
 from agent_memory.models.kinds.kind import fold
 from agent_memory.models.kinds.knowledge import Fact, fact_key
-from agent_memory.models.kinds.person import Preference
+from agent_memory.models.kinds.person import INSTRUCTIONS, ORDERS, Preference
 from agent_memory.models.moment import to_micros
 from agent_memory.models.record import SHARED, Link, Record, Scope, Status
 from agent_memory.models.trust import trust_of
@@ -126,7 +126,7 @@ def _made(keeper: Keeper, turn: Record, found: Extract, conversation: Record | N
         with suppress(InvalidInput):  # no fact can hold it, such as a name that is too long
             _claim(keeper, turn, claim, resolved, made)
     for wish in found.wishes:
-        if wish.wanted in ("always", "never"):
+        if wish.wanted in ORDERS:
             _propose(keeper, turn, wish, made)
         else:
             liked = Claimed(
@@ -203,7 +203,7 @@ def _propose(keeper: Keeper, turn: Record, wish: Wish, made: _Made) -> None:
     id = _id(turn, wish.wanted, wish.what)
     if _decided(keeper, "preference", id):
         return
-    wanted = Preference(domain="instructions", name=wish.what, value=wish.wanted)
+    wanted = Preference(domain=INSTRUCTIONS, name=wish.what, value=wish.wanted)
     source = Link(source_id=SELF, target_id=turn.id, type=DERIVED_FROM, properties=_span(wish.start, wish.end))
     made.proposals.append(len(made.drafts))
     made.drafts.append(replace(wanted.draft(0.8), id=id, source="extraction", links=(source,)))
