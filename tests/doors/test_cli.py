@@ -23,6 +23,13 @@ def test_add_says_what_it_wrote(here: Any) -> None:
     assert (again["id"], again["effect"], again["version"]) == ("port", "updated", 2)
 
 
+@pytest.mark.requirement("C18")
+def test_add_says_which_facts_look_alike(here: Any, terminal: Any) -> None:
+    here("add", "Ada works in Lisbon", "--kind", "fact", "--id", "one")
+    told = terminal("add", "Ada works from Lisbon", "--kind", "fact", "--id", "two")
+    assert "says nearly the same as one, or contradicts it" in told.out
+
+
 def test_an_import_brings_nothing_forgotten_back_unless_asked(here: Any, tmp_path: Path) -> None:
     here("add", PORT, "--id", "port")
     file = tmp_path / "lines.ndjson"

@@ -182,6 +182,8 @@ def test_learning_says_which_facts_look_alike(memory: AgentMemory) -> None:
     written = memory.records.add("Ada works at home in Lisbon", kind="fact", source="user_stated")
     assert one.id in written.alike
     assert memory.records.add("Ada works at home in Lisbon").alike == []  # an observation claims nothing
+    other = memory.learn_fact("Ada is at the fair", source="user_stated")
+    assert one.id in memory.records.edit(other.id, text="Ada is working in Lisbon").alike
 
 
 def entity(memory: AgentMemory, name: str) -> str:

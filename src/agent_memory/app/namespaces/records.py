@@ -103,10 +103,7 @@ class Records(Sweeping):
         The same key is the same thing: it gets a new version, or none if nothing changed.
         """
         drafts = [_draft(text, kind, fields)]
-        written = self._commit(drafts, reason, How(once=once(idempotency_key, drafts)))[0]
-        if self._client.runtime.kinds[kind].asserts != "fact":
-            return written
-        return written.model_copy(update={"alike": looking_alike(self._client, written.id)})
+        return self._compared(self._commit(drafts, reason, How(once=once(idempotency_key, drafts)))[0], kind)
 
     @operation("records.add_many", "POST /records/batch", permission=Permission.WRITE)
     def add_many(
@@ -272,11 +269,12 @@ class Records(Sweeping):
                 payload={**old.payload, **(payload or {})},
                 valid_from=valid_from or old.valid_from,
             )
+            kinds.append(old.kind)
             return Revision(draft, Expect(old.version, id=id), author._replace(reason=reason))
 
-        client = self._client
+        client, kinds = self._client, list[str]()
         applied = commit_after_reading(client.runtime.writing, read, client.now())
-        return _written(applied.outcomes[0], applied)
+        return self._compared(_written(applied.outcomes[0], applied), kinds[-1])
 
     @operation(
         "records.forget",
@@ -330,6 +328,12 @@ class Records(Sweeping):
         client = self._client
         applied = write(client.runtime.writing, [change], client.author(reason), client.now())
         return applied.outcomes[0].effect.value
+
+    def _compared(self, written: Written, kind: str) -> Written:
+        """With the facts that look like it, where it is one."""
+        if self._client.runtime.kinds[kind].asserts != "fact":
+            return written
+        return written.model_copy(update={"alike": looking_alike(self._client, written.id)})
 
     def _commit(self, drafts: list[Draft], reason: str | None, how: How) -> list[Written]:
         client = self._client

@@ -266,7 +266,8 @@ def reasons(hit: Hit) -> str:
 
 def written(one: Written) -> list[Block]:
     held = [Note(f"it takes effect when somebody approves it: `{PROGRAM} review`")] if one.effect == "held" else []
-    return [Sentence(f"{one.effect} {one.id} (version {one.version})", "green"), *held]
+    alike = [Note(f"says nearly the same as {', '.join(one.alike)}, or contradicts it")] if one.alike else []
+    return [Sentence(f"{one.effect} {one.id} (version {one.version})", "green"), *held, *alike]
 
 
 def several(found: list[Written]) -> list[Block]:
