@@ -127,6 +127,7 @@ def test_what_a_user_wants_waits_for_review_as_a_preference(memory: AgentMemory)
     assert held.kind == "preference" and held.evidence[0].text == "Never push to main."
     memory.review.approve(id)
     assert memory.user.get_preference("instructions", "push to main") == "never"
+    assert memory.records.get(id).valid_from == memory.episodic.get_conversation("c1")[0].timestamp
 
 
 @pytest.mark.local

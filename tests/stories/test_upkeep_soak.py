@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import sqlite3
@@ -32,6 +33,7 @@ KILLS = 12
 TALK = 20  # turns of a conversation
 WORKER = [sys.executable, "-m", "agent_memory.interfaces.cli", "--store"]
 NEVER_THE_SAME = {"id", "version_id", "recorded_at", "recorded_until", "created_at", "updated_at", "accessed_at"}
+SINCE_THEY_WERE_MADE = {"user", "strategy"}  # and not since what they were made from
 MADE = {"fact", "entity", "reflection", "strategy", "conversation", "observation"}
 
 
@@ -143,6 +145,23 @@ def versions(memory: AgentMemory, status: Status) -> Iterator[Linked]:
         after = page[-1].seq
 
 
+def comparable(records: list[dict[str, Any]]) -> list[str]:
+    """Without what differs from run to run: the ids that are drawn, and the time of the run."""
+    names = {one["id"]: f"{one['kind']} {one['key'] or one['text']}" for one in records}
+    told = [
+        {
+            name: value
+            for name, value in one.items()
+            if name not in NEVER_THE_SAME and not (name == "valid_from" and one["kind"] in SINCE_THEY_WERE_MADE)
+        }
+        for one in records
+    ]
+    return sorted(
+        re.sub(r"[0-9a-z]{26}", lambda found: names.get(found[0], found[0]), json.dumps(one, sort_keys=True))
+        for one in told
+    )
+
+
 def state(store: Path) -> dict[str, Any]:
     with AgentMemory("ada", store=store) as memory:
         proof = memory.upkeep.verify()
@@ -151,9 +170,8 @@ def state(store: Path) -> dict[str, Any]:
         stats = memory.upkeep.stats()
     with closing(sqlite3.connect(store)) as connection:
         texts = connection.execute("select content, codec, hex(cast(text as blob)) from contents order by 1").fetchall()
-    told = [{name: value for name, value in one.items() if name not in NEVER_THE_SAME} for one in records]
     return {
-        "records": sorted(json.dumps(one, sort_keys=True) for one in told),
+        "records": comparable(records),
         "texts": texts,
         "counts": [stats[name] for name in ("kinds", "records", "versions", "links", "vectors", "pending_vectors")],
     }

@@ -206,7 +206,8 @@ def _propose(keeper: Keeper, turn: Record, wish: Wish, made: _Made) -> None:
     wanted = Preference(domain=INSTRUCTIONS, name=wish.what, value=wish.wanted)
     source = Link(source_id=SELF, target_id=turn.id, type=DERIVED_FROM, properties=_span(wish.start, wish.end))
     made.proposals.append(len(made.drafts))
-    made.drafts.append(replace(wanted.draft(0.8), id=id, source="extraction", links=(source,)))
+    draft = replace(wanted.draft(0.8), id=id, valid_from=turn.valid_from, source="extraction", links=(source,))
+    made.drafts.append(draft)
 
 
 def _decided(keeper: Keeper, kind: str, id: str) -> bool:
