@@ -151,7 +151,8 @@ def main() -> None:
             middle = {side: statistics.median(found) for side, found in taken.items()}
             for side, found in middle.items():
                 print(f"{name:7} {side:7} {found:6.3f} ms   {found / middle[group[0]]:.3f} of {group[0]}")
-    memory.close()
+    with now.loaded():
+        memory.close()
     time.sleep(6)  # until all of them are sent
     elsewhere = time.process_time() - time.thread_time()
     for _ in range(SENT):

@@ -78,6 +78,12 @@ def a_life(memory: AgentMemory, clock: Any) -> list[datetime]:
     return [*moments, clock.now(), clock.now().replace(year=2030)]
 
 
+def without(found: Any, name: str) -> Any:
+    if isinstance(found, dict):
+        return {key: without(value, name) for key, value in found.items() if key != name}
+    return [without(one, name) for one in found] if isinstance(found, list) else found
+
+
 def answers(memory: AgentMemory, moments: list[datetime]) -> dict[str, Any]:
     def plain(found: list[Any]) -> list[Any]:
         return sorted((one.model_dump(mode="json", exclude=NEW) for one in found), key=str)
@@ -89,7 +95,7 @@ def answers(memory: AgentMemory, moments: list[datetime]) -> dict[str, Any]:
         "then": [plain(memory.records.find(limit=1000, valid_at=moment)) for moment in moments],
         "links": [plain(memory.records.links(one.id)) for one in sorted(records, key=lambda one: one.id)],
         "links then": [plain(memory.records.links("office", valid_at=moment)) for moment in moments],
-        "entities": memory.semantic.get_entity_graph([ada], depth=2),
+        "entities": without(memory.semantic.get_entity_graph([ada], depth=2), "salience"),  # fades since it was written
         "graph": (memory.graph.read().entities, plain(memory.graph.read().relations)),
         "lived": [memory.user.get_preference("git", "style", valid_at=moment) for moment in moments],
         "recalled": [

@@ -66,8 +66,8 @@ class Replayed(NamedTuple):
 
     @property
     def held(self) -> bool:
-        """Whether it is one of those that an adapter is judged by: always the same."""
-        return _digest(self.feedback) % HELD == 0
+        """Whether it is one of those that an adapter is judged by. A question never is on both sides."""
+        return _digest(self.question.text) % HELD == 0
 
 
 class Proposed(NamedTuple):
@@ -110,8 +110,11 @@ class Learner:
         found = list(self.replayed(said))
         held, taught = ([one for one in found if one.held == held] for held in (True, False))
         told = Learned(accepted=False, why="", examples=len(found), held_back=len(held), **_named(old))
-        if len(found) < FEWEST or len(held) < FEWEST_HELD:
+        if len(found) < FEWEST:
             told.why = f"feedback on {len(found)} recalls can be replayed; it takes {FEWEST}"
+            return Proposed(told)
+        if len(held) < FEWEST_HELD:
+            told.why = f"{len(held)} of {len(found)} recalls are held back to judge by; it takes {FEWEST_HELD}"
             return Proposed(told)
         queries, texts, sample = self._sample({hit.id for one in found for hit in one.hits})
         made = stored(fit([self.example(one) for one in taught], queries))
