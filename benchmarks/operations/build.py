@@ -35,15 +35,15 @@ WRITTEN = re.compile(r"- (?:\{(?P<key>\w+)\} )?(?:(?P<date>\d{4}-\d\d-\d\d(?:T[\
 class Source:
     """`first`: which half of each category's questions begins, odd or even."""
 
-    def __init__(self, file: Path, first: int = 0) -> None:
-        self.name = name = file.stem
+    def __init__(self, name: str, text: str, first: int = 0) -> None:
+        self.name = name
         self._first = first
         self.items: list[dict] = []
         self.questions: list[dict] = []
         self._keys: dict[str, str] = {}
         self._settings = {"now": "", "speakers": "plain", "sessions": "yes"}
         self._session, self._start, self._turn = 0, "", 0
-        for number, line in enumerate(file.read_text("utf-8").splitlines(), 1):
+        for number, line in enumerate(text.splitlines(), 1):
             try:
                 self._read(line)
             except (ValueError, KeyError, IndexError) as error:
@@ -116,6 +116,10 @@ class Source:
         return {"name": f"{self.name}-{which}", "corpus": self.items, "queries": queries, "qrels": qrels}
 
 
+def read(file: Path, first: int = 0) -> Source:
+    return Source(file.stem, file.read_text("utf-8"), first)
+
+
 def review(source: Source) -> None:
     texts = {item["id"]: item for item in source.items}
     for question in source.questions:
@@ -127,7 +131,7 @@ def review(source: Source) -> None:
 
 
 def main() -> None:
-    sources = [Source(HERE / "sources" / f"{name}.txt", place) for place, name in enumerate(SOURCES)]
+    sources = [read(HERE / "sources" / f"{name}.txt", place) for place, name in enumerate(SOURCES)]
     if "--review" in sys.argv:
         for source in sources:
             review(source)

@@ -26,7 +26,7 @@ import numpy as np
 
 sys.path.append(str(Path(__file__).parents[1]))
 sys.path.append(str(Path(__file__).parents[1] / "operations"))
-from build import Source
+from build import read
 
 from agent_memory.core.write.words import word_hash, words
 from agent_memory.engines.onnx.embedder import OnnxEmbedder
@@ -91,7 +91,7 @@ def _stretched(values: np.ndarray) -> np.ndarray:
 
 
 def halves(which: str) -> list[dict[str, Any]]:
-    found = [Source(HERE / "sources" / f"{name}.txt").half(which) for name in ("alerts", "claims")]
+    found = [read(HERE / "sources" / f"{name}.txt").half(which) for name in ("alerts", "claims")]
     for one in found:
         if SMALL:
             one["queries"] = one["queries"][::8]
