@@ -190,6 +190,8 @@ class _Served:
         for one in self._client.arrived():
             if one[:1] == b"X":
                 raise EOFError
+            if self._backend is None and one[:1] == b"H":
+                continue  # who leaves a pipeline may ask once more for what was answered already
             if self._backend is None:
                 self._backend = self._pooler.taken(self._asked, self._key)
             self._say(one, self._backend)
