@@ -40,17 +40,22 @@ class Prepared:
     questions: list[dict[str, Any]]
 
 
+def parted(folder: Path) -> dict[Path, str]:
+    """Our own files, and the part that each belongs to."""
+    files = {file.name.removesuffix(".txt.xz"): file for file in sorted(folder.glob("*.txt.xz"))}
+    last = Counter(map(genre, files))
+    parts = {0: "test", 1: "dev"}
+    return {file: parts.get(last[genre(name)] - int(re.sub(r"\D", "", name)), "train") for name, file in files.items()}
+
+
 def ours(folder: Path) -> list[Prepared]:
     """Our own collections, from the readable sources."""
     from build import Source
 
-    files = {file.name.removesuffix(".txt.xz"): file for file in sorted(folder.glob("*.txt.xz"))}
-    last = Counter(map(genre, files))
     found = []
-    for name, file in files.items():
+    for file, part in parted(folder).items():
+        name = file.name.removesuffix(".txt.xz")
         source = Source(name, lzma.decompress(file.read_bytes()).decode("utf-8"))
-        left = last[genre(name)] - int(re.sub(r"\D", "", name))
-        part = {0: "test", 1: "dev"}.get(left, "train")
         found.append(Prepared(name, part, [_as_role(item) for item in source.items], source.questions))
     return found
 
