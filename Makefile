@@ -5,7 +5,7 @@ BIN := .venv/bin
 
 PORT ?= 8005
 
-.PHONY: run demo test check compiled soak foreign engines models lowest bench dogfood docs lock build sbom clean
+.PHONY: run demo test check compiled soak foreign engines models models-check lowest bench dogfood docs lock build sbom clean
 
 run: .venv/ready
 	@exec sh scripts/run.sh "$(BIN)/agent-memory" "$(PORT)" "$(GRPC_PORT)"
@@ -47,9 +47,19 @@ STORIES := abstention access_log adapters appending async bad_input blocks budge
 	decisions embeddings extraction feedback first_steps forget forgetting jobs knowledge links merging operational origins past ranking recipes \
 	reflection replay review selecting sessions time toolbox tools_and_strategies trace transfer walls
 
-# With the real Ollama, which is built once, and a model that the tests write.
-models: compiled .models/bin/ollama
-	OLLAMA=$(CURDIR)/.models/bin/ollama $(BIN)/python -m pytest -m models tests/models
+# With the real Ollama, which is built once, and a model that the tests write; and with PyTorch, which trains ours.
+models: compiled .models/bin/ollama .models/train/ready
+	OLLAMA=$(CURDIR)/.models/bin/ollama TRAINER=$(CURDIR)/.models/train/bin/python $(BIN)/python -m pytest -m models tests/models
+
+.models/train/ready: scripts/train/requirements.txt .venv/ready
+	@echo "installing PyTorch: some minutes and gigabytes, once …"
+	@test -x .models/train/bin/python || $(BIN)/python -m venv --without-pip .models/train
+	@$(BIN)/uv pip install --quiet --python .models/train/bin/python -r scripts/train/requirements.txt
+	@touch $@
+
+# The weights that ship are worth what models/figures.json says: a quarter of an hour.
+models-check: .venv/ready
+	$(BIN)/python benchmarks/models.py --check
 
 .models/bin/ollama: scripts/ollama.sh
 	@sh scripts/ollama.sh $(CURDIR)/.models

@@ -107,7 +107,7 @@ def test_why_tells_the_period_that_a_date_in_the_question_means(here: Any, termi
     here("add", PORT, "--id", "port", "--valid-from", "2026-02-20T10:00:00+00:00")
     why = here("recall", "what was said on 20 February 2026?", "--why").out
     assert "dates: 20 February 2026 (2026-02-20 00:00 to 2026-02-21 00:00 UTC)" in why and "date 0.40" in why
-    assert "meaning was compared in all-MiniLM-L6-v2@" in terminal("recall", "port", "--why").out
+    assert "meaning was compared in agent-memory-embedder@" in terminal("recall", "port", "--why").out
     assert "dates:" not in here("recall", "what was said?", "--why").out
 
 

@@ -20,9 +20,8 @@ def scripts() -> None:
 
 
 def halves() -> dict[str, frozenset[str]]:
+    from corpus import parted
     from leaks import DATA, together, written
-
-    from prepare import parted
 
     told: dict[str, list[str]] = {}
     for file, part in parted(DATA).items():
@@ -54,9 +53,8 @@ def test_a_sentence_is_known_again_whatever_its_marks() -> None:
 
 @pytest.mark.requirement("E6")
 def test_the_card_tells_what_there_is() -> None:
+    from corpus import ours
     from leaks import DATA
-
-    from prepare import ours
 
     found = ours(DATA)
     kinds = Counter(question["category"] for one in found for question in one.questions)

@@ -49,7 +49,7 @@ def test_a_recall_is_told_part_by_part(traced: Collector) -> None:
     (root,) = [span for span in traced.spans if span.name == "recall"]
     found = [span for span in traced.spans if span.trace_id == root.trace_id]
     parts = tree(found)
-    assert parts["recall"] >= STAGES | {"embeddings all-MiniLM-L6-v2"}
+    assert parts["recall"] >= STAGES | {"embeddings agent-memory-embedder"}
     assert parts["recall.gather"] == {"gather.words", "gather.vectors"}
     assert parts["recall.fuse"] == CHANNELS and parts["recall.select"] == {"recall.hydrate"}
     assert root.parent_id == "" and root.service == "agent-memory" and root.status == 0
@@ -88,11 +88,11 @@ def test_writes_contexts_and_upkeep_are_told(traced: Collector) -> None:
         memory.upkeep.rebuild()
     telemetry.end()
     parts = tree(traced.spans)
-    assert parts["records.add"] == {"write.normalise", "embeddings all-MiniLM-L6-v2", "write.apply"}
+    assert parts["records.add"] == {"write.normalise", "embeddings agent-memory-embedder", "write.apply"}
     assert parts["records.add_many"] == {"write.normalise", "write.apply"}
     assert parts["upkeep.catch_up"] == {"embed.pending"}
     assert {"job.retention", "job.scrub"} <= parts["upkeep.run_jobs"] and parts["job.catch_up"] == {"embed.pending"}
-    assert parts["embed.pending"] == {"embeddings all-MiniLM-L6-v2"}
+    assert parts["embed.pending"] == {"embeddings agent-memory-embedder"}
     assert parts["contexts.assemble"] >= {"recall.gather", "context.gather", "context.assemble"}
     assert "embed.pending" in parts["upkeep.rebuild"]
     (assembled,) = [span.attributes for span in traced.spans if span.name == "context.assemble"]
@@ -117,10 +117,10 @@ def test_models_are_told_in_the_words_of_opentelemetry(traced: Collector) -> Non
             memory.records.add(f"the train leaves at {number}")
         tokens = memory.recall("when does the train leave?", recipe=Recipe(rerank=3)).tokens
     telemetry.end()
-    embedded = [span for span in traced.spans if span.name == "embeddings all-MiniLM-L6-v2"][-1]
+    embedded = [span for span in traced.spans if span.name == "embeddings agent-memory-embedder"][-1]
     assert embedded.attributes == {
         "gen_ai.operation.name": "embeddings",
-        "gen_ai.request.model": "all-MiniLM-L6-v2",
+        "gen_ai.request.model": "agent-memory-embedder",
         "gen_ai.provider.name": "local",
         "gen_ai.usage.input_tokens": tokens,
         "gen_ai.embeddings.dimension.count": 384,
@@ -272,7 +272,7 @@ def test_parts_have_histograms_without_any_tracing(home: object) -> None:
     for part, count in {
         "write.normalise": 1,
         "write.apply": 1,
-        "embeddings all-MiniLM-L6-v2": 2,
+        "embeddings agent-memory-embedder": 2,
         "recall.gather": 2,
         "recall.fuse": 2,
         "recall.hydrate": 2,

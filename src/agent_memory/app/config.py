@@ -58,7 +58,7 @@ class Settings(Model):
     embedding_provider: str = Field(
         default="local", description="where vectors are made: `local`, `openai`, `ollama`, or the name of a plug-in"
     )
-    local_embedding_model: str = Field(default="all-MiniLM-L6-v2", description="model of the local provider")
+    local_embedding_model: str = Field(default="agent-memory-embedder", description="model of the local provider")
     embedding_model: str | None = Field(default=None, description="model of the openai or ollama provider")
     embedding_dimensions: int | None = Field(default=None, ge=1, description="its dimensions, if not the usual ones")
     embedding_url: str | None = Field(default=None, description="its endpoint, if not the usual one")

@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 from agent_memory.app.check import CheckState, Diagnosis
 from agent_memory.app.registry import variable
+from agent_memory.core.write.embed import FOLLOWING, REEMBED
 from agent_memory.core.write.wording import REBUILD, outdated
 from agent_memory.core.write.words import FIRST
 from agent_memory.engines.sqlite import missed, schema, scrub, vocabulary
@@ -20,7 +21,7 @@ from agent_memory.models.moment import from_micros, to_micros
 from agent_memory.models.size import counted, sized
 from agent_memory.ports.changes import Vocabulary
 from agent_memory.ports.debts import Owed
-from agent_memory.ports.embedder import Space
+from agent_memory.ports.embedder import Embedder, Space
 from agent_memory.ports.vectors import Lag
 
 CLOCK_SLACK = timedelta(minutes=1)
@@ -28,7 +29,7 @@ LAST_MOMENT = to_micros(datetime.max.replace(tzinfo=UTC))
 LONG_LOG = 256 << 20  # bytes
 
 
-def contents(path: Path, space: Space | None, told: Collection[str] = ()) -> Iterator[Diagnosis]:
+def contents(path: Path, embedder: Embedder | None, told: Collection[str] = ()) -> Iterator[Diagnosis]:
     """What is inside, read without writing a byte. `told` are the places outside that this process has."""
     try:
         with _looking(path) as connection:
@@ -43,7 +44,7 @@ def contents(path: Path, space: Space | None, told: Collection[str] = ()) -> Ite
                 yield from check_lags(_lagging(connection), told)
             if version.state is CheckState.OK:
                 yield check_words(connection)
-                yield from _vectors(connection, space)
+                yield from _vectors(connection, embedder)
     except (sqlite3.Error, OSError) as error:
         yield Diagnosis(
             "database", CheckState.FAIL, str(error), "is it a SQLite file? choose another path, or restore a backup"
@@ -191,18 +192,20 @@ def check_words(connection: sqlite3.Connection) -> Diagnosis:
     return Diagnosis("words", CheckState.OK, stored[0].fingerprint if stored else "none yet")
 
 
-def _vectors(connection: sqlite3.Connection, space: Space | None) -> Iterator[Diagnosis]:
+def _vectors(connection: sqlite3.Connection, embedder: Embedder | None) -> Iterator[Diagnosis]:
     row = connection.execute("select space, model, version, dimension from spaces where active").fetchone()
     if row is None:
         yield Diagnosis("space", CheckState.OK, "no vectors yet")
         return
     number, *described = row
     stored = Space(*described)
-    if space is not None and stored != space:
+    if stored in getattr(embedder, "earlier", ()):
+        yield Diagnosis("space", CheckState.WARN, FOLLOWING, REEMBED)
+    elif embedder is not None and stored != embedder.space:
         yield Diagnosis(
             "space",
             CheckState.FAIL,
-            f"the store holds {stored.fingerprint}, the embedder makes {space.fingerprint}",
+            f"the store holds {stored.fingerprint}, the embedder makes {embedder.space.fingerprint}",
             "configure the embedder that the store was built with, or run `agent-memory rebuild --vectors`",
         )
     else:

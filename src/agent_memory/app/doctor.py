@@ -30,7 +30,7 @@ from agent_memory.models.moment import to_micros
 from agent_memory.models.record import SHARED, Scope
 from agent_memory.models.size import counted, sized
 from agent_memory.ports.debts import Owed
-from agent_memory.ports.embedder import Embedder, Space
+from agent_memory.ports.embedder import Embedder
 from agent_memory.ports.vectors import Lag
 
 OLDEST_PYTHON = (3, 11)
@@ -69,10 +69,9 @@ def examine(
         checks.append(Diagnosis("settings", CheckState.OK, f"server {settings.store_url}, {whose}"))
         return [*checks, *check_server(settings, agent or SHARED), check_telemetry(settings)]
     checks.append(Diagnosis("settings", CheckState.OK, f"embedder {settings.embedding_provider}, {whose}"))
-    space: Space | None = None
+    embedder: Embedder | None = None
     try:
         embedder = registry.open_embedder(settings)
-        space = embedder.space
         checks.append(check_embedder(embedder))
     except AgentMemoryError as error:
         checks.append(Diagnosis("embedder", CheckState.FAIL, error.message, error.hint))
@@ -82,7 +81,7 @@ def examine(
         alone = "AGENT_MEMORY_EXTRACT=model, but there is no chat model: the rules read alone"
         checks.append(Diagnosis("extract", CheckState.WARN, alone, "set AGENT_MEMORY_CHAT_PROVIDER and _CHAT_MODEL"))
     checks += check_parts(settings)
-    return [*checks, *_store(settings, space), check_telemetry(settings)]
+    return [*checks, *_store(settings, embedder), check_telemetry(settings)]
 
 
 def check_python() -> Diagnosis:
@@ -175,7 +174,6 @@ def check_reranker(settings: config.Settings) -> Diagnosis:
     """Ask it, and time the answer."""
     try:
         reranker = registry.open_reranker(settings)
-        assert reranker is not None
         started = time.perf_counter()
         reranker.score("is this machine fit to remember?", ["it is", "lunch is at one"], RERANK_SECONDS)
     except AgentMemoryError as error:
@@ -226,7 +224,7 @@ def check_telemetry(settings: config.Settings | None = None) -> Diagnosis:
     return Diagnosis("telemetry", CheckState.OK, f"traces are sent over {settings.telemetry}")
 
 
-def _store(settings: config.Settings, space: Space | None) -> Iterator[Diagnosis]:
+def _store(settings: config.Settings, embedder: Embedder | None) -> Iterator[Diagnosis]:
     url, told = settings.store_url, places(settings)
     scheme, separator, _ = url.partition("://")
     if scheme in registry.POSTGRES:
@@ -245,7 +243,7 @@ def _store(settings: config.Settings, space: Space | None) -> Iterator[Diagnosis
     yield check_free_space(path)
     yield check_file_system(path)
     if found.state is CheckState.OK:
-        inside = list(contents(path, space, told))
+        inside = list(contents(path, embedder, told))
         yield from inside
         if inside[0].name != "database":  # it is ours
             yield check_permissions(path)

@@ -31,6 +31,10 @@ class Guarded:
         return self.embedder.space
 
     @property
+    def earlier(self) -> Sequence[Space]:
+        return getattr(self.embedder, "earlier", ())
+
+    @property
     def service(self) -> str | None:
         """Who is asked, if it is a service."""
         return getattr(self.embedder, "service", None)

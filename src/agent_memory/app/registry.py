@@ -181,9 +181,9 @@ def variable(field: str) -> str:
 def open_embedder(settings: Settings) -> Embedder:
     """The embedder that the settings name; nothing is loaded before it is used."""
     if settings.embedding_provider == "local":
-        from agent_memory.engines.onnx.embedder import SPACE, OnnxEmbedder
+        from agent_memory.engines.onnx.embedder import EARLIER, SPACE, OnnxEmbedder
 
-        if (name := settings.local_embedding_model) != SPACE.model:
+        if (name := settings.local_embedding_model) not in {SPACE.model, *(one.model for one in EARLIER)}:
             raise PartMissing(
                 f"there is no local model {name!r}: only {SPACE.model} comes with the package",
                 hint=f"others run in Ollama: `ollama pull {name}`, then set {variable('embedding_provider')}=ollama, "
@@ -260,10 +260,12 @@ def counting(counter: Counting) -> Counter:
     return token_counter(counter) if isinstance(counter, str) else checked(counter)
 
 
-def open_reranker(settings: Settings) -> Reranker | None:
-    """The reranker that the settings name, if they name one; nothing is asked before it is used."""
+def open_reranker(settings: Settings) -> Reranker:
+    """The reranker that the settings name, or the one that ships; nothing is loaded or asked before it is used."""
     if settings.rerank_url is None:
-        return None
+        from agent_memory.engines.onnx.ranker import OnnxRanker
+
+        return OnnxRanker()
     key = settings.rerank_api_key.get_secret_value() if settings.rerank_api_key else None
     if (found := plugins.find(plugins.RERANKERS, settings.rerank_url.partition("://")[0])) is not None:
         made: Reranker = found.make(settings.rerank_url, model=settings.rerank_model, api_key=key, shape=Reranker)

@@ -31,7 +31,7 @@ from agent_memory.core.upkeep.job import Keeping
 from agent_memory.core.upkeep.pruning import ForgettingTerms
 from agent_memory.core.write.commit import How, Writing, commit
 from agent_memory.core.write.debts import Debts
-from agent_memory.core.write.embed import Embedding
+from agent_memory.core.write.embed import FOLLOWING, REEMBED, Embedding
 from agent_memory.core.write.mirror import Mirroring
 from agent_memory.core.write.wording import REBUILD, Wording, deriver, outdated
 from agent_memory.models.draft import Draft
@@ -305,7 +305,7 @@ def build(settings: Settings, given: OwnParts = OwnParts(), *, create: bool = Tr
     meter = ModelMeter(store.spending, lambda: StoreClock(store.bounded), estimate, rules)
     counting = None if store.spending is None or store.read_only else meter
     guarded = {name: Guarded(one, counting) for name, one in embedders.items()}
-    if reranker is not None and counting is not None and getattr(reranker, "service", None) is not None:
+    if counting is not None and getattr(reranker, "service", None) is not None:
         reranker = MeteredReranker(reranker, counting, pricing.known(reranker))
     made = Runtime(
         settings,
@@ -318,6 +318,8 @@ def build(settings: Settings, given: OwnParts = OwnParts(), *, create: bool = Tr
         given,
         guarded,
     )
+    if made.embedding.following:
+        _log.warning("%s: %s", FOLLOWING, REEMBED)
     if chat is not None:
         made.chat = metered(chat, settings, meter)
     return made

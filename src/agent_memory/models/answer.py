@@ -106,13 +106,15 @@ class Difference(Model):
 
 class Reranked(Model):
     """What a reranker said: `scores` by record id, for as many of the `candidates` as fitted into the time. `trouble`
-    tells why there are fewer, or none; those without a score kept their order."""
+    tells why there are fewer, or none; those without a score kept their order. `odds`: scores are logs of the odds that
+    a text answers, and were added to what it had, instead of taking its place."""
 
     model_config = ConfigDict(frozen=True)
 
     by: str
     candidates: int
     scores: dict[str, float] = Field(default_factory=dict)
+    odds: bool = False
     milliseconds: float = 0.0
     trouble: str | None = None
 

@@ -46,8 +46,9 @@ class Recipe(Model):
     the best; the others are named in its `repeats`. `diversity`: hits that differ come before those that are alike,
     0 to 0.9 (maximal marginal relevance). For these the ranking is read, `head` candidates at a time.
 
-    `rerank`: so many of the head are put in order by the reranker, if there is one; 0 is none. It has `rerank_seconds`
-    for them: what does not fit keeps its order.
+    `rerank`: so many of the head are put in order by the reranker; 0 is none. It has `rerank_seconds` for them: what
+    does not fit keeps its order. Where it tells odds, as the one that ships does, they count `rerank_weight` times as
+    much as the score, each in standard deviations.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -84,6 +85,7 @@ class Recipe(Model):
     diversity: float = Field(default=0.0, ge=0, le=0.9)
     rerank: int = Field(default=0, ge=0, le=1000)
     rerank_seconds: float = Field(default=1.0, gt=0, le=60)
+    rerank_weight: float = Field(default=0.7, ge=0, le=100)
     head: int = Field(default=50, ge=1, le=1000)
 
     @property
@@ -115,7 +117,8 @@ _NONE: dict[str, Any] = dict.fromkeys(
 MEANING = Recipe.model_construct(name="meaning", vectors=1.0, **_NONE, near_vectors=(), near_words=())
 BUNDLE = DEFAULT.model_copy(update={"name": "bundle", "recency": 0.0, "per_conversation": 3, "collapse": True})
 CONTEXT = DEFAULT.model_copy(update={"name": "context", "collapse": True, "head": 60})
-RECIPES = {recipe.name: recipe for recipe in (DEFAULT, DECAY, MEANING, BUNDLE, CONTEXT)}
+BEST = DEFAULT.model_copy(update={"name": "best", "rerank": 20})
+RECIPES = {recipe.name: recipe for recipe in (DEFAULT, BEST, DECAY, MEANING, BUNDLE, CONTEXT)}
 
 
 class Listed(Model):

@@ -35,6 +35,7 @@ class Embedder(Protocol):
 
     One that knows what it costs may say so: `embed_and_count(texts)` gives the rows and how many tokens were read (None
     where a service did not tell), and `price` is that of a million tokens. `service` names who is asked, if one is.
+    `earlier` are the spaces of models whose place it takes: a store that holds one of them is moved to its own.
     """
 
     @property

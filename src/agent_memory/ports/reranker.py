@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,4 +19,29 @@ class Reranker(Protocol):
     def score(self, query: str, texts: Sequence[str], seconds: float) -> Sequence[float]:
         """One score per text, in order. `seconds` is how long the caller will wait: what can give up, does.
         `PartMissing` when it is out of reach."""
+        ...
+
+
+class Told(NamedTuple):
+    """A text, who said it and when ("Priya, 3 May 2023"), and the turn before it."""
+
+    text: str
+    lead: str = ""
+    before: str = ""
+
+
+@runtime_checkable
+class Judging(Protocol):
+    """A reranker may have this, too: then it is asked for the odds that a text answers, which count beside the score
+    that a text had, and in its relevance."""
+
+    at_once: int
+    """How many texts it is asked for at a time: after each call it is seen whether there is time for another."""
+
+    def load(self) -> None:
+        """Whatever has to be done before the first: its time does not count. `PartMissing` when it is out of reach."""
+        ...
+
+    def judge(self, query: str, told: Sequence[Told], seconds: float) -> Sequence[float]:
+        """For each, in order, the log of the odds that it answers."""
         ...

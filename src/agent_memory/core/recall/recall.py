@@ -18,7 +18,7 @@ from agent_memory.core.recall.reading import Reading
 from agent_memory.core.recall.receipt import Question, Receipted, receipt_line, together
 from agent_memory.core.recall.rerank import Judge
 from agent_memory.core.recall.score import Ranking, rank
-from agent_memory.core.recall.select import select
+from agent_memory.core.recall.select import floor, row_before, select
 from agent_memory.core.recall.shape import shape
 from agent_memory.core.recall.trace import traced
 from agent_memory.models.answer import Hit, Recalled, When
@@ -26,6 +26,7 @@ from agent_memory.models.errors import Changed, InvalidInput
 from agent_memory.models.limits import LONGEST_QUERY, MOST_HITS
 from agent_memory.models.model import clean_text, new_id
 from agent_memory.models.moment import from_micros, maybe_moment
+from agent_memory.models.record import Record
 from agent_memory.ports.index import Probe
 from agent_memory.ports.spans import span, tell
 
@@ -94,16 +95,26 @@ class Ranked(NamedTuple):
     judge: Judge
 
     def head(self) -> list[int]:
-        """The handles of what selecting reads first."""
-        recipe = self.question.recipe
+        """The handles of what selecting reads first, and of the turns before what a judge reads."""
+        recipe, pool = self.question.recipe, self.found.pool
         size = recipe.head if recipe.reads_head else self.question.k
-        return [int(self.found.pool.handles[row]) for row in islice(self.ranking.best(recipe.min_relevance), size)]
+        rows = [*islice(self.ranking.best(floor(recipe, self.judge)), size)]
+        judged = rows[: recipe.rerank] if self.judge.judges and self.judge.told is None else []
+        before = (row_before(pool, row) for row in judged)
+        return [int(pool.handles[row]) for row in (*rows, *(row for row in before if row is not None))]
 
 
 def _ranked(recalling: Recalling, reading: Reading, question: Question, found: Gathered, reached: Reached) -> Ranked:
     near = _near(reading, question, found)
     ranking = rank(found.pool, found.asked, question.recipe, question.view.now, reached.evidence, near)
-    return Ranked(reading, question, found, ranking, Judge(recalling.reranker, question.text, question.reranked))
+
+    def before(row: int) -> Record | None:
+        place = row_before(found.pool, row)
+        read = [] if place is None else reading.hydrate([int(found.pool.handles[place])])
+        return read[0] if read else None
+
+    judge = Judge(recalling.reranker, question.text, question.reranked, before)
+    return Ranked(reading, question, found, ranking, judge)
 
 
 def _explained(ranked: Ranked, best: list[Chosen], entities: Mapping[int, list[str]]) -> list[Hit]:

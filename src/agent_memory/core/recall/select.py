@@ -28,7 +28,7 @@ Hydrate = Callable[[Sequence[int]], list[Record]]
 
 def select(pool: Pool, ranking: Ranking, recipe: Recipe, k: int, hydrate: Hydrate, judge: Judge) -> list[Chosen]:
     """The hits, best first; `hydrate` reads records by their handles."""
-    rows = ranking.best(recipe.min_relevance)
+    rows = ranking.best(floor(recipe, judge))
     room = ConversationRoom(pool, recipe)
     if not recipe.reads_head:
         best, found = (row for row in rows if room.takes(row)), list[Chosen]()
@@ -39,6 +39,17 @@ def select(pool: Pool, ranking: Ranking, recipe: Recipe, k: int, hydrate: Hydrat
     pages = (list(islice(rows, size)) for _ in range(0, LONGEST_WALK, size))
     read = (_records(pool, ranking, page, hydrate) for page in pages if page)
     return list(islice(_arranged(read, recipe, room, judge), k))
+
+
+def floor(recipe: Recipe, judge: Judge) -> float:
+    """What has to fit this well to be read at all: where a judge reads it, that is told afterwards."""
+    return 0.0 if recipe.rerank and judge.judges else recipe.min_relevance
+
+
+def row_before(pool: Pool, row: int) -> int | None:
+    """Of what stands before it in its conversation."""
+    conversation = pool.conversations[row]
+    return row - 1 if row and conversation > 0 and pool.conversations[row - 1] == conversation else None
 
 
 class ConversationRoom:
@@ -65,6 +76,7 @@ def _arranged(pages: Iterator[list[Chosen]], recipe: Recipe, room: ConversationR
             page = repeats.collapse(page)
         if number == 0 and recipe.rerank:
             page = judge.reorder(page, recipe)
+        page = [one for one in page if one.relevance >= recipe.min_relevance]
         if number == 0 and recipe.diversity:
             found = diversified(page, recipe.diversity, room.takes)
         else:

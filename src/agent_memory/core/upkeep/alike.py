@@ -22,6 +22,8 @@ MOST = 5
 def alike(index: Index, embedding: Embedding, view: View, fact: Record) -> list[str]:
     """The ids of those in force, the nearest first; none, where there is no embedder in reach."""
     try:
+        if not embedding.agree(settle=False):
+            return []
         vector = embedding.embed([fact.text])[0]
     except AgentMemoryError:
         return []

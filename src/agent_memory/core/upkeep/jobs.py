@@ -22,11 +22,15 @@ def embed(
     embedding: Embedding, now: int, seconds: float | None = None, view: View | None = None, work: Work | None = None
 ) -> dict[str, int]:
     """Make the vectors that bulk writes and embedders out of reach left for later, in all of the store or a view. A
-    store that lacks none is not asked to agree with this embedder: nobody used it yet."""
+    store that lacks none is not asked to agree with this embedder: nobody used it yet. Vectors of a model that this
+    one follows are made anew, and then these answer."""
+    following = embedding.following and not embedding.agree()
     before = left = embedding.pending(view)
     if before:
         embedding.agree()
         left = embedding.catch_up(view, seconds=seconds, now=now, work=work)
+    if following and not embedding.pending():
+        embedding.succeed()
     return {"vectors": before - left, "pending_vectors": left}
 
 

@@ -11,7 +11,7 @@ from itertools import accumulate, chain
 from typing import TYPE_CHECKING
 
 from agent_memory.ledger.quantise import unit
-from agent_memory.models.errors import BudgetExceeded, InvalidInput, PartMissing, SpaceMismatch, StoreError
+from agent_memory.models.errors import BudgetExceeded, Conflict, InvalidInput, PartMissing, SpaceMismatch, StoreError
 from agent_memory.ports import progress, spans
 from agent_memory.ports.abandon import abandoned
 from agent_memory.ports.changes import Vector
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+FOLLOWING = "the vectors of the store are of an earlier model, so recall goes by words alone"
+REEMBED = "`agent-memory rebuild --vectors` makes them anew, and so does a server or worker by itself; nothing is lost"
 AT_ONCE = 4  # passages that a single write embeds before it returns; the rest of a long text follows later
 RECENT = 256  # texts whose vectors are remembered: the same text is often written or asked again
 BATCH = 16
@@ -55,7 +57,7 @@ class Embedding:
         self.embedder = embedder
         self._price = price
         self._index = index
-        self._agreed = False
+        self._agreed = self._begun = False
         self._recent: dict[bytes, NDArray[np.float32]] = {}  # by digests, so that no text stays
 
     @property
@@ -64,7 +66,8 @@ class Embedding:
 
     def agree(self, *, settle: bool = True) -> bool:
         """The first embedder that writes to a store settles its space; a different one later is an error. Whoever only
-        reads does not `settle` it: False where it is still open, and so there are no vectors."""
+        reads does not `settle` it: False where it is still open, and so there are no vectors. False as well where the
+        space is one that this embedder follows: until all vectors are made anew beside it, words alone answer."""
         if self._agreed:
             return True
         mine, stored = self.space, self._index.space()
@@ -73,6 +76,11 @@ class Embedding:
         if stored is None:
             self._index.begin(mine)
             stored = self._index.space()
+        if self.follows(stored):
+            if settle and not self._begun:
+                self._index.begin(mine)
+                self._begun = True
+            return False
         if stored != mine:
             raise SpaceMismatch(
                 f"the embedder makes {mine.fingerprint} vectors, the store holds "
@@ -84,7 +92,23 @@ class Embedding:
 
     def disagree(self) -> None:
         """Ask again next time: the store has another space now."""
-        self._agreed = False
+        self._agreed = self._begun = False
+
+    @property
+    def following(self) -> bool:
+        """Whether the store still holds vectors of a model that this one follows."""
+        return not self._agreed and self.follows(self._index.space())
+
+    def follows(self, stored: Space | None) -> bool:
+        """Whether this embedder took the place of the one that made these vectors."""
+        earlier: Sequence[Space] = getattr(self.embedder, "earlier", ())
+        return stored in earlier
+
+    def succeed(self) -> None:
+        """Where this embedder follows the one of the store, and all vectors are made anew: they answer from here on."""
+        with suppress(Conflict):  # something came meanwhile
+            self._index.switch(self.space)
+            self.disagree()
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Unit vectors, one row per text."""

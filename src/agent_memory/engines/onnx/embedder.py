@@ -1,4 +1,4 @@
-"""The default embedder: all-MiniLM-L6-v2 in int8, on the CPU, offline.
+"""The default embedder: all-MiniLM-L6-v2, tuned for memory, in int8, on the CPU, offline.
 
 Nothing is loaded or imported before the first text; then all embedders of a process share one model. The weights
 come with this package and are used where they are installed: no conversion, no network. On one machine a text has
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from agent_memory.engines.onnx.wordpiece import WordPiece
 
 # The version changes whenever vectors would: with the weights, the graph, or how a text is read.
-SPACE = Space("all-MiniLM-L6-v2", "int8-g1", 384)
+SPACE = Space("agent-memory-embedder", "1", 384)
+EARLIER = (Space("all-MiniLM-L6-v2", "int8-g1", 384),)
 
 _loading = threading.Lock()
 _encoders: WeakValueDictionary[str, Encoder] = WeakValueDictionary()
@@ -36,6 +37,7 @@ class OnnxEmbedder:
     """Safe to share between threads. An empty text has a vector too; of a long one the first 256 pieces count."""
 
     price = 0.0
+    earlier = EARLIER
 
     def __init__(self) -> None:
         self._reader: WordPiece | None = None

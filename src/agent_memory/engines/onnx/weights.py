@@ -39,7 +39,7 @@ class Shipped(NamedTuple):
 
 
 WORDS = Shipped("words.safetensors", "7db4716ae49e9e6d580a8c5d465149327d2db47e1d6be90a3c684d5e68c96e6d")
-EMBEDDER = Shipped("embedder.safetensors", "2dd52715c82bac539e629fc6d4b8a74a01262a476d724127778422d87a71f622")
+EMBEDDER = Shipped("embedder.safetensors", "45623b6839b83b2612f926fe258eede6e9293ba4f234d9b63f40d58bd9c02e89")
 RANKER = Shipped("ranker.safetensors", "")
 
 

@@ -28,14 +28,14 @@ SENTENCES = [
     "I am allergic to peanuts.",
     "Which foods should be avoided for this user?",
 ]
-# The same in float32, from the original weights (sentence-transformers/all-MiniLM-L6-v2).
+# The same in float32, as they were trained (`scripts/train/embedder.py`), before they became int8.
 SIMILARITIES = [
-    [1.0, 0.563, -0.019, -0.059, 0.106, -0.038],
-    [0.563, 1.0, -0.009, -0.027, 0.028, -0.081],
-    [-0.019, -0.009, 1.0, 0.738, -0.099, -0.072],
-    [-0.059, -0.027, 0.738, 1.0, -0.065, -0.005],
-    [0.106, 0.028, -0.099, -0.065, 1.0, 0.371],
-    [-0.038, -0.081, -0.072, -0.005, 0.371, 1.0],
+    [1.0, 0.563, -0.045, -0.088, 0.134, -0.041],
+    [0.563, 1.0, -0.045, -0.062, 0.016, -0.124],
+    [-0.045, -0.045, 1.0, 0.708, -0.096, -0.138],
+    [-0.088, -0.062, 0.708, 1.0, -0.073, -0.061],
+    [0.134, 0.016, -0.096, -0.073, 1.0, 0.331],
+    [-0.041, -0.124, -0.138, -0.061, 0.331, 1.0],
 ]
 ODD = ["", " \n", "\x00", "\ud800", "😀😀", "مرحبا بالعالم", "中文", "a" * 10_000, "e\u0301", "hello " * 5000]
 
@@ -185,7 +185,7 @@ embedder.passages("some text")
 print(embedder.space.fingerprint, sorted({"numpy", "onnxruntime"} & set(sys.modules)))
 """
     )
-    assert out.split(maxsplit=1) == ["all-MiniLM-L6-v2@int8-g1/384", "[]\n"]
+    assert out.split(maxsplit=1) == ["agent-memory-embedder@1/384", "[]\n"]
 
 
 # The audit hook sees what Python does; what the runtime's own C++ might do shows in descriptors and threads.

@@ -1,6 +1,6 @@
 """Everything that training reads, in one file: texts as word pieces, and what a recall finds for each question today.
 
-    .venv/bin/python scripts/train/prepare.py .train/prepared.json.gz [--sets FILE.jsonl …] [--locomo FILE]
+    .venv/bin/python scripts/train/corpus.py .train/prepared.json.gz [--sets FILE.jsonl …] [--locomo FILE]
 
 `--data` holds our own collections (`*.txt.xz`, in the format of `benchmarks/operations/build.py`). Of each genre the
 last is the test half and the one before it the dev half: training reads neither, and choices are made on dev. `--sets`
