@@ -135,6 +135,17 @@ def test_links_between_pages_lead_somewhere() -> None:
     ] == []
 
 
+def test_the_paths_through_the_house_name_what_is_there() -> None:
+    """Each function that the architecture tells of with its file is defined in such a file."""
+    sources = {path.as_posix(): path.read_text("utf-8") for path in (ROOT / "src").rglob("*.py")}
+    steps = re.findall(r"`([\w.]+)`\s+\(`([\w/]+\.py)`", (ROOT / "docs/architecture.md").read_text("utf-8"))
+    assert len(steps) > 20
+    for name, file in steps:
+        wanted = re.compile(rf"^ *(def|class) {name.rpartition('.')[2]}\b", re.M)
+        homes = [text for path, text in sources.items() if path.endswith(f"/{file}")]
+        assert any(map(wanted.search, homes)), f"{name} is not in {file}"
+
+
 def test_every_code_of_a_requirement_is_in_the_key() -> None:
     key = re.findall(r"^\| ([A-Z]\d+) \|", (ROOT / "docs/requirements.md").read_text("utf-8"), re.M)
     named = {

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from agent_memory.engines.postgres.wire import MOST_PREPARED
+
 ENGINES = [Path(__file__).parents[2] / "src/agent_memory/engines" / name for name in ("sqlite", "postgres")]
 MODULES = sorted(path for engine in ENGINES for path in engine.glob("*.py"))
 SPOKEN = re.compile(r"\bselect (?!.*\.$)|\b(insert|replace)( or \w+)? into\b|\bupdate \w+ set\b|\bdelete from\b", re.I)
@@ -51,3 +53,11 @@ def test_a_statement_has_one_name_and_is_used(engine: Path) -> None:
     prefixes = tuple(re.findall(r'[\[(]f"(\w+_){', code))  # `SQL[f"where_{name}"]`
     assert not [name for name, times in named.items() if times > 1]
     assert not [name for name in named if name not in used and not name.startswith(prefixes)]
+
+
+def test_a_connection_remembers_every_statement_of_postgresql() -> None:
+    """Whoever forgets one tells the server so, which a pooler may not understand. Poolers are told the same number."""
+    named = re.findall(r"^-- name: ", "".join(path.read_text("utf-8") for path in ENGINES[1].glob("*.sql")), re.M)
+    assert len(named) <= MOST_PREPARED
+    guide = (ENGINES[1].parents[3] / "docs/guides/postgresql.md").read_text("utf-8")
+    assert f"`max_prepared_statements` of {MOST_PREPARED} or more" in guide

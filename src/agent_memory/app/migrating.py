@@ -31,7 +31,7 @@ STREAM = ".jsonl"
 ABANDON = "`agent-memory migrate --abandon TO` empties the target; then run it again"
 
 Heads = dict[str, str]
-Told = Callable[[str, int], None]
+Progress = Callable[[str, int], None]
 """Is told which section is done, and how many rows it has."""
 
 
@@ -74,7 +74,7 @@ class _Cargo:
 
 
 def migrate(
-    source: str, target: str, *, tenant: str | None = None, told: Told = lambda section, rows: None
+    source: str, target: str, *, tenant: str | None = None, told: Progress = lambda section, rows: None
 ) -> Migrated:
     """From a store or a stream (`FILE.jsonl`) into an empty store, the half-filled one of this very migration, or a
     stream."""
@@ -226,7 +226,7 @@ def _heads(show: Show) -> Heads:
     return {name or "": f"{seq}:{chain.hex()}" for name, seq, chain in show("heads")}
 
 
-def _save(path: Path, cargo: _Cargo, tenant: str | None, told: Told) -> None:
+def _save(path: Path, cargo: _Cargo, tenant: str | None, told: Progress) -> None:
     """Only its owner can read it, and it is there when it is whole."""
     try:
         with private(path) as file:
@@ -239,7 +239,7 @@ def _save(path: Path, cargo: _Cargo, tenant: str | None, told: Told) -> None:
         raise InvalidInput(why, hint="name another file", field="target") from error
 
 
-def _fill(target: Shipping, cargo: _Cargo, told: Told) -> int:
+def _fill(target: Shipping, cargo: _Cargo, told: Progress) -> int:
     """How many rows were there from a run before."""
     mark = target.mark()
     if mark is None:
@@ -271,7 +271,7 @@ def _passed(cargo: _Cargo, mark: str) -> int:
     return rows
 
 
-def _batches(cargo: _Cargo, told: Told) -> Iterator[list[ShippedRow]]:
+def _batches(cargo: _Cargo, told: Progress) -> Iterator[list[ShippedRow]]:
     """Not too many rows at a time, and not too much. What is behind them all is told."""
     batch: list[ShippedRow] = []
     size, left = 0, deque(SECTIONS)

@@ -3,19 +3,17 @@ made twice. Until the last of them, rows of both kinds stand beside each other, 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any
 
 from agent_memory.engines.postgres import spaces, views, vocabulary
 from agent_memory.engines.postgres.connection import Database, PostgresSession, Row
 from agent_memory.engines.postgres.present import columns
-from agent_memory.engines.postgres.read import content
 from agent_memory.engines.postgres.write import FIELD, cells, fields
+from agent_memory.ledger import rebuild as rules
 from agent_memory.ledger.seals import sealed_again
 from agent_memory.ledger.spaces import REBUILT
-from agent_memory.models.errors import Conflict
 from agent_memory.models.kinds.kind import Kind
 from agent_memory.ports.changes import Derived
 from agent_memory.ports.progress import counted
@@ -48,11 +46,7 @@ class PostgresRebuild:
         """What is lost with the power is made again by the next run; only the end has to be safe."""
         with self._database.writing(tenant, durable=durable) as session:
             session.send("lock_mine" if tenant else "change_spaces")
-            if (stored := vocabulary.written(session)) != self._analysis.vocabulary:
-                raise Conflict(
-                    f"another rebuild has begun, in the words of {stored.fingerprint if stored else None!r}",
-                    hint="let that one finish; use one version of agent-memory",
-                )
+            rules.goes_on(vocabulary.written(session), self._analysis.vocabulary)
             yield session
 
     def _contents(self, tenant: str) -> Iterator[int]:
@@ -69,10 +63,7 @@ class PostgresRebuild:
             yield from made
 
     def _derived(self, kind: str, text: str | None, encoded: bytes | None, codec: str | None, payload: str) -> Derived:
-        """Nothing, of what cannot be read: `verify` names it."""
-        with suppress(TypeError, ValueError, AttributeError):
-            return self._analysis.derive(kind, content(text, encoded, codec), payload)
-        return Derived()
+        return rules.derived(self._analysis, kind, text if codec is None else encoded, codec, payload)
 
     def _receipts(self, tenant: str) -> None:
         """Their queries in the words of what may be forgotten."""
@@ -89,13 +80,11 @@ class PostgresRebuild:
 
     def _asked(self, receipt: int, *row: Any) -> Row | None:
         *said, terms, body, told, seal = row
-        with suppress(TypeError, ValueError, AttributeError):
-            query = json.loads(body).get("query")
-            asked = self._analysis.asked(query) if query is not None else terms
-            if asked != terms:
-                *_, proof = sealed_again((*said, terms, body, told, seal), *said, asked, body, told)
-                return receipt, asked, proof
-        return None
+        asked = rules.asked(self._analysis, body, terms)
+        if asked == terms:
+            return None
+        *_, proof = sealed_again((*said, terms, body, told, seal), *said, asked, body, told)
+        return receipt, asked, proof
 
     def _finish(self, session: PostgresSession, kinds: Iterable[Kind]) -> None:
         session.send("drop_old_vocabularies")

@@ -13,7 +13,7 @@ from agent_memory.engines.postgres.write import PostgresWriter
 from agent_memory.ledger.quantise import restored
 from agent_memory.ledger.rows import Lack
 from agent_memory.ledger.seals import checksum
-from agent_memory.ledger.spaces import LateVectors, adopting, complete
+from agent_memory.ledger.spaces import LateVectors, adopting, beginning, switches
 from agent_memory.ledger.spaces import embedded as filled
 from agent_memory.ledger.tenants import another
 from agent_memory.models.record import Scope
@@ -39,16 +39,21 @@ def begin(session: PostgresSession, space: Space, anew: bool) -> None:
     """Nobody writes meanwhile."""
     session.take_your_time()
     session.send("change_spaces")
-    known, before = number(session, space), active(session)
-    if known:
-        if anew and before == space:
-            session.send("unpend", {"space": known})
-            session.send("pend_again", {"space": known} | _brought(session, known))
-        return
-    made = session.cell("insert_space", named(space) | {"active": before is None})
-    session.send("pend_everything", {"space": made})
-    if before is None:
+    step = beginning(_known(session), space, anew=anew)
+    if step.again:
+        mine = number(session, space)
+        session.send("unpend", {"space": mine})
+        session.send("pend_again", {"space": mine} | _brought(session, mine))
+    if step.new:
+        made = session.cell("insert_space", named(space) | {"active": step.first})
+        session.send("pend_everything", {"space": made})
+    if step.first:
         tell(session, space.fingerprint)
+
+
+def _known(session: PostgresSession) -> list[Space]:
+    """The active space first, and one that is being built beside it."""
+    return [Space(*said) for _, *said, _ in session.rows("spaces")]
 
 
 def _brought(session: PostgresSession, space: int) -> dict[str, Any]:
@@ -64,12 +69,11 @@ def _brought(session: PostgresSession, space: int) -> dict[str, Any]:
 def switch(session: PostgresSession, space: Space, anew: bool) -> None:
     session.take_your_time()
     session.send("change_spaces")
-    known, before = number(session, space), active(session)
-    complete(space, session.cell("all_pending", {"space": known}), known=bool(known))
-    if before == space and not anew:
+    mine = {"space": number(session, space)}
+    if not switches(_known(session), space, session.cell("all_pending", mine), anew=anew):
         return
     for sql in ("delete_other_vectors", "delete_other_pending", "delete_other_spaces", "activate_space"):
-        session.send(sql, {"space": known})
+        session.send(sql, mine)
     tell(session, space.fingerprint)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from agent_memory.engines.postgres.connection import Database, PostgresSession
+from agent_memory.ledger.rebuild import begins
 from agent_memory.models.errors import Changed
 from agent_memory.ports.changes import Vocabulary
 
@@ -32,7 +33,6 @@ def settle_first(session: PostgresSession, vocabulary: Vocabulary) -> None:
 def begin(session: PostgresSession, vocabulary: Vocabulary) -> None:
     """A rebuild, unless one in these words was begun and did not come to its end. Nobody writes meanwhile."""
     session.send("change_spaces")
-    stored = known(session)
-    if stored[:1] != (vocabulary,) or len(stored) == 1:
+    if begins(known(session), vocabulary):
         session.send("end_vocabulary")
         session.send("next_vocabulary", {"name": vocabulary.name, "digest": vocabulary.digest})

@@ -16,7 +16,7 @@ from agent_memory.engines.postgres import arrays, texts
 from agent_memory.engines.postgres.statements import SQL
 
 PREPARED_AFTER = 3  # times on one connection: planning anew takes longer than most of our statements
-MOST_PREPARED = 400  # we have fewer, and a pooler in transaction mode (PgBouncer 1.21 or newer) keeps them for us
+MOST_PREPARED = 500  # we have fewer, and a pooler in transaction mode (PgBouncer 1.21 or newer) keeps them for us
 PATIENCE = {
     "connect_timeout": 10,  # seconds
     "keepalives_idle": 30,
