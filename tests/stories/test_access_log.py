@@ -8,9 +8,11 @@ import signal
 import subprocess
 import sys
 import threading
+from datetime import timedelta
 from typing import Any
 
 import pytest
+from tests.conftest import SteppingClock
 
 from agent_memory import AgentMemory
 from agent_memory.app.operations import TABLE
@@ -101,6 +103,30 @@ def test_another_user_is_told_apart(memory: AgentMemory) -> None:
         bob.records.get(bob.records.add("bob's").id)
     assert [one.user for one in reads(memory)] == ["bob", "ada"]
     assert [one.user for one in reads(memory, by="bob")] == ["bob"]
+
+
+@pytest.mark.local
+def test_who_changed_what_holds_for_all_users_is_named(memory: AgentMemory) -> None:
+    memory.records.add("the port is 8080")
+    memory.review.set_policy([])
+    with AgentMemory("bob") as bob:
+        bob.govern.allow("fedcba9876543210", reason="a fixture")
+    told = [(one.user, one.why) for one in memory.govern.audit()]
+    assert told == [("bob", "a fixture"), ("ada", None), ("ada", None)]
+    assert [one.user for one in memory.govern.audit(by="ada")] == ["ada", "ada"]
+    assert [one.why for one in memory.govern.audit(by="bob")] == ["a fixture"]
+    assert memory.govern.audit(by="eve") == []
+
+
+@pytest.mark.local
+def test_what_a_job_changed_is_not_said_to_be_the_users_doing(clock: SteppingClock) -> None:
+    with AgentMemory("ada", clock=clock) as memory:
+        aged = clock.now() - timedelta(days=365)
+        id = memory.records.add("the coffee was cold", importance=0.05, valid_from=aged).id
+        clock.forward(days=40)
+        memory.upkeep.run_jobs()
+        assert [one.user for one in memory.govern.audit(id)] == ["upkeep", "ada"]
+        assert {one.user for one in memory.govern.audit(by="ada")} == {"upkeep", "ada"}
 
 
 @pytest.mark.local
