@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -69,6 +69,24 @@ def test_every_operation_that_reads_leaves_one_line_and_no_other_does(memory: Ag
         if reading:
             assert reads(memory, limit=1)[0].operation == operation.name
     assert len(reads(memory, limit=1000)) == expected > 80
+
+
+def test_what_is_shown_while_writing_was_read_too(memory: AgentMemory) -> None:
+    """A list of what could be pruned, a task that somebody takes, where an agent goes on."""
+    aged = datetime.now(UTC) - timedelta(days=365)
+    cold = memory.records.add("the coffee was cold", importance=0.05, valid_from=aged).id
+    task = memory.tasks.add("pack").id
+    agent = memory.agents.create("planner", "Be kind.")
+    cycle = memory.agents.begin(agent.id)
+    memory.upkeep.prune(why="spring cleaning")
+    memory.tasks.claim("w")
+    memory.agents.resume(agent.id)
+    told = [(one.operation, [*one.ids], one.why) for one in reversed(reads(memory))]
+    assert told == [
+        ("upkeep.prune", [cold], "spring cleaning"),
+        ("tasks.claim", [task], None),
+        ("agents.resume", [cycle.id], None),
+    ]
 
 
 @pytest.mark.local
