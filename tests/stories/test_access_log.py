@@ -8,9 +8,11 @@ import signal
 import subprocess
 import sys
 import threading
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from tests.conftest import SteppingClock
 
 from agent_memory import AgentMemory
 from agent_memory.app.operations import TABLE
@@ -69,6 +71,24 @@ def test_every_operation_that_reads_leaves_one_line_and_no_other_does(memory: Ag
     assert len(reads(memory, limit=1000)) == expected > 80
 
 
+def test_what_is_shown_while_writing_was_read_too(memory: AgentMemory) -> None:
+    """A list of what could be pruned, a task that somebody takes, where an agent goes on."""
+    aged = datetime.now(UTC) - timedelta(days=365)
+    cold = memory.records.add("the coffee was cold", importance=0.05, valid_from=aged).id
+    task = memory.tasks.add("pack").id
+    agent = memory.agents.create("planner", "Be kind.")
+    cycle = memory.agents.begin(agent.id)
+    memory.upkeep.prune(why="spring cleaning")
+    memory.tasks.claim("w")
+    memory.agents.resume(agent.id)
+    told = [(one.operation, [*one.ids], one.why) for one in reversed(reads(memory))]
+    assert told == [
+        ("upkeep.prune", [cold], "spring cleaning"),
+        ("tasks.claim", [task], None),
+        ("agents.resume", [cycle.id], None),
+    ]
+
+
 @pytest.mark.local
 def test_a_client_may_say_why_once_for_all_of_its_reads(memory: AgentMemory) -> None:
     id = memory.records.add("the port is 8080").id
@@ -101,6 +121,30 @@ def test_another_user_is_told_apart(memory: AgentMemory) -> None:
         bob.records.get(bob.records.add("bob's").id)
     assert [one.user for one in reads(memory)] == ["bob", "ada"]
     assert [one.user for one in reads(memory, by="bob")] == ["bob"]
+
+
+@pytest.mark.local
+def test_who_changed_what_holds_for_all_users_is_named(memory: AgentMemory) -> None:
+    memory.records.add("the port is 8080")
+    memory.review.set_policy([])
+    with AgentMemory("bob") as bob:
+        bob.govern.allow("fedcba9876543210", reason="a fixture")
+    told = [(one.user, one.why) for one in memory.govern.audit()]
+    assert told == [("bob", "a fixture"), ("ada", None), ("ada", None)]
+    assert [one.user for one in memory.govern.audit(by="ada")] == ["ada", "ada"]
+    assert [one.why for one in memory.govern.audit(by="bob")] == ["a fixture"]
+    assert memory.govern.audit(by="eve") == []
+
+
+@pytest.mark.local
+def test_what_a_job_changed_is_not_said_to_be_the_users_doing(clock: SteppingClock) -> None:
+    with AgentMemory("ada", clock=clock) as memory:
+        aged = clock.now() - timedelta(days=365)
+        id = memory.records.add("the coffee was cold", importance=0.05, valid_from=aged).id
+        clock.forward(days=40)
+        memory.upkeep.run_jobs()
+        assert [one.user for one in memory.govern.audit(id)] == ["upkeep", "ada"]
+        assert {one.user for one in memory.govern.audit(by="ada")} == {"upkeep", "ada"}
 
 
 @pytest.mark.local

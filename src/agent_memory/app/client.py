@@ -218,7 +218,7 @@ class Client:
     def author(self, reason: str | None = None) -> Author:
         from agent_memory.ports.changes import Author
 
-        return Author(self.scope, actor=self.scope.user, reason=reason)
+        return Author(self.scope, actor=self.scope.user, reason=reason, door=self.caller.door)
 
     def own(self, kind: str, *, key: str | None = None, id: str | None = None) -> Record | None:
         """The record of exactly this scope that says the same thing: what an agent of its own tells for itself never

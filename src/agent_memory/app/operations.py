@@ -53,7 +53,8 @@ class Operation:
     `erases`: it takes something away, and nothing that a caller can do brings it back. `here`: it is about files of
     whoever calls, and runs in their own process also when the store is a server. `of_one`: a second route, for a
     single one of its `ids`. `verbatim`: it is about secrets; its arguments are not redacted, and it keeps none of
-    them. `names`: arguments that identify what it is about, although elsewhere they do not."""
+    them. `names`: arguments that identify what it is about, although elsewhere they do not. `shows`: it writes, and
+    what it answers are memories that its caller did not just write."""
 
     name: str
     function: Callable[..., Any]
@@ -66,13 +67,13 @@ class Operation:
     of_one: str | None = None
     verbatim: bool = False
     names: Sequence[str] = ()
+    shows: bool = False
 
     @property
     def shows_memories(self) -> bool:
         """Whether a call is noted in the access log."""
-        return self.permission is Permission.READ or (
-            self.permission is Permission.REVIEW and self.route.startswith("GET ")
-        )
+        reviewing = self.permission is Permission.REVIEW and self.route.startswith("GET ")
+        return self.permission is Permission.READ or reviewing or self.shows
 
     @property
     def owner(self) -> type[Namespace]:
@@ -252,12 +253,13 @@ def operation(
     of_one: str | None = None,
     verbatim: bool = False,
     names: Sequence[str] = (),
+    shows: bool = False,
 ) -> Callable[[Callable[Concatenate[N, P], R]], Callable[Concatenate[N, P], R]]:
     """Put a method into the table. Calling it dispatches the operation: here, or at a server."""
 
     def mark(function: Callable[Concatenate[N, P], R]) -> Callable[Concatenate[N, P], R]:
         declared = TABLE[name] = Operation(
-            name, function, route, permission, command, mcp, erases, here, of_one, verbatim, names
+            name, function, route, permission, command, mcp, erases, here, of_one, verbatim, names, shows
         )
 
         @functools.wraps(function)

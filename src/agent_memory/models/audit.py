@@ -10,10 +10,10 @@ from agent_memory.models.model import Model, Moment
 
 
 class AuditLine(Model):
-    """A read or a change, never with the text. `user` and `agent` are who did it; `key` is the id of the API key and
-    `door` the way in (python, cli, rest, grpc, mcp, job), of reads. `ids` are the records, at most the first hundred of
-    `shown`. `why` is the reason that the caller gave. `tokens` and `money` are what a model cost, where one was asked;
-    `receipt_id` leads to the receipt of a recall."""
+    """A read or a change, never with the text. `user` and `agent` are who did it (`upkeep`: a background job); `key`
+    is the id of the API key and `door` the way in (python, cli, rest, grpc, mcp, job), of reads. `ids` are the
+    records, at most the first hundred of `shown`. `why` is the reason that the caller gave. `tokens` and `money` are
+    what a model cost, where one was asked; `receipt_id` leads to the receipt of a recall."""
 
     model_config = ConfigDict(frozen=True)
 

@@ -220,12 +220,13 @@ class Once(NamedTuple):
 
 class Author(NamedTuple):
     """On whose behalf: `scope` is the wall, `actor` and `reason` go into the journal. `reviewed`: a person has seen
-    what is written, and approved it."""
+    what is written, and approved it. `door` is the way that it came; "" where nobody came, as in a job."""
 
     scope: Scope
     actor: str = "user"
     reason: str | None = None
     reviewed: bool = False
+    door: str = ""
 
 
 class Effect(StrEnum):

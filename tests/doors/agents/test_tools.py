@@ -185,7 +185,7 @@ def test_an_afternoon_with_an_agent(inside: Any) -> None:
         assert told(await call("recall", {"query": "where does Ada work?"}))["hits"][0]["text"].endswith("Lisbon")
         told(await call("preferences", {"action": "set", "domain": "git", "name": "merge", "value": "rebase"}))
         assert told(await call("preferences", {"action": "list"}))["result"] == [
-            {"domain": "git", "name": "merge", "value": "rebase", "repository": None}
+            {"domain": "git", "name": "merge", "value": "rebase", "repository": None, "held": False}
         ]
         goal = told(await call("goals", {"action": "add", "goal": {"description": "ship it", "priority": 5}}))["result"]
         told(await call("goals", {"action": "update", "id": goal["id"], "status": "completed"}))

@@ -337,6 +337,23 @@ OTHERWISE = [
 ]
 
 
+BEFORE_VARIABLES = [
+    "while 'git' ${X} {a,$}c ~/x ${UNSET:-\"d e\"}; do break; done",
+    "c=merge; git {a,$}c",
+    "x=1 xy=merge; git {$x,}y",
+    "x=1; xy=merge; git {$x,}y; git {$x,\"$x\"}y {a,${x}}y {a,'$'}x",
+    "b=1; b2=merge; git $b{1..3} $b{_,2}",
+    "git {a,$}@ {a,$}'c' {a,$}$x x{a,$}",
+]
+
+
+def test_braces_come_before_variables(oracle: Oracle) -> None:
+    """What a soak found, and its like: a dollar in braces makes a variable of what follows them."""
+    check(oracle, BEFORE_VARIABLES, "bash", literal=False)
+    assert all(understand(line).doubt for line in BEFORE_VARIABLES[1:3])
+    assert understand("mkdir {$a,$b} {a,b}$c {a,b}/$c ${x}{,.bak} {a,'$'}c").doubt is None
+
+
 def test_what_another_shell_makes_of_bash_was_foreseen(oracle: Oracle) -> None:
     """Lines that a soak found, and their like: `sh` is mostly not bash."""
     check(oracle, OTHERWISE, "bash", literal=False)

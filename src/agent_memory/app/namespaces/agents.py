@@ -68,7 +68,7 @@ class Agents(Namespace):
         """Store the outcome: this ends the cycle, and makes a record that recalls find."""
         return agents.result(self._client.ground(), cycle_id, token, result)
 
-    @operation("agents.resume", "POST /agents/{agent_id}/resume", permission=Permission.WRITE)
+    @operation("agents.resume", "POST /agents/{agent_id}/resume", permission=Permission.WRITE, shows=True)
     def resume(self, agent_id: Name) -> Resumed:
         """Take over an agent whose process is gone: what was in flight is marked as interrupted, and returned.
 

@@ -46,7 +46,9 @@ class Extracting(Namespace):
                 field="conversation_id",
             )
         client = self._client
-        keeper = Keeper(client.runtime.keeping(client.clock), client.scope, client.now(), actor=client.scope.user)
+        who = client.author()
+        keeping = client.runtime.keeping(client.clock)
+        keeper = Keeper(keeping, client.scope, client.now(), actor=who.actor, door=who.door)
         if text is not None:
             return self._of_text(keeper, text, said_at, source)
         talk = QuietTalk(client.scope, str(conversation_id))

@@ -63,8 +63,9 @@ class Govern(Namespace):
     ) -> list[AuditLine]:
         """Who read and changed a record, or what a user or an API key did, the newest first: never the text.
 
-        Reads are kept for 90 days, changes forever. The journal does not name API keys, so with `key` only reads are
-        returned. A key bound to a user only sees what that user did.
+        `by` also returns what background jobs changed in that user's memory. Reads are kept for 90 days, changes
+        forever. The journal does not name API keys, so with `key` only reads are returned. A key bound to a user only
+        sees what that user did.
         """
         client = self._client
         client.runtime.reads.flush()

@@ -28,6 +28,7 @@ class Consolidating(Namespace):
         "POST /consolidate",
         permission=Permission.WRITE,
         mcp=[ToolSlot("upkeep", "consolidate")],
+        shows=True,
     )
     def consolidate(self, dry_run: bool = False) -> Consolidation:
         """Merge memories of this user's own that state the same fact into one; the originals are archived, and `undo`

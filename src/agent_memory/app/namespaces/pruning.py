@@ -32,6 +32,7 @@ class Pruning(Namespace):
         permission=Permission.WRITE,
         command="prune",
         mcp=[ToolSlot("upkeep", "prune")],
+        shows=True,
     )
     def prune(self, dry_run: bool = True, limit: Few = 500) -> Pruned:
         """List what may be archived of this user's own, and why; without `dry_run`, archive it.

@@ -49,7 +49,11 @@ class Tasks(Namespace):
         return tasks.ready_tasks(self._client.ground(), limit)
 
     @operation(
-        "tasks.claim", "POST /tasks/claim", permission=Permission.WRITE, mcp=[ToolSlot("work", "tasks", "claim")]
+        "tasks.claim",
+        "POST /tasks/claim",
+        permission=Permission.WRITE,
+        mcp=[ToolSlot("work", "tasks", "claim")],
+        shows=True,
     )
     def claim(self, worker: Name, lease_seconds: LeaseSeconds = 60.0) -> Claim:
         """Take the first task that is ready, or whose worker has been silent for the length of its lease: returns the

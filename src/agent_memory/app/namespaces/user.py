@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Unpack
 
 from agent_memory.app import userfiles
@@ -18,6 +19,7 @@ from agent_memory.models.files import Side, SyncedFiles
 from agent_memory.models.kinds.person import Expertise, Interest, Preference, preference_key
 from agent_memory.models.model import Moment, Name, Unit
 from agent_memory.models.record import Status
+from agent_memory.ports.changes import Effect, Outcome
 
 SHOWN = 5  # lines that an error names
 
@@ -37,11 +39,14 @@ class User(Namespace):
     ) -> Preference:
         """Remember what the user wants: domain "git", name "merge style", value "rebase".
 
-        With a `repository` it applies there, instead of the preference that applies everywhere else.
+        With a `repository` it applies there, instead of the preference that applies everywhere else. It is `held` where
+        the review policy does not let it take effect by itself.
         """
         preference = Preference(domain=domain, name=name, value=value, repository=repository)
-        self._write([preference.draft(confidence)])
-        return preference
+        became, *_ = self._write([preference.draft(confidence)])
+        stored = self._client.own("preference", id=became.id) if became.effect is Effect.UNCHANGED else None
+        held = became.effect is Effect.HELD or (stored is not None and stored.status is not Status.ACTIVE)
+        return preference.model_copy(update={"held": held})
 
     @operation("user.get_preference", "GET /preferences/{domain}/{name}")
     def get_preference(
@@ -158,7 +163,6 @@ class User(Namespace):
         found = found if at else userfiles.lived(self._client, found)
         return [one for one in found if domain is None or one.domain == domain]
 
-    def _write(self, drafts: list[Draft]) -> None:
+    def _write(self, drafts: list[Draft]) -> Sequence[Outcome]:
         client = self._client
-        if drafts:
-            commit(client.runtime.writing, drafts, client.author(), client.now())
+        return commit(client.runtime.writing, drafts, client.author(), client.now()).outcomes if drafts else ()

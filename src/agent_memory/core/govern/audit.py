@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import heapq
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from agent_memory.models.audit import AuditLine
 from agent_memory.models.moment import from_micros
+from agent_memory.models.record import SHARED, JournalLine
 from agent_memory.ports.feed import Cursor, FeedLine
 from agent_memory.ports.reading import ReadLine, ReadsWanted
 from agent_memory.ports.records import View
@@ -32,26 +33,43 @@ class Auditing(NamedTuple):
         return heapq.nlargest(limit, [*reads, *changes], key=lambda one: one.at)
 
     def _changes(self, wanted: ReadsWanted, limit: int) -> Iterator[AuditLine]:
-        found = (line for line in self._feed(wanted.since) if line.id and wanted.id in (None, line.id))
-        for line in deque((one for one in found if wanted.user in (None, one.scope.user)), maxlen=limit):
-            told = self.store.records.journal(View(line.scope, self.now), after=line.seq - 1, limit=1)
-            reason = told[0].reason if told and told[0].seq == line.seq else None
+        lines = (one for page in self._pages(wanted) for one in self._of_user(page, wanted.user))
+        for line in deque(lines, maxlen=limit):
+            told = self._told([line]).get(line.seq)
             yield AuditLine(
                 at=from_micros(line.at),
                 did="changed",
                 operation=line.operation,
-                user=line.scope.user,
+                user=told.actor if told else line.scope.user,
                 agent=line.scope.agent,
                 ids=[line.id] if line.id else [],
                 shown=1,
-                why=reason,
+                why=told.reason if told else None,
             )
 
-    def _feed(self, since: int) -> Iterator[FeedLine]:
+    def _pages(self, wanted: ReadsWanted) -> Iterator[list[FeedLine]]:
         after = Cursor(self.tenant)
         while found := self.store.feed.lines(after, limit=PAGE):
-            yield from (line for line in found if line.at >= since)
+            yield [one for one in found if one.at >= wanted.since and one.id and wanted.id in (None, one.id)]
             after = found[-1].cursor
+
+    def _of_user(self, lines: Sequence[FeedLine], user: str | None) -> Iterator[FeedLine]:
+        """What happened in a user's memory, and what this user changed of what all share."""
+        shared = [] if user is None else [one for one in lines if one.scope.user == SHARED]
+        told = self._told(shared)
+        for line in lines:
+            if user in (None, line.scope.user) or (line.seq in told and told[line.seq].actor == user):
+                yield line
+
+    def _told(self, lines: Sequence[FeedLine]) -> dict[int, JournalLine]:
+        """What the journal tells of them, by their numbers."""
+        told: dict[int, JournalLine] = {}
+        for scope in {one.scope for one in lines}:
+            of_it = [one.seq for one in lines if one.scope == scope]
+            span = of_it[-1] - of_it[0] + 1
+            found = self.store.records.journal(View(scope, self.now), after=of_it[0] - 1, limit=span)
+            told |= {one.seq: one for one in found}
+        return told
 
 
 def _read(line: ReadLine) -> AuditLine:

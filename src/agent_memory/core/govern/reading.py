@@ -9,6 +9,7 @@ from pydantic import BaseModel
 
 from agent_memory.models.answer import Recalled
 from agent_memory.models.errors import InvalidInput
+from agent_memory.models.merged import Merged
 from agent_memory.models.record import Record
 
 LONGEST_WHY = 200
@@ -42,8 +43,11 @@ def named(answer: Any) -> tuple[str, ...]:
 
 
 def _ids(answer: Any) -> Iterator[str]:
-    """A record that another holds is that one's."""
+    """A record that another holds is that one's; of what is merged, also those that it stands for."""
     match answer:
+        case Merged():
+            yield from (answer.id, *answer.sources)
+            return
         case BaseModel():
             fields = answer.__dict__
         case dict():

@@ -2,7 +2,8 @@
 its key tells what it would be, so that nothing is replaced before somebody approves it.
 
 Held by default: facts, preferences and rules from outside, or made from such; preferences and rules that a model made;
-facts that a model made below the threshold. A policy of the tenant comes before that. Never what the user stated.
+facts that a model made below the threshold. A policy of the tenant comes before that. Never what the user stated,
+unless the policy does not believe it of what comes through a door.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from agent_memory.models.kinds.kind import Kind
 from agent_memory.models.kinds.procedure import PROPOSED
 from agent_memory.models.model import new_id
 from agent_memory.models.record import Record, Status
-from agent_memory.models.review import ReviewPolicy
+from agent_memory.models.review import DOORS, ReviewPolicy
 from agent_memory.models.trust import Trust, least, trust_of
 from agent_memory.ports.changes import DERIVED_FROM, Amend, Author, Connect, Put
 from agent_memory.ports.records import RecordStore, View
@@ -115,20 +116,23 @@ class ReviewGate:
                 if change.state.status is Status.HELD:
                     self._check_not_held(change.id, author, "edit")
                     return self._aside(change, "asked", author)
-                if (why := self._why(change, evidence.get(change.id, ()), policy)) is not None:
+                if (why := self._why(change, evidence.get(change.id, ()), author.door, policy)) is not None:
                     return self._aside(change, why, author)
             case Amend(status=Status()):
                 self._check_not_held(change.id, author, "approve")
         return change
 
-    def _why(self, put: Put, evidence: Sequence[Trust], policy: Callable[[], ReviewPolicy]) -> str | None:
+    def _why(self, put: Put, evidence: Sequence[Trust], door: str, policy: Callable[[], ReviewPolicy]) -> str | None:
         asserts, state = self._kinds[put.kind].asserts, put.state
         trust = least((trust_of(state.source), *evidence))
-        if trust is Trust.USER or not self._holds:
+        stated = trust is Trust.USER
+        if not self._holds or (stated and door not in DOORS):
             return None
         for rule in policy().rules:
-            if rule.fits(put.kind, state.source, trust, state.confidence):
+            if rule.fits(put.kind, state.source, trust, state.confidence, door):
                 return "policy" if rule.hold else None
+        if stated:
+            return None
         if self._personal is not None and self._personal.spans(f"{put.content.text}\n{put.content.payload}"):
             return "personal"
         if asserts is None or trust is Trust.OWN:

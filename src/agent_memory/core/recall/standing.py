@@ -78,7 +78,7 @@ def person(records: RecordStore, view: View, pages: tuple[str, ...] | None) -> d
 
 
 def _told(preference: Preference) -> dict[str, Any]:
-    plain = {**preference.model_dump(), "key": preference.key}
+    plain = {**preference.model_dump(exclude={"held"}), "key": preference.key}
     return plain if preference.repository else {name: value for name, value in plain.items() if name != "repository"}
 
 

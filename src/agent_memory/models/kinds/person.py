@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from pydantic import Field
+
 from agent_memory.models.draft import Draft
 from agent_memory.models.kinds.kind import Holder, Kind, joined_key
 from agent_memory.models.model import Model, Name
@@ -13,14 +15,19 @@ INSTRUCTIONS, ORDERS = "instructions", ("always", "never")
 """The domain and the values of preferences to do always, or never, what their name says."""
 
 
-class Preference(Model):
-    """What somebody wants, in a domain ("git"), under a name ("merge style"). With a `repository` it holds there alone,
-    instead of the one without."""
-
+class PreferencePayload(Model):
     domain: Name
     name: Name
     value: Any
     repository: Name | None = None
+
+
+class Preference(PreferencePayload):
+    """What somebody wants, in a domain ("git"), under a name ("merge style"). With a `repository` it holds there alone,
+    instead of the one without. `held`, which the call that sets it tells: it is not in force, because it waits for
+    review, or was rejected."""
+
+    held: bool = Field(default=False, json_schema_extra={"readOnly": True})
 
     @property
     def key(self) -> str:
@@ -33,7 +40,7 @@ class Preference(Model):
         return Draft(
             kind="preference",
             text=": ".join(said),
-            payload=self.model_dump(),
+            payload=self.model_dump(exclude={"held"}),
             confidence=confidence,
             source="user_stated",
             repository=self.repository,
@@ -63,7 +70,7 @@ KINDS = (
     Kind(
         "preference",
         "preferences",
-        Preference,
+        PreferencePayload,
         key=lambda text, payload: preference_key(payload["domain"], payload["name"], payload.get("repository")),
         succeeds=True,
         indexed=("domain", "name"),

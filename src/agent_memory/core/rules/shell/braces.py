@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import product
+from itertools import pairwise, product
 
 from agent_memory.core.rules.shell.words import SOME, Unclear, Word
 
@@ -36,8 +36,10 @@ def expanded(pieces: list[WordPart], bash: bool = True) -> list[Word]:
     if "{" in bare and "}" in bare:
         atoms = [atom for piece in pieces for atom in _atoms(piece)]
         braced = _braces(atoms)
-        if not bash and braced != [atoms]:
-            return [SOME]
+        if braced != [atoms]:
+            if not bash:
+                return [SOME]
+            _check_variables(atoms, braced)
         return [word for one in braced for word in _finished(one)]
     return _finished(pieces)
 
@@ -66,6 +68,25 @@ def _braces(atoms: list[WordPart]) -> list[list[WordPart]]:
                     raise Unclear("braces that make too many words")
                 return [[*atoms[:start], *head, *tail] for head, tail in product(heads, tails)]
     return [atoms]
+
+
+def _check_variables(written: list[WordPart], words: list[list[WordPart]]) -> None:
+    """Braces come before variables: of `{a,$b}c` bash makes `ac $bc`, and looks up `bc`."""
+    known = {id(one) for one in written}
+    beside = {(id(one), id(other)) for one, other in pairwise(written)}
+    for word in words:
+        for one, other in pairwise(word):
+            bare = id(other) not in known or not (other.quoted or other.split)  # a range makes text of its own
+            if (id(one), id(other)) not in beside and _goes_on(one, other.text if bare else None):
+                raise Unclear("a variable whose name goes on after braces")
+
+
+def _goes_on(one: WordPart, text: str | None) -> bool:
+    """Whether a variable, or what only looks like a dollar, may have a longer name with what follows it now."""
+    if one.quoted:
+        return False
+    variable = one.text is None or one.split
+    return one.text == "$" or (variable and text is not None and (text[:1].isalnum() or text[:1] == "_"))
 
 
 def _is(atom: WordPart, char: str) -> bool:

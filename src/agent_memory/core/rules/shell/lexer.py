@@ -217,7 +217,7 @@ class ShellSource:
         if following and following in "@*0123456789#?$!-_":
             pieces.append(WordPart(None, quoted and following != "@", spreads=following == "@"))
             return at + 2
-        pieces.append(WordPart("$", True))
+        pieces.append(WordPart("$", quoted))
         return at + 1
 
     def _variable(self, name: str, at: int, quoted: bool) -> WordPart:

@@ -51,6 +51,7 @@ class Keeper(NamedTuple):
     now: int
     work: Work | None = None
     actor: str = ACTOR
+    door: str = ""
 
 
 @dataclass
@@ -84,7 +85,7 @@ def keep(keeper: Keeper, turn: Record, found: Extract, conversation: Record | No
         if not (made.drafts or made.changes):
             return Extraction(turns=1)
         how = How(expect=made.expect, changes=made.changes, work=keeper.work, skip_forgotten=True)
-        author = Author(keeper.scope, keeper.actor, JOB)
+        author = Author(keeper.scope, keeper.actor, JOB, door=keeper.door)
         applied = commit(keeper.keeping.writing, made.drafts, author, keeper.now, how)
         done = _told(keeper, made, applied)
         if related := _related(keeper, made, applied):
