@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import random
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy
@@ -20,7 +21,7 @@ from bert import WIDTH, Params, Steps, depth, judged
 from texts import Collection, Pair, found, pair, percent
 from torch import Tensor
 from torch.nn import functional
-from weights import save
+from weights import load, save
 
 from run import Log, options, prepared_for, start_of
 
@@ -149,7 +150,8 @@ def trained(params: Params, table: Tensor, collections: list[Collection], given:
 
 def main() -> None:
     parser = options(argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter))
-    parser.add_argument("--layers", type=int, default=6)
+    parser.add_argument("--layers", type=int, default=3)
+    parser.add_argument("--go-on", type=Path, help="weights of an earlier run, to begin with")
     parser.add_argument("--epochs", type=int, default=2)
     parser.add_argument("--rate", type=float, default=5e-5)
     parser.add_argument("--batch", type=int, default=16, help="questions, each with a list")
@@ -160,8 +162,9 @@ def main() -> None:
     log = Log(given)
     collections = prepared_for(given)
     start, table = start_of(given)
+    begun = fresh(start, given.layers, given.seed) if given.go_on is None else load(given.go_on)[0]
     end = trained(
-        fresh(start, given.layers, given.seed),
+        begun,
         table,
         [one for one in collections if one.part in given.parts],
         given,

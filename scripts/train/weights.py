@@ -55,13 +55,12 @@ def write(file: Path, found: dict[str, numpy.ndarray], about: dict[str, str] | N
 
 
 def load(file: Path) -> tuple[dict[str, Any], Any]:
-    """Parameters as float32 tensors, and the word table (which is not trained)."""
+    """Parameters as float32 tensors, and the word table, which is not trained, if it is there."""
     import torch
 
-    found = arrays(file)
-    table = found.pop("words").astype(numpy.float32) * found.pop("word_scales")
-    params = {name: torch.from_numpy(value.astype(numpy.float32)) for name, value in found.items()}
-    return params, torch.from_numpy(table)
+    found = {name: torch.from_numpy(value.astype(numpy.float32)) for name, value in arrays(file).items()}
+    table = found.pop("words") * found.pop("word_scales") if "words" in found else None
+    return found, table
 
 
 def save(file: Path, params: dict[str, Any]) -> None:
