@@ -74,6 +74,14 @@ def test_names_are_of_what_they_name(memory: AgentMemory, said: str, named: dict
         ("We decided on Monday.", []),
         ("We decided to postpone it.", []),
         ("I don't like Jenkins anymore.", ["ada does not like Jenkins"]),
+        ("I used to live in Madrid, but now I live in Oslo.", ["ada does not live in Madrid", "ada lives in Oslo"]),
+        ("We used to use Jenkins but now we use Drone.", ["we do not use Jenkins", "we use Drone"]),
+        ("I left Nokia last month and joined Ericsson.", ["ada does not work at Nokia", "ada works at Ericsson"]),
+        ("Priya left Acme and moved to Turin.", ["Priya does not work at Acme", "Priya lives in Turin"]),
+        ("In 2023 I moved to Turin.", ["ada lives in Turin"]),
+        ("In March I joined Acme.", ["ada works at Acme"]),
+        ("We're on Python 3.12.", ["we are on Python 3.12"]),
+        ("We are not on Python 3.11.", ["we are not on Python 3.11"]),
     ],
 )
 def test_claims_are_what_was_meant(memory: AgentMemory, said: str, claims: list[str]) -> None:
