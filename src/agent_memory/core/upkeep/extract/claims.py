@@ -74,6 +74,7 @@ _TRAIL = re.compile(
     re.I,
 )
 _POINTS = re.compile(rf"{POINTING}\b", re.I)
+_UNSURE = re.compile(r"\b(?:neither|nor|or|no more)\b", re.I)  # one of several, or none of them
 _ADVERB = r"(?:also|now|currently|originally|still|just|actually|really|mostly|mainly|already|usually|always)"
 
 
@@ -221,7 +222,7 @@ def _of_verb(
     ):
         return
     said = _object(rest, so_far.said.at, keep=verb.predicate in _TIMED)
-    if not said or _POINTS.match(said) or re.fullmatch(shape, said) is None:
+    if not said or _POINTS.match(said) or _UNSURE.search(said) or re.fullmatch(shape, said) is None:
         return
     groups = match.groupdict()
     negated = verb.negated or bool(groups.get("no") or groups.get("not"))
@@ -328,6 +329,8 @@ def _relatives(clause: str, sentence: SaidSentence, so_far: Clauses) -> Iterator
         rf"\bi have (?:an?|one) (?P<who>{RELATIVE}) (?:named|called) {name}",
     ):
         for match in re.finditer(pattern, clause, re.I):
+            if re.search(r" is [^ ]+['’]s$", match[0]):  # "my manager is Bob's brother"
+                continue
             name_of = re.sub(r"['’]s$", "", match["name"])
             yield _claim(so_far, speaker, match["who"].lower(), name_of, sentence)
             so_far.person.append(name_of)
