@@ -379,6 +379,9 @@ PRESENTERS: Mapping[str, str] = {
     "TrustedRepository": "rules.trusting.newly",
     "FollowedPages": "rules.trusting.followed",
     "SyncedFiles": "userfiles.synced",
+    "Pruned": "upkeep.pruned",
+    "Consolidation": "upkeep.merged",
+    "Extraction": "upkeep.extracted",
     "Ingested": "documents.ingested",
     "SyncedFolder": "documents.synced",
 }
