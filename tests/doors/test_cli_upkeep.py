@@ -37,6 +37,18 @@ def test_reading_says_what_is_new_and_what_waits(here: Any, home: Path) -> None:
     assert here(*ada, "Hello there!").out == "1 turn read: nothing is claimed\n"
 
 
+@pytest.mark.requirement("C18")
+def test_learning_says_what_it_may_contradict(here: Any, home: Path) -> None:
+    port = ("--subject", "staging", "--predicate", "listens on")
+    one = here("learn", "Staging listens on port 5433", *port).out
+    assert one.endswith("\nStaging listens on port 5433\n") and "–" not in one, "only what there is to say"
+    two = here("learn", "Staging listens on port 5434", *port).out
+    assert two.endswith("\nit takes the place of: Staging listens on port 5433\n")
+    three = here("learn", "Staging listens to port 5435", "--subject", "staging").out.splitlines()[-1]
+    id = two.splitlines()[0].removeprefix("id: ")
+    assert three == f"{id} says nearly the same, or the opposite; nothing was changed there"
+
+
 @pytest.mark.requirement("E3")
 def test_merging_says_what_became_one(here: Any, terminal: Any, home: Path) -> None:
     said = terminal("--user", "ada", "upkeep", "consolidate").out

@@ -382,6 +382,7 @@ PRESENTERS: Mapping[str, str] = {
     "Pruned": "upkeep.pruned",
     "Consolidation": "upkeep.merged",
     "Extraction": "upkeep.extracted",
+    "Fact": "upkeep.fact",
     "Ingested": "documents.ingested",
     "SyncedFolder": "documents.synced",
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from agent_memory.interfaces.cli import PROGRAM
-from agent_memory.interfaces.cli.blocks import Block, Column, Note, Sentence, Table, Under
+from agent_memory.interfaces.cli.blocks import Block, Card, Column, Note, Sentence, Table, Under
 from agent_memory.interfaces.cli.cleaning import one_line
 from agent_memory.models.extraction import Extraction
 from agent_memory.models.kinds.knowledge import Fact
@@ -76,6 +76,20 @@ def extracted(made: Extraction) -> list[Block]:
         told.append(Table(columns, [(one.id, one.type, one.new, one_line(one.name)) for one in made.entities]))
     if made.proposals or any(one.held for one in made.facts):
         told.append(Sentence(f"some of it waits for review: `{PROGRAM} review list`", "yellow"))
+    return told
+
+
+def fact(one: Fact) -> list[Block]:
+    """What somebody learned, and what it may contradict."""
+    known = one.model_dump(exclude={"claim", "superseded", "alike", "held"}).items()
+    told: list[Block] = [Card([(name, value) for name, value in known if value not in (None, [])], one.claim)]
+    if one.superseded:
+        told.append(Sentence(f"it takes the place of: {one_line(one.superseded)}"))
+    if one.alike:
+        said = f"{', '.join(one.alike)} {'says' if len(one.alike) == 1 else 'say'} nearly the same, or the opposite"
+        told.append(Sentence(f"{said}; nothing was changed there", "yellow"))
+    if one.held:
+        told.append(Sentence(f"it waits for review: `{PROGRAM} review list`", "yellow"))
     return told
 
 
