@@ -57,7 +57,7 @@ def _telling(things: Iterable[T], what: str, total: int) -> Iterator[T]:
     tell(what, done, total)
 
 
-class Told:
+class LongWork:
     """Work whose end comes when nothing is left, told as it goes on. `total` is asked once, and only if somebody
     watches."""
 
