@@ -6,7 +6,8 @@
 What has a session is stored as a turn of it, with its speaker apart from its text; what has none as an observation.
 A question is one recall with the default recipe, asked at the moment that the data names. Fields of the recipe are
 changed by `--arg 'recipe={"words": 0.5}'`. With `--arg aged_days=200` every question is asked so many days later, and
-on each of these days all jobs ran: conversations are archived by then.
+on each of these days all jobs ran: conversations are archived by then. What the jobs made stands for what it was made
+from: a fact or an entity for the first turn that says it and is not among the hits yet.
 """
 
 from __future__ import annotations
@@ -51,6 +52,7 @@ class Adapter:
         store = str(Path(self._folder.name) / "memory.db")
         self._memory = AgentMemory("reader", store=f"sqlite:///{store}", clock=self._clock)
         self._lengths: dict[str, int] = {}
+        self._items: set[str] = set()
         self._grown = False
 
     def close(self) -> None:
@@ -62,11 +64,23 @@ class Adapter:
     def add(self, items: list[dict[str, Any]]) -> None:
         assert self._memory
         records = [self._record(item) for item in items]
+        self._items |= {record["id"] for record in records}
         for start in range(0, len(records), PAGE):
             self._memory.records.add_many(records[start : start + PAGE], embed=True)
 
     def search(self, query: str, k: int, now: str | None) -> list[str]:
-        return [hit.id for hit in self.recall(query, k, now)]
+        found: dict[str, None] = {}
+        for hit in self.recall(query, k, now):
+            found |= dict.fromkeys([one for one in self._told_by(hit.id) if one not in found][:1])
+        return [*found]
+
+    def _told_by(self, id: str) -> list[str]:
+        """The item that a hit is, or those it comes from."""
+        assert self._memory
+        if id in self._items:
+            return [id]
+        origins = self._memory.upkeep.why(id).origins
+        return [one.id for one in origins if one.id in self._items]
 
     def recall(self, query: str, k: int, now: str | None) -> Recalled:
         assert self._memory

@@ -70,7 +70,7 @@ def benchmarks() -> Iterator[tuple[str, list[str]]]:
         title, _, body = section.partition("\n")
         rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in body.splitlines() if line[:1] == "|"]
         if any("aim" in row for row in rows):
-            yield title, [row[0] for row in rows if any("**missed**" in cell for cell in row)]
+            yield title, [*dict.fromkeys(row[0] for row in rows if any("**missed**" in cell for cell in row))]
 
 
 def written() -> Iterator[Failure]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +66,28 @@ def test_long_work_shows_a_bar_at_a_terminal_and_takes_it_away(
         ran = terminal(*words)
         assert ran.code == 0 and what in ran.out and "%" in ran.out and "\x1b[2K" in ran.out, words
         assert what not in ran.out.splitlines()[-1], "the answer stands alone at the end"
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.requirement("C11")
+def test_a_job_that_reads_much_shows_how_far_it_is(terminal: Any, process: Any, home: Path) -> None:
+    with AgentMemory("ada", clock=_AnHourAgo()) as memory:
+        said = [
+            {"kind": "turn", "text": f"We use Redis {n}.", "payload": {"index": n, "role": "user"}} for n in range(9)
+        ]
+        for talk in range(10):
+            memory.records.add_many([{**turn, "conversation_id": f"c{talk}"} for turn in said])
+    ran = terminal("worker", "--once", "--job", "consolidate")
+    assert ran.code == 0 and "extracting" in ran.out and "%" in ran.out
+    assert "extracting" not in ran.out.splitlines()[-1]
+    assert "extracting" not in process("worker", "--once", "--job", "consolidate").out
+
+
+class _AnHourAgo:
+    """When nobody goes on with a conversation, it is read."""
+
+    def now(self) -> datetime:
+        return datetime.now(UTC) - timedelta(hours=1)
 
 
 def test_quick_work_needs_none(terminal: Any) -> None:

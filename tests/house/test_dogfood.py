@@ -53,6 +53,9 @@ def test_twice_gives_the_same(repository: Path) -> None:
 @pytest.mark.requirement("P18")
 def test_decisions_failures_and_refusals_can_be_recalled(repository: Path) -> None:
     page, _ = kept(repository)
+    for line in page.splitlines():
+        missed = line.partition(": missed by ")[2].split(", ")
+        assert len(missed) == len({*missed}), "a measure with an aim in two tables is named once"
     assert "The lock was left, because nobody let go of it\n  - rule `let-go`: waits for approval" in page
     with AgentMemory("agent-memory", store=repository / ".memory/store.db") as memory:
         [similar] = memory.state.find_similar_decisions("how do we keep secrets out of the store?", limit=1)

@@ -11,9 +11,10 @@ import signal
 import socket
 import socketserver
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -215,6 +216,17 @@ def sightings(said: Said, before: Sequence[Claimed]) -> Extract:
         tuple(NamedEntity(one["where"], "place", *one.span("where")) for one in found),
         tuple(Claimed(said.speaker, "spotted", f"{one['what']} at {one['where']}", *one.span()) for one in found),
     )
+
+
+def diary(file: BinaryIO) -> Iterator[dict[str, Any]]:
+    """A line of a diary, `2026-03-02 a heron`, is an observation of that day."""
+    for line in file.read().decode().splitlines():
+        day, _, seen = line.partition(" ")
+        yield {
+            "id": f"seen-{day}",
+            "text": f"saw {seen}",
+            "valid_from": datetime.fromisoformat(day).replace(tzinfo=UTC),
+        }
 
 
 class Reranker:

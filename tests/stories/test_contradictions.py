@@ -109,6 +109,30 @@ CASES: dict[str, tuple[list[tuple[int, str]], list[str]]] = {
 }
 
 
+IN_ONE_TURN: dict[str, tuple[list[str], list[str]]] = {
+    "the end of one, and another": (
+        ["I work at Nokia.", "I no longer work at Nokia. I work at Ericsson."],
+        ["does not work at Nokia", "works at Ericsson"],
+    ),
+    "the other way round": (
+        ["I work at Nokia.", "I work at Ericsson. I don't work at Nokia any more."],
+        ["does not work at Nokia", "works at Ericsson"],
+    ),
+    "in one sentence": (
+        ["I live in Lisbon.", "I used to live in Lisbon, but now I live in Oslo."],
+        ["does not live in Lisbon", "lives in Oslo"],
+    ),
+    "of a service": (
+        ["pg-main listens on port 80.", "pg-main doesn't listen on port 80 any more, it listens on port 81."],
+        ["pg-main does not listen on port 80", "pg-main listens on port 81"],
+    ),
+    "corrected at once": (["I live in Rome. Actually, I live in Bonn."], ["lives in Bonn"]),
+    "one after the other": (["I moved to Rome in 2019. I moved to Bonn in 2023."], ["lives in Bonn"]),
+    "the last one first": (["I moved to Bonn in 2023. I moved to Rome in 2019."], ["lives in Bonn"]),
+}
+"""What is said in turns, a day apart; and what holds in the end."""
+
+
 def told(memory: AgentMemory, said: list[tuple[int, str]]) -> None:
     for day, text in said:
         memory.upkeep.extract(text=text, said_at=DAY + timedelta(days=day, minutes=len(text)))
@@ -117,6 +141,14 @@ def told(memory: AgentMemory, said: list[tuple[int, str]]) -> None:
 def held(memory: AgentMemory, day: int = 30) -> list[str]:
     now = memory.records.find("fact", limit=100, valid_at=DAY + timedelta(days=day))
     return sorted(one.text.removeprefix("ada").strip() for one in now)
+
+
+@pytest.mark.parametrize("name", IN_ONE_TURN)
+def test_what_one_turn_says_of_one_thing(memory: AgentMemory, name: str) -> None:
+    said, expected = IN_ONE_TURN[name]
+    told(memory, list(enumerate(said)))
+    assert held(memory) == expected
+    assert memory.upkeep.verify().ok
 
 
 def test_there_are_forty() -> None:

@@ -80,7 +80,7 @@ def test_a_success_with_tools_becomes_a_strategy_and_is_counted_up(memory: Agent
     assert thought(memory)["reflections"] == 0, "twice is once"
     (found,) = memory.what_worked_for("database")
     assert (found.description, found.success_count) == ("Use psql, pg_dump for database tasks", 3)
-    assert {one.type for one in memory.records.links(found.id)} == {"EFFECTIVE_FOR", "SUCCEEDED_IN"}
+    assert {one.type for one in memory.records.links(found.id)} == {"EFFECTIVE_FOR", "SUCCEEDED_IN", "DERIVED_FROM"}
     memory.reflect({"success": False, "task_type": "database", "tools_used": ["psql", "pg_dump"], "error": "full"})
     memory.reflect({"success": True, "task_type": "database"})
     assert thought(memory)["strategies"] == 0, "a failure, and a success without tools, are not one"
@@ -117,6 +117,32 @@ def test_a_failure_that_comes_again_is_proposed_and_waits(memory: AgentMemory) -
     assert {one.kind for one in memory.review.show(held.id).evidence} == {"reflection"}
     learned = memory.review.approve(held.id)
     assert "When kubectl fails with “… refused pod …”, use helm." in memory.rules.propose_rule(learned.id).diff
+
+
+@pytest.mark.requirement("C8")
+def test_what_it_teaches_comes_from_the_calls_and_goes_with_them(memory: AgentMemory) -> None:
+    used(memory, "kubectl", {"error": "10.0.0.7 refused"}, success=False)
+    used(memory, "helm")
+    memory.reflect({"success": True, "task_type": "deploy"})
+    thought(memory)
+    (strategy,) = memory.what_worked_for("deploy")
+    came = [(one.depth, one.kind) for one in memory.upkeep.why(strategy.id).origins]
+    assert came == [(0, "strategy"), (1, "reflection"), (2, "tool_call"), (2, "tool_call")]
+    (failed,) = memory.records.find("tool_call", fields={"tool_name": "kubectl"})
+    memory.records.forget([failed.id])
+    assert memory.records.find("reflection") == [], "it quotes what the call answered"
+    assert memory.what_worked_for("deploy") == [], "nothing else supported it"
+    assert memory.upkeep.verify().ok
+
+
+def test_what_somebody_learned_does_not_hang_on_what_counted_for_it(memory: AgentMemory) -> None:
+    memory.procedural.learn_strategy("Use helm for deploy tasks", "deploy", ["helm"])
+    used(memory, "helm")
+    memory.reflect({"success": True, "task_type": "deploy"})
+    assert thought(memory)["strategies"] == 1
+    memory.records.forget([newest(memory).id])
+    (strategy,) = memory.what_worked_for("deploy")
+    assert strategy.success_count == 2 and len(memory.upkeep.why(strategy.id).origins) == 1
 
 
 def test_an_error_cannot_write_a_rule(memory: AgentMemory) -> None:

@@ -15,7 +15,7 @@ from datetime import datetime
 from itertools import chain
 from pathlib import Path
 
-from agent_memory.app import config, extractors, plugins, registry, telemetry, trust
+from agent_memory.app import config, extractors, importers, plugins, registry, telemetry, trust
 from agent_memory.app.check import CheckState, Diagnosis
 from agent_memory.app.contents import check_debts, check_erasures, check_lags, contents
 from agent_memory.app.databases import check_database
@@ -145,7 +145,7 @@ def check_plugins() -> Iterator[Diagnosis]:
                 )
             else:
                 yield Diagnosis("plug-in", CheckState.OK, str(one))
-    for one, _, wrong in chain(registered(), extractors.registered()):
+    for one, _, wrong in chain(registered(), extractors.registered(), importers.registered()):
         if wrong:
             yield Diagnosis("plug-in", CheckState.WARN, f"{one} is not used: {wrong}", "repair it, or uninstall it")
         else:

@@ -20,6 +20,7 @@ CHAT_MODELS = "agent_memory.chat_models"
 GATES = "agent_memory.gates"
 JOBS = "agent_memory.jobs"
 EXTRACTORS = "agent_memory.extractors"
+IMPORTERS = "agent_memory.importers"
 OURS = {
     STORES: frozenset(["sqlite", "postgresql", "postgres", "memory", "http", "https", "unix"]),
     WORKING: frozenset(["sqlite", "postgresql", "postgres", "memory"]),
@@ -85,7 +86,7 @@ def installed(group: str) -> list[Plugin]:
 
 def find(group: str, name: str) -> Plugin | None:
     """The one of this name, unless it is one of ours. Two packages with the same name are an error."""
-    if name in OURS[group]:
+    if name in OURS.get(group, ()):
         return None
     found = [one for one in installed(group) if one.entry.name == name]
     if len(found) > 1:

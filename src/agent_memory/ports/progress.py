@@ -55,3 +55,22 @@ def _telling(things: Iterable[T], what: str, total: int) -> Iterator[T]:
         if done % STEP == 0:
             tell(what, done, total)
     tell(what, done, total)
+
+
+class LongWork:
+    """Work whose end comes when nothing is left, told as it goes on. `total` is asked once, and only if somebody
+    watches."""
+
+    def __init__(self, what: str, total: Callable[[], int]) -> None:
+        self._what, self._done = what, 0
+        self._total = 0 if _watch.get() is None else total()
+
+    def one(self, more: int = 1) -> None:
+        """So many more are done."""
+        before, self._done = self._done, self._done + more
+        if self._done // STEP > before // STEP:
+            tell(self._what, self._done, max(self._done, self._total))
+
+    def end(self) -> None:
+        if self._done >= STEP:
+            tell(self._what, self._done, self._done)

@@ -30,6 +30,7 @@ from agent_memory.models.moment import to_micros
 from agent_memory.models.record import Record, Scope
 from agent_memory.ports.changes import Author, Expect
 from agent_memory.ports.feed import FeedLine, Work
+from agent_memory.ports.progress import LongWork
 from agent_memory.ports.records import Filter, View
 from agent_memory.ports.spending import SpendingAs, spender
 
@@ -50,6 +51,7 @@ def consolidate(keeping: Keeping, turn: JobTurn) -> Did:
     """Ten conversations, or all that are quiet where nobody waits for the worker."""
     did = {"conversations": 0, "turns": 0, "facts": 0, "entities": 0, "proposals": 0}
     feed, seen = keeping.store.feed, set[QuietTalk]()
+    told = LongWork("extracting", lambda: feed.behind(JOB))
     for tenant in feed.news(JOB, limit=MOST_TENANTS):  # those that never rest come first, perhaps
         while turn.seconds is None or did["conversations"] < AT_ONCE:
             since = feed.cursor(JOB, tenant)
@@ -58,11 +60,13 @@ def consolidate(keeping: Keeping, turn: JobTurn) -> Did:
             for line in lines:
                 _look(keeping, turn, line, seen, did)
                 last = line
+                told.one()
                 if turn.seconds is not None and did["conversations"] >= AT_ONCE:
                     break
             if last is None:
                 break
             feed.advance(Work(turn.lease, since, last.cursor))
+    told.end()
     return {**did, "behind": keeping.store.feed.behind(JOB)}
 
 

@@ -13,6 +13,7 @@ from agent_memory.core.write.mirror import Mirroring
 from agent_memory.ports.clock import Clock
 from agent_memory.ports.embedder import Embedder
 from agent_memory.ports.feed import FeedLine, Lease, Work
+from agent_memory.ports.progress import LongWork
 from agent_memory.ports.store import Store
 
 SLICE = 500  # lines of a journal that are read at once
@@ -48,13 +49,16 @@ def followed(keeping: Keeping, turn: JobTurn, name: str) -> Iterator[list[FeedLi
     the lines, or with the time of the turn."""
     feed = keeping.store.feed
     until = None if turn.seconds is None else time.monotonic() + turn.seconds
+    told = LongWork(name, lambda: feed.behind(name))
     while tenants := feed.news(name, limit=1):
         since = feed.cursor(name, tenants[0])
         lines = feed.lines(since, limit=SLICE)
         yield lines
         feed.advance(Work(turn.lease, since, lines[-1].cursor))
+        told.one(len(lines))
         if until is not None and time.monotonic() > until:
-            return
+            break
+    told.end()
 
 
 class Job(NamedTuple):

@@ -1,6 +1,9 @@
 """Outcomes that wait are thought about: each reflection gets what worked and what failed, a success with tools counts
 for a strategy, and a failure that comes again is proposed as a learning. C8, C11, P18.
 
+A reflection is derived from the tool calls that it looked at, a strategy and a learning from reflections: each says
+where it comes from, and goes when that is forgotten.
+
 All that comes of one reflection is one write, which expects it still to wait: killed anywhere, or run twice, nothing is
 counted twice."""
 
@@ -14,14 +17,14 @@ from agent_memory.core.experience.patterns import counted
 from agent_memory.core.experience.reflection import Failure, Thought, rule_against, think, told
 from agent_memory.core.experience.strategies import effective_for, links
 from agent_memory.core.upkeep.job import Did, JobTurn, Keeping, followed
-from agent_memory.core.write.commit import SELF, How, commit, until_settled
+from agent_memory.core.write.commit import SELF, How, commit, connect, until_settled
 from agent_memory.ledger.journal import PUT
 from agent_memory.models.draft import Draft
 from agent_memory.models.kinds.experience import ReflectionPayload, Strategy, ToolCall
 from agent_memory.models.kinds.kind import joined_key
 from agent_memory.models.moment import from_micros, to_micros
 from agent_memory.models.record import Link, Record, Status
-from agent_memory.ports.changes import DERIVED_FROM, Author, Change, Effect, Expect
+from agent_memory.ports.changes import DERIVED_FROM, Author, Change, Connect, Effect, Expect
 from agent_memory.ports.feed import FeedLine, Work
 from agent_memory.ports.records import Filter, View
 
@@ -30,6 +33,7 @@ ACTOR = "upkeep"
 MOST_CALLS = 500  # the last ones of a conversation or run are looked at
 REPEATED = 3  # reflections on the same failure make a proposal
 CONFIDENCE = 0.6  # of a learning that nobody stated
+INFERRED = "inferred"  # the source of a strategy that nobody learned
 
 
 class _Made(NamedTuple):
@@ -76,8 +80,8 @@ def _queued(keeping: Keeping, line: FeedLine) -> Record | None:
 
 def _made(keeping: Keeping, turn: JobTurn, queued: Record) -> _Made:
     payload = ReflectionPayload(**queued.payload)
-    calls = [ToolCall(**one.payload) for one in _calls(keeping, queued, payload)]
-    thought = think(payload.outcome, calls)
+    calls = list(_calls(keeping, queued, payload))
+    thought = think(payload.outcome, [ToolCall(**one.payload) for one in calls])
     done = payload.model_copy(
         update={
             "state": "done",
@@ -92,7 +96,7 @@ def _made(keeping: Keeping, turn: JobTurn, queued: Record) -> _Made:
         payload=done.model_dump(mode="json", exclude_none=True),
         embedding=None,
     )
-    made = _Made([draft], [Expect(queued.version, id=queued.id)], [])
+    made = _Made([draft], [Expect(queued.version, id=queued.id)], [_derived(queued.id, one.id) for one in calls])
     _count(keeping, turn, queued, payload, thought, made)
     if thought.failures:
         made.drafts.extend(_proposal(keeping, turn, queued, thought.failures[0]))
@@ -131,9 +135,12 @@ def _count(
     fresh = Strategy(description=description, context_pattern=task_type, tool_sequence=tools)
     strategy = counted(fresh if old is None else Strategy.of(old), True, from_micros(turn.now))
     talk = queued.conversation_id or (old.conversation_id if old else None)
-    made.drafts.append(replace(strategy.draft(), conversation_id=talk, source="inferred"))
+    source = old.source if old else INFERRED
+    made.drafts.append(replace(strategy.draft(), conversation_id=talk, source=source))
     made.expect.append(Expect(old.version, id=old.id) if old else Expect(0, kind="strategy", key=key))
     made.changes.extend([*links(strategy, True, queued.conversation_id), effective_for(strategy, task_type)])
+    if source == INFERRED:  # what somebody learned does not hang on it
+        made.changes.append(_derived(strategy.id, queued.id))
 
 
 def _proposal(keeping: Keeping, turn: JobTurn, queued: Record, failure: Failure) -> list[Draft]:
@@ -157,3 +164,7 @@ def _proposal(keeping: Keeping, turn: JobTurn, queued: Record, failure: Failure)
             links=tuple(Link(source_id=SELF, target_id=id, type=DERIVED_FROM) for id in evidence),
         )
     ]
+
+
+def _derived(id: str, source: str) -> Connect:
+    return connect(Link(source_id=id, target_id=source, type=DERIVED_FROM))

@@ -22,7 +22,6 @@ from agent_memory.models.size import counted, sized
 
 if TYPE_CHECKING:
     from agent_memory.app.namespaces.records import Written
-    from agent_memory.models.answer import Replay
 
 Presenter = Callable[[Any], list[Block]]
 
@@ -213,28 +212,6 @@ def receipt(body: dict[str, Any]) -> list[Block]:
     return [*mapping(plain), *tracing.read(body.get("trace"))]
 
 
-def replayed(one: Replay) -> list[Block]:
-    """Whether the answer is the same; if not, what could be the reason, and what is elsewhere."""
-    if one.identical:
-        return [
-            Sentence("identical: the same records, versions, order and scores", "green"),
-            *recalled(one.recalled)[:-1],
-        ]
-    reasons = [
-        *([f"{counted(one.forgotten, 'record')} forgotten since"] if one.forgotten else []),
-        *([] if one.same_space else [f"meaning was compared in {one.space}, whose vectors are not there any more"]),
-        *([] if one.same_vocabularies else [f"its words were those of {', '.join(one.vocabularies) or 'none'}"]),
-        *([] if one.same_pipeline else [f"it was answered by pipeline {one.pipeline}"]),
-    ]
-    columns = (Column("before", label=True), Column("after", label=True), ID)
-    rows: list[tuple[object, ...]] = [(_place(diff.before), _place(diff.after), diff.id) for diff in one.differences]
-    return [Sentence("not identical", "yellow"), *(Sentence(reason) for reason in reasons), Table(columns, rows)]
-
-
-def _place(where: tuple[int, int, float] | None) -> str:
-    return "–" if where is None else f"place {where[0]}, version {where[1]}, score {where[2]:.2f}"
-
-
 def _cut(table: Table) -> list[Block]:
     """With a hint, if any text is longer than is shown."""
     goes_on = any(len(one_line(shown(row[-1]))) > LONGEST for row in table.rows)
@@ -370,7 +347,7 @@ PRESENTERS: Mapping[str, str] = {
     "VectorRecalled": "vectors.recalled",
     "MemoryBundle": "present.bundle",
     "Context": "present.context",
-    "Replay": "present.replayed",
+    "Replay": "replays.replayed",
     "Linted": "rules.findings.linted",
     "Begun": "rules.findings.begun",
     "Rulebook": "rules.versions.rulebook",
@@ -379,6 +356,10 @@ PRESENTERS: Mapping[str, str] = {
     "TrustedRepository": "rules.trusting.newly",
     "FollowedPages": "rules.trusting.followed",
     "SyncedFiles": "userfiles.synced",
+    "Pruned": "upkeep.pruned",
+    "Consolidation": "upkeep.merged",
+    "Extraction": "upkeep.extracted",
+    "Fact": "upkeep.fact",
     "Ingested": "documents.ingested",
     "SyncedFolder": "documents.synced",
 }

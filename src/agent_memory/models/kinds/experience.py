@@ -167,7 +167,13 @@ KINDS = (
         tier="working",
         asserts="fact",
     ),
-    Kind("reflection", "reflections", ReflectionPayload, indexed=("type", "state", "agent_id", "cycle_id", "failure")),
+    Kind(
+        "reflection",
+        "reflections",
+        ReflectionPayload,
+        indexed=("type", "state", "agent_id", "cycle_id", "failure"),
+        retells=True,  # it quotes errors of tool calls
+    ),
     Kind(
         "feedback",
         "feedback",

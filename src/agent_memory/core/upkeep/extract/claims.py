@@ -54,10 +54,14 @@ _INSTEAD = re.compile(
     re.I,
 )
 _AFTER_CORRECTION = re.compile(r"^(?:correction|sorry, i mean)[:,] +(?P<value>[\w.'-]+(?: [\w.'-]+){0,2})$", re.I)
+_GOING_ON = (
+    r"(?:(?:live|work|depend|speak|use|run|listen|am|is|have|has|store|lead|manage)s?|joined|left|quit|moved"
+    r"|relocated)\b"
+)
 _CLAUSES = re.compile(
-    r"(?:,? (?:but|and|while)|;|,) (?=(?:I|we|it|he|she|they|my|our|the)\b"
-    r"|[\w-]{1,40} (?:runs|listens|depends) on )|,? and (?=(?:live|work|depend|speak"
-    r"|use|run|listen|am|is|have|has|store|lead|manage)s?\b)"
+    r"(?:,? (?:but|and|while)|;|,) (?:(?:now|these days|nowadays|currently|today|since then),? )?"
+    r"(?=(?:I|we|it|he|she|they|my|our|the)\b"
+    rf"|[\w-]{{1,40}} (?:runs|listens|depends) on )|,? and (?={_GOING_ON})"
 )
 _TAIL = re.compile(
     r"(?:,| [-–—]|;).*$| (?:because|so that|which|who|while|when|after|before|until|though|although|where"
@@ -70,6 +74,7 @@ _TRAIL = re.compile(
     re.I,
 )
 _POINTS = re.compile(rf"{POINTING}\b", re.I)
+_UNSURE = re.compile(r"\b(?:neither|nor|or|no more)\b", re.I)  # one of several, or none of them
 _ADVERB = r"(?:also|now|currently|originally|still|just|actually|really|mostly|mainly|already|usually|always)"
 
 
@@ -153,9 +158,7 @@ def _read(
 ) -> Iterator[Claimed]:
     clause = _without_opening(clause, so_far.said.at)
     yield from _relatives(clause, sentence, so_far)
-    if before is not None and re.match(
-        r"(?:live|work|depend|speak|use|run|listen|am|is|have|has|store|lead|manage)s?\b", clause
-    ):
+    if before is not None and re.match(_GOING_ON, clause):
         clause = f"{GOES_ON} {clause}"
     if swapped := SWAPPED.match(clause):
         yield from _swapped(swapped, before, people, sentence, so_far)
@@ -174,9 +177,11 @@ def _read(
 
 def _without_opening(clause: str, at: datetime) -> str:
     """ "Two weeks ago we hired …": the time stands first."""
+    opening = re.match(r"(?:(?:in|on|since|at|during) )?", clause, re.I)
+    begin = opening.end() if opening else 0
     for one in dates(clause, at):
-        if clause.startswith(one.words) and len(one.words) < len(clause):
-            return clause[len(one.words) :].lstrip(", ")
+        if clause.startswith(one.words, begin) and begin + len(one.words) < len(clause):
+            return clause[begin + len(one.words) :].lstrip(", ")
     return clause
 
 
@@ -217,7 +222,7 @@ def _of_verb(
     ):
         return
     said = _object(rest, so_far.said.at, keep=verb.predicate in _TIMED)
-    if not said or _POINTS.match(said) or re.fullmatch(shape, said) is None:
+    if not said or _POINTS.match(said) or _UNSURE.search(said) or re.fullmatch(shape, said) is None:
         return
     groups = match.groupdict()
     negated = verb.negated or bool(groups.get("no") or groups.get("not"))
@@ -324,6 +329,8 @@ def _relatives(clause: str, sentence: SaidSentence, so_far: Clauses) -> Iterator
         rf"\bi have (?:an?|one) (?P<who>{RELATIVE}) (?:named|called) {name}",
     ):
         for match in re.finditer(pattern, clause, re.I):
+            if re.search(r" is [^ ]+['’]s$", match[0]):  # "my manager is Bob's brother"
+                continue
             name_of = re.sub(r"['’]s$", "", match["name"])
             yield _claim(so_far, speaker, match["who"].lower(), name_of, sentence)
             so_far.person.append(name_of)

@@ -68,6 +68,7 @@ class _Made:
     proposals: list[int] = field(default_factory=list)
     merges: list[Draft] = field(default_factory=list)
     pending: dict[str, Claimed] = field(default_factory=dict)  # keys that this turn writes already
+    valued: set[tuple[str, str]] = field(default_factory=set)  # of what the turn gives a value
     by: dict[str, None] = field(default_factory=lambda: {RULES: None})  # who found it
 
 
@@ -123,7 +124,11 @@ def _made(keeper: Keeper, turn: Record, found: Extract, conversation: Record | N
         resolved.setdefault(fold(named.name), one)
         if one.id not in made.entities:
             _mention(made, turn, conversation, one, (named.start, named.end))
+    last = _last(found.claims, turn.valid_from)
+    made.valued |= last.keys()
     for claim in found.claims:
+        if last.get(_what(claim), claim) is not claim and claim.single and not claim.by:
+            continue
         with suppress(InvalidInput):  # no fact can hold it, such as a name that is too long
             _claim(keeper, turn, claim, resolved, made)
     for wish in found.wishes:
@@ -142,6 +147,25 @@ def _made(keeper: Keeper, turn: Record, found: Extract, conversation: Record | N
     return made
 
 
+def _last(claims: Sequence[Claimed], at: datetime) -> dict[tuple[str, str], Claimed]:
+    """Where a turn gives one thing several values, the one that holds in the end: what corrects, then what began last,
+    then what is said last."""
+    found = dict[tuple[str, str], Claimed]()
+    for one in claims:
+        old = found.get(_what(one))
+        if one.single and not one.by and (old is None or _rank(old, at) <= _rank(one, at)):
+            found[_what(one)] = one
+    return found
+
+
+def _rank(claim: Claimed, at: datetime) -> tuple[bool, datetime]:
+    return claim.corrects, min(claim.since or at, at)
+
+
+def _what(claim: Claimed) -> tuple[str, str]:
+    return fold(claim.subject), fold(claim.predicate)
+
+
 def _mention(made: _Made, turn: Record, conversation: Record | None, one: Resolved, span: tuple[int, int]) -> None:
     made.entities[one.id] = MadeEntity(id=one.id, name=one.name, type=one.type, new=one.draft is not None)
     if one.draft is not None:
@@ -158,7 +182,7 @@ def _mention(made: _Made, turn: Record, conversation: Record | None, one: Resolv
 
 
 def _claim(keeper: Keeper, turn: Record, claim: Claimed, resolved: Mapping[str, Resolved], made: _Made) -> None:
-    payload, key, head = _placed(keeper, claim)
+    payload, key, head = _placed(keeper, claim, made)
     if key in made.pending:  # the turn says it twice
         return
     made.pending[key] = claim
@@ -217,16 +241,18 @@ def _decided(keeper: Keeper, kind: str, id: str) -> bool:
     return record is not None and HeldKey.of(record) is not None
 
 
-def _placed(keeper: Keeper, claim: Claimed) -> tuple[dict[str, Any], str, Record | None]:
+def _placed(keeper: Keeper, claim: Claimed, made: _Made) -> tuple[dict[str, Any], str, Record | None]:
     """The payload, the key, and what stands there. What ends or denies the value of a predicate that has one at a time
-    takes the place of that value; a denial of any other value stands beside it."""
+    takes the place of that value; a denial of any other value, or of one that the same turn replaces, stands beside."""
     payload: dict[str, Any] = {"subject": claim.subject, "predicate": claim.predicate, "object": claim.object}
     if claim.negated:
         payload["negated"] = True
     records = keeper.keeping.store.records
     if not claim.single:
         key = fact_key("", payload)
-        head = records.head(keeper.scope, "fact", key=key) if claim.negated else None
+        head = (
+            records.head(keeper.scope, "fact", key=key) if claim.negated and _what(claim) not in made.valued else None
+        )
         if head is not None and _object(head) == fold(claim.object):
             return payload, key, head
         payload["many"] = True

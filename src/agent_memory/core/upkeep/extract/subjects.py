@@ -15,7 +15,7 @@ RELATIVE = "|".join(RELATIVES)
 ARTICLE = re.compile(r"^(?:the|our|an?) ", re.I)
 _NOBODY = re.compile(
     r"^(?:their|his|her|its|other|another|my other|some|many|most|two)\b|\b(?:that|which|who|because|and|or|to"
-    r"|not|is|are|was|were|am|do|does|did|if|there|here|nobody|nothing|none|no|what|how|this|these|those"
+    r"|not|I|is|are|was|were|am|do|does|did|if|there|here|nobody|nothing|none|no|what|how|this|these|those"
     r"|everything|everyone|everybody|someone|something|anyone|you|your|has|have|will|we|neither|of course|all|only)\b",
     re.I,
 )

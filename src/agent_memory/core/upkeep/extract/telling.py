@@ -21,8 +21,10 @@ def told(claim: Claimed, dated: str = "") -> str:
     verb, _, rest = predicate.partition(" ")
     if rest.startswith("for "):  # "we use Postgres 16 for billing"
         return told(claim._replace(predicate=verb, object=f"{claim.object} {rest}"), dated)
-    if verb == "are" and _ONE.search(subject):  # "are kept in" is what the predicate is called
+    if verb == "are" and subject != WE and _ONE.search(subject):  # "are kept in" is what the predicate is called
         verb = "is"
+    elif verb == "is" and subject == WE:
+        verb = "are"
     if claim.negated:
         verb = _denied(verb, subject)
     elif subject == WE and not _BE.match(verb) and verb not in _PAST:

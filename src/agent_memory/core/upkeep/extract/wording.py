@@ -179,8 +179,8 @@ VERBS = (
     Verb(r"(?:have |has )?(?:migrated|moved) from .{1,40}? to", "migrated to", "we", single=True),
     Verb(r"(?:have |has )?migrated to", "migrated to", "we", single=True),
     Verb(
-        r"(?:no longer use|(?:have |has )?(?:stopped|quit) using|(?:have |has )?got(?:ten)? rid of|(?:have "
-        r"|has )?dropped)",
+        r"(?:no longer use|used to (?:use|run(?= (?-i:[A-Z])))|(?:have |has )?(?:stopped|quit) using"
+        r"|(?:have |has )?got(?:ten)? rid of|(?:have |has )?dropped)",
         "uses",
         object=r".*[A-ZÀ-Ý].*",
         negated=True,
