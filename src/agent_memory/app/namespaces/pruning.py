@@ -39,8 +39,8 @@ class Pruning(Namespace):
 
         It is what has an importance under 0.1, is older than 30 days and was accessed less than twice; entities whose
         salience has faded under 0.1, that were untouched for 30 days and that no fact is about; and conversations that
-        nobody goes on with. `restore` brings back what was archived. After a time of grace the job `cleanup` removes
-        it, but no conversation. The job archives the same every day.
+        nobody goes on with. `upkeep.restore` (`agent-memory restore-memory`) brings back what was archived. After
+        a time of grace the job `cleanup` removes it, but no conversation. The job archives the same every day.
         """
         pruner, found = self._pruner(), list[PrunedRecord]()
         until = None if dry_run else pruner.moment + pruner.grace

@@ -312,7 +312,9 @@ def _nested(value: Any) -> bool:
 
 
 def _fields(one: BaseModel) -> dict[str, Any]:
-    return {name: getattr(one, name) for name in type(one).model_fields if name != "embedding"}
+    """`held` is worth saying where it is so."""
+    found = {name: getattr(one, name) for name in type(one).model_fields if name != "embedding"}
+    return {name: value for name, value in found.items() if name != "held" or value}
 
 
 OPERATIONS: Mapping[str, str] = {
