@@ -10,7 +10,7 @@ from pathlib import Path
 
 from agent_memory.engines.onnx.embedder import OnnxEmbedder
 from agent_memory.engines.onnx.ranker import OnnxRanker
-from agent_memory.ports.reranker import Told
+from agent_memory.ports.reranker import TextInPlace
 
 FILE = Path(__file__).resolve().parents[2] / "tests" / "data" / "models-golden.json"
 TEXTS = [
@@ -22,9 +22,9 @@ TEXTS = [
 ]
 QUESTION = "Which port does the staging database listen on?"
 TOLD = [
-    Told("It moved to 5433 last week.", "Priya, 3 May 2026", "And which port is it on now?"),
-    Told("We had lunch at the harbour.", "Tom, 3 May 2026", "Where were you?"),
-    Told("Staging listens on port 5433."),
+    TextInPlace("It moved to 5433 last week.", "Priya, 3 May 2026", "And which port is it on now?"),
+    TextInPlace("We had lunch at the harbour.", "Tom, 3 May 2026", "Where were you?"),
+    TextInPlace("Staging listens on port 5433."),
 ]
 
 

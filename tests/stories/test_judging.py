@@ -12,7 +12,7 @@ from agent_memory import AgentMemory
 from agent_memory.models import Turn
 from agent_memory.models.errors import NotFound, PartMissing
 from agent_memory.models.recipe import DEFAULT
-from agent_memory.ports.reranker import Told
+from agent_memory.ports.reranker import TextInPlace
 
 QUESTION = "which port does staging listen on?"
 JUDGED = DEFAULT.model_copy(update={"name": "judged", "rerank": 4})
@@ -23,15 +23,15 @@ class Odds:
 
     name, at_once = "odds@1", 1
 
-    def __init__(self, odds: Callable[[Told], float], seconds: float = 0.0, loads: bool = True) -> None:
+    def __init__(self, odds: Callable[[TextInPlace], float], seconds: float = 0.0, loads: bool = True) -> None:
         self.odds, self.seconds, self.loads = odds, seconds, loads
-        self.shown: list[Told] = []
+        self.shown: list[TextInPlace] = []
 
     def load(self) -> None:
         if not self.loads:
             raise PartMissing("its weights are gone", hint="install it again")
 
-    def judge(self, query: str, told: Sequence[Told], seconds: float) -> list[float]:
+    def judge(self, query: str, told: Sequence[TextInPlace], seconds: float) -> list[float]:
         assert query == QUESTION and seconds > 0
         time.sleep(self.seconds)
         self.shown += told

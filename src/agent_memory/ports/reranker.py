@@ -22,7 +22,7 @@ class Reranker(Protocol):
         ...
 
 
-class Told(NamedTuple):
+class TextInPlace(NamedTuple):
     """A text, who said it and when ("Priya, 3 May 2023"), and the turn before it."""
 
     text: str
@@ -42,6 +42,6 @@ class Judging(Protocol):
         """Whatever has to be done before the first: its time does not count. `PartMissing` when it is out of reach."""
         ...
 
-    def judge(self, query: str, told: Sequence[Told], seconds: float) -> Sequence[float]:
+    def judge(self, query: str, told: Sequence[TextInPlace], seconds: float) -> Sequence[float]:
         """For each, in order, the log of the odds that it answers."""
         ...

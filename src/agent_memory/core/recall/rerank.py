@@ -20,7 +20,7 @@ from agent_memory.models.answer import Reranked
 from agent_memory.models.errors import AgentMemoryError
 from agent_memory.models.recipe import Recipe
 from agent_memory.models.record import Record
-from agent_memory.ports.reranker import Judging, Reranker, Told
+from agent_memory.ports.reranker import Judging, Reranker, TextInPlace
 from agent_memory.ports.spans import asked_of_model, span
 
 BATCH = 32  # texts in one call: the most that servers take as they come
@@ -108,11 +108,11 @@ class Judge:
             1, reranker.at_once
         )
 
-    def _with_surroundings(self, one: Chosen) -> Told:
+    def _with_surroundings(self, one: Chosen) -> TextInPlace:
         before = self._before(one.row)
         if before is not None:
             self.named += (before.seq,)
-        return Told(one.record.text, lead(one.record), before.text if before else "")
+        return TextInPlace(one.record.text, lead(one.record), before.text if before else "")
 
 
 def lead(record: Record) -> str:

@@ -50,6 +50,12 @@ def _stacked(rows: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
     return np.concatenate(rows)
 
 
+def _follows(embedder: Embedder, stored: Space | None) -> bool:
+    """Whether it took the place of the embedder that made these vectors."""
+    earlier: Sequence[Space] = getattr(embedder, "earlier", ())
+    return stored in earlier
+
+
 class Embedding:
     """An embedder together with the space that a store has agreed on. `price` is that of a million tokens, if known."""
 
@@ -76,7 +82,7 @@ class Embedding:
         if stored is None:
             self._index.begin(mine)
             stored = self._index.space()
-        if self.follows(stored):
+        if _follows(self.embedder, stored):
             if settle and not self._begun:
                 self._index.begin(mine)
                 self._begun = True
@@ -97,12 +103,7 @@ class Embedding:
     @property
     def following(self) -> bool:
         """Whether the store still holds vectors of a model that this one follows."""
-        return not self._agreed and self.follows(self._index.space())
-
-    def follows(self, stored: Space | None) -> bool:
-        """Whether this embedder took the place of the one that made these vectors."""
-        earlier: Sequence[Space] = getattr(self.embedder, "earlier", ())
-        return stored in earlier
+        return not self._agreed and _follows(self.embedder, self._index.space())
 
     def succeed(self) -> None:
         """Where this embedder follows the one of the store, and all vectors are made anew: they answer from here on."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from agent_memory.engines.onnx.encoder import Encoder
     from agent_memory.engines.onnx.weights import Weights
     from agent_memory.engines.onnx.wordpiece import WordPiece
-    from agent_memory.ports.reranker import Told
+    from agent_memory.ports.reranker import TextInPlace
 
 NAME = "agent-memory-ranker@1"  # changes whenever scores would
 QUESTION, TEXT, LEAD, BEFORE = 64, 128, 14, 32  # word pieces that are read of each; of the turn before the last ones
@@ -46,7 +46,7 @@ class OnnxRanker:
                 self._model = _models.get(NAME) or _load()
                 _models[NAME] = self._model
 
-    def judge(self, query: str, told: Sequence[Told], seconds: float) -> list[float]:
+    def judge(self, query: str, told: Sequence[TextInPlace], seconds: float) -> list[float]:
         """For each the log of the odds that it answers."""
         self.load()
         assert self._model is not None
@@ -54,9 +54,9 @@ class OnnxRanker:
 
     def score(self, query: str, texts: Sequence[str], seconds: float) -> list[float]:
         """The same for texts of which nothing else is known."""
-        from agent_memory.ports.reranker import Told
+        from agent_memory.ports.reranker import TextInPlace
 
-        return self.judge(query, [Told(text) for text in texts], seconds)
+        return self.judge(query, [TextInPlace(text) for text in texts], seconds)
 
 
 class _Model:
@@ -65,14 +65,14 @@ class _Model:
         self._pool, self._pool_bias = found.others["pool.weight"], found.others["pool.bias"]
         self._end, self._end_bias = found.others["score.weight"][:, 0], float(found.others["score.bias"][0])
 
-    def judge(self, query: str, told: Told) -> float:
+    def judge(self, query: str, told: TextInPlace) -> float:
         import numpy as np
 
         ids, segments = self._pieces(query, told)
         mean = self._encode(ids, segments) / len(ids)
         return float(np.tanh(mean @ self._pool + self._pool_bias) @ self._end) + self._end_bias
 
-    def _pieces(self, query: str, told: Told) -> tuple[list[int], list[int]]:
+    def _pieces(self, query: str, told: TextInPlace) -> tuple[list[int], list[int]]:
         """Three parts, each with a mark at its end."""
         asked = [START, *self._read(query, QUESTION), END]
         lead = self._read(told.lead, LEAD)

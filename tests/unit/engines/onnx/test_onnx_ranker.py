@@ -15,16 +15,16 @@ from agent_memory.engines.onnx import weights
 from agent_memory.engines.onnx.embedder import OnnxEmbedder
 from agent_memory.engines.onnx.ranker import OnnxRanker
 from agent_memory.models.errors import PartMissing
-from agent_memory.ports.reranker import Told
+from agent_memory.ports.reranker import TextInPlace
 
 GOLDEN = Path(__file__).parents[3] / "data" / "models-golden.json"
 QUESTION = "Which port does the staging database listen on?"
 TOLD = [
-    Told("It moved to 5433 last week.", "Priya, 3 May 2026", "And which port is the staging database on now?"),
-    Told("The staging database listens on port 5433.", "4 May 2026"),
-    Told("We had lunch at the harbour.", "Tom, 3 May 2026", "Where were you?"),
-    Told(""),
-    Told("word " * 5000, "x" * 500, "y " * 5000),
+    TextInPlace("It moved to 5433 last week.", "Priya, 3 May 2026", "And which port is the staging database on now?"),
+    TextInPlace("The staging database listens on port 5433.", "4 May 2026"),
+    TextInPlace("We had lunch at the harbour.", "Tom, 3 May 2026", "Where were you?"),
+    TextInPlace(""),
+    TextInPlace("word " * 5000, "x" * 500, "y " * 5000),
 ]
 RANKER = OnnxRanker()
 
@@ -34,7 +34,7 @@ pytestmark = pytest.mark.requirement("C9")
 def test_what_answers_is_likelier_than_what_does_not() -> None:
     odds = RANKER.judge(QUESTION, TOLD, 1.0)
     assert min(odds[:2]) > max(odds[2:4])
-    assert RANKER.score(QUESTION, [TOLD[1].text], 1.0) == RANKER.judge(QUESTION, [Told(TOLD[1].text)], 1.0)
+    assert RANKER.score(QUESTION, [TOLD[1].text], 1.0) == RANKER.judge(QUESTION, [TextInPlace(TOLD[1].text)], 1.0)
 
 
 def test_odds_do_not_depend_on_what_else_is_judged() -> None:
@@ -60,7 +60,7 @@ def test_both_models_say_here_what_they_said_there() -> None:
     kept = np.array([one["vector"] for one in golden["vectors"]], np.float32)
     assert ((made * kept).sum(axis=1) / np.linalg.norm(kept, axis=1) > 0.99).all()
     for one in golden["odds"]:
-        (odds,) = RANKER.judge(one["question"], [Told(*one["told"])], 1.0)
+        (odds,) = RANKER.judge(one["question"], [TextInPlace(*one["told"])], 1.0)
         assert odds == pytest.approx(one["odds"], abs=0.2)
 
 
