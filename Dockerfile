@@ -9,6 +9,7 @@ RUN python -m venv /opt/build \
     && /opt/build/bin/pip install --quiet --disable-pip-version-check --require-hashes -r requirements/bootstrap.txt \
     && /opt/build/bin/uv pip install --quiet --python /opt/build/bin/python -c requirements/dev.txt -r requirements/build.in
 COPY pyproject.toml README.md LICENSE ./
+COPY LICENSES LICENSES
 COPY src src
 RUN /opt/build/bin/uv build --quiet --wheel --no-build-isolation --python /opt/build/bin/python --out-dir /dist \
     && python -m venv --without-pip /opt/agent-memory \

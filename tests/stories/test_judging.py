@@ -32,7 +32,7 @@ class Odds:
             raise PartMissing("its weights are gone", hint="install it again")
 
     def judge(self, query: str, told: Sequence[TextInPlace], seconds: float) -> list[float]:
-        assert query == QUESTION and seconds > 0
+        assert seconds > 0
         time.sleep(self.seconds)
         self.shown += told
         return [self.odds(one) for one in told]
@@ -131,6 +131,32 @@ def test_what_does_not_fit_into_the_time_keeps_its_order_and_its_relevance() -> 
         assert len(slow.shown) == 1 and len(found.reranked.scores) == 1 and found.reranked.candidates == 4
         unread = [hit for hit in found if hit.id not in found.reranked.scores]
         assert len(unread) == 7 and all(hit.relevance == plain[hit.id] for hit in unread)
+
+
+def test_odds_beyond_all_measure_cost_no_answer() -> None:
+    with AgentMemory(user_id="ada", reranker=Odds(lambda one: 5000.0 * (-1) ** len(one.text))) as memory:
+        fill(memory)
+        found = memory.recall(QUESTION, recipe=JUDGED)
+        assert len(found) == 8 and found.reranked.trouble is None and all(0 <= hit.relevance <= 1 for hit in found)
+
+
+def test_what_nobody_judges_is_not_read_where_it_does_not_fit() -> None:
+    judge = Odds(lambda _: -9.0)
+    with AgentMemory(user_id="ada", reranker=judge) as memory:
+        fill(memory, 60)
+        assert not memory.recall(
+            "nothing of the sort", recipe=JUDGED.model_copy(update={"min_relevance": 0.9, "head": 4})
+        )
+
+
+def test_only_the_turn_right_before_is_read_with_a_turn() -> None:
+    judge = Odds(lambda _: 0.0)
+    with AgentMemory(user_id="ada", conversation_id="c", reranker=judge) as memory:
+        for index, text in ((0, "lunch?"), (2, "staging listens on port 5433"), (3, "and port 5434")):
+            memory.store_turn(Turn(conversation_id="c", index=index, role="user", content=text))
+        memory.recall(QUESTION, recipe=JUDGED)
+    before = {one.text: one.before for one in judge.shown}
+    assert before["staging listens on port 5433"] == "" and before["and port 5434"] == "staging listens on port 5433"
 
 
 def test_a_judge_that_cannot_load_costs_no_answer() -> None:

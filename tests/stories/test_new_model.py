@@ -10,8 +10,9 @@ import pytest
 from numpy.typing import NDArray
 
 from agent_memory import AgentMemory
+from agent_memory.core.upkeep.jobs import JOBS
 from agent_memory.engines.onnx.embedder import EARLIER, SPACE, OnnxEmbedder
-from agent_memory.models.errors import PartMissing, SpaceMismatch
+from agent_memory.models.errors import InvalidInput, PartMissing, SpaceMismatch
 from agent_memory.ports.embedder import Passage
 
 pytestmark = pytest.mark.requirement("C14")
@@ -96,6 +97,59 @@ def test_what_stops_in_between_goes_on_where_it_was() -> None:
     with AgentMemory(user_id="ada") as memory:
         assert memory.upkeep.catch_up() == {"vectors": 21, "pending_vectors": 0}
         assert by_meaning(memory) == ["allergy"]
+
+
+def left(memory: AgentMemory) -> int:
+    """What the job that embeds has to do: a worker runs it where this is not 0."""
+    client = memory._client
+    (job,) = (one for one in JOBS if one.name == "catch_up")
+    assert job.left is not None
+    return job.left(client.runtime.keeping(client.clock))
+
+
+def test_a_worker_sees_that_there_is_something_to_do() -> None:
+    filled(Before())
+    with AgentMemory(user_id="ada") as memory:
+        assert left(memory) > 0, "also where nobody writes"
+        memory.upkeep.run_jobs()
+        assert left(memory) == 0
+
+
+def test_a_move_that_stopped_before_the_switch_is_finished() -> None:
+    filled(Before())
+    with AgentMemory(user_id="ada") as memory:
+        embedding = memory._client.runtime.embedding
+        embedding.begin()
+        assert embedding.catch_up(None, seconds=None, now=memory._client.now()) == 0
+        assert left(memory) > 0 and by_meaning(memory) != ["allergy"]
+    with AgentMemory(user_id="ada") as memory:
+        assert memory.upkeep.rebuild()["pending_vectors"] == 0
+        assert left(memory) == 0 and by_meaning(memory) == ["allergy"]
+
+
+def test_merging_meanwhile_carries_no_vector_of_the_earlier_model_on() -> None:
+    with AgentMemory(user_id="ada", embedder=Before()) as memory:
+        for number in range(110):
+            memory.records.add(f"train number {number} was late", id=f"t{number}")
+        for number in range(3):
+            memory.records.add("Ada is allergic to peanuts" + "." * number, id=f"a{number}")
+    with AgentMemory(user_id="ada") as memory:
+        (merged,) = memory.upkeep.consolidate().groups
+        memory.upkeep.run_jobs()
+        assert [hit.id for hit in memory.recall("Ada is allergic to peanuts", 1, "meaning")] == [merged.id]
+
+
+def test_a_namespace_that_the_earlier_model_filled_says_what_to_do() -> None:
+    with AgentMemory(user_id="ada", embedder=Before()) as memory:
+        memory.records.add("a note", id="note")
+        memory.vectors.embed(["note"], ["short_term"])
+    with AgentMemory(user_id="ada") as memory:
+        with pytest.raises(InvalidInput, match="all-MiniLM") as caught:
+            memory.vectors.recall("note", "short_term")
+        assert "delete them, and embed their records again" in caught.value.hint
+        memory.vectors.delete("short_term", ["note"])
+        memory.vectors.embed(["note"], ["short_term"])
+        assert memory.vectors.recall("a note", "short_term").hits
 
 
 def test_a_strangers_model_is_refused_as_before() -> None:

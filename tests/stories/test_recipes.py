@@ -110,5 +110,5 @@ def test_the_file_can_be_elsewhere(memory: AgentMemory, tmp_path: Path, monkeypa
 
 def test_without_a_file_only_what_is_built_in(memory: AgentMemory) -> None:
     assert [one.name for one in memory.retriever.recipes()] == list(RECIPES)
-    with pytest.raises(InvalidInput, match="one of default, decay, meaning"):
+    with pytest.raises(InvalidInput, match="one of default, best, decay, meaning"):
         memory.recall("x", recipe="fresh")

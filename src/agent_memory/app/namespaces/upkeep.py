@@ -225,14 +225,15 @@ class Upkeep(Extracting, Consolidating, Pruning, FromFeedback):
         space = runtime.embedding.space
         if vectors:
             runtime.store.index.begin(space, anew=True)
-        else:
-            runtime.embedding.agree()
-        before = runtime.store.index.pending(space)
-        left = runtime.embedding.catch_up(None, seconds=None, now=self._client.now())
-        if vectors:
+            before = runtime.store.index.pending(space)
+            left = runtime.embedding.catch_up(None, seconds=None, now=self._client.now())
             runtime.store.index.switch(space, anew=True)
             runtime.embedding.disagree()
-        return {**made, "vectors": before - left, "pending_vectors": left, "space": space.fingerprint}
+            did = {"vectors": before - left, "pending_vectors": left}
+        else:
+            runtime.embedding.agree()
+            did = embed(runtime.embedding, self._client.now())
+        return {**made, **did, "space": space.fingerprint}
 
 
 def _spelled(place: str) -> str:

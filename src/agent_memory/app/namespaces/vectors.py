@@ -181,9 +181,12 @@ def _check_model(client: Client, namespace: str) -> str:
     settled = client.runtime.store.vectors.settled(inside(client.scope, namespace))
     if settled is not None and settled[1] != model:
         other = settled[1] or "a model that nobody named"
+        ours = other in {one.fingerprint for one in client.runtime.embedder_of(namespace).earlier}
         raise InvalidInput(
             f"namespace: {namespace!r} holds vectors of {other}, not of {model}",
-            hint="set its embedder in AGENT_MEMORY_EMBEDDERS, or bring vectors of your own: upsert and query",
+            hint="an earlier version of this package made them: delete them, and embed their records again"
+            if ours
+            else "set its embedder in AGENT_MEMORY_EMBEDDERS, or bring vectors of your own: upsert and query",
             field="namespace",
         )
     return model

@@ -26,6 +26,7 @@ from agent_memory.ports.spans import asked_of_model, span
 BATCH = 32  # texts in one call: the most that servers take as they come
 NONE = "no reranker is configured (set AGENT_MEMORY_RERANK_URL, or pass reranker=…)"
 KEPT, ODDS, OFFSET = 0.6, 0.6, 0.0  # what the odds of a text were before, and what a judge says they are, count
+FAR = 50.0  # odds, as a log, beyond which nothing changes
 SMALLEST = 1e-4  # of a relevance and of what is missing to 1
 
 Before = Callable[[int], Record | None]
@@ -110,9 +111,17 @@ class Judge:
 
     def _with_surroundings(self, one: Chosen) -> TextInPlace:
         before = self._before(one.row)
+        if before is not None and not _is_before(before, one.record):
+            before = None
         if before is not None:
             self.named += (before.seq,)
         return TextInPlace(one.record.text, lead(one.record), before.text if before else "")
+
+
+def _is_before(one: Record, other: Record) -> bool:
+    """Whether it is the turn right before the other: what stands before it in a pool need not be."""
+    place = one.payload.get("index")
+    return one.kind == other.kind == "turn" and place is not None and other.payload.get("index") == place + 1
 
 
 def lead(record: Record) -> str:
@@ -143,7 +152,7 @@ def _fitting(relevance: float, odds: float) -> float:
     """A relevance that was told by words and nearness, with what a judge says of the text."""
     before = min(max(relevance, SMALLEST), 1 - SMALLEST)
     total = KEPT * math.log(before / (1 - before)) + ODDS * odds + OFFSET
-    return relevance if relevance == 1 else 1 / (1 + math.exp(-total))
+    return relevance if relevance == 1 else 1 / (1 + math.exp(-min(max(total, -FAR), FAR)))
 
 
 class Unusable(Exception):

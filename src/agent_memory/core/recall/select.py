@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 
 from agent_memory.core.recall.chosen import Chosen
 from agent_memory.core.recall.diversity import diversified
@@ -36,7 +36,10 @@ def select(pool: Pool, ranking: Ranking, recipe: Recipe, k: int, hydrate: Hydrat
             found += _records(pool, ranking, page, hydrate)
         return found
     size = recipe.head
-    pages = (list(islice(rows, size)) for _ in range(0, LONGEST_WALK, size))
+    head = list(islice(rows, size))
+    lowest = recipe.min_relevance
+    rest = (row for row in rows if ranking.relevance[row] >= lowest) if lowest else rows  # nobody judges these
+    pages = chain([head], (list(islice(rest, size)) for _ in range(size, LONGEST_WALK, size)))
     read = (_records(pool, ranking, page, hydrate) for page in pages if page)
     return list(islice(_arranged(read, recipe, room, judge), k))
 

@@ -24,7 +24,9 @@ def embed(
     """Make the vectors that bulk writes and embedders out of reach left for later, in all of the store or a view. A
     store that lacks none is not asked to agree with this embedder: nobody used it yet. Vectors of a model that this
     one follows are made anew, and then these answer."""
-    following = embedding.following and not embedding.agree()
+    following = view is None and embedding.following
+    if following:
+        embedding.begin()
     before = left = embedding.pending(view)
     if before:
         embedding.agree()
@@ -114,7 +116,7 @@ JOBS = (
         "catch_up",
         5.0,
         catch_up,
-        left=lambda keeping: keeping.writing.embedding.pending(),
+        left=lambda keeping: keeping.writing.embedding.pending() or int(keeping.writing.embedding.following),
         more=lambda did: did["vectors"] > 0 and did["pending_vectors"] > 0,
     ),
     Job("retention", 3600.0, retention),

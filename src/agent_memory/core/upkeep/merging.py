@@ -226,7 +226,6 @@ def _group(merging: Merging, view: View, members: list[Record], vectors: Vectors
     linked = frozenset(end for one in links if one.type != DERIVED_FROM for end in (one.source_id, one.target_id))
     if merging.dry_run:
         return Group(made, members, [], linked)
-    merging.writing.embedding.agree()
     puts = [_put(merging, draft, shown, vectors) for draft in _drafts(merging, view, members, shown, made.id)]
     archived = [Amend(id, status=Status.ARCHIVED) for id in ids]
     return Group(made, members, [*puts, *map(connect, links), *archived], linked)
@@ -277,7 +276,10 @@ def _drafts(merging: Merging, view: View, members: list[Record], shown: Record, 
 def _put(merging: Merging, draft: Draft, shown: Record, vectors: Vectors) -> Put:
     """Its words are those of a record that has its vectors: no model is asked."""
     put = normalise(draft, merging.writing.kinds, merging.now, merging.writing.wording.analyser)
-    return with_vectors(put, merging.writing.embedding.space, vectors[shown.seq], True)._replace(succeeds=True)
+    embedding = merging.writing.embedding
+    if embedding.agree():  # those of an earlier model are not carried on: new ones are made later
+        put = with_vectors(put, embedding.space, vectors[shown.seq], True)
+    return put._replace(succeeds=True)
 
 
 def _links(merging: Merging, view: View, ids: set[str], id: str) -> list[Link] | None:

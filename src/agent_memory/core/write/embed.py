@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 FOLLOWING = "the vectors of the store are of an earlier model, so recall goes by words alone"
-REEMBED = "`agent-memory rebuild --vectors` makes them anew, and so does a server or worker by itself; nothing is lost"
+REEMBED = "`agent-memory rebuild --vectors` makes them anew from the texts; a server or a worker does so by itself"
 AT_ONCE = 4  # passages that a single write embeds before it returns; the rest of a long text follows later
 RECENT = 256  # texts whose vectors are remembered: the same text is often written or asked again
 BATCH = 16
@@ -63,7 +63,7 @@ class Embedding:
         self.embedder = embedder
         self._price = price
         self._index = index
-        self._agreed = self._begun = False
+        self._agreed = False
         self._recent: dict[bytes, NDArray[np.float32]] = {}  # by digests, so that no text stays
 
     @property
@@ -73,7 +73,7 @@ class Embedding:
     def agree(self, *, settle: bool = True) -> bool:
         """The first embedder that writes to a store settles its space; a different one later is an error. Whoever only
         reads does not `settle` it: False where it is still open, and so there are no vectors. False as well where the
-        space is one that this embedder follows: until all vectors are made anew beside it, words alone answer."""
+        space is one that this embedder follows: until its vectors are made anew beside it, words alone answer."""
         if self._agreed:
             return True
         mine, stored = self.space, self._index.space()
@@ -83,9 +83,6 @@ class Embedding:
             self._index.begin(mine)
             stored = self._index.space()
         if _follows(self.embedder, stored):
-            if settle and not self._begun:
-                self._index.begin(mine)
-                self._begun = True
             return False
         if stored != mine:
             raise SpaceMismatch(
@@ -98,15 +95,19 @@ class Embedding:
 
     def disagree(self) -> None:
         """Ask again next time: the store has another space now."""
-        self._agreed = self._begun = False
+        self._agreed = False
 
     @property
     def following(self) -> bool:
         """Whether the store still holds vectors of a model that this one follows."""
         return not self._agreed and _follows(self.embedder, self._index.space())
 
+    def begin(self) -> None:
+        """Where this embedder follows the one of the store: from here on all vectors wait to be made anew."""
+        self._index.begin(self.space)
+
     def succeed(self) -> None:
-        """Where this embedder follows the one of the store, and all vectors are made anew: they answer from here on."""
+        """When they are made: they answer from here on."""
         with suppress(Conflict):  # something came meanwhile
             self._index.switch(self.space)
             self.disagree()
