@@ -31,7 +31,7 @@ from agent_memory.core.upkeep.job import Keeping
 from agent_memory.core.upkeep.pruning import ForgettingTerms
 from agent_memory.core.write.commit import How, Writing, commit
 from agent_memory.core.write.debts import Debts
-from agent_memory.core.write.embed import FOLLOWING, REEMBED, Embedding
+from agent_memory.core.write.embed import FOLLOWING, REEMBED, Embedding, following
 from agent_memory.core.write.mirror import Mirroring
 from agent_memory.core.write.wording import REBUILD, Wording, deriver, outdated
 from agent_memory.models.draft import Draft
@@ -318,7 +318,7 @@ def build(settings: Settings, given: OwnParts = OwnParts(), *, create: bool = Tr
         given,
         guarded,
     )
-    if made.embedding.following:
+    if following(made.embedding):
         _log.warning("%s: %s", FOLLOWING, REEMBED)
     if chat is not None:
         made.chat = metered(chat, settings, meter)

@@ -9,7 +9,7 @@ from agent_memory.core.upkeep.embeddings import JOB as EMBEDDINGS
 from agent_memory.core.upkeep.embeddings import behind as unlooked
 from agent_memory.core.upkeep.embeddings import embeddings
 from agent_memory.core.upkeep.job import Did, Job, JobTurn, Keeping
-from agent_memory.core.write.embed import Embedding
+from agent_memory.core.write.embed import Embedding, following
 from agent_memory.core.write.mirror import JOB as VECTORS
 from agent_memory.ports.feed import Work
 from agent_memory.ports.records import View
@@ -24,14 +24,14 @@ def embed(
     """Make the vectors that bulk writes and embedders out of reach left for later, in all of the store or a view. A
     store that lacks none is not asked to agree with this embedder: nobody used it yet. Vectors of a model that this
     one follows are made anew, and then these answer."""
-    following = view is None and embedding.following
-    if following:
+    follows = view is None and following(embedding)
+    if follows:
         embedding.begin()
     before = left = embedding.pending(view)
     if before:
         embedding.agree()
         left = embedding.catch_up(view, seconds=seconds, now=now, work=work)
-    if following and not embedding.pending():
+    if follows and not embedding.pending():
         embedding.succeed()
     return {"vectors": before - left, "pending_vectors": left}
 
@@ -116,7 +116,7 @@ JOBS = (
         "catch_up",
         5.0,
         catch_up,
-        left=lambda keeping: keeping.writing.embedding.pending() or int(keeping.writing.embedding.following),
+        left=lambda keeping: keeping.writing.embedding.pending() or int(following(keeping.writing.embedding)),
         more=lambda did: did["vectors"] > 0 and did["pending_vectors"] > 0,
     ),
     Job("retention", 3600.0, retention),

@@ -97,11 +97,6 @@ class Embedding:
         """Ask again next time: the store has another space now."""
         self._agreed = False
 
-    @property
-    def following(self) -> bool:
-        """Whether the store still holds vectors of a model that this one follows."""
-        return not self._agreed and _follows(self.embedder, self._index.space())
-
     def begin(self) -> None:
         """Where this embedder follows the one of the store: from here on all vectors wait to be made anew."""
         self._index.begin(self.space)
@@ -234,3 +229,8 @@ class Embedding:
             if late():
                 return self._index.pending(space, view)
         return left
+
+
+def following(embedding: Embedding) -> bool:
+    """Whether the store still holds vectors of a model that this embedder follows."""
+    return not embedding._agreed and _follows(embedding.embedder, embedding._index.space())
