@@ -85,7 +85,7 @@ class Recipe(Model):
     diversity: float = Field(default=0.0, ge=0, le=0.9)
     rerank: int = Field(default=0, ge=0, le=1000)
     rerank_seconds: float = Field(default=1.0, gt=0, le=60)
-    rerank_weight: float = Field(default=0.7, ge=0, le=100)
+    rerank_weight: float = Field(default=0.5, ge=0, le=100)
     head: int = Field(default=50, ge=1, le=1000)
 
     @property

@@ -25,7 +25,7 @@ from agent_memory.ports.spans import asked_of_model, span
 
 BATCH = 32  # texts in one call: the most that servers take as they come
 NONE = "no reranker is configured (set AGENT_MEMORY_RERANK_URL, or pass reranker=…)"
-KEPT, ODDS, OFFSET = 0.6, 0.6, 0.0  # what the odds of a text were before, and what a judge says they are, count
+KEPT, ODDS, OFFSET = 0.85, 0.26, 0.73  # how much a relevance and odds count together: `scripts/train/odds.py`
 FAR = 50.0  # odds, as a log, beyond which nothing changes
 SMALLEST = 1e-4  # of a relevance and of what is missing to 1
 

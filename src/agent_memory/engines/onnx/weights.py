@@ -40,7 +40,7 @@ class Shipped(NamedTuple):
 
 WORDS = Shipped("words.safetensors", "7db4716ae49e9e6d580a8c5d465149327d2db47e1d6be90a3c684d5e68c96e6d")
 EMBEDDER = Shipped("embedder.safetensors", "45623b6839b83b2612f926fe258eede6e9293ba4f234d9b63f40d58bd9c02e89")
-RANKER = Shipped("ranker.safetensors", "501dc18cfbd5a734310d836b84322465c1ef350c8024e42c76353b04e8a0e82d")
+RANKER = Shipped("ranker.safetensors", "69450e0ec56b694847edea7e6b59f586a140249edffd25c50e473a909742ce7e")
 
 
 @dataclass(frozen=True)

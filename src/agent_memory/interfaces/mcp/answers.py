@@ -21,6 +21,7 @@ NOTHING_BEFORE = " Nothing that holds now began `before` then. For what was true
 NO_RULES = (
     "No rules hold here. Propose one with `rule`; a person can write it into AGENTS.md (`agent-memory rules init`)."
 )
+OF_THAT_TIME = "Nothing fits well; this is what there is of that time."
 SHOWN = 200  # characters of a text in a list
 
 Answer = dict[str, Any]
@@ -53,10 +54,13 @@ def _noted(damaged: int) -> str:
     return f"{NOTE} Damaged rows left out: {damaged}; ask the user to run `agent-memory verify`, which names them."
 
 
-def _recalled(found: Recalled) -> Answer:
-    """What does not fit is left out, and counted: a model would make something of it."""
+def _recalled(found: Recalled, of_a_time: bool = False) -> Answer:
+    """What does not fit is left out, and counted: a model would make something of it. Whoever asks for a time gets what
+    there is of it, if nothing fits: "what happened?" fits nothing."""
     fitting = [hit for place, hit in enumerate(found) if found.fits(place)]
     note = _noted(found.damaged)
+    if of_a_time and found and not fitting:
+        note, fitting = f"{note} {OF_THAT_TIME}", list(found)
     if found.pending:
         note += f" {found.pending} memories had no vector yet and were searched by their words only."
     if left := len(found) - len(fitting):
@@ -118,7 +122,8 @@ def shown(operation: Operation, value: Any, given: Mapping[str, Any] = MappingPr
     """A result as a JSON object. What has no form of its own is `result`. `given` are the arguments of the call."""
     form = FORMS.get(_gives(operation))
     if form is not None:
-        answer: Answer = form(value)
+        of_a_time = not {"before", "after"}.isdisjoint(given)
+        answer: Answer = _recalled(value, of_a_time) if form is _recalled else form(value)
         if "before" in given and not (answer.get("hits") or answer.get("records")):
             answer["note"] += NOTHING_BEFORE
         return answer

@@ -119,7 +119,7 @@ def next_steps(stage: Stage, kept: str | None, user: str) -> None:
     program = command_to_type()
     if kept:
         there = f"{program} --user {user} --store {shlex.quote(kept)}"
-        stage.command(f"{there} recall 'what broke the deploys?' --why", "ask it yourself")
+        stage.command(f"{there} recall 'why did the deploys hang?' --why", "ask it yourself")
         stage.command(f"{there} list --kind fact --as-of 'last week'", "what it knew then")
         stage.command(f"{there} context 'the production upgrade'", "what an agent would be told")
     else:
