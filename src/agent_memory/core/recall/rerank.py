@@ -26,6 +26,7 @@ from agent_memory.ports.spans import asked_of_model, span
 BATCH = 32  # texts in one call: the most that servers take as they come
 NONE = "no reranker is configured (set AGENT_MEMORY_RERANK_URL, or pass reranker=…)"
 KEPT, ODDS, OFFSET = 0.85, 0.26, 0.73  # how much a relevance and odds count together: `scripts/train/odds.py`
+MONTHS = "January February March April May June July August September October November December".split()
 FAR = 50.0  # odds, as a log, beyond which nothing changes
 SMALLEST = 1e-4  # of a relevance and of what is missing to 1
 
@@ -128,7 +129,7 @@ def lead(record: Record) -> str:
     """Who said it, and when."""
     who = record.payload.get("speaker") or record.payload.get("role") or "" if record.kind == "turn" else ""
     when = record.valid_from
-    return f"{who}, {when.day} {when:%B %Y}".removeprefix(", ")
+    return f"{who}, {when.day} {MONTHS[when.month - 1]} {when.year}".removeprefix(", ")
 
 
 def _ordered(scored: Sequence[Chosen], scores: Mapping[str, float], weight: float | None) -> list[Chosen]:
