@@ -37,7 +37,6 @@ class Reader(Adapter):
 
     def __init__(self, store: str, user: str) -> None:
         super().__init__()
-        self._lengths: dict[str, int] = {}
         self._store, self._user = store, user
 
     def opened(self, lines: int) -> None:

@@ -45,15 +45,15 @@ class Adapter:
         self._clock = Moment()
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._memory: AgentMemory | None = None
+        self._lengths: dict[str, int] = {}
+        self._items: set[str] = set()
 
     def reset(self) -> None:
         self.close()
         self._folder = tempfile.TemporaryDirectory(prefix="agent-memory-")
         store = str(Path(self._folder.name) / "memory.db")
         self._memory = AgentMemory("reader", store=f"sqlite:///{store}", clock=self._clock)
-        self._lengths: dict[str, int] = {}
-        self._items: set[str] = set()
-        self._grown = False
+        self._lengths, self._items, self._grown = {}, set(), False
 
     def close(self) -> None:
         if self._memory and self._folder:

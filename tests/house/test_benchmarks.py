@@ -92,7 +92,7 @@ def around(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
             shutil.copytree(EVAL.parent / name, folder / "shared" / name, copy_function=shutil.copyfile)
     (folder / "tmp").mkdir()
     shutil.copytree(ROOT / "benchmarks", folder / "here" / "benchmarks", ignore=shutil.ignore_patterns("out"))
-    for name in ("src", "docs"):
+    for name in ("src", "docs", "scripts", "models"):
         (folder / "here" / name).symlink_to(ROOT / name)
     return {
         "PWD": str(folder / "here"),

@@ -223,17 +223,15 @@ class Upkeep(Extracting, Consolidating, Pruning, FromFeedback):
         runtime = self._client.runtime
         made = dict(runtime.store.records.rebuild(analysis(runtime.kinds, runtime.store.vocabularies())))
         space = runtime.embedding.space
-        if vectors:
-            runtime.store.index.begin(space, anew=True)
-            before = runtime.store.index.pending(space)
-            left = runtime.embedding.catch_up(None, seconds=None, now=self._client.now())
-            runtime.store.index.switch(space, anew=True)
+        another = vectors or not runtime.embedding.agree()
+        if another:
+            runtime.store.index.begin(space, anew=vectors)
+        before = runtime.store.index.pending(space)
+        left = runtime.embedding.catch_up(None, seconds=None, now=self._client.now())
+        if another:
+            runtime.store.index.switch(space, anew=vectors)
             runtime.embedding.disagree()
-            did = {"vectors": before - left, "pending_vectors": left}
-        else:
-            runtime.embedding.agree()
-            did = embed(runtime.embedding, self._client.now())
-        return {**made, **did, "space": space.fingerprint}
+        return {**made, "vectors": before - left, "pending_vectors": left, "space": space.fingerprint}
 
 
 def _spelled(place: str) -> str:

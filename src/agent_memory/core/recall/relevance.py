@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 NO_EVIDENCE = -1.25
 NEAR, WORDS, NAMES, UNSEEN, OTHER_SPEAKER, OTHER_DATE, ASKS = 0.45, 2.85, -1.0, -1.75, -0.5, -0.75, -1.2
-USUAL, MEAN, SPREAD = 100, 0.10, 0.09  # cosines of a question with texts that have nothing to do with it
+USUAL, MEAN, SPREAD = 100, 0.12, 0.10  # cosines of a question with texts that have nothing to do with it
 SHORTEST = 3  # characters of a code; "5" is a number
 MOST_IN_PROSE = 8  # telling words of a paragraph that a text about it can be asked to have
 HOLDS = 0.25  # from here on, a text is of the date that the question names
