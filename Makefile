@@ -44,7 +44,7 @@ engines: compiled
 	STORIES_ON=postgres $(BIN)/python -m pytest -n 2 -m "not soak and not foreign and not local and not file" $(STORIES:%=tests/stories/test_%.py)
 
 STORIES := abstention access_log adapters appending async bad_input blocks budgets bundle compression context contradictions conversations costs \
-	decisions embeddings extraction feedback first_steps forget forgetting jobs knowledge links merging operational origins past ranking recipes \
+	decisions embeddings extraction feedback first_steps forget forgetting jobs judging knowledge links merging new_model operational origins past ranking recipes \
 	reflection replay review selecting sessions time toolbox tools_and_strategies trace transfer walls
 
 # With the real Ollama, which is built once, and a model that the tests write; and with PyTorch, which trains ours.
