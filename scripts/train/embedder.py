@@ -12,20 +12,18 @@ from __future__ import annotations
 
 import argparse
 import random
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy
 import torch
 from bert import Params, Steps, vectors
-from texts import Collection, found, percent, texts
+from texts import Asked, Collection, batches, found, percent, texts
 from torch import Tensor
 from weights import save
 
 from run import Log, options, prepared_for, start_of
 
 TEMPERATURE, AMONG = 0.05, 20
-Asked = tuple[Collection, dict[str, Any]]
 
 
 class Batch(NamedTuple):
@@ -51,23 +49,6 @@ def asked_vectors(params: Params, table: Tensor, forms: list[list[list[int]]], h
     each = vectors(params, table, [form for several in forms for form in several], half)
     means = torch.stack([part.mean(0) for part in each.split([len(several) for several in forms])])
     return torch.nn.functional.normalize(means, dim=1)
-
-
-def batches(collections: list[Collection], size: int, draw: random.Random) -> Iterator[list[Asked]]:
-    """One epoch: batches of one genre each, in a random order."""
-    made = []
-    for genre in sorted({one.genre for one in collections}):
-        asked = [
-            (one, question)
-            for one in collections
-            if one.genre == genre
-            for question in one.questions
-            if question["gold"]
-        ]
-        draw.shuffle(asked)
-        made += [asked[start : start + size] for start in range(0, len(asked) - size // 2, size)]
-    draw.shuffle(made)
-    yield from made
 
 
 def batch_of(chosen: list[Asked], old: dict[str, Tensor], draw: random.Random, given: Any) -> Batch:
@@ -114,10 +95,10 @@ def tuned(params: Params, table: Tensor, collections: list[Collection], given: A
         old = {one.name: vectors(params, table, texts(one), half=True) for one in collections}
     log("the old vectors are there")
     params = {name: value.clone() for name, value in params.items()}
-    steps = given.epochs * sum(1 for _ in batches(collections, given.batch, random.Random(0)))
+    steps = given.epochs * sum(1 for _ in batches(collections, given.batch, random.Random(0), "gold"))
     taking = Steps(params, given.rate, steps)
     for epoch in range(given.epochs):
-        for chosen in batches(collections, given.batch, draw):
+        for chosen in batches(collections, given.batch, draw, "gold"):
             batch = batch_of(chosen, old, draw, given)
             log.step(taking.take(loss(params, table, batch, given.anchor, given.half)), steps)
         save(given.out.with_suffix(f".{epoch + 1}.safetensors"), params)

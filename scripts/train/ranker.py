@@ -11,14 +11,13 @@ from __future__ import annotations
 
 import argparse
 import random
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy
 import torch
 from bert import WIDTH, Params, Steps, depth, judged
-from texts import Collection, Pair, found, pair, percent
+from texts import Asked, Collection, Pair, batches, found, pair, percent
 from torch import Tensor
 from torch.nn import functional
 from weights import load, save
@@ -27,7 +26,6 @@ from run import Log, options, prepared_for, start_of
 
 DEPTH, NEAR = 50, 20
 WEIGHTS = (0.0, 0.5, 0.7, 1.0, 1.5)
-Asked = tuple[Collection, dict[str, Any]]
 
 
 class Batch(NamedTuple):
@@ -64,23 +62,6 @@ def loss(params: Params, table: Tensor, batch: Batch, given: Any) -> Tensor:
     first = (torch.logsumexp(scores.masked_fill(~there, -1e9), 1) - best)[answered].sum() / max(1, int(answered.sum()))
     each = functional.softplus(torch.where(right, -scores, scores)) * torch.where(right, there.shape[1] / 4, 1.0)
     return first + given.alone * each[there].mean()
-
-
-def batches(collections: list[Collection], size: int, draw: random.Random) -> Iterator[list[Asked]]:
-    """One epoch: batches of one genre each, whose texts are about as long; in a random order."""
-    made = []
-    for genre in sorted({one.genre for one in collections}):
-        asked = [
-            (one, question)
-            for one in collections
-            if one.genre == genre
-            for question in one.questions
-            if question["candidates"]
-        ]
-        draw.shuffle(asked)
-        made += [asked[start : start + size] for start in range(0, len(asked) - size // 2, size)]
-    draw.shuffle(made)
-    yield from made
 
 
 def batch_of(chosen: list[Asked], draw: random.Random, size: int) -> Batch:
@@ -139,10 +120,10 @@ def area(wrong: list[float], right: list[float]) -> float | None:
 
 def trained(params: Params, table: Tensor, collections: list[Collection], given: Any, log: Log) -> Params:
     draw = random.Random(given.seed)
-    steps = given.epochs * sum(1 for _ in batches(collections, given.batch, random.Random(0)))
+    steps = given.epochs * sum(1 for _ in batches(collections, given.batch, random.Random(0), "candidates"))
     taking = Steps(params, given.rate, steps)
     for epoch in range(given.epochs):
-        for chosen in batches(collections, given.batch, draw):
+        for chosen in batches(collections, given.batch, draw, "candidates"):
             log.step(taking.take(loss(params, table, batch_of(chosen, draw, given.list), given)), steps)
         save(given.out.with_suffix(f".{epoch + 1}.safetensors"), params)
     return {name: value.detach() for name, value in params.items()}

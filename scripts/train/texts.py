@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Sequence
+import random
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +58,22 @@ def read(file: Path) -> list[Collection]:
 
 def texts(one: Collection) -> list[list[int]]:
     return [item["text"] for item in one.items]
+
+
+Asked = tuple[Collection, dict[str, Any]]
+
+
+def batches(collections: Sequence[Collection], size: int, draw: random.Random, having: str) -> Iterator[list[Asked]]:
+    """One epoch: batches of one genre each, whose texts are about as long, in a random order. `having`: of questions
+    that have this."""
+    made = []
+    for genre in sorted({one.genre for one in collections}):
+        own = [one for one in collections if one.genre == genre]
+        asked = [(one, question) for one in own for question in one.questions if question[having]]
+        draw.shuffle(asked)
+        made += [asked[start : start + size] for start in range(0, len(asked) - size // 2, size)]
+    draw.shuffle(made)
+    yield from made
 
 
 def found(order: Sequence[int], gold: Sequence[int]) -> list[float]:

@@ -201,7 +201,8 @@ def _vectors(connection: sqlite3.Connection, embedder: Embedder | None) -> Itera
     stored = Space(*described)
     if stored in getattr(embedder, "earlier", ()):
         yield Diagnosis("space", CheckState.WARN, FOLLOWING, REEMBED)
-    elif embedder is not None and stored != embedder.space:
+        return
+    if embedder is not None and stored != embedder.space:
         yield Diagnosis(
             "space",
             CheckState.FAIL,
